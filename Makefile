@@ -1,0 +1,41 @@
+# Each target does its own set-up in .venv; nothing is installed outside it.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test test-slow test-live check examples clean
+
+demo: .venv/.run
+	@$(BIN)/python examples/demo.py
+
+examples: .venv/.run
+	@for each in examples/*.py; do case $$each in */demo.py|*/scripted_gemini.py) ;; *) echo "== $$each" && $(BIN)/python $$each || exit 1;; esac; done
+
+test: .venv/.dev
+	$(BIN)/python -m pytest -q
+
+test-slow: .venv/.dev
+	$(BIN)/python -m pytest -q -m slow
+
+test-live: .venv/.dev
+	RUN_LIVE_GEMINI=1 $(BIN)/python -m pytest -q -m live
+
+check: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+clean:
+	rm -rf .venv
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; name one with make PYTHON=...")'
+	@$(PYTHON) -m venv .venv
+
+.venv/.run: pyproject.toml | .venv/bin/python
+	@$(PIP) -e . && touch $@
+
+.venv/.dev: pyproject.toml | .venv/bin/python
+	@$(PIP) -e '.[dev]' && touch $@ .venv/.run

@@ -1,0 +1,197 @@
+"""The client for asyncio and trio. It sends, reads, sleeps and closes; every decision is elsewhere. `client.py` is its twin."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from random import Random
+from typing import Any, Generic, Self, TypeVar, Unpack, cast
+
+import anyio
+import httpx
+
+from wire.account import Account, answer_account
+from wire.call import Answer, Call, Chunk, Preview, StreamCall
+from wire.errors import WireError
+from wire.incoming import Incoming
+from wire.lanes import AsyncLanes
+from wire.secret import Secret
+from wire.target import Options, target
+from wire.transport import FOREIGN, AnyCall, Sending, opened, shown_proxy
+
+T = TypeVar("T")
+
+
+class AsyncStream(Generic[Chunk, Answer]):
+    """The chunks of one answer, in order, once; `reply()` is the answer folded from what has been read."""
+
+    def __init__(self, sending: Sending, incoming: Incoming[Chunk, Answer], body: httpx.AsyncByteStream) -> None:
+        self._sending, self._incoming, self._body = sending, incoming, body
+        self._reads = aiter(body)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Chunk:
+        incoming = self._incoming
+        while not incoming.ready:
+            if incoming.over:
+                incoming.check()
+                raise StopAsyncIteration
+            await self._read()
+        return incoming.ready.popleft()
+
+    def reply(self) -> Answer:
+        """The answer so far: what the plain call would have given, once the stream was read to its end."""
+        return self._incoming.reply()
+
+    @property
+    def account(self) -> Account:
+        """What the call has cost so far."""
+        return self._incoming.account
+
+    async def _begin(self) -> Self:
+        while not (self._incoming.ready or self._incoming.over):
+            await self._read()
+        if not self._incoming.ready:
+            self._incoming.check()
+        return self
+
+    async def _read(self) -> None:
+        sending, limit, began = self._sending, self._sending.until_event, time.monotonic()
+        try:
+            if limit is None:
+                data = await anext(self._reads, None)
+            else:
+                with anyio.fail_after(limit):
+                    data = await anext(self._reads, None)
+        except FOREIGN as cause:
+            self._incoming.lost(sending.lost(cause))
+        else:
+            sending.read(self._incoming, data, began)
+
+    async def _close(self) -> None:
+        self._incoming.abandon()
+        await _close(self._body)
+
+
+def _body(response: httpx.Response) -> httpx.AsyncByteStream:
+    return cast(httpx.AsyncByteStream, response.stream)
+
+
+async def _close(body: httpx.AsyncByteStream) -> None:
+    with anyio.CancelScope(shield=True):
+        try:
+            await body.aclose()
+        except FOREIGN:
+            pass  # the lane is dropped, and nobody waits for what went wrong with it
+
+
+class AsyncClient:
+    """One provider, one key, for asyncio and trio; what `wire.Client` is for threads.
+
+    >>> async def main() -> str:
+    ...     async with AsyncClient("gemini", api_key="fake-key") as client:
+    ...         return client.describe()["base_url"]
+    >>> anyio.run(main)
+    'https://generativelanguage.googleapis.com/v1beta'
+    """
+
+    def __init__(self, name: str, *, http: httpx.AsyncBaseTransport | httpx.AsyncClient | str = "auto", **options: Unpack[Options]) -> None:
+        self._target = target(name, options)
+        self._http, self._handle = opened(http, AsyncLanes, "handle_async_request", httpx.AsyncClient)
+        self._dice = Random()
+
+    async def send(self, call: Call[Answer]) -> Answer:
+        """Send one call and return its answer. Raises `wire.WireError` of the kind that the failure is."""
+        self._target.accept(call, Call)
+        answer: Answer = await self._run(call, self._whole)
+        return answer
+
+    @asynccontextmanager
+    async def stream(self, call: StreamCall[Chunk, Answer]) -> AsyncIterator[AsyncStream[Chunk, Answer]]:
+        """Send one call and hand out its stream when the first event is there. Leaving the block closes the connection."""
+        self._target.accept(call, StreamCall)
+        stream: AsyncStream[Chunk, Answer] = await self._run(call, self._chunks)
+        try:
+            yield stream
+        finally:
+            await stream._close()
+
+    def preview(self, call: AnyCall) -> Preview:
+        """What would be sent, as a value; needs no key, shows none, sends nothing."""
+        return self._target.preview(call)
+
+    def account(self, answer: object) -> Account | None:
+        """What a received answer has cost: attempts, waits, bytes, times, request id, rate limits."""
+        return answer_account(answer)
+
+    def describe(self) -> dict[str, Any]:
+        """Settings, the transport and the proxy in use, without keys."""
+        return {**self._target.describe(), "http": type(self._http).__name__, "proxy": shown_proxy(self._target)}
+
+    async def aclose(self) -> None:
+        """Close all connections; streams that are still read end in an error. Closing twice is fine."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        with anyio.CancelScope(shield=True):
+            await self.aclose()
+
+    async def _run(self, call: AnyCall, receive: Callable[[Sending, httpx.Response], Awaitable[T]]) -> T:
+        sending = Sending(self._target, call)
+        steps = sending.steps(self._dice)
+        next(steps)
+        while True:
+            try:
+                return await self._attempt(sending, receive)
+            except WireError as error:
+                pause = steps.send(sending.failed(error))
+            await anyio.sleep(sending.paused(pause))
+            next(steps)
+
+    async def _attempt(self, sending: Sending, receive: Callable[[Sending, httpx.Response], Awaitable[T]]) -> T:
+        token = await self._token()
+        try:
+            with anyio.fail_after(sending.until_head):
+                response = await self._handle(sending.request(token))
+        except FOREIGN as cause:
+            raise sending.lost(cause) from cause
+        try:
+            if sending.head(response):
+                return await receive(sending, response)
+            raise sending.refused(response, await self._gather(sending, response, error=True))
+        except BaseException:
+            await _close(_body(response))
+            raise
+
+    async def _token(self) -> Secret | None:
+        if self._target.token is None:
+            return None
+        token = self._target.token()
+        return Secret(await token if inspect.isawaitable(token) else token, "token")
+
+    async def _whole(self, sending: Sending, response: httpx.Response) -> Any:
+        body = await self._gather(sending, response)
+        await _close(_body(response))
+        return sending.answer(body)
+
+    async def _chunks(self, sending: Sending, response: httpx.Response) -> Any:
+        return await AsyncStream(sending, sending.incoming(response), _body(response))._begin()
+
+    async def _gather(self, sending: Sending, response: httpx.Response, *, error: bool = False) -> bytes:
+        gathering = sending.gathering(response, error=error)
+        try:
+            with anyio.fail_after(sending.left):
+                async for data in _body(response):
+                    if not gathering.feed(data):
+                        break
+        except FOREIGN as cause:
+            if not error:
+                raise sending.lost(cause) from cause
+        return gathering.content()

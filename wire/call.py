@@ -1,0 +1,168 @@
+"""An endpoint is a value: what to send and how to read the answer, with no I/O and no HTTP library."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, Self, TypeVar
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from wire.errors import APIError, ConfigurationError, RuleError, Violation, WireError
+
+Answer = TypeVar("Answer")
+Chunk = TypeVar("Chunk")
+Chunk_co = TypeVar("Chunk_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Four clocks, in seconds; `None` switches one off.
+
+    `connect`: until there is a connection. `first_byte`: from the start of an attempt to the head of its answer, waiting
+    for a free lane included. `idle`: between events of a stream, where comments and keep-alives are no events, and between
+    reads of a whole answer. `total`: the call with all attempts and waits; a stream until its last event.
+    """
+
+    connect: float | None = 10.0
+    first_byte: float | None = 300.0
+    idle: float | None = 120.0
+    total: float | None = None
+
+    def __post_init__(self) -> None:
+        for each in dataclasses.fields(self):
+            seconds = getattr(self, each.name)
+            if seconds is not None and not (isinstance(seconds, (int, float)) and 0 < seconds < math.inf):
+                raise ConfigurationError(f"timeouts.{each.name}: a positive number of seconds or None, not {seconds!r}")
+
+
+class Reader(Protocol[Chunk_co]):
+    """Bytes of one body in, chunks out. It raises nothing: what went wrong stands in `error` after the chunks before it."""
+
+    error: WireError | None
+    """Why no chunk will come any more, or `None`."""
+    done: bool
+    """The wire's own terminator was read: nothing that follows belongs to the answer."""
+    finished: bool
+    """The last chunk carried a finish: the answer is whole as far as its sender says."""
+
+    def feed(self, data: bytes) -> Sequence[Chunk_co]:
+        """Chunks that `data` completes."""
+        ...
+
+    def close(self) -> Sequence[Chunk_co]:
+        """Chunks that the end of the body completes; `error` is set if it came too early."""
+        ...
+
+
+class ReadError(Protocol):
+    """Makes of an error answer the typed error that the wire's words ask for."""
+
+    def __call__(self, status: int, headers: Mapping[str, str], body: bytes) -> APIError:
+        """The error; it never raises one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What would be sent: no key in it, and none needed. `str` gives it as HTTP, `curl` as a command line."""
+
+    method: str
+    url: str
+    headers: dict[str, str]
+    body: bytes
+
+    def __str__(self) -> str:
+        head = [f"{self.method} {self.url}", *(f"{name}: {value}" for name, value in self.headers.items())]
+        return "\n".join([*head, "", self.body.decode("utf-8", "replace")]).rstrip("\n")
+
+    @property
+    def curl(self) -> str:
+        """A command line that sends the same; hidden headers stand there as shell variables to be set."""
+        words = ["curl", "-sS", "-X", self.method, shlex.quote(self.url)]
+        for name, value in self.headers.items():
+            shown = f'"{name}: {value.replace("***", "$API_KEY")}"' if "***" in value else shlex.quote(f"{name}: {value}")
+            words += ["-H", shown]
+        if self.body:
+            words += ["--data-binary", shlex.quote(self.body.decode("utf-8", "replace"))]
+        return " ".join(words)
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """The half of a call that is sent."""
+
+    wire: str
+    method: str
+    path: str
+    body: bytes = b""
+    query: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    headers: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    timeouts: Timeouts | None = field(default=None, kw_only=True)
+
+    def replace(
+        self,
+        *,
+        headers: Mapping[str, str] | None = None,
+        query: Mapping[str, str] | None = None,
+        body_extra: Mapping[str, Any] | None = None,
+        timeouts: Timeouts | None = None,
+    ) -> Self:
+        """A copy with more headers, query parameters or top-level keys of the body (what is there is replaced), or other clocks.
+
+        >>> from wire import gemini
+        >>> call = gemini.generate_content("gemini-3-pro-preview", gemini.GenerateContentRequest(contents=gemini.contents("Hi")))
+        >>> call.replace(body_extra={"labels": {"team": "a"}}).body
+        b'{"contents":[{"parts":[{"text":"Hi"}],"role":"user"}],"labels":{"team":"a"}}'
+        """
+        return dataclasses.replace(
+            self,
+            headers={**self.headers, **(headers or {})},
+            query={**self.query, **(query or {})},
+            body=_extended(self.body, body_extra) if body_extra else self.body,
+            timeouts=timeouts or self.timeouts,
+        )
+
+    @property
+    def target(self) -> str:
+        """Path and query, percent-encoded."""
+        path = quote(self.path, safe="/:@!$&'()*+,;=~-._")
+        return f"{path}?{urlencode(self.query, quote_via=quote)}" if self.query else path
+
+    def preview(self) -> Preview:
+        """What would be sent, without a host: that is the client's to know."""
+        return Preview(self.method, self.target, dict(self.headers), self.body)
+
+
+def _extended(body: bytes, extra: Mapping[str, Any]) -> bytes:
+    if not body:
+        raise RuleError(violations=[Violation("body_extra", "this call has no body to extend")])
+    merged: dict[str, Any] = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+    try:
+        return msgspec.json.encode(merged | dict(extra))
+    except (TypeError, ValueError, RecursionError) as cause:
+        raise RuleError(violations=[Violation("body_extra", f"JSON cannot say this: {cause}")]) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Call(_Request, Generic[Answer]):
+    """One request whose whole answer is an `Answer`."""
+
+    parse: Callable[[bytes], Answer] = field(kw_only=True, repr=False)
+    read_error: ReadError = field(kw_only=True, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamCall(_Request, Generic[Chunk, Answer]):
+    """One request answered by a stream of `Chunk`; `fold` makes of the chunks what the plain call would have given.
+
+    `reader` makes the reader of one answer, given the most bytes that one event may have.
+    """
+
+    reader: Callable[[int], Reader[Chunk]] = field(kw_only=True, repr=False)
+    fold: Callable[[Sequence[Chunk]], Answer] = field(kw_only=True, repr=False)
+    read_error: ReadError = field(kw_only=True, repr=False)

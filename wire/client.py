@@ -1,0 +1,185 @@
+"""The client for threads. It sends, reads, sleeps and closes; every decision is elsewhere. `aio.py` is its twin."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from random import Random
+from typing import Any, Generic, Self, TypeVar, Unpack, cast
+
+import httpx
+
+from wire.account import Account, answer_account
+from wire.call import Answer, Call, Chunk, Preview, StreamCall
+from wire.errors import ConfigurationError, WireError
+from wire.incoming import Incoming
+from wire.lanes import Lanes
+from wire.secret import Secret
+from wire.target import Options, target
+from wire.transport import FOREIGN, AnyCall, Sending, opened, shown_proxy
+
+T = TypeVar("T")
+
+
+class Stream(Generic[Chunk, Answer]):
+    """The chunks of one answer, in order, once; `reply()` is the answer folded from what has been read."""
+
+    def __init__(self, sending: Sending, incoming: Incoming[Chunk, Answer], body: httpx.SyncByteStream) -> None:
+        self._sending, self._incoming, self._body = sending, incoming, body
+        self._reads = iter(body)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Chunk:
+        incoming = self._incoming
+        while not incoming.ready:
+            if incoming.over:
+                incoming.check()
+                raise StopIteration
+            self._read()
+        return incoming.ready.popleft()
+
+    def reply(self) -> Answer:
+        """The answer so far: what the plain call would have given, once the stream was read to its end."""
+        return self._incoming.reply()
+
+    @property
+    def account(self) -> Account:
+        """What the call has cost so far."""
+        return self._incoming.account
+
+    def _begin(self) -> Self:
+        while not (self._incoming.ready or self._incoming.over):
+            self._read()
+        if not self._incoming.ready:
+            self._incoming.check()
+        return self
+
+    def _read(self) -> None:
+        sending, began = self._sending, time.monotonic()
+        try:
+            data = next(self._reads, None)
+        except FOREIGN as cause:
+            self._incoming.lost(sending.lost(cause))
+        else:
+            sending.read(self._incoming, data, began)
+
+    def _close(self) -> None:
+        self._incoming.abandon()
+        _close(self._body)
+
+
+def _body(response: httpx.Response) -> httpx.SyncByteStream:
+    return cast(httpx.SyncByteStream, response.stream)
+
+
+def _close(body: httpx.SyncByteStream) -> None:
+    try:
+        body.close()
+    except FOREIGN:
+        pass  # the lane is dropped, and nobody waits for what went wrong with it
+
+
+class Client:
+    """One provider, one key, for threads.
+
+    >>> with Client("gemini", api_key="fake-key") as client:
+    ...     client.describe()["base_url"]
+    'https://generativelanguage.googleapis.com/v1beta'
+
+    `http` is an httpx transport, an httpx client, or "auto"; it is closed with this client. The other options are those of
+    `wire.target.Options`. Raises `ConfigurationError` that names the option; a missing key is an error of the first call.
+    """
+
+    def __init__(self, name: str, *, http: httpx.BaseTransport | httpx.Client | str = "auto", **options: Unpack[Options]) -> None:
+        self._target = target(name, options)
+        if inspect.iscoroutinefunction(self._target.token):
+            raise ConfigurationError("token: an async function needs AsyncClient")
+        self._http, self._handle = opened(http, Lanes, "handle_request", httpx.Client)
+        self._dice = Random()
+
+    def send(self, call: Call[Answer]) -> Answer:
+        """Send one call and return its answer. Raises `wire.WireError` of the kind that the failure is."""
+        self._target.accept(call, Call)
+        answer: Answer = self._run(call, self._whole)
+        return answer
+
+    @contextmanager
+    def stream(self, call: StreamCall[Chunk, Answer]) -> Iterator[Stream[Chunk, Answer]]:
+        """Send one call and hand out its stream when the first event is there. Leaving the block closes the connection."""
+        self._target.accept(call, StreamCall)
+        stream: Stream[Chunk, Answer] = self._run(call, self._chunks)
+        try:
+            yield stream
+        finally:
+            stream._close()
+
+    def preview(self, call: AnyCall) -> Preview:
+        """What would be sent, as a value; needs no key, shows none, sends nothing."""
+        return self._target.preview(call)
+
+    def account(self, answer: object) -> Account | None:
+        """What a received answer has cost: attempts, waits, bytes, times, request id, rate limits."""
+        return answer_account(answer)
+
+    def describe(self) -> dict[str, Any]:
+        """Settings, the transport and the proxy in use, without keys."""
+        return {**self._target.describe(), "http": type(self._http).__name__, "proxy": shown_proxy(self._target)}
+
+    def close(self) -> None:
+        """Close all connections; streams that are still read end in an error. Closing twice is fine."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _run(self, call: AnyCall, receive: Callable[[Sending, httpx.Response], T]) -> T:
+        sending = Sending(self._target, call)
+        steps = sending.steps(self._dice)
+        next(steps)
+        while True:
+            try:
+                return self._attempt(sending, receive)
+            except WireError as error:
+                pause = steps.send(sending.failed(error))
+            time.sleep(sending.paused(pause))
+            next(steps)
+
+    def _attempt(self, sending: Sending, receive: Callable[[Sending, httpx.Response], T]) -> T:
+        token = self._target.token and Secret(self._target.token(), "token")  # type: ignore[arg-type]
+        try:
+            response = self._handle(sending.request(token))
+        except FOREIGN as cause:
+            raise sending.lost(cause) from cause
+        try:
+            if sending.head(response):
+                return receive(sending, response)
+            raise sending.refused(response, self._gather(sending, response, error=True))
+        except BaseException:
+            _close(_body(response))
+            raise
+
+    def _whole(self, sending: Sending, response: httpx.Response) -> Any:
+        body = self._gather(sending, response)
+        _close(_body(response))
+        return sending.answer(body)
+
+    def _chunks(self, sending: Sending, response: httpx.Response) -> Any:
+        return Stream(sending, sending.incoming(response), _body(response))._begin()
+
+    def _gather(self, sending: Sending, response: httpx.Response, *, error: bool = False) -> bytes:
+        gathering = sending.gathering(response, error=error)
+        try:
+            for data in _body(response):
+                if not gathering.feed(data):
+                    break
+        except FOREIGN as cause:
+            if not error:
+                raise sending.lost(cause) from cause
+        return gathering.content()

@@ -1,0 +1,301 @@
+"""Everything that can go wrong, as one tree.
+
+    WireError
+    ├── ConfigurationError             nothing was sent: key, provider, option, name of the model
+    ├── RuleError                      nothing was sent: `.violations` says where and what to do
+    │   ├── HistoryError               the turns of a conversation cannot be sent as they are
+    │   └── SchemaError                a tool or response schema cannot be written in the wire's dialect
+    ├── APIError                       the provider answered with an error
+    │   ├── BadRequestError            400, 413, 422
+    │   │   └── ContextLengthError     the input is longer than the model's window
+    │   ├── AuthError
+    │   │   ├── AuthenticationError    401, and Gemini's 400 API_KEY_INVALID
+    │   │   └── AccessDeniedError      403
+    │   ├── NotFoundError              404
+    │   ├── RateLimitError             429
+    │   │   └── QuotaError             a hard quota: waiting a minute does not help, never retried
+    │   └── ServerError                5xx
+    │       └── OverloadedError        503, 529
+    ├── BlockedError                   neutral door only: prompt or answer blocked
+    ├── ConnectionLost                 no response, or its body broke off
+    ├── ClockError                     a time of ours ran out
+    │   ├── ConnectClock  ├── FirstByteClock  ├── IdleClock  └── TotalClock
+    ├── StreamError                    the answer came, and is not whole or not readable
+    │   ├── StreamIncomplete           it ended without a finish
+    │   └── StreamInvalid              it is not what the wire allows
+    ├── LimitError                     event, body, ratio, depth or headers over the limit
+    └── CassetteError, ToolError, PipelineError     of their rooms
+
+Rules of this file: no error holds anything that can not be pickled; a message is one line of at most 2 KiB without
+control characters (R-12, R-34); no built-in name is shadowed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+MESSAGE_LIMIT = 1500
+"""Characters of a message; what is longer is cut in the middle, since servers put the reason at either end."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+
+
+def one_line(text: str, limit: int = MESSAGE_LIMIT) -> str:
+    """`text` fit for a log: control characters and line ends become one space, the middle is cut out beyond `limit`."""
+    text = _CONTROL.sub(" ", text[: 4 * limit] + text[-limit:] if len(text) > 5 * limit else text).strip()
+    if len(text) > limit:
+        half = (limit - 5) // 2
+        text = f"{text[:half]} ... {text[-half:]}"
+    return text
+
+
+class Violation(msgspec.Struct, frozen=True):
+    """One rule that a request breaks: the JSON path, what is wrong, what to do."""
+
+    path: str
+    message: str
+    rule: str = ""
+    severity: str = "error"
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        where = f"{self.path}: " if self.path else ""
+        rule = f" [{self.rule}]" if self.rule else ""
+        remedy = f" ({self.remedy})" if self.remedy else ""
+        return f"{where}{self.message}{rule}{remedy}"
+
+
+class Received:
+    """Bytes of a body that show their size and not themselves: a server may repeat the key in them (R-29)."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def __repr__(self) -> str:
+        return f"<{len(self.data)} bytes>"
+
+
+class WireError(Exception):
+    """Base of all errors of this library; every field is there on every error, `None` or empty where it has no meaning.
+
+    `provider`, HTTP `status`, the provider's own `code`, `request_id`; `retryable` and `retry_after` (seconds the server
+    asked for); `attempts` made; `partial`, the answer folded from what had arrived; `raw`, the body as received.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        provider: str = "",
+        status: int | None = None,
+        code: str | None = None,
+        request_id: str | None = None,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        attempts: int = 0,
+        partial: Any = None,
+        raw: bytes = b"",
+    ) -> None:
+        super().__init__(message)
+        self.message = one_line(message)
+        self.provider = provider
+        self.status = status
+        self.code = code
+        self.request_id = request_id
+        self.retryable = retryable
+        self.retry_after = retry_after
+        self.attempts = attempts
+        self.partial = partial
+        self._raw = Received(raw)
+        self.args = (self.message,)
+
+    @property
+    def raw(self) -> bytes:
+        """The body as the server sent it. It may repeat your key: do not log it."""
+        return self._raw.data
+
+    def __str__(self) -> str:
+        told = " ".join(one_line(str(word), 80) for word in (self.status, self.code) if word is not None)
+        head = ": ".join(one_line(word, 80) for word in (self.provider, told) if word)
+        tail = f" (after {self.attempts} attempts)" if self.attempts > 1 else ""
+        return f"{head}: {self.message}{tail}" if head else f"{self.message}{tail}"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (type(self), self.message, dict(self.__dict__))
+
+    def masked(self, secret: str) -> None:
+        """Take `secret` out of what is shown; `raw` keeps what the server sent (R-29)."""
+        if secret and secret in self.message:
+            self.message = self.message.replace(secret, "***")
+            self.args = (self.message,)
+        if secret and self.code and secret in self.code:
+            self.code = self.code.replace(secret, "***")
+
+
+def _restore(cls: type[WireError], message: str, state: dict[str, Any]) -> WireError:
+    error = cls(message)
+    error.__dict__.update(state)
+    return error
+
+
+class ConfigurationError(WireError):
+    """Nothing was sent: the key, the provider, an option or the name of the model is missing or wrong."""
+
+
+class RuleError(WireError):
+    """Nothing was sent: the request breaks rules that `violations` names, each with its JSON path."""
+
+    def __init__(self, message: str = "", *, violations: Iterable[Violation] = (), **fields: Any) -> None:
+        self.violations = tuple(violations)
+        super().__init__(message or "; ".join(map(str, self.violations)), **fields)
+
+
+class HistoryError(RuleError):
+    """The turns of a conversation cannot be brought into the order that the wire asks for."""
+
+
+class SchemaError(RuleError):
+    """A JSON Schema cannot be written in the wire's dialect without changing what it accepts."""
+
+
+class APIError(WireError):
+    """The provider answered with an error; `details` holds what it said beside the message."""
+
+    def __init__(self, message: str = "", *, details: Iterable[Any] = (), **fields: Any) -> None:
+        self.details = tuple(details)
+        super().__init__(message, **fields)
+
+
+class BadRequestError(APIError):
+    """The provider refused the request as it is (400, 413, 422)."""
+
+
+class ContextLengthError(BadRequestError):
+    """The input is longer than the model's context window."""
+
+
+class AuthError(APIError):
+    """The provider did not accept who is asking."""
+
+
+class AuthenticationError(AuthError):
+    """The key or token is wrong (401; Gemini says 400 API_KEY_INVALID)."""
+
+
+class AccessDeniedError(AuthError):
+    """The key is good, and may not do this (403)."""
+
+
+class NotFoundError(APIError):
+    """The model or resource does not exist (404)."""
+
+
+class RateLimitError(APIError):
+    """Too many requests for now (429)."""
+
+
+class QuotaError(RateLimitError):
+    """A quota that does not refill soon is used up; never retried."""
+
+
+class ServerError(APIError):
+    """The provider failed (5xx)."""
+
+
+class OverloadedError(ServerError):
+    """The provider has no capacity at the moment (503, 529)."""
+
+
+class BlockedError(WireError):
+    """Prompt or answer was blocked by the provider's filters."""
+
+
+class ConnectionLost(WireError):
+    """There was no response, or its body broke off; `partial` has what had arrived."""
+
+
+class ClockError(WireError):
+    """A time that the caller set ran out; the class says which."""
+
+
+class ConnectClock(ClockError):
+    """No connection within the connect time."""
+
+
+class FirstByteClock(ClockError):
+    """No response within the first-byte time."""
+
+
+class IdleClock(ClockError):
+    """No event within the idle time; comments and keep-alives are no events."""
+
+
+class TotalClock(ClockError):
+    """The call, attempts and waits together, took longer than the total time."""
+
+
+class StreamError(WireError):
+    """The answer came, and cannot be taken as whole."""
+
+
+class StreamIncomplete(StreamError):
+    """The answer ended without a finish; `partial` has what had arrived."""
+
+
+class StreamInvalid(StreamError):
+    """What came is not what the wire allows; the message shows its beginning."""
+
+
+class LimitError(WireError):
+    """Event, body, ratio, depth or headers are over the limit."""
+
+
+class CassetteError(WireError):
+    """A recording cannot be read, written or matched."""
+
+
+class ToolError(WireError):
+    """A tool cannot be defined or called."""
+
+
+class PipelineError(WireError):
+    """A pipeline cannot be read or run."""
+
+
+# --- what every wire's error reader shares --------------------------------------------------------------------------
+
+_BY_STATUS: dict[int, type[APIError]] = {
+    400: BadRequestError,
+    401: AuthenticationError,
+    403: AccessDeniedError,
+    404: NotFoundError,
+    413: BadRequestError,
+    422: BadRequestError,
+    429: RateLimitError,
+    503: OverloadedError,
+    529: OverloadedError,
+}
+
+RETRYABLE_STATUS = frozenset({408, 409, 429})
+
+
+def class_of_status(status: int) -> type[APIError]:
+    """The class of an error answer that says nothing but its HTTP status."""
+    found = _BY_STATUS.get(status)
+    if found is None:
+        found = ServerError if status >= 500 else APIError
+    return found
+
+
+def retryable_status(status: int) -> bool:
+    """Whether the same request may succeed a little later (R-15)."""
+    return status in RETRYABLE_STATUS or status >= 500

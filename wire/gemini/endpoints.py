@@ -1,0 +1,188 @@
+"""Gemini's endpoints as values: each function returns what to send and how to read the answer, and sends nothing.
+
+Paths are relative to the version (`/v1beta`, or Vertex's project path), which the client knows. Source of paths and
+bodies: Generative Language REST reference, v1beta, 2026-08-22.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from wire.call import Call, StreamCall
+from wire.errors import ConfigurationError, RuleError, StreamInvalid, Violation, one_line
+from wire.gemini.parse import ChunkReader, fold, parse_answer, parse_error
+from wire.gemini.rules import check
+from wire.gemini.types import Content, CountTokensRequest, CountTokensResponse, GenerateContentRequest, GenerateContentResponse
+from wire.memory import RAW, WireStruct, encode, remember
+
+T = TypeVar("T", bound=WireStruct)
+
+JSON = {"content-type": "application/json"}
+
+_SEGMENT = re.compile(r"[A-Za-z0-9_.@-]*[A-Za-z0-9_@-][A-Za-z0-9_.@-]*")
+
+
+def generate_content(model: str, request: GenerateContentRequest) -> Call[GenerateContentResponse]:
+    """One request, one whole answer.
+
+    >>> call = generate_content("gemini-3-pro-preview", GenerateContentRequest(contents=[Content(parts=[{"text": "Hi"}])]))
+    >>> print(call.preview())
+    POST /models/gemini-3-pro-preview:generateContent
+    content-type: application/json
+    <BLANKLINE>
+    {"contents":[{"parts":[{"text":"Hi"}]}]}
+
+    Raises `ConfigurationError` for a model name that no path can hold, `RuleError` for a request that is refused by every
+    model, or that JSON cannot say; the error names the JSON path.
+    """
+    return Call(
+        "gemini",
+        "POST",
+        f"/{resource(model)}:generateContent",
+        _generate_body(request),
+        headers=JSON,
+        parse=parse_answer,
+        read_error=parse_error,
+    )
+
+
+def stream_generate_content(model: str, request: GenerateContentRequest) -> StreamCall[GenerateContentResponse, GenerateContentResponse]:
+    """One request, the answer as server-sent events; `reply()` of its stream is what `generate_content` would have given.
+
+    Raises as `generate_content`.
+    """
+    return StreamCall(
+        "gemini",
+        "POST",
+        f"/{resource(model)}:streamGenerateContent",
+        _generate_body(request),
+        query={"alt": "sse"},
+        headers=JSON,
+        reader=ChunkReader,
+        fold=fold,
+        read_error=parse_error,
+    )
+
+
+def count_tokens(model: str, request: CountTokensRequest | GenerateContentRequest | Sequence[Content]) -> Call[CountTokensResponse]:
+    """How many tokens the input is; given a whole request, system instruction and tools are counted with it.
+
+    Raises as `generate_content`.
+    """
+    name = resource(model)
+    if isinstance(request, GenerateContentRequest):
+        request = CountTokensRequest(generate_content_request=msgspec.structs.replace(request, model=name))
+    elif isinstance(request, (list, tuple)):
+        request = CountTokensRequest(contents=list(request))
+    if not isinstance(request, CountTokensRequest):
+        raise _wrong_type("request", request, "CountTokensRequest, a GenerateContentRequest or a list of Contents")
+    return Call(
+        "gemini",
+        "POST",
+        f"/{name}:countTokens",
+        _body(request)[0],
+        headers=JSON,
+        parse=_parse_count,
+        read_error=parse_error,
+    )
+
+
+def resource(model: str) -> str:
+    """`models/X` for `X` and `models/X`; `tunedModels/X` and other full names as they are (S2-19).
+
+    >>> resource("gemini-3-pro-preview"), resource("tunedModels/mine")
+    ('models/gemini-3-pro-preview', 'tunedModels/mine')
+    """
+    if not isinstance(model, str) or not model.strip():
+        raise ConfigurationError("model: a name is wanted, such as gemini-3-pro-preview")
+    name = model if "/" in model else f"models/{model}"
+    if not all(map(_SEGMENT.fullmatch, name.split("/"))):
+        raise ConfigurationError(f"model: {model!r} is no model name; letters, digits, dots, dashes and underscores make one")
+    return name
+
+
+_decode_count = msgspec.json.Decoder(CountTokensResponse).decode
+
+
+def _parse_count(body: bytes) -> CountTokensResponse:
+    try:
+        answer = _decode_count(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
+        shown = one_line(body[:200].decode("utf-8", "replace"))
+        raise StreamInvalid(f"not a token count of Gemini ({cause}): {shown}", raw=body) from None
+    if answer.total_tokens is None and b'"error"' in body:
+        raise parse_error(500, {}, body)
+    return remember(answer, body)
+
+
+# --- bodies ---------------------------------------------------------------------------------------------------------
+
+
+def _wrong_type(path: str, value: object, wanted: str) -> RuleError:
+    return RuleError(violations=[Violation(path, f"a {wanted} is wanted, not {type(value).__name__}")])
+
+
+def _generate_body(request: GenerateContentRequest) -> bytes:
+    if not isinstance(request, GenerateContentRequest):
+        raise _wrong_type("request", request, "GenerateContentRequest")
+    body, checked = _body(request)
+    violations = check(checked)
+    if violations:
+        raise RuleError(violations=violations)
+    return body
+
+
+def _body(request: T) -> tuple[bytes, T]:
+    """The request as JSON, and as what the JSON says.
+
+    Structs do not check what they are given, so what was built here is read back with the same types; what came from the
+    wire was read when it came.
+    """
+    try:
+        body = encode(request)
+        turns = getattr(request, "contents", None)
+        places = [index for index, turn in enumerate(turns) if RAW not in vars(turn)] if isinstance(turns, list) else []
+        fresh = msgspec.structs.replace(request, contents=[turns[index] for index in places]) if turns else request
+        checked = msgspec.json.decode(encode(fresh), type=type(request))
+    except msgspec.ValidationError as cause:
+        message, _, path = str(cause).partition(" - at `$")
+        raise RuleError(violations=[Violation(_replaced(path.strip("`."), places), message)]) from None
+    except (TypeError, ValueError, OverflowError, RecursionError) as cause:
+        raise RuleError(violations=[Violation(_unsayable(request, "") or "", f"JSON cannot say this: {cause}")]) from None
+    if not turns:
+        return body, checked
+    every = list(turns)
+    for index, turn in zip(places, getattr(checked, "contents", ()), strict=True):
+        every[index] = turn
+    return body, msgspec.structs.replace(checked, contents=every)
+
+
+_FIRST_CONTENT = re.compile(r"contents\[(\d+)\]")
+
+
+def _replaced(path: str, places: list[int]) -> str:
+    return _FIRST_CONTENT.sub(lambda found: f"contents[{places[int(found[1])]}]", path, count=1) if places else path
+
+
+def _unsayable(value: Any, path: str) -> str | None:
+    """JSON path of the first thing in `value` that cannot be encoded."""
+    try:
+        msgspec.json.encode(value)
+    except RecursionError:
+        return path
+    except (TypeError, ValueError, OverflowError):
+        inner: Iterable[tuple[str, Any]] = ()
+        if isinstance(value, WireStruct):
+            names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
+            inner = ((f".{key}", getattr(value, name)) for key, name in names)
+        elif isinstance(value, dict):
+            inner = ((f".{key}", item) for key, item in value.items())
+        elif isinstance(value, (list, tuple)):
+            inner = ((f"[{index}]", item) for index, item in enumerate(value))
+        found = (_unsayable(item, f"{path}{step}".lstrip(".")) for step, item in inner)
+        return next((each for each in found if each is not None), path)
+    return None

@@ -1,0 +1,392 @@
+"""What comes back: error answers as typed errors, bytes of a stream as chunks, chunks folded into one answer.
+
+What this file holds on to (facts of recorded traffic, docs/rules.md):
+
+- A stream is events of CRLF-framed JSON, or one JSON array, or a bare error object after good events; a relay may wrap a
+  chunk in `result` or end with `[DONE]`. An `error` object is an error wherever it stands (R-03, S2-24, S2-25).
+- It is whole when a chunk carried a finish or block reason and the body ended; otherwise it is `StreamIncomplete` (R-01).
+- Folding never merges across a signature or an unknown key, keeps empty parts, and takes the last usage, never a sum.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from wire.errors import (
+    APIError,
+    AuthenticationError,
+    ContextLengthError,
+    LimitError,
+    QuotaError,
+    RateLimitError,
+    StreamError,
+    StreamIncomplete,
+    StreamInvalid,
+    WireError,
+    class_of_status,
+    one_line,
+    retryable_status,
+)
+from wire.gemini.types import Candidate, Content, ErrorDetail, GenerateContentResponse, GroundingMetadata, Part, Status
+from wire.jsonstream import Cutter
+from wire.memory import RAW, FrozenList, freeze, remember
+from wire.sse import EVENT_LIMIT, Decoder
+
+# --- errors ---------------------------------------------------------------------------------------------------------
+
+
+class _Envelope(msgspec.Struct):
+    error: Status
+
+
+_decode_envelope = msgspec.json.Decoder(_Envelope | list[_Envelope]).decode
+_CONTEXT = re.compile(r"input token count .*exceeds the maximum number of tokens", re.IGNORECASE)
+_DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
+
+
+def parse_error(status: int, headers: Mapping[str, str], body: bytes) -> APIError:
+    """The typed error that an error answer asks for; list-wrapped bodies and bodies that are no JSON are read as well."""
+    try:
+        found = _decode_envelope(body)
+        error = found[0].error if isinstance(found, list) else found.error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, IndexError):
+        text = one_line(body.decode("utf-8", "replace"), 300)
+        return class_of_status(status)(text or "no body", status=status, retryable=retryable_status(status), raw=body)
+    return _typed(error, status, body)
+
+
+def _typed(error: Status, http_status: int, body: bytes) -> APIError:
+    """An error object as an exception; in a stream the HTTP status is 200 and the object's own code counts."""
+    status = http_status
+    if http_status < 400:
+        status = error.code if isinstance(error.code, int) and 400 <= error.code < 600 else 500
+    details = error.details or []
+    cls = class_of_status(status)
+    message = error.message or "no message"
+    retryable = retryable_status(status)
+    if any(detail.reason == "API_KEY_INVALID" for detail in details):
+        cls = AuthenticationError
+    elif _CONTEXT.search(message):
+        cls = ContextLengthError
+    elif issubclass(cls, RateLimitError) and any(_is_daily(detail) for detail in details):
+        cls, retryable = QuotaError, False
+    broken = next((violation.field for detail in details for violation in detail.field_violations or ()), None)
+    if broken and broken not in message:
+        message = f"{message} (field {broken})"
+    return cls(
+        message,
+        details=details,
+        status=status,
+        code=error.status,
+        retryable=retryable,
+        retry_after=next((seconds for detail in details if (seconds := _delay(detail)) is not None), None),
+        raw=body,
+    )
+
+
+def _is_daily(detail: ErrorDetail) -> bool:
+    """A quota by the day: its id says so, and its RetryInfo does not mean that waiting as long helps (G74)."""
+    return any("PerDay" in (violation.quota_id or "") for violation in detail.violations or ())
+
+
+def _delay(detail: ErrorDetail) -> float | None:
+    found = _DELAY.fullmatch(detail.retry_delay or "")
+    return float(found[1]) if found else None
+
+
+# --- decoding -------------------------------------------------------------------------------------------------------
+
+_decode = msgspec.json.Decoder(GenerateContentResponse).decode
+
+
+class _Wrapped(msgspec.Struct):
+    """What may stand in place of a chunk, or around it."""
+
+    error: msgspec.Raw = msgspec.Raw()
+    result: msgspec.Raw = msgspec.Raw()
+
+
+_decode_wrapped = msgspec.json.Decoder(_Wrapped).decode
+_decode_status = msgspec.json.Decoder(Status).decode
+
+
+def _is_empty(answer: GenerateContentResponse) -> bool:
+    return answer.candidates is None and answer.prompt_feedback is None and answer.usage_metadata is None
+
+
+def read_chunk(data: bytes) -> GenerateContentResponse:
+    """One JSON object as a chunk. Raises the typed error that it is, or `StreamInvalid` if it is nothing of the wire."""
+    try:
+        answer = _decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as cause:
+        raise _undecodable(data, cause) from None
+    except RecursionError:
+        raise LimitError("JSON is nested too deeply", raw=data) from None
+    if b'"error"' in data or (_is_empty(answer) and b'"result"' in data):
+        wrapped = _decode_wrapped(data)
+        if bytes(wrapped.error) not in (b"", b"null"):
+            raise _typed(_status_of(bytes(wrapped.error)), 200, data)
+        if bytes(wrapped.result)[:1] == b"{":
+            return read_chunk(bytes(wrapped.result))
+    return remember(answer, data)
+
+
+def _status_of(error: bytes) -> Status:
+    try:
+        return _decode_status(error)
+    except msgspec.DecodeError:
+        return Status(message=one_line(error.decode("utf-8", "replace"), 300))
+
+
+def _undecodable(data: bytes, cause: Exception) -> StreamError:
+    shown = one_line(data[:200].decode("utf-8", "replace"))
+    return StreamInvalid(f"not an answer of Gemini ({cause}): {shown}" if shown else "the answer is empty", raw=data)
+
+
+def parse_answer(body: bytes) -> GenerateContentResponse:
+    """A whole answer. A body that came as events, as an array of chunks or wrapped is read all the same.
+
+    Raises the provider's error if the body is one, `StreamInvalid` if it is nothing of the wire.
+    """
+    if body.lstrip()[:1] == b"{":
+        try:
+            answer = read_chunk(body)
+        except StreamInvalid:
+            pass  # several objects, one after another, perhaps
+        else:
+            if _is_empty(answer):
+                raise _undecodable(body, ValueError("no candidates, no prompt feedback, no usage"))
+            return fold([answer])
+    reader = ChunkReader()
+    chunks = [*reader.feed(body), *reader.close()]
+    if reader.error is not None:
+        raise reader.error
+    return fold(chunks)
+
+
+# --- streams --------------------------------------------------------------------------------------------------------
+
+
+class ChunkReader:
+    """Bytes of one streamed body in, chunks out; `wire.call.Reader` says what its fields mean."""
+
+    def __init__(self, limit: int = EVENT_LIMIT) -> None:
+        self.error: WireError | None = None
+        self.done = False
+        self.finished = False
+        self._events = Decoder(limit)
+        self._cutter = Cutter(limit)
+        self._head: bytes | None = b""  # what came before it was clear how the body is framed
+        self._as_json = False
+        self._seen = 0
+        self._open: dict[int, bool] = {}  # candidate index -> it has not finished
+        self._blocked = False
+
+    def feed(self, data: bytes) -> list[GenerateContentResponse]:
+        """Chunks that `data` completes."""
+        chunks: list[GenerateContentResponse] = []
+        if self.error is not None or self.done:
+            return chunks
+        if self._head is not None:
+            self._head += data
+            first = self._head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+            if not first:
+                return chunks
+            self._as_json = first in b"[{"
+            data, self._head = self._head, None
+            if self._as_json:
+                data = data.removeprefix(b"\xef\xbb\xbf")
+        try:
+            for value in self._values(data):
+                chunk = read_chunk(value)
+                self._note(chunk)
+                chunks.append(chunk)
+        except WireError as error:
+            self.error = error
+        return chunks
+
+    def close(self) -> list[GenerateContentResponse]:
+        """The chunk that the end of the body completes, if one; `error` says if the answer is not whole."""
+        chunks: list[GenerateContentResponse] = []
+        if self.error is None and not self.done:
+            try:
+                for value in self._last_values():
+                    chunk = read_chunk(value)
+                    self._note(chunk)
+                    chunks.append(chunk)
+            except WireError as error:
+                self.error = error
+        if self.error is None and not self._whole():
+            self.error = self._incomplete()
+        return chunks
+
+    def _values(self, data: bytes) -> Iterator[bytes]:
+        if self._as_json:
+            yield from self._cutter.feed(data)
+            return
+        for event in self._events.feed(data):
+            if event.outside:
+                yield from self._cutter.feed(event.data + b"\n")
+            elif not event.blank:
+                if event.data.strip() == b"[DONE]":
+                    self.done = True
+                    return
+                yield from _unlisted(event.data)
+
+    def _last_values(self) -> Iterator[bytes]:
+        for event in () if self._as_json else self._events.close():
+            if event.outside:
+                yield from self._cutter.feed(event.data + b"\n")
+            elif not event.blank and event.data.strip() != b"[DONE]":
+                # An event that was cut in the middle of its JSON says nothing wrong, it says too little.
+                try:
+                    msgspec.json.decode(event.data, type=msgspec.Raw)
+                except (msgspec.DecodeError, UnicodeDecodeError):
+                    return
+                yield from _unlisted(event.data)
+
+    def _note(self, chunk: GenerateContentResponse) -> None:
+        self._seen += 1
+        finished = False
+        for candidate in chunk.candidates or ():
+            ends = candidate.finish_reason is not None
+            finished = finished or ends
+            self._open[candidate.index or 0] = not ends and self._open.get(candidate.index or 0, True)
+        if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason is not None:
+            finished = self._blocked = True
+        self.finished = finished
+
+    def _whole(self) -> bool:
+        return self._blocked or (bool(self._open) and not any(self._open.values()))
+
+    def _incomplete(self) -> StreamError:
+        stray = bytes(self._cutter.stray)
+        if stray:
+            return _undecodable(stray, ValueError("bytes outside the framing"))
+        if not self._seen:
+            return StreamIncomplete("the stream ended before its first event", retryable=True)
+        return StreamIncomplete(f"the stream ended without a finish reason after {self._seen} events")
+
+
+def _unlisted(data: bytes) -> list[bytes]:
+    """An event that holds a list (of one error, mostly) as its items."""
+    if data.lstrip()[:1] != b"[":
+        return [data]
+    try:
+        return [bytes(item) for item in msgspec.json.decode(data, type=list[msgspec.Raw])]
+    except msgspec.DecodeError as cause:
+        raise _undecodable(data, cause) from None
+
+
+# --- folding --------------------------------------------------------------------------------------------------------
+
+
+class _ContentCut(msgspec.Struct):
+    parts: list[msgspec.Raw] | None = None
+
+
+class _CandidateCut(msgspec.Struct):
+    content: msgspec.Raw = msgspec.Raw()
+
+
+class _AnswerCut(msgspec.Struct):
+    candidates: list[_CandidateCut] | None = None
+
+
+_cut_answer = msgspec.json.Decoder(_AnswerCut).decode
+_cut_content = msgspec.json.Decoder(_ContentCut).decode
+_keys = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+def fold(chunks: Sequence[GenerateContentResponse]) -> GenerateContentResponse:
+    """The answer that the plain call would have given.
+
+    Parts stay in order with the bytes they came in; neighbouring texts of one kind are joined if neither has a signature
+    nor an unknown key. Of what every chunk repeats the last one counts.
+    """
+    for chunk in chunks:
+        _cut(chunk)
+    if len(chunks) == 1:
+        return chunks[0]
+    candidates: dict[int, list[Candidate]] = {}
+    for chunk in chunks:
+        for candidate in chunk.candidates or ():
+            candidates.setdefault(candidate.index or 0, []).append(candidate)
+    return GenerateContentResponse(
+        **_last(chunks, skip=("candidates",)),
+        candidates=[_fold_candidate(candidates[index]) for index in sorted(candidates)] or None,
+    )
+
+
+def _cut(answer: GenerateContentResponse) -> None:
+    """Give each Content and Part of a received answer the slice of bytes it came in."""
+    raw = answer.__dict__.get(RAW)
+    if raw is None or not answer.candidates:
+        return
+    for candidate, slices in zip(answer.candidates, _cut_answer(raw).candidates or (), strict=True):
+        content = candidate.content
+        if content is None or RAW in content.__dict__:
+            continue
+        remember(content, slices.content)
+        if content.parts is not None:
+            for part, piece in zip(content.parts, _cut_content(slices.content).parts or (), strict=True):
+                remember(freeze(part), piece)
+            msgspec.structs.force_setattr(content, "parts", FrozenList(content.parts))
+
+
+def _last(structs: Sequence[Any], skip: tuple[str, ...]) -> dict[str, Any]:
+    """The last value of each field that any of `structs` has."""
+    fields: dict[str, Any] = {}
+    for struct in structs:
+        for name in struct.__struct_fields__:
+            value = getattr(struct, name)
+            # `groundingMetadata: {}` in a later chunk takes nothing back.
+            if value is not None and name not in skip and not (name in fields and value == GroundingMetadata()):
+                fields[name] = value
+    return fields
+
+
+def _fold_candidate(pieces: Sequence[Candidate]) -> Candidate:
+    contents = [piece.content for piece in pieces if piece.content is not None]
+    fields = _last(pieces, skip=("content",))
+    if contents:
+        parts = _merge_texts([part for content in contents for part in content.parts or ()])
+        has_parts = any(content.parts is not None for content in contents)
+        fields["content"] = Content(**_last(contents, skip=("parts",)), parts=parts if has_parts else None)
+    return Candidate(**fields)
+
+
+def _merge_texts(parts: Sequence[Part]) -> list[Part]:
+    merged: list[Part] = []
+    run: list[Part] = []
+    for part in parts:
+        plain = _is_plain_text(part)
+        if run and not (plain and part.thought == run[0].thought):
+            merged.append(_joined(run))
+            run = []
+        if plain:
+            run.append(part)
+        else:
+            merged.append(part)
+    if run:
+        merged.append(_joined(run))
+    return merged
+
+
+_TEXT_KEYS = frozenset({"text", "thought"})
+
+
+def _is_plain_text(part: Part) -> bool:
+    """Text or thought and nothing beside it: no signature (G26), no key that we do not know."""
+    if part.text is None or part.thought_signature is not None:
+        return False
+    raw = part.__dict__.get(RAW)
+    return part == Part(text=part.text, thought=part.thought) if raw is None else _TEXT_KEYS.issuperset(_keys(raw))
+
+
+def _joined(run: Sequence[Part]) -> Part:
+    return run[0] if len(run) == 1 else Part(text="".join(part.text or "" for part in run), thought=run[0].thought)

@@ -1,0 +1,637 @@
+"""JSON Schema as Gemini's Schema: what `parameters` and `responseSchema` take, on the Gemini API and on Vertex.
+
+Rules of this file:
+
+- The walk goes by schema position: names under `properties` and values of enum, default, example and const are data.
+- Whatever weakens or changes the schema leaves a note. A rewriting that means the same leaves none: `$ref` inlined, allOf merged,
+  const as enum, null as `nullable`.
+- What stands beside a union goes into its members: Vertex wants anyOf alone (G49), and to the Gemini API it is the same.
+- No recursion: a work list over the source, one node at a time, so that a hostile depth ends in SchemaError.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
+from urllib.parse import unquote
+
+import msgspec
+
+from wire.errors import SchemaError, Violation
+from wire.gemini.types import Schema
+from wire.memory import Note, with_notes
+
+MAX_DEPTH = 200  # far beyond what the server takes (G52), and the encoder, which recurses, still reaches it
+MAX_NODES = 10_000
+
+# The numbers of the proto's enum are accepted on the wire like its names (G40).
+TYPES = ("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")
+
+OWNERS = {
+    **dict.fromkeys(("properties", "required", "propertyOrdering", "minProperties", "maxProperties"), ("OBJECT",)),
+    **dict.fromkeys(("items", "minItems", "maxItems"), ("ARRAY",)),
+    **dict.fromkeys(("minLength", "maxLength", "pattern"), ("STRING",)),
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), ("NUMBER", "INTEGER")),
+}
+FORMATS = {
+    **dict.fromkeys(("int32", "int64"), ("INTEGER", "NUMBER")),
+    **dict.fromkeys(("float", "double"), ("NUMBER", "INTEGER")),
+}
+COUNTS = frozenset({"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"})
+TEXTS = frozenset({"title", "description", "format", "pattern"})
+ANNOTATIONS = ("title", "description", "default", "example")
+PASSED = (*ANNOTATIONS, "format", "pattern", "minimum", "maximum", *sorted(COUNTS), "propertyOrdering")
+ALIASES = {
+    re.sub("[A-Z]", lambda capital: "_" + capital[0].lower(), name): name
+    for name in ("anyOf", "propertyOrdering", "additionalProperties", *COUNTS)
+}
+# Keywords of JSON Schema that narrow what is valid and that the proto has no word for (G38), with the type they speak of.
+WEAKENING = {
+    **dict.fromkeys(("patternProperties", "propertyNames", "unevaluatedProperties", "dependencies"), "OBJECT"),
+    **dict.fromkeys(("dependentRequired", "dependentSchemas"), "OBJECT"),
+    **dict.fromkeys(("uniqueItems", "contains", "minContains", "maxContains", "unevaluatedItems"), "ARRAY"),
+    **dict.fromkeys(("contentEncoding", "contentMediaType", "contentSchema"), "STRING"),
+    **dict.fromkeys(("if", "then", "else", "not"), ""),
+    "multipleOf": "NUMBER",
+}
+BRANCH_OF_ONE_OBJECT = frozenset({"types", "required", "minProperties", "maxProperties", "hints", "title", "description"})
+
+_Node = dict[str, Any]
+
+
+class _At(NamedTuple):
+    """A schema of the source: where it stands, and the references that led to it."""
+
+    source: Any
+    path: str
+    refs: tuple[str, ...]
+
+
+_Place = tuple[_At | _Node, ...]  # schemas that must all hold at one position of the result; the first one's annotations win
+
+
+class _Task(NamedTuple):
+    place: _Place
+    path: str
+    depth: int
+    into: Any
+    key: Any
+
+
+class _Conflict(Exception):
+    """Two schemas that must both hold cannot be merged; the argument is the keyword."""
+
+
+def schema(source: Mapping[str, Any] | bool, *, path: str = "") -> Schema:
+    """JSON Schema (as Pydantic, msgspec and OpenAI tools write it) as Gemini's Schema.
+
+    What was changed or dropped stands in `wire.memory.notes(result)`, with its path inside the source, under `path` if given.
+    What cannot be said (a recursive or remote `$ref`, an allOf that contradicts itself) and malformed input raise `SchemaError`.
+
+    >>> from wire.memory import encode, notes
+    >>> built = schema({"type": "object", "properties": {"n": {"type": ["integer", "null"], "exclusiveMinimum": 0, "multipleOf": 5}}})
+    >>> built.properties["n"].type, built.properties["n"].nullable
+    ('INTEGER', True)
+    >>> [str(note) for note in notes(built)]
+    ['properties.n.multipleOf: dropped, the Schema proto cannot say it: validation is weaker']
+    """
+    walk = _Walk(source, path)
+    try:
+        return with_notes(msgspec.convert(walk.result(), Schema), dict.fromkeys(walk.notes))
+    except RecursionError:
+        # The converter of msgspec recurses, on top of a stack of the caller that may already be deep.
+        _fail(path, "is nested too deep", "G52", "flatten it, or use parameters_json_schema, with its references kept")
+
+
+def _fail(path: str, message: str, rule: str = "", remedy: str = "") -> NoReturn:
+    violation = Violation(path=path, message=message, rule=rule, remedy=remedy)
+    raise SchemaError(str(violation), violations=(violation,)) from None
+
+
+def _join(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
+
+
+class _Walk:
+    def __init__(self, source: Any, path: str) -> None:
+        self.source = source
+        self.path = path
+        self.notes: list[Note] = []
+        self.nodes = 0
+
+    def result(self) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        todo = [_Task((_At(self.source, self.path, ("#",)),), self.path, 0, out, "root")]
+        while todo:
+            task = todo.pop()
+            if task.depth > MAX_DEPTH:
+                _fail(task.path, f"is nested more than {MAX_DEPTH} levels deep", "G52")
+            try:
+                node = self.settled(task.place)
+                task.into[task.key], inner = self.emitted(node, task)
+            except _Conflict as conflict:
+                _fail(_join(task.path, str(conflict)), "contradicts another one that must hold here too, or cannot be merged with it")
+            todo.extend(reversed(inner))
+        return dict(out["root"])
+
+    def note(self, path: str, message: str) -> None:
+        self.notes.append(Note(path, message))
+
+    def counted(self, path: str, many: int = 1) -> None:
+        # References shaped like diamonds double the result at every level: bounded here, since nothing else would be.
+        self.nodes += many
+        if self.nodes > MAX_NODES:
+            _fail(path, f"expands to more than {MAX_NODES} schemas", "G53", "use parameters_json_schema, with its references kept")
+
+    # --- reading: one schema of the source, in canonical keywords, its inner schemas unread ---------------------------
+
+    def settled(self, place: _Place) -> _Node:
+        """Everything that must hold at `place`, as one node."""
+        node: _Node = {}
+        queue = deque(place)
+        while queue:
+            item = queue.popleft()
+            self.counted(item.path if isinstance(item, _At) else self.path)
+            if isinstance(item, _At):
+                part, more = self.read(item)
+                queue.extendleft(reversed(more))
+            else:
+                part = item
+            node = _merged(node, part)
+        return node
+
+    def read(self, at: _At) -> tuple[_Node, list[_At]]:
+        """The node at `at` by itself, and the schemas that must hold beside it (target of `$ref`, members of allOf)."""
+        if at.source is True:
+            return {}, []
+        if at.source is False:
+            _fail(at.path, "false allows no value", remedy="leave the schema out")
+        if not isinstance(at.source, Mapping):
+            _fail(at.path, f"a schema is an object, not {type(at.source).__name__}")
+        node: _Node = {}
+        more: list[_At] = []
+        hints: list[str] = []
+        raw: dict[str, Any] = {}
+        for key, value in at.source.items():
+            if not isinstance(key, str):
+                _fail(at.path, f"keyword {key!r} is not a string")
+            name = ALIASES.get(key, key)
+            if name in raw:
+                _fail(_join(at.path, key), f"stands here a second time, as {name}")
+            if value is not None or name in ("const", "default", "example"):  # on this wire null counts as absent
+                raw[name] = value
+        for name, value in raw.items():
+            here = _join(at.path, name)
+            hints += self.keyword(node, name, value, here, at, more)
+        self.tuples(node, raw, at)
+        self.exclusive(node, raw, at.path)
+        if "types" in node and node.get("nullable") and "NULL" not in node["types"]:
+            node["types"] = (*node["types"], "NULL")
+        if hints:
+            node["hints"] = tuple(dict.fromkeys(hints))
+        return node, more
+
+    def keyword(self, node: _Node, name: str, value: Any, here: str, at: _At, more: list[_At]) -> Iterator[str]:
+        """Put one keyword into `node` or note that it is dropped; yields the type that it speaks of."""
+        if name in OWNERS and not (name == "required" and isinstance(value, bool)):
+            yield OWNERS[name][0]
+        if name == "type":
+            node["types"] = _types(value, here)
+        elif name in ("enum", "const"):
+            values = [value] if name == "const" else _sequence(value, here)
+            if not values:
+                _fail(here, "an empty enum allows no value")
+            _json(values, here)
+            node["enum"] = _common(node["enum"], values) if "enum" in node else values
+        elif name == "properties":
+            if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+                _fail(here, "is an object of schemas by name")
+            node["properties"] = {key: (_At(inner, f"{here}.{key}", at.refs),) for key, inner in value.items()}
+        elif name in ("anyOf", "oneOf", "allOf"):
+            members = [_At(inner, f"{here}[{index}]", at.refs) for index, inner in enumerate(_sequence(value, here))]
+            if not members:
+                _fail(here, "has no members")
+            if name == "oneOf":
+                self.note(here, "written as anyOf: a value that several members allow is valid too")
+            if name == "allOf":
+                more += members
+            else:
+                self.counted(here, len(members) * len(node.get("anyOf", ())))
+                node["anyOf"] = _product(node["anyOf"], [(at,) for at in members]) if "anyOf" in node else [(at,) for at in members]
+        elif name == "$ref":
+            more.insert(0, self.target(value, here, at))
+        elif name == "required" and isinstance(value, bool):
+            self.note(here, "dropped, required is a list of names in the object around")
+        elif name in ("required", "propertyOrdering"):
+            names = _sequence(value, here)
+            if not all(isinstance(item, str) for item in names):
+                _fail(here, "is a list of property names")
+            node[name] = list(dict.fromkeys(names))
+        elif name in COUNTS:
+            node[name] = _count(value, here)
+        elif name in ("minimum", "maximum"):
+            node[name] = _number(value, here)
+        elif name in TEXTS or name == "nullable":
+            if not isinstance(value, bool if name == "nullable" else str):
+                _fail(here, f"is a {'boolean' if name == 'nullable' else 'string'}, not {type(value).__name__}")
+            node[name] = value
+            if name == "format":
+                yield FORMATS.get(str(value), ("STRING",))[0]
+        elif name in ("default", "example"):
+            _json(value, here)
+            node[name] = value
+        elif name == "examples":
+            values = list(value.values()) if isinstance(value, Mapping) else _sequence(value, here)
+            if at.path == self.path and values and "example" not in at.source:
+                _json(values, here)
+                node["example"] = values[0]
+                values = values[1:]
+            if values:
+                self.note(here, "dropped, the Schema proto takes one example, at the root")
+        elif name == "additionalProperties":
+            yield "OBJECT"
+            lost = ": the type of the values is lost" if isinstance(value, Mapping) and value else ""
+            self.note(here, f"dropped, the Schema proto has no such keyword{lost}")
+        elif name in WEAKENING:
+            if WEAKENING[name]:
+                yield WEAKENING[name]
+            self.note(here, "dropped, the Schema proto cannot say it: validation is weaker")
+        elif name in ("items", "prefixItems", "additionalItems"):
+            yield "ARRAY"
+        elif name in ("exclusiveMinimum", "exclusiveMaximum"):
+            yield "NUMBER"
+        elif name not in ("$defs", "definitions"):  # nothing is lost with these: what is used of them is inlined
+            self.note(here, "dropped, the Schema proto has no such keyword")
+
+    def target(self, ref: Any, path: str, at: _At) -> _At:
+        if not isinstance(ref, str) or not (ref == "#" or ref.startswith("#/")):
+            _fail(path, f"{ref!r} is no JSON pointer into this schema", "G38", "inline the referenced schema")
+        if ref in at.refs:
+            cycle = " -> ".join((*at.refs[at.refs.index(ref) :], ref))
+            _fail(
+                path,
+                f"is recursive ({cycle}), the Schema proto has no references",
+                "G55",
+                "use parameters_json_schema or response_json_schema",
+            )
+        found = self.source
+        for step in unquote(ref[1:]).split("/")[1:]:
+            step = step.replace("~1", "/").replace("~0", "~")
+            if isinstance(found, Mapping) and step in found:
+                found = found[step]
+            elif isinstance(found, (list, tuple)) and re.fullmatch("0|[1-9][0-9]{0,8}", step) and int(step) < len(found):
+                found = found[int(step)]
+            else:
+                _fail(path, f"{ref!r} leads nowhere", "G51", "define it under $defs, or inline it")
+        return _At(found, at.path, (*at.refs, ref))
+
+    def tuples(self, node: _Node, raw: _Node, at: _At) -> None:
+        """`items` in all its forms; the proto has but one schema for all elements."""
+        old = isinstance(raw.get("items"), (list, tuple))
+        name = "items" if old else "prefixItems"
+        rest, rest_name = (raw.get("additionalItems"), "additionalItems") if old else (raw.get("items"), "items")
+        if "additionalItems" in raw and not old:
+            self.note(_join(at.path, "additionalItems"), "dropped, it only speaks beside a list in items")
+        closed = rest is False
+        if closed and name not in raw:
+            node["maxItems"] = 0
+            node["items"] = ({},)
+        elif name not in raw:
+            if rest is not None:
+                node["items"] = (_At(rest, _join(at.path, rest_name), at.refs),)
+        else:
+            here = _join(at.path, name)
+            first = _sequence(raw[name], here)
+            members = [_At(inner, f"{here}[{index}]", at.refs) for index, inner in enumerate(first)]
+            if isinstance(rest, Mapping):
+                members.append(_At(rest, _join(at.path, rest_name), at.refs))
+            distinct = list({_json(member.source, member.path): member for member in reversed(members)}.values())[::-1]
+            node["items"] = ({"anyOf": [(member,) for member in distinct]} if distinct else {},)
+            self.note(here, "written as items: which schema belongs to which position is lost")
+            if closed:
+                node["maxItems"] = min(node.get("maxItems", len(first)), len(first))
+                node.setdefault("minItems", min(len(first), node["maxItems"]))
+
+    def exclusive(self, node: _Node, raw: _Node, path: str) -> None:
+        for name, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+            value = raw.get(name)
+            if isinstance(value, bool):  # draft 4: it says how to read the other bound
+                if value and bound in node:
+                    node[name] = node.pop(bound)
+            elif value is not None:
+                node[name] = _number(value, _join(path, name))
+
+    # --- writing: one node, its inner schemas as tasks ----------------------------------------------------------------
+
+    def typed(self, node: _Node, path: str, root: bool) -> None:
+        """Give `node` its one type and `nullable`, or a union of members that have one each."""
+        if "example" in node and not root:
+            del node["example"]
+            self.note(_join(path, "example"), "dropped, the Schema proto takes an example at the root only")
+        if None in node.get("enum", ()):
+            node["enum"] = [value for value in node["enum"] if value is not None]
+            node["nullable"] = True
+            if not node["enum"]:
+                node["types"] = ("NULL",)
+                del node["enum"]
+        if "anyOf" in node:
+            return
+        types: tuple[str, ...] = node.get("types") or _inferred(node) or (("OBJECT",) if root else ())
+        if not types:
+            # The proto wants a type (G48). One of the seven would be invented, and objects or arrays cannot be told without their shape.
+            types = ("STRING", "NUMBER", "BOOLEAN")
+            self.note(path, "has no type, which the Schema proto wants: narrowed to a string, a number or a boolean")
+        node["types"] = tuple(kind for kind in types if kind != "NULL") or types
+        if "NULL" in types and types != ("NULL",):
+            node["nullable"] = True
+        for name in [name for name in node if name in OWNERS and not set(OWNERS[name]) & set(types)]:
+            if node.pop(name) not in ([], {}):
+                self.note(_join(path, name), f"dropped, it says nothing of {' or '.join(node['types'])}")
+        if len(node["types"]) > 1:
+            node["anyOf"] = [({"types": (kind,)},) for kind in node.pop("types")]
+
+    def emitted(self, node: _Node, task: _Task) -> tuple[dict[str, Any], list[_Task]]:
+        path = task.path
+        self.typed(node, path, task.depth == 0)
+        if "anyOf" in node:
+            return self.union(node, task)
+        types = node["types"]
+        out: dict[str, Any] = {"type": types[0]}
+        if "nullable" in node and types != ("NULL",):
+            out["nullable"] = node["nullable"]
+        self.bounds(node, types[0], path)
+        self.enum(node, types[0], path, out)
+        out.update((name, node[name]) for name in PASSED if name in node)
+        inner: list[_Task] = []
+        if types[0] == "ARRAY":
+            inner.append(_Task(node.get("items", ({},)), _path(node.get("items"), _join(path, "items")), task.depth + 1, out, "items"))
+        if node.get("properties"):  # an empty one says nothing, and older backends refuse it (G44)
+            out["properties"] = dict.fromkeys(node["properties"])
+            for name, place in node["properties"].items():
+                inner.append(_Task(place, _join(path, f"properties.{name}"), task.depth + 1, out["properties"], name))
+        required = []
+        for name in node.get("required", ()):
+            if name in node.get("properties", ()):
+                required.append(name)
+            else:
+                self.note(_join(path, "required"), f"{name!r} dropped, there is no such property")
+        if required:
+            out["required"] = required
+        return out, inner
+
+    def union(self, node: _Node, task: _Task) -> tuple[dict[str, Any], list[_Task]]:
+        """The members of anyOf, each with what stands beside anyOf; unions inside a union become part of it."""
+        path = _join(task.path, "anyOf")
+        beside = {name: value for name, value in node.items() if name not in ("anyOf", "nullable", *ANNOTATIONS)}
+        outer = {name: node[name] for name in ANNOTATIONS if name in node}
+        nullable = node.get("nullable") is True
+        branches: list[tuple[_Node, str, _Node]] = []
+        conflicts: list[_Conflict] = []
+        queue = deque((place, _path(place, f"{path}[{index}]"), outer, beside) for index, place in enumerate(node["anyOf"]))
+        while queue:
+            place, here, over, rest = queue.popleft()
+            try:
+                branch = self.settled(place)
+                if branch.get("types") == ("NULL",) or branch.get("enum") == [None]:
+                    if "NULL" not in rest.get("types", ("NULL",)):
+                        self.note(here, "kept as nullable, though the type beside anyOf leaves null out")
+                    nullable = True
+                    continue
+                branch = _merged(branch, _speaking_of(rest, branch.get("types")))
+                self.typed(branch, here, root=False)
+            except _Conflict as conflict:
+                conflicts.append(conflict)
+                if len(place) == 1 and isinstance(place[0], _At):  # not one that the merging of two unions brought up
+                    self.note(here, f"dropped, no value can match: {conflict} contradicts what must hold too")
+                continue
+            if branch.get("types") == ("NULL",):
+                nullable = True
+            elif "anyOf" in branch:
+                inside = _under(over, {name: branch[name] for name in ANNOTATIONS if name in branch})
+                rest = {name: value for name, value in branch.items() if name not in ("anyOf", *ANNOTATIONS)}
+                queue.extendleft([(member, _path(member, here), inside, rest) for member in reversed(branch["anyOf"])])
+            else:
+                branches.append((branch, here, over))
+        if not branches and not nullable:
+            raise conflicts[0]
+        if nullable:
+            for branch, _, _ in branches:
+                branch |= {"types": (*branch["types"], "NULL"), "nullable": True}
+        one_object = task.depth == 0 and beside.get("types") == ("OBJECT",) and beside.get("properties")
+        if one_object and len(branches) > 1 and all(_only_one_object(branch, beside) for branch, _, _ in branches):
+            # A function's parameters are one OBJECT (G50): "at least one of these" is worth less than being accepted at all.
+            self.note(path, "dropped, the root is one object, and its members added no properties: validation is weaker")
+            return self.emitted({name: value for name, value in node.items() if name != "anyOf"}, task)
+        if len(branches) < 2:
+            only = _merged(branches[0][2], branches[0][0]) if branches else {**outer, "types": ("NULL",)}
+            return {}, [task._replace(place=(only,))]
+        # Vertex refuses annotations too beside anyOf (G49): they go into the members.
+        if "default" in outer and not any(_fits(outer["default"], branch["types"]) for branch, _, _ in branches):
+            self.note(_join(task.path, "default"), "dropped, no member of anyOf has its type")
+        if "example" in outer:
+            self.note(_join(task.path, "example"), "dropped, Vertex takes nothing beside anyOf")
+        members: list[Any] = [None] * len(branches)
+        inner = [
+            _Task((_under(over, branch),), here, task.depth + 1, members, index) for index, (branch, here, over) in enumerate(branches)
+        ]
+        return {"anyOf": members}, inner
+
+    def bounds(self, node: _Node, kind: str, path: str) -> None:
+        for name, bound, side in (("exclusiveMinimum", "minimum", 1), ("exclusiveMaximum", "maximum", -1)):
+            if name not in node:
+                continue
+            value = node[name]
+            if kind == "INTEGER":
+                value = math.floor(value) + 1 if side > 0 else math.ceil(value) - 1
+            if bound in node and (node[bound] - value) * side > 0:
+                continue  # the other bound is the tighter one
+            if kind != "INTEGER":
+                self.note(_join(path, name), f"written as {bound}: the bound itself is valid too")
+            node[bound] = value
+
+    def enum(self, node: _Node, kind: str, path: str, out: dict[str, Any]) -> None:
+        values = node.get("enum")
+        if values is None:
+            return
+        here = _join(path, "enum")
+        texts = [value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in values]
+        if kind != "STRING":  # G41
+            self.note(here, f"dropped, only STRING may have one: the values stand in the description of this {kind}")
+            allowed = f"Allowed values: {', '.join(texts)}."
+            node["description"] = f"{node['description']}\n{allowed}" if node.get("description") else allowed
+            return
+        if texts != values:
+            self.note(here, "members that are no strings written as strings")
+        if "" in texts:  # G42
+            self.note(here, "the empty string dropped, which Gemini refuses")
+        texts = list(dict.fromkeys(text for text in texts if text))
+        if texts:
+            out["enum"] = texts
+
+
+# --- merging --------------------------------------------------------------------------------------------------------
+
+
+def _merged(first: _Node, second: _Node) -> _Node:
+    """What holds if both do. Annotations of `first` win."""
+    out = {**second, **first}
+    for name in sorted(first.keys() & second.keys()):
+        one, two = first[name], second[name]
+        if name == "types":
+            out[name] = _meet(one, two)
+        elif name == "enum":
+            out[name] = _common(one, two)
+        elif name == "anyOf":
+            out[name] = _product(one, two)
+        elif name == "properties":
+            out[name] = {key: one.get(key, ()) + two.get(key, ()) for key in (*one, *two)}
+        elif name in ("required", "hints"):
+            out[name] = type(one)(dict.fromkeys((*one, *two)))
+        elif name == "items":
+            out[name] = one + two
+        elif name.startswith(("min", "exclusiveMin")):
+            out[name] = max(one, two)
+        elif name.startswith(("max", "exclusiveMax")):
+            out[name] = min(one, two)
+        elif name in ("pattern", "format") and one != two:
+            raise _Conflict(name)
+    return out
+
+
+def _under(outer: _Node, node: _Node) -> _Node:
+    """`node` with the annotations of the union around it."""
+    out = {**node}
+    if "title" in outer:
+        out.setdefault("title", outer["title"])
+    if "description" in outer:
+        texts: list[str] = [outer["description"], node.get("description", "")]
+        out["description"] = "\n".join(dict.fromkeys(filter(None, texts)))
+    if "default" in outer and _fits(outer["default"], node.get("types")):
+        out.setdefault("default", outer["default"])
+    return out
+
+
+def _product(first: list[_Place], second: list[_Place]) -> list[_Place]:
+    if len(first) * len(second) > MAX_NODES:
+        raise _Conflict("anyOf")
+    return [one + two for one in first for two in second]
+
+
+def _meet(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    both = [kind for kind in first if kind in second or (kind == "INTEGER" and "NUMBER" in second)]
+    if "NUMBER" in first and "INTEGER" in second:
+        both.append("INTEGER")
+    if not both:
+        raise _Conflict("type")
+    return tuple(dict.fromkeys(both))
+
+
+def _common(first: list[Any], second: list[Any]) -> list[Any]:
+    known = {_json(value, "") for value in second}
+    both = [value for value in first if _json(value, "") in known]
+    if not both:
+        raise _Conflict("enum")
+    return both
+
+
+def _speaking_of(node: _Node, types: Sequence[str] | None) -> _Node:
+    """The part of `node` that concerns values of `types`; the rest would be no constraint on them."""
+    if types is None:
+        return node
+    out = {name: value for name, value in node.items() if name not in OWNERS or set(OWNERS[name]) & set(types)}
+    if "format" in out and not set(FORMATS.get(out["format"], ("STRING",))) & set(types):
+        del out["format"]
+    if "enum" in out:
+        out["enum"] = [value for value in out["enum"] if _fits(value, types)]
+        if not out["enum"]:
+            raise _Conflict("enum")
+    return out
+
+
+def _only_one_object(branch: _Node, beside: _Node) -> bool:
+    return branch.keys() - beside.keys() <= BRANCH_OF_ONE_OBJECT and all(
+        branch[name] == value for name, value in beside.items() if name in branch and name not in BRANCH_OF_ONE_OBJECT
+    )
+
+
+def _path(place: _Place | None, otherwise: str) -> str:
+    first = place[0] if place else None
+    return first.path if isinstance(first, _At) else otherwise
+
+
+# --- values ---------------------------------------------------------------------------------------------------------
+
+
+def _inferred(node: _Node) -> tuple[str, ...]:
+    if "enum" in node:
+        return _distinct(_kind(value) for value in node["enum"])
+    return _distinct(node.get("hints", ()))
+
+
+def _distinct(types: Iterable[str]) -> tuple[str, ...]:
+    """In order, each once; INTEGER is part of NUMBER."""
+    found = tuple(dict.fromkeys(types))
+    return tuple(kind for kind in found if kind != "INTEGER" or "NUMBER" not in found)
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "BOOLEAN"
+    if isinstance(value, (int, float)):
+        return "INTEGER" if value == int(value) else "NUMBER"
+    return "STRING" if isinstance(value, str) else "OBJECT" if isinstance(value, Mapping) else "ARRAY"
+
+
+def _fits(value: Any, types: Sequence[str] | None) -> bool:
+    kind = _kind(value)
+    return types is None or kind in types or (kind == "INTEGER" and "NUMBER" in types)
+
+
+def _types(value: Any, path: str) -> tuple[str, ...]:
+    names = value if isinstance(value, (list, tuple)) else [value]
+    types = []
+    for name in names:
+        number = isinstance(name, int) and not isinstance(name, bool)
+        known = TYPES[name - 1] if number and 0 < name <= len(TYPES) else name.upper() if isinstance(name, str) else ""
+        if known not in TYPES:
+            _fail(path, f"{name!r} is no type", "G40", f"one of {', '.join(TYPES).lower()}")
+        types.append(known)
+    if not types:
+        _fail(path, "an empty list of types allows no value")
+    return _distinct(types)
+
+
+def _sequence(value: Any, path: str) -> list[Any]:
+    if not isinstance(value, (list, tuple)):
+        _fail(path, f"is a list, not {type(value).__name__}")
+    return list(value)
+
+
+def _count(value: Any, path: str) -> int:
+    if isinstance(value, str) and re.fullmatch("[0-9]{1,19}", value):  # int64 travels as a string in the proto's own JSON
+        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
+        _fail(path, f"is a whole number from 0, not {value!r:.50}")
+    return value
+
+
+def _number(value: Any, path: str) -> int | float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e308:
+        return value
+    _fail(path, f"is a finite number, not {value!r:.50}")
+
+
+def _json(value: Any, path: str) -> str:
+    """`value` as text to compare it by: to Python 1, 1.0 and True are one."""
+    try:
+        return json.dumps(value, sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        _fail(path, f"is no JSON: {error}")

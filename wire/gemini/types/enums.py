@@ -1,0 +1,374 @@
+"""Names of the enum values known so far."""
+
+from __future__ import annotations
+
+import enum
+
+# Names for known values; the fields take any text. The *_UNSPECIFIED zeros are left out.
+
+
+class FinishReason(enum.StrEnum):
+    """Why a candidate ended. Tool calls end with `STOP`: look at the parts."""
+
+    STOP = "STOP"
+    MAX_TOKENS = "MAX_TOKENS"
+    SAFETY = "SAFETY"
+    RECITATION = "RECITATION"
+    LANGUAGE = "LANGUAGE"
+    OTHER = "OTHER"
+    BLOCKLIST = "BLOCKLIST"
+    PROHIBITED_CONTENT = "PROHIBITED_CONTENT"
+    SPII = "SPII"
+    MALFORMED_FUNCTION_CALL = "MALFORMED_FUNCTION_CALL"
+    IMAGE_SAFETY = "IMAGE_SAFETY"
+    IMAGE_PROHIBITED_CONTENT = "IMAGE_PROHIBITED_CONTENT"
+    IMAGE_OTHER = "IMAGE_OTHER"
+    NO_IMAGE = "NO_IMAGE"
+    IMAGE_RECITATION = "IMAGE_RECITATION"
+    UNEXPECTED_TOOL_CALL = "UNEXPECTED_TOOL_CALL"
+    TOO_MANY_TOOL_CALLS = "TOO_MANY_TOOL_CALLS"
+    MISSING_THOUGHT_SIGNATURE = "MISSING_THOUGHT_SIGNATURE"
+    MALFORMED_RESPONSE = "MALFORMED_RESPONSE"
+    ESCALATION = "ESCALATION"  # since 2026-05-27
+    PUP_LIMITED_DISABLED = "PUP_LIMITED_DISABLED"  # google-genai 3.3.0 only
+    CONTINUATION = "CONTINUATION"  # google-genai 3.3.0 only; goes with Candidate.continuation_token
+    MODEL_ARMOR = "MODEL_ARMOR"  # Vertex only
+
+
+class BlockReason(enum.StrEnum):
+    """Why a prompt was refused."""
+
+    SAFETY = "SAFETY"
+    OTHER = "OTHER"
+    BLOCKLIST = "BLOCKLIST"
+    PROHIBITED_CONTENT = "PROHIBITED_CONTENT"
+    IMAGE_SAFETY = "IMAGE_SAFETY"
+    MODEL_ARMOR = "MODEL_ARMOR"  # google-genai 3.3.0 only
+    JAILBREAK = "JAILBREAK"  # google-genai 3.3.0 only
+
+
+class HarmCategory(enum.StrEnum):
+    """What a safety filter looks for. `DEROGATORY` to `DANGEROUS` are of PaLM's time."""
+
+    DEROGATORY = "HARM_CATEGORY_DEROGATORY"
+    TOXICITY = "HARM_CATEGORY_TOXICITY"
+    VIOLENCE = "HARM_CATEGORY_VIOLENCE"
+    SEXUAL = "HARM_CATEGORY_SEXUAL"
+    MEDICAL = "HARM_CATEGORY_MEDICAL"
+    DANGEROUS = "HARM_CATEGORY_DANGEROUS"
+    HARASSMENT = "HARM_CATEGORY_HARASSMENT"
+    HATE_SPEECH = "HARM_CATEGORY_HATE_SPEECH"
+    SEXUALLY_EXPLICIT = "HARM_CATEGORY_SEXUALLY_EXPLICIT"
+    DANGEROUS_CONTENT = "HARM_CATEGORY_DANGEROUS_CONTENT"
+    CIVIC_INTEGRITY = "HARM_CATEGORY_CIVIC_INTEGRITY"
+    JAILBREAK = "HARM_CATEGORY_JAILBREAK"  # since 2026-07-07
+    IMAGE_HATE = "HARM_CATEGORY_IMAGE_HATE"  # google-genai 3.3.0 only, as are the next three
+    IMAGE_DANGEROUS_CONTENT = "HARM_CATEGORY_IMAGE_DANGEROUS_CONTENT"
+    IMAGE_HARASSMENT = "HARM_CATEGORY_IMAGE_HARASSMENT"
+    IMAGE_SEXUALLY_EXPLICIT = "HARM_CATEGORY_IMAGE_SEXUALLY_EXPLICIT"
+
+
+class HarmBlockThreshold(enum.StrEnum):
+    """From which probability on a category blocks."""
+
+    BLOCK_LOW_AND_ABOVE = "BLOCK_LOW_AND_ABOVE"
+    BLOCK_MEDIUM_AND_ABOVE = "BLOCK_MEDIUM_AND_ABOVE"
+    BLOCK_ONLY_HIGH = "BLOCK_ONLY_HIGH"
+    BLOCK_NONE = "BLOCK_NONE"
+    OFF = "OFF"
+
+
+class HarmBlockMethod(enum.StrEnum):
+    """What a threshold is compared with. Vertex only."""
+
+    SEVERITY = "SEVERITY"
+    PROBABILITY = "PROBABILITY"
+
+
+class HarmProbability(enum.StrEnum):
+    """How likely content is harmful."""
+
+    NEGLIGIBLE = "NEGLIGIBLE"
+    LOW = "LOW"
+    MEDIUM = "MEDIUM"
+    HIGH = "HIGH"
+
+
+class HarmSeverity(enum.StrEnum):
+    """How bad the harm would be. Vertex only."""
+
+    NEGLIGIBLE = "HARM_SEVERITY_NEGLIGIBLE"
+    LOW = "HARM_SEVERITY_LOW"
+    MEDIUM = "HARM_SEVERITY_MEDIUM"
+    HIGH = "HARM_SEVERITY_HIGH"
+
+
+class Modality(enum.StrEnum):
+    """What tokens stand for, in token counts."""
+
+    TEXT = "TEXT"
+    IMAGE = "IMAGE"
+    VIDEO = "VIDEO"
+    AUDIO = "AUDIO"
+    DOCUMENT = "DOCUMENT"
+
+
+class ResponseModality(enum.StrEnum):
+    """What a model may answer with."""
+
+    TEXT = "TEXT"
+    IMAGE = "IMAGE"
+    AUDIO = "AUDIO"
+    VIDEO = "VIDEO"  # since 2026-03-18
+
+
+class MediaResolutionLevel(enum.StrEnum):
+    """How many tokens media costs."""
+
+    LOW = "MEDIA_RESOLUTION_LOW"
+    MEDIUM = "MEDIA_RESOLUTION_MEDIUM"
+    HIGH = "MEDIA_RESOLUTION_HIGH"
+    ULTRA_HIGH = "MEDIA_RESOLUTION_ULTRA_HIGH"  # per part only, not in GenerationConfig
+
+
+class MediaProcessing(enum.StrEnum):
+    """How a video is read. Since 2026-08-12."""
+
+    STATIC = "STATIC"
+    AGENTIC = "AGENTIC"
+
+
+class Outcome(enum.StrEnum):
+    """How a code run on the server ended."""
+
+    OK = "OUTCOME_OK"
+    FAILED = "OUTCOME_FAILED"
+    DEADLINE_EXCEEDED = "OUTCOME_DEADLINE_EXCEEDED"
+
+
+class Language(enum.StrEnum):
+    """Language of code that runs on the server."""
+
+    PYTHON = "PYTHON"
+
+
+class ToolType(enum.StrEnum):
+    """Which tool the server ran."""
+
+    GOOGLE_SEARCH_WEB = "GOOGLE_SEARCH_WEB"
+    GOOGLE_SEARCH_IMAGE = "GOOGLE_SEARCH_IMAGE"
+    URL_CONTEXT = "URL_CONTEXT"
+    GOOGLE_MAPS = "GOOGLE_MAPS"
+    FILE_SEARCH = "FILE_SEARCH"
+    MEDIA_PROCESSING = "MEDIA_PROCESSING"  # google-genai 3.3.0 only
+
+
+class Scheduling(enum.StrEnum):
+    """When a late function result is taken up. Live API only."""
+
+    SILENT = "SILENT"
+    WHEN_IDLE = "WHEN_IDLE"
+    INTERRUPT = "INTERRUPT"
+
+
+class Behavior(enum.StrEnum):
+    """Whether the model waits for a function. Live API only."""
+
+    BLOCKING = "BLOCKING"
+    NON_BLOCKING = "NON_BLOCKING"
+
+
+class FunctionCallingMode(enum.StrEnum):
+    """Whether the model may or must call functions."""
+
+    AUTO = "AUTO"
+    ANY = "ANY"
+    NONE = "NONE"
+    VALIDATED = "VALIDATED"  # text or calls, calls held to their schema; in effect when 3.x mixes built-in tools and functions
+
+
+class DynamicRetrievalMode(enum.StrEnum):
+    """When `GoogleSearchRetrieval` searches."""
+
+    DYNAMIC = "MODE_DYNAMIC"
+
+
+class ComputerEnvironment(enum.StrEnum):
+    """What computer use drives."""
+
+    BROWSER = "ENVIRONMENT_BROWSER"
+    MOBILE = "ENVIRONMENT_MOBILE"  # since 2026-06-15
+    DESKTOP = "ENVIRONMENT_DESKTOP"  # since 2026-06-15
+
+
+class ComputerSafetyPolicy(enum.StrEnum):
+    """Checks of computer use that can be switched off. Since 2026-06-23."""
+
+    FINANCIAL_TRANSACTIONS = "FINANCIAL_TRANSACTIONS"
+    SENSITIVE_DATA_MODIFICATION = "SENSITIVE_DATA_MODIFICATION"
+    COMMUNICATION_TOOL = "COMMUNICATION_TOOL"
+    ACCOUNT_CREATION = "ACCOUNT_CREATION"
+    DATA_MODIFICATION = "DATA_MODIFICATION"
+    USER_CONSENT_MANAGEMENT = "USER_CONSENT_MANAGEMENT"
+    LEGAL_TERMS_AND_AGREEMENTS = "LEGAL_TERMS_AND_AGREEMENTS"
+
+
+class PhishBlockThreshold(enum.StrEnum):
+    """From which confidence on a search hit is dropped as phishing. Vertex only."""
+
+    BLOCK_LOW_AND_ABOVE = "BLOCK_LOW_AND_ABOVE"
+    BLOCK_MEDIUM_AND_ABOVE = "BLOCK_MEDIUM_AND_ABOVE"
+    BLOCK_HIGH_AND_ABOVE = "BLOCK_HIGH_AND_ABOVE"
+    BLOCK_HIGHER_AND_ABOVE = "BLOCK_HIGHER_AND_ABOVE"
+    BLOCK_VERY_HIGH_AND_ABOVE = "BLOCK_VERY_HIGH_AND_ABOVE"
+    BLOCK_ONLY_EXTREMELY_HIGH = "BLOCK_ONLY_EXTREMELY_HIGH"
+
+
+class SchemaType(enum.StrEnum):
+    """Type of a `Schema` node. Lower case is accepted too."""
+
+    STRING = "STRING"
+    NUMBER = "NUMBER"
+    INTEGER = "INTEGER"
+    BOOLEAN = "BOOLEAN"
+    ARRAY = "ARRAY"
+    OBJECT = "OBJECT"
+    NULL = "NULL"
+
+
+class ThinkingLevel(enum.StrEnum):
+    """How hard a 3.x model thinks. Which levels a model takes differs (G59)."""
+
+    MINIMAL = "MINIMAL"
+    LOW = "LOW"
+    MEDIUM = "MEDIUM"
+    HIGH = "HIGH"
+    XHIGH = "XHIGH"  # google-genai 3.3.0 only
+
+
+class ServiceTier(enum.StrEnum):
+    """Price and urgency class. Lower case on the wire."""
+
+    STANDARD = "standard"
+    FLEX = "flex"
+    PRIORITY = "priority"
+
+
+class TrafficType(enum.StrEnum):
+    """How a call was charged. Vertex only."""
+
+    ON_DEMAND = "ON_DEMAND"
+    ON_DEMAND_PRIORITY = "ON_DEMAND_PRIORITY"
+    ON_DEMAND_FLEX = "ON_DEMAND_FLEX"
+    ON_DEMAND_OFFPEAK = "ON_DEMAND_OFFPEAK"
+    PROVISIONED_THROUGHPUT = "PROVISIONED_THROUGHPUT"
+
+
+class Delivery(enum.StrEnum):
+    """Whether made media comes in the answer or as a link."""
+
+    INLINE = "INLINE"
+    URI = "URI"
+
+
+class AudioMimeType(enum.StrEnum):
+    """Encodings of `AudioResponseFormat`; not MIME types."""
+
+    MP3 = "AUDIO_MP3"
+    OGG_OPUS = "AUDIO_OGG_OPUS"
+    L16 = "AUDIO_L16"
+    WAV = "AUDIO_WAV"
+    ALAW = "AUDIO_ALAW"
+    MULAW = "AUDIO_MULAW"
+
+
+class ImageMimeType(enum.StrEnum):
+    """Encodings of `ImageResponseFormat`; not MIME types."""
+
+    JPEG = "IMAGE_JPEG"
+
+
+class TextMimeType(enum.StrEnum):
+    """Kinds of text of `TextResponseFormat`; not MIME types."""
+
+    JSON = "APPLICATION_JSON"
+    PLAIN = "TEXT_PLAIN"
+
+
+class ImageSize(enum.StrEnum):
+    """Sizes of `ImageResponseFormat`. `ImageConfig.image_size` is another spelling (`"2K"`)."""
+
+    FIVE_TWELVE = "IMAGE_SIZE_FIVE_TWELVE"
+    ONE_K = "IMAGE_SIZE_ONE_K"
+    TWO_K = "IMAGE_SIZE_TWO_K"
+    FOUR_K = "IMAGE_SIZE_FOUR_K"
+
+
+class AspectRatio(enum.StrEnum):
+    """Shapes of `ImageResponseFormat`. `ImageConfig.aspect_ratio` is another spelling (`"16:9"`)."""
+
+    ONE_BY_ONE = "ASPECT_RATIO_ONE_BY_ONE"
+    TWO_BY_THREE = "ASPECT_RATIO_TWO_BY_THREE"
+    THREE_BY_TWO = "ASPECT_RATIO_THREE_BY_TWO"
+    THREE_BY_FOUR = "ASPECT_RATIO_THREE_BY_FOUR"
+    FOUR_BY_THREE = "ASPECT_RATIO_FOUR_BY_THREE"
+    FOUR_BY_FIVE = "ASPECT_RATIO_FOUR_BY_FIVE"
+    FIVE_BY_FOUR = "ASPECT_RATIO_FIVE_BY_FOUR"
+    NINE_BY_SIXTEEN = "ASPECT_RATIO_NINE_BY_SIXTEEN"
+    SIXTEEN_BY_NINE = "ASPECT_RATIO_SIXTEEN_BY_NINE"
+    TWENTY_ONE_BY_NINE = "ASPECT_RATIO_TWENTY_ONE_BY_NINE"
+    ONE_BY_EIGHT = "ASPECT_RATIO_ONE_BY_EIGHT"
+    EIGHT_BY_ONE = "ASPECT_RATIO_EIGHT_BY_ONE"
+    ONE_BY_FOUR = "ASPECT_RATIO_ONE_BY_FOUR"
+    FOUR_BY_ONE = "ASPECT_RATIO_FOUR_BY_ONE"
+
+
+class PersonGeneration(enum.StrEnum):
+    """Which people made images may show. Vertex only."""
+
+    DONT_ALLOW = "DONT_ALLOW"
+    ALLOW_ADULT = "ALLOW_ADULT"
+    ALLOW_ALL = "ALLOW_ALL"
+
+
+class ProminentPeople(enum.StrEnum):
+    """Whether made images may show known people. Vertex only."""
+
+    ALLOW = "ALLOW_PROMINENT_PEOPLE"
+    BLOCK = "BLOCK_PROMINENT_PEOPLE"
+
+
+class RoutingPreference(enum.StrEnum):
+    """What the choice of a model weighs. Vertex only."""
+
+    PRIORITIZE_QUALITY = "PRIORITIZE_QUALITY"
+    BALANCED = "BALANCED"
+    PRIORITIZE_COST = "PRIORITIZE_COST"
+
+
+class TranscriptionMode(enum.StrEnum):
+    """How closely a transcript follows the speech. Since 2026-08-17."""
+
+    VERBATIM = "VERBATIM"
+    SMART = "SMART"
+
+
+class ModelStage(enum.StrEnum):
+    """Where a model is in its life."""
+
+    UNSTABLE_EXPERIMENTAL = "UNSTABLE_EXPERIMENTAL"
+    EXPERIMENTAL = "EXPERIMENTAL"
+    PREVIEW = "PREVIEW"
+    STABLE = "STABLE"
+    LEGACY = "LEGACY"
+    DEPRECATED = "DEPRECATED"
+    RETIRED = "RETIRED"
+
+
+class UrlRetrievalStatus(enum.StrEnum):
+    """How fetching a URL went."""
+
+    SUCCESS = "URL_RETRIEVAL_STATUS_SUCCESS"
+    ERROR = "URL_RETRIEVAL_STATUS_ERROR"
+    PAYWALL = "URL_RETRIEVAL_STATUS_PAYWALL"
+    UNSAFE = "URL_RETRIEVAL_STATUS_UNSAFE"

@@ -1,0 +1,101 @@
+"""The state of one stream between its bytes and its reader: chunks that wait, how it ended, what to fold.
+
+Rules of this file: a chunk is given out before the error that came after it; an error carries everything that had
+arrived; a stream whose last chunk has a finish is whole, also if its connection then broke (R-01, R-02).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Generic
+
+from wire.account import Account, keep_account
+from wire.call import Answer, Chunk, StreamCall
+from wire.errors import StreamError, StreamIncomplete, WireError
+from wire.limits import Inflater, Limits
+
+
+class Incoming(Generic[Chunk, Answer]):
+    """Bytes of one streamed answer in, chunks in `ready`, an end in `over`."""
+
+    def __init__(
+        self,
+        call: StreamCall[Chunk, Answer],
+        encoding: str,
+        limits: Limits,
+        account: Account,
+        masked: Callable[[WireError], WireError],
+    ) -> None:
+        self.ready: deque[Chunk] = deque()
+        self.over = False
+        self.account = account
+        self._call = call
+        self._reader = call.reader(limits.event)
+        self._inflater = Inflater(encoding, limits)
+        self._chunks: list[Chunk] = []
+        self._masked = masked
+        self._error: WireError | None = None
+
+    def feed(self, data: bytes) -> bool:
+        """Take bytes off the wire; True if they completed a chunk."""
+        try:
+            chunks = self._reader.feed(self._inflater.feed(data))
+        except WireError as error:
+            self._end(error)
+            return False
+        self.account.received = self._inflater.taken
+        self.ready.extend(chunks)
+        self._chunks += chunks
+        if self._reader.error is not None or self._reader.done:
+            self._close()
+        return bool(chunks)
+
+    def end(self) -> None:
+        """The body ended as bodies end."""
+        if self._inflater.cut and not self._reader.finished:
+            self._end(StreamIncomplete("the compressed body broke off"))
+        else:
+            self._close()
+
+    def lost(self, error: WireError) -> None:
+        """The body broke off, or a clock ran out."""
+        if self._reader.finished:
+            self._close()
+        else:
+            self._end(error)
+
+    def abandon(self) -> None:
+        """The caller closed the stream: what comes next is nothing."""
+        if not self.over:
+            self._end(StreamError("the stream was closed before it was read to its end"))
+        self.ready.clear()
+
+    def check(self) -> None:
+        """Raise what the stream ended with, if it was not a finish."""
+        if self._error is not None:
+            raise self._error
+
+    def reply(self) -> Answer:
+        """The answer folded from what has been received so far."""
+        answer = self._call.fold(self._chunks)
+        keep_account(answer, self.account)
+        return answer
+
+    def _close(self) -> None:
+        chunks = self._reader.close()
+        self.ready.extend(chunks)
+        self._chunks += chunks
+        self._end(self._reader.error)
+
+    def _end(self, error: WireError | None) -> None:
+        self.over = True
+        self.account.events = len(self._chunks)
+        self._error = error
+        if error is not None:
+            self._masked(error)
+            error.attempts = error.attempts or self.account.attempts
+            error.request_id = error.request_id or self.account.request_id
+            if self._chunks:
+                error.partial = self._call.fold(self._chunks)
+                error.retryable = False  # a part of the answer was seen

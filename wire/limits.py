@@ -1,0 +1,92 @@
+"""How much of an answer is taken: sizes in bytes, and a body reader that stays within them (R-10)."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+from wire.errors import LimitError, StreamInvalid
+from wire.sse import EVENT_LIMIT
+
+_FREE = 1024 * 1024  # bytes that may come out of any number of bytes: small bodies compress well without being a bomb
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Most bytes of one event, of a whole answer and of an error body; how many bytes may come out of one compressed byte."""
+
+    event: int = EVENT_LIMIT
+    body: int = 256 * 1024 * 1024
+    error_body: int = 1024 * 1024
+    ratio: int = 200
+
+
+class Inflater:
+    """Bytes of a body as sent in, bytes of its content out, never more than the limits allow.
+
+    We ask for `identity`, so that mostly nothing is to be done; servers that compress all the same are read with a bound,
+    since 1 MiB of gzip can become a GiB. Raises `LimitError`, or `StreamInvalid` for an encoding that nobody asked for.
+    """
+
+    def __init__(self, encoding: str, limits: Limits) -> None:
+        encoding = encoding.strip().lower()
+        if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
+            raise StreamInvalid(f"the body is encoded as {encoding!r}, which was not asked for")
+        self.taken = 0
+        self._given = 0
+        self._limits = limits
+        self._gzip = encoding.endswith("gzip")
+        self._zlib = zlib.decompressobj(wbits=47) if encoding not in ("", "identity") else None
+
+    def feed(self, data: bytes) -> bytes:
+        """The content that `data` completes."""
+        self.taken += len(data)
+        if self._zlib is None:
+            return data
+        allowed = max(_FREE, self._limits.ratio * self.taken) - self._given
+        try:
+            content = self._zlib.decompress(data, allowed + 1)
+        except zlib.error as cause:
+            raise StreamInvalid(f"the compressed body is broken: {cause}") from None
+        if len(content) > allowed:
+            raise LimitError(f"more than {self._limits.ratio} bytes come out of each compressed byte; the limit can be set")
+        self._given += len(content)
+        return content
+
+    @property
+    def cut(self) -> bool:
+        """The body ended in the middle of its compression."""
+        return self._zlib is not None and self.taken > 0 and not self._zlib.eof
+
+
+class Gathering:
+    """A whole body, read piece by piece. Over `limit` bytes it raises `LimitError`, or stops taking if `cut` is set."""
+
+    def __init__(self, encoding: str, limit: int, limits: Limits, *, cut: bool = False) -> None:
+        self._inflater = Inflater(encoding, limits)
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._limit = limit
+        self._cut = cut
+
+    def feed(self, data: bytes) -> bool:
+        """Take bytes off the wire; False if no more are wanted."""
+        content = self._inflater.feed(data)
+        self._pieces.append(content)
+        self._size += len(content)
+        if self._size <= self._limit:
+            return True
+        if self._cut:
+            return False
+        raise LimitError(f"the answer is larger than {self._limit} bytes; the limit can be set")
+
+    @property
+    def taken(self) -> int:
+        """Bytes as they went over the wire."""
+        return self._inflater.taken
+
+    def content(self) -> bytes:
+        """The body."""
+        if self._inflater.cut and not self._cut:
+            raise StreamInvalid("the compressed body broke off")
+        return b"".join(self._pieces)[: self._limit]

@@ -1,0 +1,220 @@
+"""What a struct remembers of the wire beside its fields: the bytes it came in, its account, the notes of whoever built it.
+
+Rules of this file:
+
+- A struct that came from the wire remembers its bytes; one that you build does not, and neither does one made by
+  `msgspec.structs.replace`. Structs are frozen, and the lists and dicts of a remembering struct are frozen with it:
+  otherwise a change would be seen by the reader and not be sent.
+- The memory lies beside the fields: equality, `repr` and plain encoding do not see it; copies and pickles keep it.
+- `encode` is the one way to the wire. It puts remembered bytes in place of encoding, at every depth.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import types
+import typing
+from collections.abc import Iterator
+from typing import Any, NoReturn, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+S = TypeVar("S", bound="WireStruct")
+
+RAW, ACCOUNT, NOTES = "_raw", "_account", "_notes"
+
+
+class WireStruct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, repr_omit_defaults=True, dict=True):
+    """Base of every struct that travels: immutable, absent fields are `None` and are not sent, memory beside the fields."""
+
+    @property
+    def raw(self) -> bytes | None:
+        """The bytes this struct came in, or `None` if it was built here."""
+        kept = self.__dict__.get(RAW)
+        return None if kept is None else bytes(kept)
+
+    def __copy__(self: S) -> S:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = {name: getattr(self, name) for name in self.__struct_fields__}
+        return _restore, (type(self), fields, dict(self.__dict__))
+
+
+def _restore(cls: type[S], fields: dict[str, Any], beside: dict[str, Any]) -> S:
+    struct = cls(**fields)
+    vars(struct).update(beside)
+    return struct
+
+
+class Note(msgspec.Struct, frozen=True):
+    """One thing that was changed, added or dropped on the way to the wire: where, and what."""
+
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+
+class Noted(list[T]):
+    """A list that a builder made, with the notes of what it changed."""
+
+    def __init__(self, items: typing.Iterable[T] = (), notes: typing.Iterable[Note] = ()) -> None:
+        super().__init__(items)
+        self.notes = tuple(notes)
+
+
+def notes(built: object) -> tuple[Note, ...]:
+    """What a builder changed, added or dropped while it made `built`; empty if it was carried over as it is.
+
+    >>> from wire import gemini
+    >>> [str(note) for note in notes(gemini.schema({"type": "object", "additionalProperties": False}))]
+    ['additionalProperties: dropped, the Schema proto has no such keyword']
+    """
+    if isinstance(built, Noted):
+        return built.notes
+    return tuple(getattr(built, "__dict__", {}).get(NOTES, ()))
+
+
+def with_notes(built: S, found: typing.Iterable[Note]) -> S:
+    """`built`, with the notes of its making beside it."""
+    found = tuple(found)
+    if found:
+        vars(built)[NOTES] = found
+    return built
+
+
+# --- remembering ----------------------------------------------------------------------------------------------------
+
+
+def remember(struct: S, raw: msgspec.Raw | bytes) -> S:
+    """Put the bytes beside the struct. A view on a larger buffer is copied, so that it does not keep the buffer alive."""
+    vars(struct)[RAW] = raw.copy() if isinstance(raw, msgspec.Raw) else msgspec.Raw(raw)
+    return struct
+
+
+def _read_only(self: object, *_: object, **__: object) -> NoReturn:
+    raise TypeError("this came from the wire and is read-only, since its bytes are sent back as they came; change a copy")
+
+
+class FrozenList(list[T]):
+    """A list of a remembering struct: equal to the list it is, but not to be changed."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FrozenList, (list(self),)
+
+    def __copy__(self) -> list[T]:
+        return list(self)
+
+    append = extend = insert = remove = pop = clear = sort = reverse = _read_only
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _read_only
+
+
+class FrozenDict(dict[str, Any]):
+    """A JSON object of a remembering struct: equal to the dict it is, but not to be changed."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FrozenDict, (dict(self),)
+
+    def __copy__(self) -> dict[str, Any]:
+        return dict(self)
+
+    pop = popitem = clear = update = setdefault = _read_only
+    __setitem__ = __delitem__ = __ior__ = _read_only
+
+
+def freeze(value: Any) -> Any:
+    """Lists and dicts in `value` made read-only, at every depth, structs included (they are changed in place)."""
+    if isinstance(value, dict):
+        return FrozenDict((key, freeze(item)) for key, item in value.items())
+    if isinstance(value, list):
+        return FrozenList(map(freeze, value))
+    if isinstance(value, WireStruct):
+        for name in value.__struct_fields__:
+            item = getattr(value, name)
+            if isinstance(item, (dict, list, WireStruct)):
+                frozen = freeze(item)
+                if frozen is not item:
+                    msgspec.structs.force_setattr(value, name, frozen)
+    return value
+
+
+# --- encoding -------------------------------------------------------------------------------------------------------
+
+_encoder = msgspec.json.Encoder()
+
+
+def encode(value: Any) -> bytes:
+    """JSON bytes of `value`, remembered bytes in place of encoding. Raises `TypeError` or `UnicodeEncodeError` for what JSON has not."""
+    return _encoder.encode(_lowered(value))
+
+
+def _lowered(value: Any) -> Any:
+    """`value` with remembered bytes in place of the structs that have them; the same object if nothing in it has."""
+    if isinstance(value, WireStruct):
+        kept = value.__dict__.get(RAW)
+        if kept is not None:
+            return kept
+        changed = {}
+        for name in _holders(type(value)):
+            item = getattr(value, name)
+            if item is not None:
+                lowered = _lowered(item)
+                if lowered is not item:
+                    changed[name] = lowered
+        return msgspec.structs.replace(value, **changed) if changed else value
+    if isinstance(value, list):
+        items = [_lowered(item) for item in value]
+        return items if any(map(operator.is_not, items, value)) else value
+    if isinstance(value, dict):
+        entries = {key: _lowered(item) for key, item in value.items()}
+        return entries if any(map(operator.is_not, entries.values(), value.values())) else value
+    return value
+
+
+@functools.cache
+def _holders(cls: type[WireStruct]) -> tuple[str, ...]:
+    """Names of the fields of `cls` that can hold a struct."""
+    hints = typing.get_type_hints(cls)
+    return tuple(name for name in cls.__struct_fields__ if any(True for _ in _structs(hints[name])))
+
+
+def _structs(hint: Any) -> Iterator[type[WireStruct]]:
+    if isinstance(hint, type) and not isinstance(hint, types.GenericAlias):
+        if issubclass(hint, WireStruct):
+            yield hint
+    else:
+        for inner in typing.get_args(hint):
+            yield from _structs(inner)
+
+
+# --- unknown keys ---------------------------------------------------------------------------------------------------
+
+
+def unknown(struct: WireStruct) -> list[tuple[str, Any]]:
+    """Keys of the received JSON that the struct has no field for: `[(json path, value), ...]`, in document order.
+
+    Looked up on demand in the remembered bytes; a struct that was built here has none.
+    """
+    raw = struct.raw
+    return [] if raw is None else list(_unknown(struct, msgspec.json.decode(raw), ""))
+
+
+def _unknown(typed: Any, plain: Any, path: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(typed, WireStruct) and isinstance(plain, dict):
+        fields = dict(zip(typed.__struct_encode_fields__, typed.__struct_fields__, strict=True))
+        for key, value in plain.items():
+            here = f"{path}.{key}" if path else key
+            if key in fields:
+                yield from _unknown(getattr(typed, fields[key]), value, here)
+            else:
+                yield here, value
+    elif isinstance(typed, list) and isinstance(plain, list):
+        for index, (item, value) in enumerate(zip(typed, plain, strict=False)):
+            yield from _unknown(item, value, f"{path}[{index}]")
+    elif isinstance(typed, dict) and isinstance(plain, dict):
+        for key, value in plain.items():
+            yield from _unknown(typed.get(key), value, f"{path}.{key}")

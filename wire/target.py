@@ -1,0 +1,211 @@
+"""Everything a client knows that is not I/O: who is asked, with which key, under which clocks. Both clients are built on it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
+from urllib.parse import urlsplit
+
+from wire import retry as presets
+from wire.call import Call, Preview, StreamCall, Timeouts
+from wire.errors import ConfigurationError, WireError
+from wire.limits import Limits
+from wire.providers import PROVIDERS, Provider
+from wire.retry import Retry
+from wire.secret import SHOWN, Secret
+
+Token = Callable[[], str | Awaitable[str]]
+
+_SECRET_NAME = re.compile(r"auth|key|token|secret|cookie|password", re.IGNORECASE)
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_OPTION = re.compile(r"[A-Za-z0-9_.:-]+")
+_LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|\[?::1\]?|[^.]+\.localhost")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where calls go and how; made by `target(...)`, the same for sync and async."""
+
+    provider: Provider
+    base_url: str
+    prefix: str
+    headers: Mapping[str, str | Secret]
+    key: Secret | None
+    key_source: str
+    token: Token | None = field(repr=False)
+    timeouts: Timeouts
+    retry: Retry
+    limits: Limits
+
+    def accept(self, call: Call[Any] | StreamCall[Any, Any], kind: type) -> None:
+        """Raise `ConfigurationError` unless `call` is of that kind, speaks this provider's wire, and there is a key for it."""
+        if not isinstance(call, kind):
+            hint = "; use stream() for it" if isinstance(call, StreamCall) else "; use send() for it" if isinstance(call, Call) else ""
+            raise ConfigurationError(f"call: a {kind.__name__} is wanted, not {type(call).__name__}{hint}")
+        if call.wire != self.provider.wire:
+            message = f"call: it speaks {call.wire!r}, and {self.provider.name!r} speaks {self.provider.wire!r}"
+            raise ConfigurationError(message, provider=self.provider.name)
+        if self.key is None and self.token is None:
+            message = f"no API key: give api_key= or set {self.provider.key_variable}"
+            raise ConfigurationError(message, provider=self.provider.name)
+
+    def url(self, call: Call[Any] | StreamCall[Any, Any]) -> str:
+        """The whole URL of a call; there is never a key in it (R-27)."""
+        return self.base_url + self.prefix + call.target
+
+    def send_headers(self, call: Call[Any] | StreamCall[Any, Any], token: Secret | None) -> list[tuple[str, str]]:
+        """What goes over the wire, secrets revealed: to be handed on at once and never to be kept in a variable."""
+        return [
+            *((name, value.reveal() if isinstance(value, Secret) else value) for name, value in self._open_headers(call).items()),
+            ("authorization", f"Bearer {token.reveal()}")
+            if token is not None
+            else (self.provider.key_header, self.provider.key_scheme + (self.key.reveal() if self.key else "")),
+        ]
+
+    def _open_headers(self, call: Call[Any] | StreamCall[Any, Any]) -> dict[str, str | Secret]:
+        return {**_AGENT, **self.headers, **call.headers}
+
+    def preview(self, call: Call[Any] | StreamCall[Any, Any]) -> Preview:
+        """What would be sent; needs no key and shows none."""
+        headers = {name: SHOWN if _SECRET_NAME.search(name) else str(value) for name, value in self._open_headers(call).items()}
+        bearer = self.token is not None
+        headers["authorization" if bearer else self.provider.key_header] = f"Bearer {SHOWN}" if bearer else self.provider.key_scheme + SHOWN
+        return Preview(call.method, self.url(call), headers, call.body)
+
+    def masked(self, error: WireError) -> WireError:
+        """The error with the provider's name on it, and without the key that a server may have repeated (R-29)."""
+        error.provider = error.provider or self.provider.name
+        for secret in (self.key, *self.headers.values()):
+            if isinstance(secret, Secret):
+                error.masked(secret.reveal())
+        return error
+
+    def describe(self) -> dict[str, Any]:
+        """Settings in plain values, for a log or a bug report."""
+        return {
+            "provider": self.provider.name,
+            "base_url": self.base_url + self.prefix,
+            "key": "token callback" if self.token else self.key_source,
+            "timeouts": self.timeouts,
+            "retry": self.retry,
+            "limits": self.limits,
+        }
+
+
+class Options(TypedDict, total=False):
+    """What a client takes beside the provider's name and `http`."""
+
+    api_key: str | Secret | None
+    """Before the provider's environment variable."""
+    base_url: str | None
+    """Scheme and host, without the version."""
+    timeouts: Timeouts | float | None
+    retry: Retry | None
+    """`None` for one attempt only."""
+    headers: Mapping[str, str] | None
+    limits: Limits | None
+    version: str | None
+    """Of the API, where the path names one."""
+    project: str | None
+    location: str | None
+    token: Token | None
+    """Function that returns a bearer token, asked before each attempt; with `AsyncClient` it may be async."""
+
+
+def target(name: str, options: Options) -> Target:
+    """Options of a client, checked. Raises `ConfigurationError` that names the option."""
+    unknown = sorted(set(options) - set(Options.__annotations__))
+    if unknown:
+        raise ConfigurationError(f"{unknown[0]}: no such option; there are http, {', '.join(Options.__annotations__)}")
+    provider = PROVIDERS.get(name.lower()) if isinstance(name, str) else None
+    if provider is None:
+        raise ConfigurationError(f"provider: {name!r} is unknown; known are {', '.join(sorted(PROVIDERS))}")
+    place = {"version": options.get("version") or provider.version, "project": options.get("project"), "location": options.get("location")}
+    for option in ("project", "location"):
+        if bool(place[option]) != (option in provider.options):
+            problem = "has no such option" if place[option] else "needs it"
+            raise ConfigurationError(f"{option}: {provider.name} {problem}", provider=provider.name)
+    for option, value in place.items():
+        if value is not None and not (isinstance(value, str) and _OPTION.fullmatch(value)):
+            raise ConfigurationError(f"{option}: {value!r} cannot stand in a path", provider=provider.name)
+    token, base_url = options.get("token"), options.get("base_url")
+    key, source = _key(options.get("api_key"), provider) if token is None else _no_key(token, options, provider)
+    host = "" if place["location"] in (None, "global") else f"{place['location']}-"
+    return Target(
+        provider=provider,
+        base_url=provider.base_url.format(host=host) if base_url is None else _checked_url(base_url, provider),
+        prefix=provider.prefix.format(**place),
+        headers=_checked_headers(options.get("headers") or {}),
+        key=key,
+        key_source=source,
+        token=token,
+        timeouts=_checked_timeouts(options.get("timeouts")),
+        retry=_checked(options.get("retry", presets.DEFAULT) or presets.NONE, Retry, "retry"),
+        limits=_checked(options.get("limits") or Limits(), Limits, "limits"),
+    )
+
+
+def _checked(value: Any, kind: type, option: str) -> Any:
+    if not isinstance(value, kind):
+        raise ConfigurationError(f"{option}: a {kind.__name__} is wanted, not {type(value).__name__}")
+    return value
+
+
+def _checked_timeouts(timeouts: Any) -> Timeouts:
+    """One number is the time that anything may take but connecting: what users of other clients mean by `timeout`."""
+    if isinstance(timeouts, (int, float)) and not isinstance(timeouts, bool):
+        return Timeouts(first_byte=timeouts, idle=timeouts)
+    found: Timeouts = _checked(timeouts or Timeouts(), Timeouts, "timeouts")
+    return found
+
+
+def _key(given: str | Secret | None, provider: Provider) -> tuple[Secret | None, str]:
+    if isinstance(given, Secret):
+        return given, "argument"
+    if given is not None:
+        return Secret(given), "argument"
+    found = os.environ.get(provider.key_variable)
+    if found:
+        return Secret(found.strip(), provider.key_variable), provider.key_variable
+    return None, f"missing ({provider.key_variable})"
+
+
+def _no_key(token: object, options: Options, provider: Provider) -> tuple[None, str]:
+    if not callable(token):
+        raise ConfigurationError("token: a function that returns a token is wanted", provider=provider.name)
+    if options.get("api_key") is not None:
+        raise ConfigurationError("token: give it or api_key, not both", provider=provider.name)
+    return None, "token callback"
+
+
+def _checked_url(base_url: Any, provider: Provider) -> str:
+    """https, but for loopback; no key and no user in it, since URLs are logged (R-27, R-31)."""
+    parts = urlsplit(base_url) if isinstance(base_url, str) else None
+    host = (parts and parts.hostname) or ""
+    if parts is None or parts.scheme not in ("http", "https") or not host:
+        problem = "an http(s) URL with a host is wanted"
+    elif parts.username or parts.password or parts.query or parts.fragment:
+        problem = "no user, key or query may stand in it; give api_key="
+    elif parts.scheme == "http" and not _LOOPBACK.fullmatch(host):
+        problem = f"https is wanted for {host}, or the key would travel in the open"
+    else:
+        return str(base_url).rstrip("/")
+    raise ConfigurationError(f"base_url: {problem}", provider=provider.name)
+
+
+def _checked_headers(headers: Mapping[str, str]) -> dict[str, str | Secret]:
+    checked: dict[str, str | Secret] = {}
+    for name, value in headers.items():
+        if not isinstance(name, str) or not _HEADER_NAME.fullmatch(name):
+            raise ConfigurationError(f"headers: {name!r} is no header name")
+        if not isinstance(value, str) or not value.isascii() or not value.isprintable():
+            raise ConfigurationError(f"headers.{name}: printable ASCII text is wanted")
+        checked[name.lower()] = Secret(value) if _SECRET_NAME.search(name) and " " not in value else value
+    return checked
+
+
+# `identity`: what we do not ask to be compressed need not be inflated, and events come as they are written.
+_AGENT = {"user-agent": "wire", "accept-encoding": "identity"}

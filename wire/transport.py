@@ -1,0 +1,252 @@
+"""What both clients know about httpx: the request object, what its exceptions mean, proxies, one TLS context.
+
+The clients talk to a transport (request in, response out). Nothing of httpx reaches the caller: every exception of its
+family becomes one of ours, chained, its frames taken off, because they hold the header with the key (R-28, R-36).
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import ssl
+import time
+import urllib.request
+from collections.abc import Callable, Generator
+from random import Random
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import httpx
+
+from wire.account import Account, completed, keep_account, rate_limits, request_id
+from wire.call import Call, StreamCall
+from wire.errors import APIError, ConfigurationError, ConnectClock, ConnectionLost, FirstByteClock, IdleClock, TotalClock, WireError
+from wire.exchange import Failed, Outcome, Pause, Step, exchange
+from wire.incoming import Incoming
+from wire.limits import Gathering
+from wire.secret import Secret
+from wire.target import Target
+
+T = TypeVar("T")
+
+_log = logging.getLogger("wire")
+
+AnyCall = Call[Any] | StreamCall[Any, Any]
+
+FOREIGN = (httpx.TransportError, httpx.InvalidURL, httpx.StreamError, OSError, RuntimeError)
+"""What a transport raises when a connection does not do what it should; httpcore and anyio raise RuntimeErrors of their own
+for a connection that was closed under a reader."""
+
+
+class Sending:
+    """One call on its way: what both clients ask while they send it. It reads the clock, and does no I/O."""
+
+    def __init__(self, target: Target, call: AnyCall) -> None:
+        self.target = target
+        self.call = call
+        self.clocks = call.timeouts or target.timeouts
+        self.account = Account(sent=len(call.body))
+        self._began = time.monotonic()
+        self._head = False
+        self._waited = 0.0  # seconds in reads since the last event
+        self._waits: dict[str, float | None] = {}
+
+    def steps(self, dice: Random) -> Generator[Step, Outcome, None]:
+        """The attempts and pauses of this call."""
+        return exchange(self.target.retry, self.clocks.total, dice)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the call began."""
+        return time.monotonic() - self._began
+
+    @property
+    def left(self) -> float | None:
+        """What is left of the total time."""
+        return None if self.clocks.total is None else self.clocks.total - self.elapsed
+
+    @property
+    def until_head(self) -> float | None:
+        """How long an attempt may take until the head of its answer."""
+        return _least(self.clocks.first_byte, self.left)
+
+    @property
+    def until_event(self) -> float | None:
+        """How long the next read may take, `None` if the transport's own time-out sees to it.
+
+        Bytes that complete no event (comments, a slow drip) reset the time-out of the socket, and must not reset this one.
+        """
+        if not self._waited and self.clocks.total is None:
+            return None
+        return _least(self.clocks.idle and self.clocks.idle - self._waited, self.left)
+
+    def read(self, incoming: Incoming[Any, Any], data: bytes | None, began: float) -> None:
+        """A read that began at `began` gave `data`, or the end of the body."""
+        now = time.monotonic()
+        if data is None:
+            incoming.end()
+        elif incoming.feed(data):
+            self._waited = 0.0
+            if self.account.first_event is None:
+                self.account.first_event = now - self._began
+        else:
+            # Time in reads only: how long the caller thinks between two of them is not the server's silence.
+            self._waited += now - began
+            idle = self.clocks.idle is not None and self._waited >= self.clocks.idle
+            if not incoming.over and (idle or (self.left is not None and self.left <= 0)):
+                incoming.lost(self.lost(TimeoutError()))
+        if incoming.over:
+            self.account.seconds = now - self._began
+
+    def request(self, token: Secret | None) -> httpx.Request:
+        """The request of the next attempt."""
+        self._head = False
+        self.account.attempts += 1
+        first_byte = self.until_head
+        self._waits = {"connect": _least(self.clocks.connect, self.left), "read": first_byte, "write": first_byte, "pool": self.left}
+        try:
+            return httpx.Request(
+                self.call.method,
+                self.target.url(self.call),
+                headers=self.target.send_headers(self.call, token),
+                content=self.call.body,
+                extensions={"timeout": self._waits},
+            )
+        except Exception as cause:  # of whatever kind: the frames that it passed hold the key
+            problem = f"call: httpx cannot make a request of it: {type(cause).__name__}"
+        raise ConfigurationError(problem, provider=self.target.provider.name)
+
+    def head(self, response: httpx.Response) -> bool:
+        """The head of an answer is there; True if it is a good one."""
+        self._head = True
+        self.account.status = response.status_code
+        self.account.first_byte = self.elapsed
+        self.account.request_id = request_id(response.headers)
+        self.account.rate_limits = rate_limits(response.headers)
+        # From here on a read may take the idle time: httpcore looks it up when it begins with the body.
+        self._waits["read"] = _least(self.clocks.idle, self.left)
+        return 200 <= response.status_code < 300
+
+    def incoming(self, response: httpx.Response) -> Incoming[Any, Any]:
+        """The state of the stream that begins with this head."""
+        assert isinstance(self.call, StreamCall)
+        return Incoming(self.call, self._encoding(response), self.target.limits, self.account, self.target.masked)
+
+    def gathering(self, response: httpx.Response, *, error: bool) -> Gathering:
+        """The collector of the body that begins with this head; of an error body the beginning is enough."""
+        limits = self.target.limits
+        return Gathering(self._encoding(response), limits.error_body if error else limits.body, limits, cut=error)
+
+    def _encoding(self, response: httpx.Response) -> str:
+        return str(response.headers.get("content-encoding", ""))
+
+    def refused(self, response: httpx.Response, body: bytes) -> WireError:
+        """What an answer of another status than 2xx means."""
+        if 300 <= response.status_code < 400:
+            where = response.headers.get("location", "nowhere")
+            return APIError(f"redirects are not followed, this one is to {where}", status=response.status_code, raw=body)
+        error = self.call.read_error(response.status_code, response.headers, body)
+        return completed(error, response.headers, time.time())
+
+    def lost(self, cause: BaseException) -> WireError:
+        """What an exception of the transport means. The exception stands in its chain without frames (R-28)."""
+        clocks, late = self.clocks, isinstance(cause, (httpx.TimeoutException, TimeoutError))
+        error: WireError
+        if late and self.left is not None and self.left <= 0.01:
+            error = TotalClock(f"the call took longer than {clocks.total:g} s")
+        elif isinstance(cause, (httpx.ConnectTimeout, httpx.PoolTimeout)):
+            error = ConnectClock(f"no connection within {clocks.connect:g} s", retryable=True)
+        elif late and self._head:
+            error = IdleClock(f"no event within {clocks.idle:g} s", retryable=True)
+        elif late:
+            error = FirstByteClock(f"no answer within {clocks.first_byte:g} s", retryable=True)
+        else:
+            what = "the answer broke off" if self._head else "no answer"
+            error = ConnectionLost(f"{what}: {type(cause).__name__}: {cause}", retryable=True)
+        error.__cause__ = _frameless(cause)
+        return error
+
+    def answer(self, body: bytes) -> Any:
+        """The answer that a whole body is, with the account beside it."""
+        assert isinstance(self.call, Call)
+        answer = self.call.parse(body)
+        self.account.seconds, self.account.received = self.elapsed, len(body)
+        keep_account(answer, self.account)
+        return answer
+
+    def failed(self, error: WireError) -> Failed:
+        """What to tell the exchange about an error."""
+        error.request_id = error.request_id or self.account.request_id
+        return Failed(self.target.masked(error), self.elapsed)
+
+    def paused(self, step: Step) -> float:
+        """How long to sleep before the next attempt."""
+        seconds = step.seconds if isinstance(step, Pause) else 0.0
+        self.account.waits.append(seconds)
+        _log.info("%s: attempt %d failed, the next one in %.2f s", self.target.provider.name, self.account.attempts, seconds)
+        return seconds
+
+
+def _least(*seconds: float | None) -> float | None:
+    """The shortest of several times, `None` meaning no limit."""
+    given = [each for each in seconds if each is not None]
+    return max(0.001, min(given)) if given else None
+
+
+def _frameless(cause: BaseException) -> BaseException:
+    """The exception and those it came from, without their frames."""
+    todo: list[BaseException | None] = [cause]
+    seen: set[int] = set()
+    while todo:
+        each = todo.pop()
+        if each is not None and id(each) not in seen:
+            seen.add(id(each))
+            each.__traceback__ = None
+            todo += [each.__cause__, each.__context__]
+    return cause
+
+
+@functools.cache
+def tls(scheme: str) -> ssl.SSLContext:
+    """One context for all lanes: making one costs 20 ms and more, and none that verifies is needed before the first https call."""
+    return httpx.create_ssl_context(verify=scheme == "https")
+
+
+def proxy_for(scheme: str, host: str, port: int | None) -> str | None:
+    """The proxy that the environment names for an origin (`HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`, ...)."""
+    proxies = urllib.request.getproxies()
+    proxy = proxies.get(scheme) or proxies.get("all")
+    if not proxy or urllib.request.proxy_bypass(f"{host}:{port}" if port else host):
+        return None
+    if "://" not in proxy:
+        proxy = f"http://{proxy}"
+    if urlsplit(proxy).scheme not in ("http", "https"):
+        raise ConfigurationError(f"{scheme.upper()}_PROXY: only http and https proxies are spoken here, not {urlsplit(proxy).scheme}")
+    return proxy
+
+
+def shown_proxy(target: Target) -> str | None:
+    """The proxy of a target without its credentials, for `describe`."""
+    parts = urlsplit(target.base_url)
+    proxy = proxy_for(parts.scheme, parts.hostname or "", parts.port)
+    if proxy is None:
+        return None
+    found = urlsplit(proxy)
+    return f"{found.scheme}://{'***@' if found.username else ''}{found.hostname}{f':{found.port}' if found.port else ''}"
+
+
+def opened(http: Any, lanes: Callable[[], Any], handle: str, client: type) -> tuple[Any, Callable[[httpx.Request], Any]]:
+    """The transport or client to use, and the function of it that answers a request.
+
+    "auto" and "httpx" both mean lanes; the direct transport will be chosen here.
+    """
+    if isinstance(http, str):
+        if http not in ("auto", "httpx"):
+            raise ConfigurationError(f"http: 'auto', 'httpx', a transport or a client, not {http!r}")
+        transport = lanes()
+        return transport, getattr(transport, handle)
+    if isinstance(http, client):
+        return http, functools.partial(http.send, stream=True, follow_redirects=False)  # type: ignore[attr-defined]
+    if callable(getattr(http, handle, None)):
+        return http, getattr(http, handle)
+    raise ConfigurationError(f"http: an httpx transport with {handle}() or an httpx.{client.__name__} is wanted, not {type(http).__name__}")
