@@ -142,10 +142,12 @@ def _body(request: T) -> tuple[bytes, T]:
     Structs do not check what they are given, so what was built here is read back with the same types; what came from the
     wire was read when it came.
     """
+    turns = getattr(request, "contents", None)
+    if not isinstance(turns, list):
+        turns = []
+    places = [index for index, turn in enumerate(turns) if RAW not in getattr(turn, "__dict__", ())]
     try:
         body = encode(request)
-        turns = getattr(request, "contents", None)
-        places = [index for index, turn in enumerate(turns) if RAW not in vars(turn)] if isinstance(turns, list) else []
         fresh = msgspec.structs.replace(request, contents=[turns[index] for index in places]) if turns else request
         checked = msgspec.json.decode(encode(fresh), type=type(request))
     except msgspec.ValidationError as cause:
@@ -155,10 +157,8 @@ def _body(request: T) -> tuple[bytes, T]:
         raise RuleError(violations=[Violation(_unsayable(request, "") or "", f"JSON cannot say this: {cause}")]) from None
     if not turns:
         return body, checked
-    every = list(turns)
-    for index, turn in zip(places, getattr(checked, "contents", ()), strict=True):
-        every[index] = turn
-    return body, msgspec.structs.replace(checked, contents=every)
+    read_back = dict(zip(places, getattr(checked, "contents", ()), strict=True))
+    return body, msgspec.structs.replace(checked, contents=[read_back.get(index, turn) for index, turn in enumerate(turns)])
 
 
 _FIRST_CONTENT = re.compile(r"contents\[(\d+)\]")
