@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
+export Q LIVE
+
 .PHONY: demo test test-slow test-live check examples clean
 
 demo: .venv/.run

@@ -74,19 +74,21 @@ class AsyncStream(Generic[Chunk, Answer]):
 
     async def _close(self) -> None:
         self._incoming.abandon()
-        await _close(self._body)
+        await _close(self._reads, self._body)
 
 
 def _body(response: httpx.Response) -> httpx.AsyncByteStream:
     return cast(httpx.AsyncByteStream, response.stream)
 
 
-async def _close(body: httpx.AsyncByteStream) -> None:
+async def _close(*bodies: Any) -> None:
+    """Close a body, and before it the iterator over it: on trio, one left to the garbage collector is a warning."""
     with anyio.CancelScope(shield=True):
-        try:
-            await body.aclose()
-        except FOREIGN:
-            pass  # the lane is dropped, and nobody waits for what went wrong with it
+        for body in bodies:
+            try:
+                await body.aclose()
+            except (AttributeError, *FOREIGN):
+                pass  # an iterator that is none to close; or the lane is dropped, and nobody waits for what went wrong with it
 
 
 class AsyncClient:

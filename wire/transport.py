@@ -11,7 +11,7 @@ import logging
 import ssl
 import time
 import urllib.request
-from collections.abc import Callable, Generator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from random import Random
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -92,9 +92,9 @@ class Sending:
         else:
             # Time in reads only: how long the caller thinks between two of them is not the server's silence.
             self._waited += now - began
-            idle = self.clocks.idle is not None and self._waited >= self.clocks.idle
-            if not incoming.over and (idle or (self.left is not None and self.left <= 0)):
-                incoming.lost(self.lost(TimeoutError()))
+        idle = self.clocks.idle is not None and self._waited >= self.clocks.idle
+        if not incoming.over and (idle or (self.left is not None and self.left <= 0)):
+            incoming.lost(self.lost(TimeoutError()))
         if incoming.over:
             self.account.seconds = now - self._began
 
@@ -105,13 +105,15 @@ class Sending:
         first_byte = self.until_head
         self._waits = {"connect": _least(self.clocks.connect, self.left), "read": first_byte, "write": first_byte, "pool": self.left}
         try:
-            return httpx.Request(
+            made = httpx.Request(
                 self.call.method,
                 self.target.url(self.call),
                 headers=self.target.send_headers(self.call, token),
                 content=self.call.body,
                 extensions={"timeout": self._waits},
             )
+            made.stream = _Body(self.call.body)
+            return made
         except Exception as cause:  # of whatever kind: the frames that it passed hold the key
             problem = f"call: httpx cannot make a request of it: {type(cause).__name__}"
         raise ConfigurationError(problem, provider=self.target.provider.name)
@@ -185,6 +187,32 @@ class Sending:
         self.account.waits.append(seconds)
         _log.info("%s: attempt %d failed, the next one in %.2f s", self.target.provider.name, self.account.attempts, seconds)
         return seconds
+
+
+class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A request body. httpx's own is an async generator, and one that a cancelled send leaves behind is a warning on trio."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter((self._data,))
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return _Once(self._data)
+
+
+class _Once:
+    def __init__(self, data: bytes) -> None:
+        self._left = [data]
+
+    def __aiter__(self) -> _Once:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if not self._left:
+            raise StopAsyncIteration
+        return self._left.pop()
 
 
 def _least(*seconds: float | None) -> float | None:

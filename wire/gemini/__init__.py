@@ -1,6 +1,7 @@
 """Gemini's native REST API: its types, its calls as values, its rules. Nothing here does I/O or loads an HTTP library."""
 
 from wire.gemini.contents import PLACEHOLDER as PLACEHOLDER
+from wire.gemini.contents import Turn as Turn
 from wire.gemini.contents import contents as contents
 from wire.gemini.contents import function_response as function_response
 from wire.gemini.endpoints import count_tokens as count_tokens

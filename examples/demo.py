@@ -1,0 +1,78 @@
+"""`make demo [Q="..."] [LIVE=1]`: one whole tool conversation on screen, then a request that is wrong on purpose."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+
+import httpx
+from scripted_gemini import serve
+from weather import ask
+
+from wire import Client, WireError, gemini
+from wire.lanes import Lanes
+
+QUESTION = "What is the weather in Paris and in Oslo?"
+
+
+class Watched(httpx.BaseTransport):
+    """A transport around the usual one that keeps what was sent: `http=` takes any."""
+
+    def __init__(self) -> None:
+        self.inner, self.sent = Lanes(), list[httpx.Request]()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.sent.append(request)
+        return self.inner.handle_request(request)
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+def main() -> None:
+    question = os.environ.get("Q") or QUESTION
+    live = bool(os.environ.get("LIVE"))
+    model = os.environ.get("GEMINI_MODEL") or "gemini-3-pro-preview"
+    with contextlib.ExitStack() as stack:
+        watched = Watched()
+        if live:
+            client = stack.enter_context(Client("gemini", http=watched))
+            print(f"--- {model}, Google")
+        else:
+            url = stack.enter_context(serve()).url
+            client = stack.enter_context(Client("gemini", api_key="fake-key", base_url=url, http=watched))
+            print("--- a script on loopback that plays Gemini 3; it is no model, and needs no key and no network")
+        print(f"you  {question}")
+        answer = ask(client, model, question)
+        print(f"\n--- usage    {answer.usage_metadata}")
+        account = client.account(answer)
+        assert account is not None
+        print(f"--- account  {account.attempts} attempt, {account.events} events, {account.sent} bytes out, {account.received} in")
+        if len(watched.sent) > 1:
+            second = watched.sent[1]
+            print(f"--- the second request: {second.method} {second.url.raw_path.decode()}\n{second.content.decode()}")
+        print("--- a request that is wrong on purpose: a call of this turn without its signature")
+        try:
+            client.send(gemini.generate_content(model, unsigned(question)))
+        except WireError as error:
+            print(f"{type(error).__name__}: {error}")
+
+
+def unsigned(question: str) -> gemini.GenerateContentRequest:
+    """A call that came from nowhere: what a client sends that loses signatures."""
+    call = gemini.FunctionCall(name="get_weather", args={"city": "Paris"})
+    return gemini.GenerateContentRequest(
+        contents=[
+            gemini.Content(role="user", parts=[gemini.Part(text=question)]),
+            gemini.Content(role="model", parts=[gemini.Part(function_call=call)]),
+            gemini.Content(role="user", parts=[gemini.function_response(call, {"temp_c": 15})]),
+        ]
+    )
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except WireError as error:
+        sys.exit(f"{type(error).__name__}: {error}")
