@@ -75,7 +75,7 @@ def function_response(call: FunctionCall, result: Any = None, *, error: str | No
     """The answer to one call, under its name and, if the server gave it one, its id.
 
     >>> function_response(FunctionCall(name="get_weather", id="a1"), {"temp_c": 15}).function_response
-    FunctionResponse(id='a1', name='get_weather', parts=None, response={'temp_c': 15}, scheduling=None, will_continue=None)
+    FunctionResponse(name='get_weather', response={'temp_c': 15}, id='a1')
 
     A result that is not a JSON object goes out as `{"result": ...}`, an error as `{"error": text}`. A result in which a
     key `$ref` stands goes out as text, since the server takes it for a pointer (G21); `wire.notes(part)` says so.

@@ -64,7 +64,7 @@ def tools(*definitions: FunctionDeclaration | Tool | Mapping[str, Any]) -> Noted
     (`{"name", "description", "parameters"}`) or wrapped (`{"type": "function", "function": {...}}`).
 
     >>> tools({"type": "function", "function": {"name": "now", "strict": True}})
-    [Tool(..., function_declarations=[FunctionDeclaration(..., name='now', ...)], ...)]
+    [Tool(function_declarations=[FunctionDeclaration(name='now')])]
 
     Raises `RuleError` for two functions of one name (G29), and for what is no tool.
     """

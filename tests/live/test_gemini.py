@@ -1,0 +1,73 @@
+"""Smoke tests with Google: `RUN_LIVE_GEMINI=1 GEMINI_API_KEY=... pytest -m live`; model from `GEMINI_MODEL`."""
+
+from __future__ import annotations
+
+import os
+
+import anyio
+import pytest
+
+from wire import AsyncClient, Client, errors, gemini
+
+MODEL = os.environ.get("GEMINI_MODEL", "models/gemini-2.5-flash")
+
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.skipif(os.environ.get("RUN_LIVE_GEMINI") != "1", reason="RUN_LIVE_GEMINI=1 is not set"),
+    pytest.mark.skipif(not os.environ.get("GEMINI_API_KEY"), reason="GEMINI_API_KEY is not set"),
+]
+
+CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": False}
+TOOLS = gemini.tools(gemini.function_declaration("get_weather", "Weather of a city", CITY))
+
+
+def request(*turns: gemini.Turn, **fields: object) -> gemini.GenerateContentRequest:
+    return gemini.GenerateContentRequest(contents=gemini.contents(*turns, model=MODEL), **fields)  # type: ignore[arg-type]
+
+
+def test_whole_answer() -> None:
+    with Client("gemini") as client:
+        answer = client.send(gemini.generate_content(MODEL, request("Say the word yes and nothing else.")))
+    assert "yes" in answer.text.lower()
+    assert answer.finish_reason == gemini.FinishReason.STOP
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_stream(backend: str) -> None:
+    async def main() -> None:
+        async with AsyncClient("gemini") as client:
+            async with client.stream(gemini.stream_generate_content(MODEL, request("Count from 1 to 20."))) as chunks:
+                texts = [chunk.text async for chunk in chunks]
+        assert "20" in chunks.reply().text
+        assert "".join(texts) == chunks.reply().text
+
+    anyio.run(main, backend=backend)
+
+
+def test_tool_round_trip_with_parallel_calls() -> None:
+    turns: list[gemini.Turn] = ["What is the weather in Paris and in Oslo? Ask the tool for both at once."]
+    with Client("gemini") as client:
+        for _ in range(4):
+            with client.stream(gemini.stream_generate_content(MODEL, request(*turns, tools=TOOLS))) as chunks:
+                for _chunk in chunks:
+                    pass
+            answer = chunks.reply()
+            if not answer.function_calls:
+                break
+            turns += [answer, [gemini.function_response(call, {"temp_c": 17}) for call in answer.function_calls]]
+    assert "17" in answer.text
+
+
+def test_count_tokens() -> None:
+    with Client("gemini") as client:
+        assert client.send(gemini.count_tokens(MODEL, request("Hello there."))).total_tokens > 0  # type: ignore[operator]
+
+
+def test_bad_key_is_an_authentication_error() -> None:
+    with Client("gemini", api_key="fake-key") as client, pytest.raises(errors.AuthenticationError):
+        client.send(gemini.generate_content(MODEL, request("Hi")))
+
+
+def test_unknown_model() -> None:
+    with Client("gemini") as client, pytest.raises(errors.NotFoundError):
+        client.send(gemini.generate_content("gemini-no-such-model", request("Hi")))

@@ -1,0 +1,59 @@
+"""Every code block of the docs and every example in a docstring runs."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import wire
+
+ROOT = Path(__file__).parent.parent
+MODULES = sorted(module.name for module in pkgutil.walk_packages(wire.__path__, "wire."))
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstrings(name: str) -> None:
+    failed, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
+    assert failed == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages(page: Path) -> None:
+    """Blocks of a page run in order in one namespace; a block with `>>>` is compared with what it prints."""
+    names: dict[str, object] = {"__name__": "__page__"}
+    for block in BLOCK.findall(page.read_text("utf-8")):
+        if ">>>" in block:
+            test = doctest.DocTestParser().get_doctest(block, names, page.name, str(page), 0)
+            runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+            runner.run(test, clear_globs=False)
+            names.update(test.globs)
+            assert runner.failures == 0
+        else:
+            exec(compile("from __future__ import annotations\n" + block, str(page), "exec"), names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in LINK.findall(BLOCK.sub("", page.read_text("utf-8"))):
+        assert (page.parent / link).exists(), link
+
+
+def test_every_rule_id_in_the_code_is_in_the_docs() -> None:
+    """A comment may name a rule; then docs/rules.md says what the rule is."""
+    ids = re.compile(r"\b(?:G\d+b?|R-\d\d|S\d-\d\d|C-\d\d)\b")
+    known = set(ids.findall((ROOT / "docs" / "rules.md").read_text("utf-8")))
+    used = {
+        found
+        for folder in ("wire", "tests", "examples")
+        for path in (ROOT / folder).rglob("*.py")
+        for found in ids.findall(path.read_text("utf-8"))
+    }
+    assert sorted(used - known) == []

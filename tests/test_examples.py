@@ -1,0 +1,69 @@
+"""The examples run, and what README shows of them is what they are and print."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def run(example: str, **environment: str) -> str:
+    clean = {name: value for name, value in os.environ.items() if name not in ("GEMINI_API_KEY", "GEMINI_MODEL", "Q", "LIVE")}
+    found = subprocess.run(
+        [sys.executable, "-W", "error", ROOT / "examples" / example],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**clean, "PYTHONIOENCODING": "utf-8", **environment},
+    )
+    assert (found.returncode, found.stderr) == (0, "")
+    return found.stdout
+
+
+def test_demo_runs_the_tools_and_ends_with_the_servers_refusal() -> None:
+    said = run("demo.py")
+    assert "it is no model" in said
+    assert "call get_weather({'city': 'Paris'})\ncall get_weather({'city': 'Oslo'})\n" in said
+    assert '"temp_c": 15, "sky": "light rain"' in said.split("Your tool")[1]
+    second = said.split("--- the second request")[1]
+    assert re.search(r'"id": "[^"]{8}"}, "thoughtSignature": "[A-Za-z0-9+/=]{88}"\},\{"functionCall": \{"name"', second)
+    assert said.splitlines()[-1].startswith("BadRequestError: gemini: 400 INVALID_ARGUMENT: Function call is missing a thought_signature")
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("東京の天気は？", 'Your tool get_weather says {"city": "東京", "temp_c": 21, "sky": "clear"}.'),
+        ("How many days are there between 2026-03-01 and 2026-11-21?", 'Your tool days_between says {"result": 265}.'),
+        ("Sing me something.", "I am a script, and none of the tools fits your question."),
+    ],
+)
+def test_demo_takes_tool_and_arguments_from_the_question(question: str, said: str) -> None:
+    assert said in run("demo.py", Q=question)
+
+
+def test_live_demo_without_a_key_names_the_variable() -> None:
+    found = subprocess.run(
+        [sys.executable, ROOT / "examples" / "demo.py"], capture_output=True, text=True, env={"PATH": os.environ["PATH"], "LIVE": "1"}
+    )
+    assert found.returncode == 1
+    assert found.stderr == "ConfigurationError: gemini: no API key: give api_key= or set GEMINI_API_KEY\n"
+
+
+def test_weather() -> None:
+    assert run("weather.py").splitlines()[-1].startswith("Your tool get_weather says")
+
+
+def test_readme_shows_the_demo_as_it_is() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    source = (ROOT / "examples" / "weather.py").read_text("utf-8")
+    client_part = source.split("# README begins: the client part\n")[1].split("\n\n\n# README ends")[0]
+    assert f"```python\n{client_part}\n```" in readme
+    assert len(client_part.splitlines()) <= 30
+    assert f"```\n{run('demo.py')}```" in readme
