@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import copy
-import gc
 import pickle
-import weakref
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import pytest
@@ -13,18 +11,21 @@ from wire.memory import FrozenDict, FrozenList, Note, Noted, WireStruct, encode,
 
 
 class Part(WireStruct, rename="camel"):
+    remembers: ClassVar[bool] = True
     text: str | None = None
     thought_signature: str | None = None
     args: dict[str, Any] | None = None
 
 
 class Turn(WireStruct, rename="camel"):
+    remembers: ClassVar[bool] = True
     role: str | None = None
     parts: list[Part] | None = None
     first_part: Part | None = None
 
 
 class Request(WireStruct, rename="camel"):
+    remembers: ClassVar[bool] = True
     model: str | None = None
     turns: list[Turn] | None = None
     last_turn: Turn | None = None
@@ -60,22 +61,9 @@ def test_remember_gives_the_same_struct_back():
 
 
 def test_a_view_does_not_keep_the_whole_buffer_alive():
-    class Buffer(bytes):
-        """bytes that can be watched."""
-
-    body = Buffer(b'[{"text":"a"},' + b" " * 100_000 + b"1]")
-    watched, part = weakref.ref(body), Part(text="a")
-    remember(part, msgspec.json.decode(body, type=list[msgspec.Raw])[0])
-    del body
-    gc.collect()
-    assert watched() is None
-    assert part.raw == b'{"text":"a"}'
-
-
-def test_a_view_on_a_buffer_that_changes_is_not_changed():
-    body = bytearray(b'[{"text":"a"}]')
+    body = bytearray(b'[{"text":"a"},' + b" " * 100_000 + b"1]")
     part = remember(Part(text="a"), msgspec.json.decode(body, type=list[msgspec.Raw])[0])
-    body[:] = b"x" * len(body)
+    body.clear()  # a BufferError as long as somebody looks at it
     assert part.raw == b'{"text":"a"}'
 
 
@@ -132,9 +120,6 @@ ENCODED: list[tuple[str, Any, bytes]] = [
     ("dict-field", Request(by_name={"x": received(), "y": PART}), b'{"byName":{"x":%s,"y":%s}}' % (RAW, BUILT)),
     ("dict-of-lists-of-lists", Request(nested={"x": [[], [PART, received()]]}), b'{"nested":{"x":[[],[%s,%s]]}}' % (BUILT, RAW)),
     ("union-field", Request(either=received()), b'{"either":%s}' % RAW),
-    ("any-field", Request(anything=received()), b'{"anything":%s}' % RAW),
-    ("any-field-list", Request(anything={"x": [received()]}), b'{"anything":{"x":[%s]}}' % RAW),
-    ("in-plain-arguments", Part(args={"x": received()}), b'{"args":{"x":%s}}' % RAW),
     ("plain-list", [PART, [received()]], b"[%s,[%s]]" % (BUILT, RAW)),
     ("plain-dict", {"a": {"b": received()}}, b'{"a":{"b":%s}}' % RAW),
     ("tuple", (PART, received()), b"[%s,%s]" % (BUILT, RAW)),

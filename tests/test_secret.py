@@ -124,7 +124,7 @@ def test_a_wrong_text_is_refused_by_the_name_of_its_source_and_not_shown(text: s
 
 @pytest.mark.parametrize("text", ["", None, b"fake-key-4711", 4711], ids=repr)
 def test_what_is_no_text_is_refused(text: object):
-    with pytest.raises(ConfigurationError, match="^api_key: a non-empty text is wanted$"):
+    with pytest.raises(ConfigurationError, match=r"^api_key: a non-empty text is wanted$"):
         Secret(text)  # type: ignore[arg-type]
 
 
@@ -159,6 +159,6 @@ def test_the_traceback_of_a_wrong_option_does_not_show_the_key(options: dict[str
 
 def test_a_key_of_the_environment_is_not_shown_either(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("GEMINI_API_KEY", f"{KEY}é")
-    with pytest.raises(ConfigurationError, match="^GEMINI_API_KEY: character 13 ") as caught:
+    with pytest.raises(ConfigurationError, match=r"^GEMINI_API_KEY: character 13 ") as caught:
         target("gemini", {})
     assert KEY not in library_locals(caught.value)

@@ -223,7 +223,7 @@ def test_the_event_before_the_limit_is_given_out():
         decoder.feed(b"x")
 
 
-def test_the_event_before_the_limit_is_given_out_and_the_end_is_no_way_around_it():
+def test_the_end_of_the_stream_is_no_way_around_the_limit():
     decoder = Decoder(limit=20)
     assert decoder.feed(b"data: a\n\ndata: " + b"x" * 50) == [ev(b"a")]
     with pytest.raises(LimitError):

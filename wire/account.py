@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import email.utils
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 from wire.errors import WireError
 from wire.memory import ACCOUNT
 
+_NUMBER = re.compile(r"\d+(\.\d+)?")
 _REQUEST_IDS = ("x-request-id", "request-id", "x-goog-request-id", "x-cloud-trace-context", "cf-ray")
 
 
@@ -70,21 +73,20 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     (2.5, None)
     """
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        text = headers.get(name, "")
-        try:
-            seconds = float(text) * scale
-        except ValueError:
-            seconds = _until(text, now)
-        if math.isfinite(seconds) and seconds >= 0:
+        text = headers.get(name, "").strip()
+        seconds = float(text) * scale if _NUMBER.fullmatch(text) else _until(text, now)
+        if seconds is not None and math.isfinite(seconds):
             return seconds
     return None
 
 
-def _until(text: str, now: float) -> float:
+def _until(text: str, now: float) -> float | None:
     try:
-        return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - now)
+        date = email.utils.parsedate_to_datetime(text)
+        # A date without a zone is one of GMT (RFC 9110), not of the machine that reads it.
+        return max(0.0, (date if date.tzinfo else date.replace(tzinfo=datetime.UTC)).timestamp() - now)
     except (ValueError, TypeError, OverflowError):
-        return math.nan
+        return None
 
 
 def completed(error: WireError, headers: Mapping[str, str], now: float) -> WireError:

@@ -18,7 +18,7 @@ from wire.errors import WireError
 from wire.incoming import Incoming
 from wire.lanes import AsyncLanes
 from wire.secret import Secret
-from wire.target import Options, target
+from wire.target import Options, seal, target
 from wire.transport import FOREIGN, AnyCall, Sending, opened, shown_proxy
 
 T = TypeVar("T")
@@ -102,6 +102,7 @@ class AsyncClient:
     """
 
     def __init__(self, name: str, *, http: httpx.AsyncBaseTransport | httpx.AsyncClient | str = "auto", **options: Unpack[Options]) -> None:
+        seal(options)
         self._target = target(name, options)
         self._http, self._handle = opened(http, AsyncLanes, "handle_async_request", httpx.AsyncClient)
         self._dice = Random()
@@ -175,8 +176,8 @@ class AsyncClient:
     async def _token(self) -> Secret | None:
         if self._target.token is None:
             return None
-        token = self._target.token()
-        return Secret(await token if inspect.isawaitable(token) else token, "token")
+        asked = self._target.token()
+        return Secret.unchecked(await asked if inspect.isawaitable(asked) else asked).check("token")
 
     async def _whole(self, sending: Sending, response: httpx.Response) -> Any:
         body = await self._gather(sending, response)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,8 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from wire.errors import APIError, ConfigurationError, RuleError, Violation, WireError
+from wire.memory import encode
+from wire.secret import Headers, checked_headers, sealed, shown_headers
 
 Answer = TypeVar("Answer")
 Chunk = TypeVar("Chunk")
@@ -67,6 +70,9 @@ class ReadError(Protocol):
         ...
 
 
+_HIDDEN = re.compile(r"((?:[A-Za-z]+ )?)\*\*\*")
+
+
 @dataclass(frozen=True, slots=True)
 class Preview:
     """What would be sent: no key in it, and none needed. `str` gives it as HTTP, `curl` as a command line."""
@@ -85,8 +91,8 @@ class Preview:
         """A command line that sends the same; hidden headers stand there as shell variables to be set."""
         words = ["curl", "-sS", "-X", self.method, shlex.quote(self.url)]
         for name, value in self.headers.items():
-            shown = f'"{name}: {value.replace("***", "$API_KEY")}"' if "***" in value else shlex.quote(f"{name}: {value}")
-            words += ["-H", shown]
+            hidden = _HIDDEN.fullmatch(value)
+            words += ["-H", f'"{name}: {hidden[1]}$API_KEY"' if hidden else shlex.quote(f"{name}: {value}")]
         if self.body:
             words += ["--data-binary", shlex.quote(self.body.decode("utf-8", "replace"))]
         return " ".join(words)
@@ -101,8 +107,11 @@ class _Request:
     path: str
     body: bytes = b""
     query: Mapping[str, str] = field(default_factory=dict, kw_only=True)
-    headers: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    headers: Headers = field(default_factory=dict, kw_only=True)
     timeouts: Timeouts | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "headers", checked_headers(sealed(self.headers)))
 
     def replace(
         self,
@@ -114,6 +123,8 @@ class _Request:
     ) -> Self:
         """A copy with more headers, query parameters or top-level keys of the body (what is there is replaced), or other clocks.
 
+        Raises `ConfigurationError` for what is no header, `RuleError` for what JSON cannot say.
+
         >>> from wire import gemini
         >>> call = gemini.generate_content("gemini-3-pro-preview", gemini.GenerateContentRequest(contents=gemini.contents("Hi")))
         >>> call.replace(body_extra={"labels": {"team": "a"}}).body
@@ -121,7 +132,7 @@ class _Request:
         """
         return dataclasses.replace(
             self,
-            headers={**self.headers, **(headers or {})},
+            headers=self.headers if headers is None else {**self.headers, **checked_headers(sealed(headers))},
             query={**self.query, **(query or {})},
             body=_extended(self.body, body_extra) if body_extra else self.body,
             timeouts=timeouts or self.timeouts,
@@ -135,17 +146,30 @@ class _Request:
 
     def preview(self) -> Preview:
         """What would be sent, without a host: that is the client's to know."""
-        return Preview(self.method, self.target, dict(self.headers), self.body)
+        return Preview(self.method, self.target, shown_headers(self.headers), self.body)
 
 
 def _extended(body: bytes, extra: Mapping[str, Any]) -> bytes:
-    if not body:
-        raise RuleError(violations=[Violation("body_extra", "this call has no body to extend")])
-    merged: dict[str, Any] = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
     try:
-        return msgspec.json.encode(merged | dict(extra))
-    except (TypeError, ValueError, RecursionError) as cause:
+        merged: dict[str, Any] = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise RuleError(violations=[Violation("body_extra", "this call has no JSON object for a body")]) from None
+    try:
+        added = {key: msgspec.Raw(encode(value)) for key, value in extra.items()}
+        if _has_no_number(extra):
+            raise ValueError("NaN and infinity are no numbers of JSON")
+        return msgspec.json.encode(merged | added)
+    except (TypeError, ValueError, OverflowError, RecursionError, AttributeError) as cause:
         raise RuleError(violations=[Violation("body_extra", f"JSON cannot say this: {cause}")]) from None
+
+
+def _has_no_number(value: Any) -> bool:
+    """NaN or an infinity somewhere, which an encoder would turn into null."""
+    if isinstance(value, float):
+        return not math.isfinite(value)
+    if isinstance(value, Mapping):
+        return any(map(_has_no_number, value.values()))
+    return isinstance(value, (list, tuple)) and any(map(_has_no_number, value))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from wire.errors import ConfigurationError, WireError
 from wire.incoming import Incoming
 from wire.lanes import Lanes
 from wire.secret import Secret
-from wire.target import Options, target
+from wire.target import Options, seal, target
 from wire.transport import FOREIGN, AnyCall, Sending, opened, shown_proxy
 
 T = TypeVar("T")
@@ -95,6 +95,7 @@ class Client:
     """
 
     def __init__(self, name: str, *, http: httpx.BaseTransport | httpx.Client | str = "auto", **options: Unpack[Options]) -> None:
+        seal(options)
         self._target = target(name, options)
         if inspect.iscoroutinefunction(self._target.token):
             raise ConfigurationError("token: an async function needs AsyncClient")
@@ -152,7 +153,7 @@ class Client:
             next(steps)
 
     def _attempt(self, sending: Sending, receive: Callable[[Sending, httpx.Response], T]) -> T:
-        token = self._target.token and Secret(self._target.token(), "token")  # type: ignore[arg-type]
+        token = self._target.token and Secret.unchecked(self._target.token()).check("token")
         try:
             response = self._handle(sending.request(token))
         except FOREIGN as cause:

@@ -39,18 +39,26 @@ from typing import Any
 import msgspec
 
 MESSAGE_LIMIT = 1500
-"""Characters of a message; what is longer is cut in the middle, since servers put the reason at either end."""
+"""Bytes of a message; what is longer is cut in the middle, since servers put the reason at either end."""
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+_KEPT = 32 * 1024  # letters at either end that are kept at all
+
+# Controls, line and paragraph ends, surrogates, and the format characters that turn or hide what a terminal shows.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb]+")
+
+
+def _cleaned(text: str) -> str:
+    return _CONTROL.sub(" ", f"{text[:_KEPT]}{text[-_KEPT:]}" if len(text) > 2 * _KEPT else text).strip()
 
 
 def one_line(text: str, limit: int = MESSAGE_LIMIT) -> str:
-    """`text` fit for a log: control characters and line ends become one space, the middle is cut out beyond `limit`."""
-    text = _CONTROL.sub(" ", text[: 4 * limit] + text[-limit:] if len(text) > 5 * limit else text).strip()
-    if len(text) > limit:
-        half = (limit - 5) // 2
-        text = f"{text[:half]} ... {text[-half:]}"
-    return text
+    """`text` fit for a log: control characters and line ends become one space, the middle is cut out beyond `limit` bytes."""
+    text = _cleaned(text)
+    data = text.encode("utf-8")
+    if len(data) <= limit:
+        return text
+    half = (limit - 5) // 2
+    return f"{data[:half].decode('utf-8', 'ignore')} ... {data[-half:].decode('utf-8', 'ignore')}"
 
 
 class Violation(msgspec.Struct, frozen=True):
@@ -102,8 +110,8 @@ class WireError(Exception):
         partial: Any = None,
         raw: bytes = b"",
     ) -> None:
-        super().__init__(message)
-        self.message = one_line(message)
+        self._told = _cleaned(message)
+        super().__init__(self.message)
         self.provider = provider
         self.status = status
         self.code = code
@@ -113,7 +121,11 @@ class WireError(Exception):
         self.attempts = attempts
         self.partial = partial
         self._raw = Received(raw)
-        self.args = (self.message,)
+
+    @property
+    def message(self) -> str:
+        """What went wrong, in one line."""
+        return one_line(self._told)
 
     @property
     def raw(self) -> bytes:
@@ -127,17 +139,21 @@ class WireError(Exception):
         return f"{head}: {self.message}{tail}" if head else f"{self.message}{tail}"
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({str(self)!r})"
+        return f'{type(self).__name__}("{self}")'
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (type(self), self.message, dict(self.__dict__))
+        return _restore, (type(self), self._told, dict(self.__dict__))
 
     def masked(self, secret: str) -> None:
-        """Take `secret` out of what is shown; `raw` keeps what the server sent (R-29)."""
-        if secret and secret in self.message:
-            self.message = self.message.replace(secret, "***")
-            self.args = (self.message,)
-        if secret and self.code and secret in self.code:
+        """Take `secret` out of what is shown; `raw` keeps what the server sent (R-29).
+
+        What is masked is the message before its middle is cut out: a cut could leave half a key standing.
+        """
+        if not secret:
+            return
+        self._told = self._told.replace(secret, "***")
+        self.args = (self.message,)
+        if self.code and secret in self.code:
             self.code = self.code.replace(secret, "***")
 
 

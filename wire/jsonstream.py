@@ -34,9 +34,11 @@ class Cutter:
         self._depth = 0
         self._in_string = False
         self._in_array = False
+        self._over = False
 
     def feed(self, data: bytes) -> list[bytes]:
         """Objects that `data` completes."""
+        self.check()
         rest = self.rest
         rest += data
         values: list[bytes] = []
@@ -48,6 +50,9 @@ class Cutter:
                     break
             if not self._scan():
                 break
+            if self._at - start > self._limit:
+                self._over = True
+                break
             values.append(bytes(rest[start : self._at]))
             start = self._at
         if self._depth == 0:
@@ -56,9 +61,15 @@ class Cutter:
         elif start:
             del rest[:start]
             self._at -= start
-        if len(rest) > self._limit:
-            raise LimitError(f"a JSON value is larger than {self._limit} bytes; the limit can be set")
+        self._over = self._over or len(rest) > self._limit
+        if not values:
+            self.check()
         return values
+
+    def check(self) -> None:
+        """Raise `LimitError` if a value was too large; `feed` does so once the values before it were given out."""
+        if self._over:
+            raise LimitError(f"a JSON value is larger than {self._limit} bytes; the limit can be set")
 
     def _begin(self, at: int) -> int:
         """Position of the next object, its bracket counted, or -1: the array's own brackets are stepped over."""

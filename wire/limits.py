@@ -35,7 +35,7 @@ class Inflater:
         self.taken = 0
         self._given = 0
         self._limits = limits
-        self._gzip = encoding.endswith("gzip")
+        self._kind = encoding
         self._zlib = zlib.decompressobj(wbits=47) if encoding not in ("", "identity") else None
 
     def feed(self, data: bytes) -> bytes:
@@ -43,15 +43,32 @@ class Inflater:
         self.taken += len(data)
         if self._zlib is None:
             return data
-        allowed = max(_FREE, self._limits.ratio * self.taken) - self._given
+        pieces = []
+        while data:
+            allowed = max(_FREE, self._limits.ratio * self.taken) - self._given
+            content = self._inflated(data, allowed + 1)
+            if len(content) > allowed:
+                raise LimitError(f"more than {self._limits.ratio} bytes come out of each compressed byte; the limit can be set")
+            self._given += len(content)
+            pieces.append(content)
+            data = self._zlib.unused_data
+            if self._zlib.eof and data:  # gzip may have several members, one after another
+                self._zlib = zlib.decompressobj(wbits=47)
+        return b"".join(pieces)
+
+    def _inflated(self, data: bytes, most: int) -> bytes:
+        assert self._zlib is not None
         try:
-            content = self._zlib.decompress(data, allowed + 1)
+            return self._zlib.decompress(data, most)
         except zlib.error as cause:
-            raise StreamInvalid(f"the compressed body is broken: {cause}") from None
-        if len(content) > allowed:
-            raise LimitError(f"more than {self._limits.ratio} bytes come out of each compressed byte; the limit can be set")
-        self._given += len(content)
-        return content
+            problem = str(cause)
+        if self._kind == "deflate" and not self._given and self.taken == len(data):
+            self._zlib = zlib.decompressobj(wbits=-15)  # some servers leave the zlib header out
+            try:
+                return self._zlib.decompress(data, most)
+            except zlib.error as cause:
+                problem = str(cause)
+        raise StreamInvalid(f"the compressed body is broken: {problem}")
 
     @property
     def cut(self) -> bool:

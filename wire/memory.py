@@ -16,7 +16,7 @@ import operator
 import types
 import typing
 from collections.abc import Iterator
-from typing import Any, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import msgspec
 
@@ -28,6 +28,9 @@ RAW, ACCOUNT, NOTES = "_raw", "_account", "_notes"
 
 class WireStruct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, repr_omit_defaults=True, dict=True):
     """Base of every struct that travels: immutable, absent fields are `None` and are not sent, memory beside the fields."""
+
+    remembers: ClassVar[bool] = False
+    """Structs of this class may have bytes of their own inside a larger struct; `encode` looks for them there."""
 
     @property
     def raw(self) -> bytes | None:
@@ -126,20 +129,22 @@ class FrozenDict(dict[str, Any]):
     __setitem__ = __delitem__ = __ior__ = _read_only
 
 
-def freeze(value: Any) -> Any:
+def freeze(value: T) -> T:
     """Lists and dicts in `value` made read-only, at every depth, structs included (they are changed in place)."""
+    frozen: Any = value
     if isinstance(value, dict):
-        return FrozenDict((key, freeze(item)) for key, item in value.items())
-    if isinstance(value, list):
-        return FrozenList(map(freeze, value))
-    if isinstance(value, WireStruct):
+        frozen = FrozenDict((key, freeze(item)) for key, item in value.items())
+    elif isinstance(value, list):
+        frozen = FrozenList(map(freeze, value))
+    elif isinstance(value, WireStruct):
         for name in value.__struct_fields__:
             item = getattr(value, name)
             if isinstance(item, (dict, list, WireStruct)):
-                frozen = freeze(item)
-                if frozen is not item:
-                    msgspec.structs.force_setattr(value, name, frozen)
-    return value
+                inner = freeze(item)
+                if inner is not item:
+                    msgspec.structs.force_setattr(value, name, inner)
+    kept: T = frozen
+    return kept
 
 
 # --- encoding -------------------------------------------------------------------------------------------------------
@@ -166,7 +171,7 @@ def _lowered(value: Any) -> Any:
                 if lowered is not item:
                     changed[name] = lowered
         return msgspec.structs.replace(value, **changed) if changed else value
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         items = [_lowered(item) for item in value]
         return items if any(map(operator.is_not, items, value)) else value
     if isinstance(value, dict):
@@ -177,9 +182,16 @@ def _lowered(value: Any) -> Any:
 
 @functools.cache
 def _holders(cls: type[WireStruct]) -> tuple[str, ...]:
-    """Names of the fields of `cls` that can hold a struct."""
+    """Names of the fields of `cls` in which a remembering struct can be, at whatever depth."""
     hints = typing.get_type_hints(cls)
-    return tuple(name for name in cls.__struct_fields__ if any(True for _ in _structs(hints[name])))
+    return tuple(name for name in cls.__struct_fields__ if any(_reaches(inner, {cls}) for inner in _structs(hints[name])))
+
+
+def _reaches(cls: type[WireStruct], passed: set[type[WireStruct]]) -> bool:
+    if cls.remembers or cls in passed:
+        return cls.remembers
+    hints = typing.get_type_hints(cls)
+    return any(_reaches(inner, passed | {cls}) for name in cls.__struct_fields__ for inner in _structs(hints[name]))
 
 
 def _structs(hint: Any) -> Iterator[type[WireStruct]]:

@@ -7,6 +7,7 @@ wait and is refused when it is longer than the cap (R-15, R-16).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from random import Random
 
@@ -28,11 +29,18 @@ class Retry:
     spread: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        if self.attempts < 1:
-            raise ConfigurationError(f"retry.attempts: at least 1, not {self.attempts}")
+        if type(self.attempts) is not int or self.attempts < 1:
+            raise ConfigurationError(f"retry.attempts: a number from 1 up, not {self.attempts!r}")
         for name in ("base", "factor", "cap"):
-            if not 0 <= getattr(self, name) < float("inf"):
-                raise ConfigurationError(f"retry.{name}: a number of seconds from 0 up, not {getattr(self, name)!r}")
+            if not _is_time(getattr(self, name)):
+                raise ConfigurationError(f"retry.{name}: a finite number from 0 up, not {getattr(self, name)!r}")
+        if not (
+            isinstance(self.spread, tuple)
+            and len(self.spread) == 2
+            and all(map(_is_time, self.spread))
+            and self.spread[0] <= self.spread[1]
+        ):
+            raise ConfigurationError(f"retry.spread: two finite numbers from 0 up, the smaller one first, not {self.spread!r}")
 
     def wait(self, error: WireError, attempt: int, dice: Random) -> float | None:
         """Seconds to wait after `attempt` failed with `error`; `None` if it is to be raised now."""
@@ -40,7 +48,15 @@ class Retry:
             return None
         if error.retry_after is not None:
             return error.retry_after if error.retry_after <= self.cap else None
-        return dice.uniform(*self.spread) * min(self.cap, self.base * self.factor ** (attempt - 1))
+        try:
+            grown = self.base * float(self.factor) ** (attempt - 1)
+        except OverflowError:
+            grown = self.cap
+        return dice.uniform(*self.spread) * min(self.cap, grown)
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
 DEFAULT = Retry()

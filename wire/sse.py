@@ -13,6 +13,7 @@ Rules of this file (https://html.spec.whatwg.org/multipage/server-sent-events.ht
 from __future__ import annotations
 
 import re
+from typing import NoReturn
 
 import msgspec
 
@@ -65,6 +66,7 @@ class Decoder:
         self._id = ""
         self._retry: int | None = None
         self._begun = False
+        self._over = False  # an event was too large; said as soon as those before it were given out
         self._after_cr = False  # a LF that comes next ends no line: it is the second half of CRLF
 
     def feed(self, data: bytes) -> list[Event]:
@@ -73,7 +75,7 @@ class Decoder:
             self._after_cr = False
             if data[0] == 10:
                 data = data[1:]
-        if self._size > self._limit:
+        if self._over:
             self._refuse()
         if not data:
             return []
@@ -95,12 +97,15 @@ class Decoder:
             self._pieces.append(lines.pop())
         events = self._read(lines)
         self._size = self._held + sum(map(len, self._pieces))
-        if self._size > self._limit and not events:
+        self._over = self._over or self._size > self._limit
+        if self._over and not events:
             self._refuse()
         return events
 
     def close(self) -> list[Event]:
         """The last event, if the stream ended without the blank line after it."""
+        if self._over:
+            self._refuse()
         rest = b"".join(self._pieces)
         self._pieces.clear()
         if not self._begun:
@@ -113,6 +118,9 @@ class Decoder:
         events: list[Event] = []
         held, size = self._lines, self._held
         for line in lines:
+            if size + len(line) > self._limit:
+                self._over = True
+                break
             if line[:5] == b"data:" or line == b"data":
                 held.append(line[6:] if line[5:6] == b" " else line[5:])
                 size += len(line)
@@ -146,5 +154,6 @@ class Decoder:
         elif not _FIELD_NAME.fullmatch(name):
             events.append(Event(line, outside=True))
 
-    def _refuse(self) -> None:
+    def _refuse(self) -> NoReturn:
+        self._over = True
         raise LimitError(f"an event is larger than {self._limit} bytes; the limit can be set")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any, TypedDict, TypeVar
 from urllib.parse import urlsplit
 
 from wire import retry as presets
@@ -15,13 +15,15 @@ from wire.errors import ConfigurationError, WireError
 from wire.limits import Limits
 from wire.providers import PROVIDERS, Provider
 from wire.retry import Retry
-from wire.secret import SHOWN, Secret
+from wire.secret import SHOWN, Headers, Secret, checked_headers, revealed_headers, sealed, shown_headers
+
+T = TypeVar("T")
 
 Token = Callable[[], str | Awaitable[str]]
 
-_SECRET_NAME = re.compile(r"auth|key|token|secret|cookie|password", re.IGNORECASE)
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_OPTION = re.compile(r"[A-Za-z0-9_.:-]+")
+_OPTION = re.compile(r"(?!\.+$)[A-Za-z0-9_.:-]+")
+_KEYED_URL = re.compile(r"[?#@]|(key|token)=", re.IGNORECASE)
+_URL = re.compile(r"https?://[^\s?#@\\]+", re.IGNORECASE)
 _LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|\[?::1\]?|[^.]+\.localhost")
 
 
@@ -32,7 +34,7 @@ class Target:
     provider: Provider
     base_url: str
     prefix: str
-    headers: Mapping[str, str | Secret]
+    headers: Headers
     key: Secret | None
     key_source: str
     token: Token | None = field(repr=False)
@@ -59,20 +61,16 @@ class Target:
     def send_headers(self, call: Call[Any] | StreamCall[Any, Any], token: Secret | None) -> list[tuple[str, str]]:
         """What goes over the wire, secrets revealed: to be handed on at once and never to be kept in a variable."""
         return [
-            *((name, value.reveal() if isinstance(value, Secret) else value) for name, value in self._open_headers(call).items()),
+            *revealed_headers({**_AGENT, **self.headers, **call.headers}),
             ("authorization", f"Bearer {token.reveal()}")
             if token is not None
             else (self.provider.key_header, self.provider.key_scheme + (self.key.reveal() if self.key else "")),
         ]
 
-    def _open_headers(self, call: Call[Any] | StreamCall[Any, Any]) -> dict[str, str | Secret]:
-        return {**_AGENT, **self.headers, **call.headers}
-
     def preview(self, call: Call[Any] | StreamCall[Any, Any]) -> Preview:
         """What would be sent; needs no key and shows none."""
-        headers = {name: SHOWN if _SECRET_NAME.search(name) else str(value) for name, value in self._open_headers(call).items()}
-        bearer = self.token is not None
-        headers["authorization" if bearer else self.provider.key_header] = f"Bearer {SHOWN}" if bearer else self.provider.key_scheme + SHOWN
+        name, scheme = ("authorization", "Bearer ") if self.token else (self.provider.key_header, self.provider.key_scheme)
+        headers = shown_headers({**_AGENT, **self.headers, **call.headers, name: scheme + SHOWN})
         return Preview(call.method, self.url(call), headers, call.body)
 
     def masked(self, error: WireError) -> WireError:
@@ -80,7 +78,7 @@ class Target:
         error.provider = error.provider or self.provider.name
         for secret in (self.key, *self.headers.values()):
             if isinstance(secret, Secret):
-                error.masked(secret.reveal())
+                secret.mask(error)
         return error
 
     def describe(self) -> dict[str, Any]:
@@ -105,7 +103,7 @@ class Options(TypedDict, total=False):
     timeouts: Timeouts | float | None
     retry: Retry | None
     """`None` for one attempt only."""
-    headers: Mapping[str, str] | None
+    headers: Headers | None
     limits: Limits | None
     version: str | None
     """Of the API, where the path names one."""
@@ -115,8 +113,17 @@ class Options(TypedDict, total=False):
     """Function that returns a bearer token, asked before each attempt; with `AsyncClient` it may be async."""
 
 
+def seal(options: Options) -> None:
+    """Hide what is secret in the options, in place: errors go up through frames that have them as a variable (R-28)."""
+    if not isinstance(options.get("api_key"), Secret | None):
+        options["api_key"] = Secret.unchecked(options.get("api_key"))
+    if options.get("headers") is not None:
+        options["headers"] = sealed(options.get("headers"))
+
+
 def target(name: str, options: Options) -> Target:
     """Options of a client, checked. Raises `ConfigurationError` that names the option."""
+    seal(options)
     unknown = sorted(set(options) - set(Options.__annotations__))
     if unknown:
         raise ConfigurationError(f"{unknown[0]}: no such option; there are http, {', '.join(Options.__annotations__)}")
@@ -138,19 +145,21 @@ def target(name: str, options: Options) -> Target:
         provider=provider,
         base_url=provider.base_url.format(host=host) if base_url is None else _checked_url(base_url, provider),
         prefix=provider.prefix.format(**place),
-        headers=_checked_headers(options.get("headers") or {}),
+        headers=checked_headers(options.get("headers") or {}),
         key=key,
         key_source=source,
         token=token,
         timeouts=_checked_timeouts(options.get("timeouts")),
-        retry=_checked(options.get("retry", presets.DEFAULT) or presets.NONE, Retry, "retry"),
-        limits=_checked(options.get("limits") or Limits(), Limits, "limits"),
+        retry=_checked(options.get("retry", presets.DEFAULT), presets.NONE, "retry"),
+        limits=_checked(options.get("limits"), Limits(), "limits"),
     )
 
 
-def _checked(value: Any, kind: type, option: str) -> Any:
-    if not isinstance(value, kind):
-        raise ConfigurationError(f"{option}: a {kind.__name__} is wanted, not {type(value).__name__}")
+def _checked(value: Any, default: T, option: str) -> T:
+    if value is None:
+        return default
+    if not isinstance(value, type(default)):
+        raise ConfigurationError(f"{option}: a {type(default).__name__} is wanted, not {type(value).__name__}")
     return value
 
 
@@ -158,18 +167,15 @@ def _checked_timeouts(timeouts: Any) -> Timeouts:
     """One number is the time that anything may take but connecting: what users of other clients mean by `timeout`."""
     if isinstance(timeouts, (int, float)) and not isinstance(timeouts, bool):
         return Timeouts(first_byte=timeouts, idle=timeouts)
-    found: Timeouts = _checked(timeouts or Timeouts(), Timeouts, "timeouts")
-    return found
+    return _checked(timeouts, Timeouts(), "timeouts")
 
 
 def _key(given: str | Secret | None, provider: Provider) -> tuple[Secret | None, str]:
     if isinstance(given, Secret):
-        return given, "argument"
-    if given is not None:
-        return Secret(given), "argument"
-    found = os.environ.get(provider.key_variable)
-    if found:
-        return Secret(found.strip(), provider.key_variable), provider.key_variable
+        return given.check("api_key"), "argument"
+    if os.environ.get(provider.key_variable, "").strip():
+        found = Secret.unchecked(os.environ[provider.key_variable].strip())
+        return found.check(provider.key_variable), provider.key_variable
     return None, f"missing ({provider.key_variable})"
 
 
@@ -183,28 +189,21 @@ def _no_key(token: object, options: Options, provider: Provider) -> tuple[None, 
 
 def _checked_url(base_url: Any, provider: Provider) -> str:
     """https, but for loopback; no key and no user in it, since URLs are logged (R-27, R-31)."""
-    parts = urlsplit(base_url) if isinstance(base_url, str) else None
-    host = (parts and parts.hostname) or ""
-    if parts is None or parts.scheme not in ("http", "https") or not host:
-        problem = "an http(s) URL with a host is wanted"
-    elif parts.username or parts.password or parts.query or parts.fragment:
+    scheme, host = "", ""
+    try:
+        parts = urlsplit(base_url if isinstance(base_url, str) and _URL.fullmatch(base_url) else "")
+        scheme, host = parts.scheme, (parts.hostname or "") if parts.port != 0 else ""
+    except ValueError:
+        pass  # brackets that do not close, a port that is none
+    if isinstance(base_url, str) and _KEYED_URL.search(base_url):
         problem = "no user, key or query may stand in it; give api_key="
-    elif parts.scheme == "http" and not _LOOPBACK.fullmatch(host):
+    elif not host:
+        problem = "an http(s) URL with a host is wanted"
+    elif scheme == "http" and not _LOOPBACK.fullmatch(host):
         problem = f"https is wanted for {host}, or the key would travel in the open"
     else:
         return str(base_url).rstrip("/")
     raise ConfigurationError(f"base_url: {problem}", provider=provider.name)
-
-
-def _checked_headers(headers: Mapping[str, str]) -> dict[str, str | Secret]:
-    checked: dict[str, str | Secret] = {}
-    for name, value in headers.items():
-        if not isinstance(name, str) or not _HEADER_NAME.fullmatch(name):
-            raise ConfigurationError(f"headers: {name!r} is no header name")
-        if not isinstance(value, str) or not value.isascii() or not value.isprintable():
-            raise ConfigurationError(f"headers.{name}: printable ASCII text is wanted")
-        checked[name.lower()] = Secret(value) if _SECRET_NAME.search(name) and " " not in value else value
-    return checked
 
 
 # `identity`: what we do not ask to be compressed need not be inflated, and events come as they are written.

@@ -33,7 +33,7 @@ _log = logging.getLogger("wire")
 
 AnyCall = Call[Any] | StreamCall[Any, Any]
 
-FOREIGN = (httpx.TransportError, httpx.InvalidURL, httpx.StreamError, OSError, RuntimeError)
+FOREIGN = (httpx.RequestError, httpx.InvalidURL, httpx.StreamError, OSError, RuntimeError)
 """What a transport raises when a connection does not do what it should; httpcore and anyio raise RuntimeErrors of their own
 for a connection that was closed under a reader."""
 
@@ -47,6 +47,7 @@ class Sending:
         self.clocks = call.timeouts or target.timeouts
         self.account = Account(sent=len(call.body))
         self._began = time.monotonic()
+        self._token: Secret | None = None
         self._head = False
         self._waited = 0.0  # seconds in reads since the last event
         self._waits: dict[str, float | None] = {}
@@ -75,8 +76,9 @@ class Sending:
         """How long the next read may take, `None` if the transport's own time-out sees to it.
 
         Bytes that complete no event (comments, a slow drip) reset the time-out of the socket, and must not reset this one.
+        An event that merely came in two packets is no drip: a clock of our own costs as much as the read.
         """
-        if not self._waited and self.clocks.total is None:
+        if self._waited < 0.25 and self.clocks.total is None:
             return None
         return _least(self.clocks.idle and self.clocks.idle - self._waited, self.left)
 
@@ -100,7 +102,7 @@ class Sending:
 
     def request(self, token: Secret | None) -> httpx.Request:
         """The request of the next attempt."""
-        self._head = False
+        self._head, self._token = False, token
         self.account.attempts += 1
         first_byte = self.until_head
         self._waits = {"connect": _least(self.clocks.connect, self.left), "read": first_byte, "write": first_byte, "pool": self.left}
@@ -132,7 +134,7 @@ class Sending:
     def incoming(self, response: httpx.Response) -> Incoming[Any, Any]:
         """The state of the stream that begins with this head."""
         assert isinstance(self.call, StreamCall)
-        return Incoming(self.call, self._encoding(response), self.target.limits, self.account, self.target.masked)
+        return Incoming(self.call, self._encoding(response), self.target.limits, self.account, self._masked)
 
     def gathering(self, response: httpx.Response, *, error: bool) -> Gathering:
         """The collector of the body that begins with this head; of an error body the beginning is enough."""
@@ -155,13 +157,13 @@ class Sending:
         clocks, late = self.clocks, isinstance(cause, (httpx.TimeoutException, TimeoutError))
         error: WireError
         if late and self.left is not None and self.left <= 0.01:
-            error = TotalClock(f"the call took longer than {clocks.total:g} s")
+            error = TotalClock(f"the call took longer than {_shown(clocks.total)}")
         elif isinstance(cause, (httpx.ConnectTimeout, httpx.PoolTimeout)):
-            error = ConnectClock(f"no connection within {clocks.connect:g} s", retryable=True)
+            error = ConnectClock(f"no connection within {_shown(clocks.connect)}", retryable=True)
         elif late and self._head:
-            error = IdleClock(f"no event within {clocks.idle:g} s", retryable=True)
+            error = IdleClock(f"no event within {_shown(clocks.idle)}", retryable=True)
         elif late:
-            error = FirstByteClock(f"no answer within {clocks.first_byte:g} s", retryable=True)
+            error = FirstByteClock(f"no answer within {_shown(clocks.first_byte)}", retryable=True)
         else:
             what = "the answer broke off" if self._head else "no answer"
             error = ConnectionLost(f"{what}: {type(cause).__name__}: {cause}", retryable=True)
@@ -179,13 +181,19 @@ class Sending:
     def failed(self, error: WireError) -> Failed:
         """What to tell the exchange about an error."""
         error.request_id = error.request_id or self.account.request_id
-        return Failed(self.target.masked(error), self.elapsed)
+        _log.info("attempt %d failed: %s", self.account.attempts, self._masked(error))
+        return Failed(error, self.elapsed)
+
+    def _masked(self, error: WireError) -> WireError:
+        if self._token is not None:
+            self._token.mask(error)
+        return self.target.masked(error)
 
     def paused(self, step: Step) -> float:
         """How long to sleep before the next attempt."""
         seconds = step.seconds if isinstance(step, Pause) else 0.0
         self.account.waits.append(seconds)
-        _log.info("%s: attempt %d failed, the next one in %.2f s", self.target.provider.name, self.account.attempts, seconds)
+        _log.info("the next attempt in %.2f s", seconds)
         return seconds
 
 
@@ -219,6 +227,10 @@ def _least(*seconds: float | None) -> float | None:
     """The shortest of several times, `None` meaning no limit."""
     given = [each for each in seconds if each is not None]
     return max(0.001, min(given)) if given else None
+
+
+def _shown(seconds: float | None) -> str:
+    return "the time of the transport" if seconds is None else f"{seconds:g} s"
 
 
 def _frameless(cause: BaseException) -> BaseException:

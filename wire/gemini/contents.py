@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from wire.errors import HistoryError, RuleError, Violation
-from wire.gemini.types import Candidate, Content, FunctionCall, FunctionResponse, GenerateContentResponse, Part
-from wire.memory import RAW, Note, Noted, with_notes
+from wire.gemini.types import Blob, Candidate, Content, FileData, FunctionCall, FunctionResponse, GenerateContentResponse, Part
+from wire.memory import RAW, Note, Noted, unknown, with_notes
 
 PLACEHOLDER = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
 """The documented stand-in for the signature of a call that no Gemini made, base64 of `skip_thought_signature_validator`.
@@ -59,7 +59,7 @@ def contents(*turns: Turn, model: str | None = None) -> Noted[Content]:
             result.append(group.content(answered))
         for orphan in orphans:
             found.append(Note(path, f"the result of {_name(orphan)} answers no call and was turned into text"))
-        texts = [_unsigned(part, path, found) for part in [*map(_as_text, orphans), *others]]
+        texts = [_unsigned(part, path, found) for part in [*(said for orphan in orphans for said in _as_text(orphan)), *others]]
         if texts:
             result.append(group.content(texts))
     if result[-1].role == "model":
@@ -67,7 +67,7 @@ def contents(*turns: Turn, model: str | None = None) -> Noted[Content]:
         missing = f", and its call of {calls[0].name} has no result" if calls else ""
         raise _refused(f"contents[{len(result) - 1}]", f"the last turn is the model's{missing}", "G15")
     if model is None or asks_for_signatures(model):
-        result = _signed(result, found)
+        result = _signed(result, found, received=model is not None)
     return Noted(result, found)
 
 
@@ -85,14 +85,14 @@ def function_response(call: FunctionCall, result: Any = None, *, error: str | No
         response = msgspec.to_builtins(response)
     except (TypeError, ValueError, RecursionError) as cause:
         raise RuleError(violations=[Violation("function_response.response", f"JSON cannot say this: {cause}", "G20")]) from None
-    notes = []
+    changed = []
     if _has_ref(response):
         response = {"result": msgspec.json.encode(response).decode()}
-        notes.append(Note("response", "sent as text, since the server takes a $ref in it for a pointer"))
+        changed.append(Note("response", "sent as text, since the server takes a $ref in it for a pointer"))
     elif not isinstance(response, dict):
         response = {"result": response}
     answer = FunctionResponse(name=call.name, id=call.id, response=response, parts=list(parts) if parts else None)
-    return with_notes(Part(function_response=answer), notes)
+    return with_notes(Part(function_response=answer), changed)
 
 
 _GENERATION = re.compile(r"(?:^|/)gemini-(\d+)")
@@ -120,16 +120,20 @@ def _flat(turn: Any, path: str, found: list[Note]) -> Iterator[Content]:
         if turn.role not in (None, "user", "model"):
             hint = "; what the system says belongs in system_instruction" if turn.role == "system" else ""
             raise _refused(f"{path}.role", f"'user' or 'model', not {turn.role!r}{hint}", "G8")
-        yield turn
+        content = _typed(turn, path)
+        # A received Content may lack its role, and is the model's; so is one with calls.
+        ours = turn.role is None and (
+            RAW in turn.__dict__ or any(RAW in part.__dict__ or part.function_call for part in content.parts or ())
+        )
+        yield msgspec.structs.replace(content, role="model") if ours else content
     elif isinstance(turn, GenerateContentResponse):
         if turn.candidates:
             yield from _flat(turn.candidates[0], f"{path}.candidates[0]", found)
         else:
             found.append(Note(path, "an answer without a candidate was left out"))
     elif isinstance(turn, Candidate):
-        content = turn.content
-        if content is not None and content.parts:
-            yield content if content.role == "model" else msgspec.structs.replace(content, role="model")
+        if turn.content is not None and turn.content.parts:
+            yield turn.content if turn.content.role == "model" else msgspec.structs.replace(turn.content, role="model")
         else:
             found.append(Note(path, "an answer without parts was left out"))
     elif isinstance(turn, (list, tuple)):
@@ -137,6 +141,17 @@ def _flat(turn: Any, path: str, found: list[Note]) -> Iterator[Content]:
             yield from _flat(item, f"{path}[{index}]", found)
     else:
         raise _refused(path, f"text, a Part, a Content, an answer or a list of these, not {type(turn).__name__}", "G4")
+
+
+def _typed(content: Content, path: str) -> Content:
+    """The Content with its parts as Parts: plain dicts are taken where they say the same."""
+    parts: Any = content.parts or ()
+    if all(isinstance(part, Part) for part in parts):
+        return content
+    try:
+        return msgspec.structs.replace(content, parts=[part if isinstance(part, Part) else msgspec.convert(part, Part) for part in parts])
+    except (msgspec.ValidationError, TypeError) as cause:
+        raise _refused(f"{path}.parts", str(cause), "G1") from None
 
 
 class _Group:
@@ -163,7 +178,7 @@ def _is(one: object, other: object) -> bool:
 def _grouped(turns: list[Content], found: list[Note]) -> list[_Group]:
     groups: list[_Group] = []
     for index, content in enumerate(turns):
-        parts = [part for part in content.parts or () if RAW in part.__dict__ or part != Part()]
+        parts = [part for part in content.parts or () if part != Part() or unknown(part)]
         dropped = len(content.parts or ()) - len(parts)
         if dropped or not parts:
             found.append(Note(f"turns[{index}]", "an empty part was left out" if parts else "a turn without parts was left out"))
@@ -239,7 +254,8 @@ def _fitted(part: Part, call: FunctionCall, path: str, found: list[Note]) -> Par
         wrapped = function_response(call, body).function_response
         assert wrapped is not None
         fitted = msgspec.structs.replace(fitted, response=wrapped.response)
-        found.append(Note(path, "the result was wrapped into an object"))
+        what = "sent as text, since the server takes a $ref in it for a pointer" if _has_ref(body) else "wrapped into an object"
+        found.append(Note(path, f"the result was {what}"))
     changed = part if fitted is response else msgspec.structs.replace(part, function_response=fitted)
     return _unsigned(changed, path, found)
 
@@ -255,25 +271,40 @@ def _name(part: Part) -> str:
     return (part.function_response and part.function_response.name) or "a nameless call"
 
 
-def _as_text(part: Part) -> Part:
+def _as_text(part: Part) -> list[Part]:
+    """A result in the user's words, and the media that it brought."""
     response = part.function_response
     assert response is not None
-    return Part(text=f"Result of {_name(part)}: {msgspec.json.encode(response.response).decode()}")
+    media = [piece.inline_data for piece in response.parts or () if piece.inline_data is not None]
+    files = [piece.file_data for piece in response.parts or () if piece.file_data is not None]
+    return [
+        Part(text=f"Result of {_name(part)}: {msgspec.json.encode(response.response).decode()}"),
+        *(Part(inline_data=Blob(data=blob.data, mime_type=blob.mime_type)) for blob in media),
+        *(Part(file_data=FileData(file_uri=file.file_uri, mime_type=file.mime_type)) for file in files),
+    ]
 
 
 def _has_ref(value: Any) -> bool:
-    if isinstance(value, Mapping):
-        return "$ref" in value or any(map(_has_ref, value.values()))
-    return isinstance(value, (list, tuple)) and any(map(_has_ref, value))
+    todo = [value]
+    while todo:
+        each = todo.pop()
+        if isinstance(each, Mapping):
+            if "$ref" in each:
+                return True
+            todo += each.values()
+        elif isinstance(each, (list, tuple)):
+            todo += each
+    return False
 
 
 # --- signatures -----------------------------------------------------------------------------------------------------
 
 
-def _signed(turns: list[Content], found: list[Note]) -> list[Content]:
+def _signed(turns: list[Content], found: list[Note], *, received: bool) -> list[Content]:
     """The first call of each step of the current turn with the placeholder, if it was made elsewhere and has none (G24).
 
-    The current turn begins after the last user Content that holds more than results. What came from the wire stays as it is.
+    The current turn begins after the last user Content that holds more than results. A call that came from the wire unsigned
+    is one of a model that does not sign; it stays as it is unless (`received`) it is known to go to one that asks.
     """
     begin = max((index for index, content in enumerate(turns) if content.role == "user" and _speaks(content)), default=-1)
     result = list(turns)
@@ -284,7 +315,7 @@ def _signed(turns: list[Content], found: list[Note]) -> list[Content]:
         if content.role != "model" or first is None:
             continue
         part = parts[first]
-        if part.thought_signature is None and RAW not in part.__dict__:
+        if part.thought_signature is None and (received or RAW not in part.__dict__):
             parts[first] = msgspec.structs.replace(part, thought_signature=PLACEHOLDER)
             result[index] = Content(role="model", parts=parts)
             found.append(Note(f"contents[{index}].parts[{first}]", "an unsigned call was given the documented placeholder"))

@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 import msgspec
 
 from wire.call import Call, StreamCall
-from wire.errors import ConfigurationError, RuleError, StreamInvalid, Violation, one_line
-from wire.gemini.parse import ChunkReader, fold, parse_answer, parse_error
+from wire.errors import ConfigurationError, RuleError, Violation
+from wire.gemini.parse import ChunkReader, fold, parse_answer, parse_count, parse_error
 from wire.gemini.rules import check
-from wire.gemini.types import Content, CountTokensRequest, CountTokensResponse, GenerateContentRequest, GenerateContentResponse
-from wire.memory import RAW, WireStruct, encode, remember
+from wire.gemini.types import Content, CountTokensRequest, CountTokensResponse, GenerateContentRequest, GenerateContentResponse, Part
+from wire.memory import RAW, WireStruct, encode
 
 T = TypeVar("T", bound=WireStruct)
 
@@ -86,7 +86,7 @@ def count_tokens(model: str, request: CountTokensRequest | GenerateContentReques
         f"/{name}:countTokens",
         _body(request)[0],
         headers=JSON,
-        parse=_parse_count,
+        parse=parse_count,
         read_error=parse_error,
     )
 
@@ -103,20 +103,6 @@ def resource(model: str) -> str:
     if not all(map(_SEGMENT.fullmatch, name.split("/"))):
         raise ConfigurationError(f"model: {model!r} is no model name; letters, digits, dots, dashes and underscores make one")
     return name
-
-
-_decode_count = msgspec.json.Decoder(CountTokensResponse).decode
-
-
-def _parse_count(body: bytes) -> CountTokensResponse:
-    try:
-        answer = _decode_count(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
-        shown = one_line(body[:200].decode("utf-8", "replace"))
-        raise StreamInvalid(f"not a token count of Gemini ({cause}): {shown}", raw=body) from None
-    if answer.total_tokens is None and b'"error"' in body:
-        raise parse_error(500, {}, body)
-    return remember(answer, body)
 
 
 # --- bodies ---------------------------------------------------------------------------------------------------------
@@ -139,17 +125,17 @@ def _generate_body(request: GenerateContentRequest) -> bytes:
 def _body(request: T) -> tuple[bytes, T]:
     """The request as JSON, and as what the JSON says.
 
-    Structs do not check what they are given, so what was built here is read back with the same types; what came from the
-    wire was read when it came.
+    Structs do not check what they are given, so what was built here is read back with the same types. What came from the
+    wire was read when it came, and plain texts are seen to be texts: of a long history little is left to read.
     """
     turns = getattr(request, "contents", None)
-    if not isinstance(turns, list):
+    if not isinstance(turns, (list, tuple)):
         turns = []
-    places = [index for index, turn in enumerate(turns) if RAW not in getattr(turn, "__dict__", ())]
+    places = [index for index, turn in enumerate(turns) if not _is_sound(turn)]
     try:
         body = encode(request)
-        fresh = msgspec.structs.replace(request, contents=[turns[index] for index in places]) if turns else request
-        checked = msgspec.json.decode(encode(fresh), type=type(request))
+        unsure = msgspec.structs.replace(request, contents=[turns[index] for index in places]) if turns else request
+        checked = msgspec.json.decode(encode(unsure), type=type(request))
     except msgspec.ValidationError as cause:
         message, _, path = str(cause).partition(" - at `$")
         raise RuleError(violations=[Violation(_replaced(path.strip("`."), places), message)]) from None
@@ -157,8 +143,28 @@ def _body(request: T) -> tuple[bytes, T]:
         raise RuleError(violations=[Violation(_unsayable(request, "") or "", f"JSON cannot say this: {cause}")]) from None
     if not turns:
         return body, checked
-    read_back = dict(zip(places, getattr(checked, "contents", ()), strict=True))
-    return body, msgspec.structs.replace(checked, contents=[read_back.get(index, turn) for index, turn in enumerate(turns)])
+    read = dict(zip(places, getattr(checked, "contents", ()), strict=True))
+    turns = [_recognised(turn, read[index]) if index in read else turn for index, turn in enumerate(turns)]
+    return body, msgspec.structs.replace(checked, contents=turns)
+
+
+def _recognised(turn: object, read: Content) -> Content:
+    """A Content as it was read back, with the parts of it that came from the wire: of those, reading back sees only what we know."""
+    own = turn.parts if isinstance(turn, Content) and isinstance(turn.parts, (list, tuple)) else ()
+    parts = [part if RAW in getattr(part, "__dict__", ()) else other for part, other in zip(own, read.parts or (), strict=False)]
+    return msgspec.structs.replace(read, parts=parts) if parts else read
+
+
+def _is_sound(turn: object) -> bool:
+    if type(turn) is not Content:
+        return False
+    if RAW in turn.__dict__:
+        return True
+    return type(turn.role) is str and isinstance(turn.parts, (list, tuple)) and all(map(_is_sound_part, turn.parts))
+
+
+def _is_sound_part(part: object) -> bool:
+    return type(part) is Part and (RAW in part.__dict__ or (type(part.text) is str and part == Part(text=part.text)))
 
 
 _FIRST_CONTENT = re.compile(r"contents\[(\d+)\]")

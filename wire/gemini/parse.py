@@ -10,6 +10,7 @@ What this file holds on to (facts of recorded traffic, docs/rules.md):
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -31,7 +32,7 @@ from wire.errors import (
     one_line,
     retryable_status,
 )
-from wire.gemini.types import Candidate, Content, ErrorDetail, GenerateContentResponse, GroundingMetadata, Part, Status
+from wire.gemini.types import Candidate, Content, CountTokensResponse, ErrorDetail, GenerateContentResponse, GroundingMetadata, Part, Status
 from wire.jsonstream import Cutter
 from wire.memory import RAW, FrozenList, freeze, remember
 from wire.sse import EVENT_LIMIT, Decoder
@@ -40,23 +41,50 @@ from wire.sse import EVENT_LIMIT, Decoder
 
 
 class _Envelope(msgspec.Struct):
-    error: Status
+    error: msgspec.Raw = msgspec.Raw()
 
 
-_decode_envelope = msgspec.json.Decoder(_Envelope | list[_Envelope]).decode
+@functools.cache
+def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    """Made at first use: a decoder of all messages costs as much as half the import."""
+    return msgspec.json.Decoder(kind)
+
+
 _CONTEXT = re.compile(r"input token count .*exceeds the maximum number of tokens", re.IGNORECASE)
 _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
 def parse_error(status: int, headers: Mapping[str, str], body: bytes) -> APIError:
     """The typed error that an error answer asks for; list-wrapped bodies and bodies that are no JSON are read as well."""
+    found = _error_in(body)
+    if found is not None:
+        return _typed(_status_of(found), status, body)
+    text = one_line(body.decode("utf-8", "replace"), 300)
+    return class_of_status(status)(text or "no body", status=status, retryable=retryable_status(status), raw=body)
+
+
+def _error_in(data: bytes) -> bytes | None:
+    """The error object of an envelope, or of the first envelope of a list."""
     try:
-        found = _decode_envelope(body)
-        error = found[0].error if isinstance(found, list) else found.error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, IndexError):
-        text = one_line(body.decode("utf-8", "replace"), 300)
-        return class_of_status(status)(text or "no body", status=status, retryable=retryable_status(status), raw=body)
-    return _typed(error, status, body)
+        found: _Envelope | list[_Envelope] = _decoder(_Envelope | list[_Envelope]).decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    envelope = found if isinstance(found, _Envelope) else found[0] if found else _Envelope()
+    error = bytes(envelope.error)
+    return None if error in (b"", b"null") else error
+
+
+def _status_of(error: bytes) -> Status:
+    """The error object as a struct, whatever of it is not as it should be."""
+    try:
+        status: Status = _decoder(Status).decode(error)
+    except msgspec.DecodeError:
+        plain = msgspec.json.decode(error)
+        if not isinstance(plain, dict):
+            return Status(message=plain if isinstance(plain, str) else msgspec.json.encode(plain).decode())
+        code, word, message = (str(plain.get(key) or "") for key in ("code", "status", "message"))
+        status = Status(message=message or None, status=word or None, code=int(code) if code.isdecimal() else None)
+    return status
 
 
 def _typed(error: Status, http_status: int, body: bytes) -> APIError:
@@ -74,7 +102,8 @@ def _typed(error: Status, http_status: int, body: bytes) -> APIError:
         cls = ContextLengthError
     elif issubclass(cls, RateLimitError) and any(_is_daily(detail) for detail in details):
         cls, retryable = QuotaError, False
-    broken = next((violation.field for detail in details for violation in detail.field_violations or ()), None)
+    violations = [violation for detail in details for violation in detail.field_violations or ()]
+    broken = next((violation.field for violation in violations if violation.field), None)
     if broken and broken not in message:
         message = f"{message} (field {broken})"
     return cls(
@@ -100,18 +129,11 @@ def _delay(detail: ErrorDetail) -> float | None:
 
 # --- decoding -------------------------------------------------------------------------------------------------------
 
-_decode = msgspec.json.Decoder(GenerateContentResponse).decode
-
 
 class _Wrapped(msgspec.Struct):
-    """What may stand in place of a chunk, or around it."""
+    """What a relay may put around a chunk."""
 
-    error: msgspec.Raw = msgspec.Raw()
     result: msgspec.Raw = msgspec.Raw()
-
-
-_decode_wrapped = msgspec.json.Decoder(_Wrapped).decode
-_decode_status = msgspec.json.Decoder(Status).decode
 
 
 def _is_empty(answer: GenerateContentResponse) -> bool:
@@ -121,30 +143,25 @@ def _is_empty(answer: GenerateContentResponse) -> bool:
 def read_chunk(data: bytes) -> GenerateContentResponse:
     """One JSON object as a chunk. Raises the typed error that it is, or `StreamInvalid` if it is nothing of the wire."""
     try:
-        answer = _decode(data)
+        answer: GenerateContentResponse = _decoder(GenerateContentResponse).decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as cause:
         raise _undecodable(data, cause) from None
     except RecursionError:
         raise LimitError("JSON is nested too deeply", raw=data) from None
-    if b'"error"' in data or (_is_empty(answer) and b'"result"' in data):
-        wrapped = _decode_wrapped(data)
-        if bytes(wrapped.error) not in (b"", b"null"):
-            raise _typed(_status_of(bytes(wrapped.error)), 200, data)
+    # The bytes are looked at before they are decoded once more: the words stand in few chunks, and in most of those as text.
+    error = _error_in(data) if b'"error"' in data else None
+    if error is not None:
+        raise _typed(_status_of(error), 200, data)
+    if _is_empty(answer) and b'"result"' in data:
+        wrapped: _Wrapped = _decoder(_Wrapped).decode(data)
         if bytes(wrapped.result)[:1] == b"{":
             return read_chunk(bytes(wrapped.result))
     return remember(answer, data)
 
 
-def _status_of(error: bytes) -> Status:
-    try:
-        return _decode_status(error)
-    except msgspec.DecodeError:
-        return Status(message=one_line(error.decode("utf-8", "replace"), 300))
-
-
-def _undecodable(data: bytes, cause: Exception) -> StreamError:
+def _undecodable(data: bytes, cause: Exception, what: str = "an answer") -> StreamError:
     shown = one_line(data[:200].decode("utf-8", "replace"))
-    return StreamInvalid(f"not an answer of Gemini ({cause}): {shown}" if shown else "the answer is empty", raw=data)
+    return StreamInvalid(f"not {what} of Gemini ({cause}): {shown}", raw=data)
 
 
 def parse_answer(body: bytes) -> GenerateContentResponse:
@@ -152,20 +169,36 @@ def parse_answer(body: bytes) -> GenerateContentResponse:
 
     Raises the provider's error if the body is one, `StreamInvalid` if it is nothing of the wire.
     """
+    problem = _undecodable(body, ValueError("no candidates, no prompt feedback, no usage"))
     if body.lstrip()[:1] == b"{":
         try:
             answer = read_chunk(body)
-        except StreamInvalid:
-            pass  # several objects, one after another, perhaps
+        except StreamError as error:
+            problem = error  # unless it is several objects, one after another
         else:
             if _is_empty(answer):
-                raise _undecodable(body, ValueError("no candidates, no prompt feedback, no usage"))
+                raise problem
             return fold([answer])
     reader = ChunkReader()
     chunks = [*reader.feed(body), *reader.close()]
+    if not chunks and isinstance(reader.error, StreamError) and not body.lstrip().startswith((b":", b"data:")) and body.strip():
+        raise problem
     if reader.error is not None:
         raise reader.error
     return fold(chunks)
+
+
+def parse_count(body: bytes) -> CountTokensResponse:
+    """A token count. Raises the provider's error if the body is one, `StreamInvalid` if it is nothing of the wire."""
+    error = _error_in(body) if b'"error"' in body else None
+    if error is not None:
+        raise _typed(_status_of(error), 200, body)
+    try:
+        return remember(msgspec.json.decode(body, type=CountTokensResponse), body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as cause:
+        raise _undecodable(body, cause, "a token count") from None
+    except RecursionError:
+        raise LimitError("JSON is nested too deeply", raw=body) from None
 
 
 # --- streams --------------------------------------------------------------------------------------------------------
@@ -238,7 +271,10 @@ class ChunkReader:
                 yield from _unlisted(event.data)
 
     def _last_values(self) -> Iterator[bytes]:
-        for event in () if self._as_json else self._events.close():
+        if self._as_json:
+            self._cutter.check()
+            return
+        for event in self._events.close():
             if event.outside:
                 yield from self._cutter.feed(event.data + b"\n")
             elif not event.blank and event.data.strip() != b"[DONE]":
@@ -246,6 +282,7 @@ class ChunkReader:
                 try:
                     msgspec.json.decode(event.data, type=msgspec.Raw)
                 except (msgspec.DecodeError, UnicodeDecodeError):
+                    self._cutter.rest += event.data
                     return
                 yield from _unlisted(event.data)
 
@@ -261,15 +298,17 @@ class ChunkReader:
         self.finished = finished
 
     def _whole(self) -> bool:
-        return self._blocked or (bool(self._open) and not any(self._open.values()))
+        # What began after the finish and was cut says that more was to come.
+        return not self._cutter.rest and (self._blocked or (bool(self._open) and not any(self._open.values())))
 
     def _incomplete(self) -> StreamError:
-        stray = bytes(self._cutter.stray)
+        stray, rest = bytes(self._cutter.stray), bytes(self._cutter.rest)
         if stray:
             return _undecodable(stray, ValueError("bytes outside the framing"))
+        where = f", in the middle of {one_line(rest[:200].decode('utf-8', 'replace'))}" if rest else ""
         if not self._seen:
-            return StreamIncomplete("the stream ended before its first event", retryable=True)
-        return StreamIncomplete(f"the stream ended without a finish reason after {self._seen} events")
+            return StreamIncomplete(f"the answer ended before its first event{where}", retryable=True, raw=rest)
+        return StreamIncomplete(f"the stream ended without a finish reason after {self._seen} events{where}", raw=rest)
 
 
 def _unlisted(data: bytes) -> list[bytes]:
@@ -297,11 +336,6 @@ class _AnswerCut(msgspec.Struct):
     candidates: list[_CandidateCut] | None = None
 
 
-_cut_answer = msgspec.json.Decoder(_AnswerCut).decode
-_cut_content = msgspec.json.Decoder(_ContentCut).decode
-_keys = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-
-
 def fold(chunks: Sequence[GenerateContentResponse]) -> GenerateContentResponse:
     """The answer that the plain call would have given.
 
@@ -327,15 +361,31 @@ def _cut(answer: GenerateContentResponse) -> None:
     raw = answer.__dict__.get(RAW)
     if raw is None or not answer.candidates:
         return
-    for candidate, slices in zip(answer.candidates, _cut_answer(raw).candidates or (), strict=True):
+    for candidate, slices in zip(answer.candidates, _decoder(_AnswerCut).decode(raw).candidates or (), strict=True):
         content = candidate.content
         if content is None or RAW in content.__dict__:
             continue
-        remember(content, slices.content)
+        whole = memoryview(raw).nbytes
+        _keep(content, slices.content, whole)
         if content.parts is not None:
-            for part, piece in zip(content.parts, _cut_content(slices.content).parts or (), strict=True):
-                remember(freeze(part), piece)
+            for part, piece in zip(content.parts, _decoder(_ContentCut).decode(slices.content).parts or (), strict=True):
+                _keep(_frozen(part), piece, whole)
             msgspec.structs.force_setattr(content, "parts", FrozenList(content.parts))
+
+
+def _frozen(part: Part) -> Part:
+    try:
+        return freeze(part)
+    except RecursionError:  # arguments nested so deeply are changed by nobody's hand
+        return part
+
+
+def _keep(struct: Content | Part, piece: msgspec.Raw, whole: int) -> None:
+    """A view of most of a body stays a view, since megabytes of image are not to be copied twice."""
+    if 2 * memoryview(piece).nbytes >= whole:
+        vars(struct)[RAW] = piece
+    else:
+        remember(struct, piece)
 
 
 def _last(structs: Sequence[Any], skip: tuple[str, ...]) -> dict[str, Any]:
@@ -385,7 +435,11 @@ def _is_plain_text(part: Part) -> bool:
     if part.text is None or part.thought_signature is not None:
         return False
     raw = part.__dict__.get(RAW)
-    return part == Part(text=part.text, thought=part.thought) if raw is None else _TEXT_KEYS.issuperset(_keys(raw))
+    return (
+        part == Part(text=part.text, thought=part.thought)
+        if raw is None
+        else _TEXT_KEYS.issuperset(_decoder(dict[str, msgspec.Raw]).decode(raw))
+    )
 
 
 def _joined(run: Sequence[Part]) -> Part:

@@ -40,7 +40,7 @@ def _parts_say_something(request: GenerateContentRequest) -> Iterator[Violation]
         if RAW in content.__dict__:
             continue
         for place, part in enumerate(content.parts or ()):
-            if isinstance(part, Part) and RAW not in part.__dict__ and _is_empty(part):
+            if part.text is None and RAW not in part.__dict__ and _is_empty(part):
                 message = "required oneof field 'data' must have one initialized field"
                 yield Violation(f"contents[{index}].parts[{place}].data", message, "G6")
 

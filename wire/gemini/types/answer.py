@@ -38,11 +38,16 @@ class GenerateContentResponse(GeminiStruct, frozen=True, kw_only=True):
     @property
     def finish_reason(self) -> OpenEnum | None:
         """Why the first candidate ended; `None` while it goes on or if there is none."""
-        return self.candidates[0].finish_reason if self.candidates else None
+        first = self._first()
+        return first.finish_reason if first is not None else None
+
+    def _first(self) -> Candidate | None:
+        """In a stream of several candidates a chunk may hold any of them."""
+        return next((candidate for candidate in self.candidates or () if not candidate.index), None)
 
     def _parts(self) -> list[Part]:
-        content = self.candidates[0].content if self.candidates else None
-        return (content.parts or []) if content is not None else []
+        first = self._first()
+        return (first.content.parts or []) if first is not None and first.content is not None else []
 
 
 class Candidate(GeminiStruct, frozen=True, kw_only=True):

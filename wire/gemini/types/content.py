@@ -12,6 +12,8 @@ from wire.gemini.types.base import GeminiStruct, OpenEnum
 class Content(GeminiStruct, frozen=True, kw_only=True):
     """One turn: a role and its parts."""
 
+    remembers = True
+
     parts: list[Part] | None = None
     """An empty list is refused (G5); an answer may come without it."""
     role: str | None = None
@@ -24,6 +26,8 @@ class Part(GeminiStruct, frozen=True, kw_only=True):
     Send a part of the model back as it came: `thought_signature` belongs to this part, and text parts with and without one must not be
     merged (G24 to G27). An empty `text` is a valid part, and the place where 3.x streams put the signature.
     """
+
+    remembers = True
 
     text: str | None = None
     """`""` counts as data (G7) and is sent; on Vertex it may not be all of a user turn (G78)."""

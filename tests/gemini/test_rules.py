@@ -1,0 +1,133 @@
+"""What is refused before anything is sent: each rule by the request that breaks it, and by one that nearly does."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from wire.errors import RuleError
+from wire.gemini import (
+    Blob,
+    Content,
+    FunctionCall,
+    FunctionDeclaration,
+    GenerateContentRequest,
+    GenerationConfig,
+    Part,
+    Schema,
+    ThinkingConfig,
+    Tool,
+    ToolConfig,
+    VideoMetadata,
+    check,
+    generate_content,
+    stream_generate_content,
+)
+from wire.gemini.parse import parse_answer
+
+from .conversations import CONVERSATIONS
+
+USER = Content(role="user", parts=[Part(text="Hi")])
+MODEL = "gemini-3-pro-preview"
+
+
+def asked(*parts: Part, **fields) -> GenerateContentRequest:
+    return GenerateContentRequest(contents=[USER, Content(role="user", parts=list(parts))] if parts else [USER], **fields)
+
+
+def declared(**fields) -> GenerateContentRequest:
+    return asked(tools=[Tool(), Tool(function_declarations=[FunctionDeclaration(name="a"), FunctionDeclaration(name="f", **fields)])])
+
+
+def thinking(**fields) -> GenerateContentRequest:
+    return asked(generation_config=GenerationConfig(thinking_config=ThinkingConfig(**fields)))
+
+
+BROKEN = {
+    "no-contents": (GenerateContentRequest(), [("contents", "G4")]),
+    "empty-contents": (GenerateContentRequest(contents=[]), [("contents", "G4")]),
+    "no-parts": (GenerateContentRequest(contents=[USER, Content(role="user")]), [("contents[1].parts", "G5")]),
+    "empty-parts": (GenerateContentRequest(contents=[Content(parts=[]), USER]), [("contents[0].parts", "G5")]),
+    "empty-part": (asked(Part(text="a"), Part()), [("contents[1].parts[1].data", "G6")]),
+    "thought-alone": (asked(Part(thought=True)), [("contents[1].parts[0].data", "G6")]),
+    "sidecars-alone": (asked(Part(part_metadata={"a": 1}, video_metadata=VideoMetadata(fps=1.0))), [("contents[1].parts[0].data", "G6")]),
+    "level-and-budget": (thinking(thinking_level="LOW", thinking_budget=0), [("generationConfig.thinkingConfig", "G58")]),
+    "cache-and-system": (asked(cached_content="cachedContents/a", system_instruction=USER), [("systemInstruction", "G62")]),
+    "cache-and-all": (
+        asked(cached_content="cachedContents/a", system_instruction=USER, tools=[Tool()], tool_config=ToolConfig()),
+        [("systemInstruction", "G62"), ("tools", "G62"), ("toolConfig", "G62")],
+    ),
+    "two-dialects": (declared(parameters=Schema(type="OBJECT"), parameters_json_schema={}), [("tools[1].functionDeclarations[1]", "G37")]),
+    "two-dialects-null": (
+        declared(parameters=Schema(type="OBJECT"), parameters_json_schema=None),
+        [("tools[1].functionDeclarations[1]", "G37")],
+    ),
+    "two-response-dialects": (
+        declared(response=Schema(type="OBJECT"), response_json_schema={}),
+        [("tools[1].functionDeclarations[1]", "G37")],
+    ),
+    "all-at-once": (
+        GenerateContentRequest(contents=[Content(parts=[Part()])], cached_content="cachedContents/a", tools=[Tool()]),
+        [("contents[0].parts[0].data", "G6"), ("tools", "G62")],
+    ),
+}
+
+FINE = {
+    "empty-text": asked(Part(text="")),
+    "signature-alone": asked(Part(thought_signature="QUJD")),  # recorded as accepted
+    "thought-and-signature": asked(Part(thought=True, thought_signature="QUJD")),
+    "empty-call": asked(Part(function_call=FunctionCall())),
+    "empty-blob": asked(Part(inline_data=Blob())),
+    "budget-zero": thinking(thinking_budget=0),
+    "level": thinking(thinking_level="HIGH", include_thoughts=True),
+    "cache": asked(cached_content="cachedContents/a", generation_config=GenerationConfig(temperature=0.0)),
+    "system-without-cache": asked(system_instruction=USER, tools=[Tool()], tool_config=ToolConfig()),
+    "one-dialect": declared(parameters=Schema(type="OBJECT"), response_json_schema={}),
+    "json-schema": declared(parameters_json_schema={}, response=Schema(type="OBJECT")),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken(name):
+    request, expected = BROKEN[name]
+    found = check(request)
+    assert [(violation.path, violation.rule) for violation in found] == expected
+    assert {violation.severity for violation in found} == {"error"}
+    assert all(violation.message for violation in found)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("endpoint", [generate_content, stream_generate_content])
+def test_broken_requests_are_not_made(endpoint, name):
+    request, expected = BROKEN[name]
+    with pytest.raises(RuleError) as caught:
+        endpoint(MODEL, request)
+    assert [(violation.path, violation.rule) for violation in caught.value.violations] == expected
+    assert all(f"[{rule}]" in str(caught.value) for _, rule in expected)
+
+
+@pytest.mark.parametrize("name", FINE)
+def test_fine(name):
+    assert check(FINE[name]) == []
+
+
+@pytest.mark.parametrize("name", CONVERSATIONS)
+def test_conversations_break_nothing(name):
+    assert check(CONVERSATIONS[name]()) == []
+
+
+def test_what_came_from_the_wire_is_not_judged():
+    """An answer goes back as it came, with kinds of parts that no struct has."""
+    body = b'{"candidates":[{"content":{"parts":[{"song":1}],"role":"model"}}]}'
+    content = parse_answer(body).candidates[0].content
+    assert check(GenerateContentRequest(contents=[USER, content, USER])) == []
+    assert check(GenerateContentRequest(contents=[USER, Content(role="model", parts=list(content.parts)), USER])) == []
+
+
+@pytest.mark.parametrize("name", [*BROKEN, *FINE])
+def test_checking_changes_nothing(name):
+    request = BROKEN[name][0] if name in BROKEN else FINE[name]
+    before = copy.deepcopy(request)
+    assert check(request) == check(request)
+    assert request == before
