@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from wire.errors import LimitError, StreamInvalid
 from wire.sse import EVENT_LIMIT
 
+_PIECE = 256 * 1024  # bytes inflated at a time
 _FREE = 1024 * 1024  # bytes that may come out of any number of bytes: small bodies compress well without being a bomb
 
 
@@ -43,29 +44,31 @@ class Inflater:
         self.taken += len(data)
         if self._zlib is None:
             return data
-        pieces = []
-        while data:
-            allowed = max(_FREE, self._limits.ratio * self.taken) - self._given
-            content = self._inflated(data, allowed + 1)
-            if len(content) > allowed:
+        allowed = max(_FREE, self._limits.ratio * self.taken)
+        pieces: list[bytes] = []
+        more = True
+        while more:
+            # Piece by piece, since zlib holds what it inflates in one go twice.
+            pieces.append(self._inflated(data))
+            self._given += len(pieces[-1])
+            if self._given > allowed:
                 raise LimitError(f"more than {self._limits.ratio} bytes come out of each compressed byte; the limit can be set")
-            self._given += len(content)
-            pieces.append(content)
-            data = self._zlib.unused_data
+            data = self._zlib.unconsumed_tail or self._zlib.unused_data
             if self._zlib.eof and data:  # gzip may have several members, one after another
                 self._zlib = zlib.decompressobj(wbits=47)
+            more = bool(data) or (len(pieces[-1]) == _PIECE and not self._zlib.eof)  # zlib may hold output back
         return b"".join(pieces)
 
-    def _inflated(self, data: bytes, most: int) -> bytes:
+    def _inflated(self, data: bytes) -> bytes:
         assert self._zlib is not None
         try:
-            return self._zlib.decompress(data, most)
+            return self._zlib.decompress(data, _PIECE)
         except zlib.error as cause:
             problem = str(cause)
         if self._kind == "deflate" and not self._given and self.taken == len(data):
             self._zlib = zlib.decompressobj(wbits=-15)  # some servers leave the zlib header out
             try:
-                return self._zlib.decompress(data, most)
+                return self._zlib.decompress(data, _PIECE)
             except zlib.error as cause:
                 problem = str(cause)
         raise StreamInvalid(f"the compressed body is broken: {problem}")
