@@ -12,6 +12,7 @@ Rules of this file:
 from __future__ import annotations
 
 import functools
+import json
 import operator
 import types
 import typing
@@ -24,6 +25,7 @@ T = TypeVar("T")
 S = TypeVar("S", bound="WireStruct")
 
 RAW, ACCOUNT, NOTES = "_raw", "_account", "_notes"
+_BESIDE, _RAW_OF = operator.attrgetter("__dict__"), operator.itemgetter(RAW)
 
 
 class WireStruct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, repr_omit_defaults=True, dict=True):
@@ -132,22 +134,37 @@ class FrozenDict(dict[str, Any]):
 def freeze(value: T) -> T:
     """Lists and dicts in `value` made read-only, at every depth, structs included (they are changed in place)."""
     frozen: Any = value
-    if isinstance(value, dict):
-        frozen = FrozenDict((key, freeze(item)) for key, item in value.items())
-    elif isinstance(value, list):
-        frozen = FrozenList(map(freeze, value))
-    elif isinstance(value, WireStruct):
-        for name in value.__struct_fields__:
+    if isinstance(value, WireStruct):
+        for name in _containers(type(value)):
             item = getattr(value, name)
-            if isinstance(item, (dict, list, WireStruct)):
+            if item is not None:
                 inner = freeze(item)
                 if inner is not item:
                     msgspec.structs.force_setattr(value, name, inner)
+    elif isinstance(value, dict):
+        frozen = FrozenDict({key: freeze(item) if isinstance(item, (dict, list, WireStruct)) else item for key, item in value.items()})
+    elif isinstance(value, list):
+        frozen = FrozenList([freeze(item) if isinstance(item, (dict, list, WireStruct)) else item for item in value])
     kept: T = frozen
     return kept
 
 
+@functools.cache
+def _containers(cls: type[WireStruct]) -> tuple[str, ...]:
+    """Names of the fields of `cls` that can hold a list or a dict, at whatever depth."""
+    return tuple(name for name, hint in typing.get_type_hints(cls).items() if name in cls.__struct_fields__ and _can_contain(hint, (cls,)))
+
+
+def _can_contain(hint: Any, passed: tuple[type[WireStruct], ...]) -> bool:
+    if hint is Any or typing.get_origin(hint) in (list, dict):
+        return True
+    if isinstance(hint, type) and issubclass(hint, WireStruct) and hint not in passed:
+        return any(_can_contain(inner, (*passed, hint)) for inner in typing.get_type_hints(hint).values())
+    return any(_can_contain(inner, passed) for inner in typing.get_args(hint))
+
+
 # --- encoding -------------------------------------------------------------------------------------------------------
+
 
 _encoder = msgspec.json.Encoder()
 
@@ -172,7 +189,10 @@ def _lowered(value: Any) -> Any:
                     changed[name] = lowered
         return msgspec.structs.replace(value, **changed) if changed else value
     if isinstance(value, (list, tuple)):
-        items = [_lowered(item) for item in value]
+        try:  # a history of messages that all came from the wire costs one look at each
+            return list(map(_RAW_OF, map(_BESIDE, value)))
+        except (AttributeError, KeyError):
+            items = [_lowered(item) for item in value]
         return items if any(map(operator.is_not, items, value)) else value
     if isinstance(value, dict):
         entries = {key: _lowered(item) for key, item in value.items()}
@@ -212,7 +232,8 @@ def unknown(struct: WireStruct) -> list[tuple[str, Any]]:
     Looked up on demand in the remembered bytes; a struct that was built here has none.
     """
     raw = struct.raw
-    return [] if raw is None else list(_unknown(struct, msgspec.json.decode(raw), ""))
+    # Of the standard library, since it reads half a surrogate pair as well.
+    return [] if raw is None else list(_unknown(struct, json.loads(raw), ""))
 
 
 def _unknown(typed: Any, plain: Any, path: str) -> Iterator[tuple[str, Any]]:

@@ -236,11 +236,11 @@ def test_count_tokens_answer():
 @pytest.mark.parametrize(
     ("body", "cls", "message"),
     [
-        (b"", StreamInvalid, "not a token count"),
+        (b"", StreamInvalid, "not a CountTokensResponse"),
         (b"<html>", StreamInvalid, "<html>"),
-        (b"[]", StreamInvalid, "not a token count"),
+        (b"[]", StreamInvalid, "not a CountTokensResponse"),
         (b'{"totalTokens":"many"}', StreamInvalid, "$.totalTokens"),
-        (b'{"totalTokens":' + b"[" * 100_000, StreamInvalid, "not a token count"),
+        (b'{"totalTokens":' + b"[" * 100_000, StreamInvalid, "not a CountTokensResponse"),
         (b'{"error":{"code":404,"message":"Gone.","status":"NOT_FOUND"}}', NotFoundError, "Gone."),
         (b'{"error":"gone"}', ServerError, "gone"),
     ],

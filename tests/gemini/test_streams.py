@@ -416,7 +416,42 @@ def test_chunks_and_parts_keep_their_bytes():
         b'{"text":"C"}',
         b'{"functionCall":{"name":"tide","args":{"any":{"thing":1}},"why":"?"}}',
     ]
-    assert encode(content) == b'{"parts":[' + b",".join(part.raw for part in content.parts) + b'],"role":"model"}'
+    assert encode(content) == b'{"parts":[' + b",".join(part.raw for part in content.parts) + b'],"role":"model","tone":"low"}'
+
+
+def test_a_fold_keeps_unknown_keys_at_every_level():
+    """As the plain call would have: the last of each key, and parts one after another."""
+    _, chunks = read(STREAMS["unknown-keys"])
+    assert wire.unknown(fold(chunks)) == [
+        ("candidates[0].content.parts[1].mood", {"calm": [1]}),
+        ("candidates[0].content.parts[2].song", {"bars": 4}),
+        ("candidates[0].content.parts[4].functionCall.why", "?"),
+        ("candidates[0].content.tone", "low"),
+        ("candidates[0].shade", 2.0),
+        ("usageMetadata.wetTokenCount", 2),
+        ("depth", {"m": 3}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("texts", "folded"),
+    [
+        (["a \\ud83d", "\\ude00 b"], "a \U0001f600 b"),
+        (["a \\ud83d", " b"], "a \ufffd b"),
+        (["\\ude00\\ud83d", "\\ude00"], "\ufffd\U0001f600"),
+        (["\\ud83d"], "\ufffd"),
+    ],
+    ids=["pair-over-two-events", "half", "wrong-way-round", "one-event"],
+)
+def test_halves_of_a_surrogate_pair(texts, folded):  # R-08
+    body = b"".join(b'data: {"candidates":[{"content":{"parts":[{"text":"%s"}]}}]}\n\n' % text.encode() for text in texts)
+    body += b'data: {"candidates":[{"finishReason":"STOP"}]}\n\n'
+    reader, chunks = read(body)
+    assert reader.error is None
+    assert [chunk.raw for chunk in chunks] == body.replace(b"data: ", b"").split(b"\n\n")[:-1]
+    answer = fold(chunks)
+    assert answer.text == folded
+    assert json.loads(encode(answer.candidates[0].content))["parts"] == [{"text": folded}]
 
 
 def test_unknown_keys_are_found_at_every_level():

@@ -6,6 +6,8 @@ from wire.gemini.contents import contents as contents
 from wire.gemini.contents import function_response as function_response
 from wire.gemini.endpoints import count_tokens as count_tokens
 from wire.gemini.endpoints import generate_content as generate_content
+from wire.gemini.endpoints import get_model as get_model
+from wire.gemini.endpoints import list_models as list_models
 from wire.gemini.endpoints import stream_generate_content as stream_generate_content
 from wire.gemini.rules import check as check
 from wire.gemini.schema import schema as schema

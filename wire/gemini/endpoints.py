@@ -6,6 +6,7 @@ bodies: Generative Language REST reference, v1beta, 2026-08-22.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
@@ -14,9 +15,18 @@ import msgspec
 
 from wire.call import Call, StreamCall
 from wire.errors import ConfigurationError, RuleError, Violation
-from wire.gemini.parse import ChunkReader, fold, parse_answer, parse_count, parse_error
+from wire.gemini.parse import ChunkReader, fold, parse_answer, parse_error, parse_plain
 from wire.gemini.rules import check
-from wire.gemini.types import Content, CountTokensRequest, CountTokensResponse, GenerateContentRequest, GenerateContentResponse, Part
+from wire.gemini.types import (
+    Content,
+    CountTokensRequest,
+    CountTokensResponse,
+    GenerateContentRequest,
+    GenerateContentResponse,
+    ListModelsResponse,
+    Model,
+    Part,
+)
 from wire.memory import RAW, WireStruct, encode
 
 T = TypeVar("T", bound=WireStruct)
@@ -86,9 +96,32 @@ def count_tokens(model: str, request: CountTokensRequest | GenerateContentReques
         f"/{name}:countTokens",
         _body(request)[0],
         headers=JSON,
-        parse=parse_count,
+        parse=functools.partial(parse_plain, CountTokensResponse),
         read_error=parse_error,
     )
+
+
+def list_models(page_size: int | None = None, page_token: str | None = None) -> Call[ListModelsResponse]:
+    """One page of the models; `next_page_token` of the answer asks for the next one.
+
+    >>> list_models(50).target
+    '/models?pageSize=50'
+    """
+    query = {"pageSize": None if page_size is None else str(page_size), "pageToken": page_token}
+    return Call(
+        "gemini",
+        "GET",
+        "/models",
+        query={name: value for name, value in query.items() if value is not None},
+        parse=functools.partial(parse_plain, ListModelsResponse),
+        read_error=parse_error,
+    )
+
+
+def get_model(model: str) -> Call[Model]:
+    """What a model is and can take. Raises `ConfigurationError` for a name that no path can hold."""
+    path = f"/{resource(model)}"
+    return Call("gemini", "GET", path, parse=functools.partial(parse_plain, Model), read_error=parse_error)
 
 
 def resource(model: str) -> str:

@@ -11,9 +11,10 @@ What this file holds on to (facts of recorded traffic, docs/rules.md):
 from __future__ import annotations
 
 import functools
+import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -32,10 +33,12 @@ from wire.errors import (
     one_line,
     retryable_status,
 )
-from wire.gemini.types import Candidate, Content, CountTokensResponse, ErrorDetail, GenerateContentResponse, GroundingMetadata, Part, Status
+from wire.gemini.types import ErrorDetail, GenerateContentResponse, Part, Status
 from wire.jsonstream import Cutter
-from wire.memory import RAW, FrozenList, freeze, remember
+from wire.memory import RAW, FrozenList, WireStruct, encode, freeze, remember
 from wire.sse import EVENT_LIMIT, Decoder
+
+S = TypeVar("S", bound=WireStruct)
 
 # --- errors ---------------------------------------------------------------------------------------------------------
 
@@ -142,21 +145,37 @@ def _is_empty(answer: GenerateContentResponse) -> bool:
 
 def read_chunk(data: bytes) -> GenerateContentResponse:
     """One JSON object as a chunk. Raises the typed error that it is, or `StreamInvalid` if it is nothing of the wire."""
-    try:
-        answer: GenerateContentResponse = _decoder(GenerateContentResponse).decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as cause:
-        raise _undecodable(data, cause) from None
-    except RecursionError:
-        raise LimitError("JSON is nested too deeply", raw=data) from None
-    # The bytes are looked at before they are decoded once more: the words stand in few chunks, and in most of those as text.
-    error = _error_in(data) if b'"error"' in data else None
-    if error is not None:
-        raise _typed(_status_of(error), 200, data)
-    if _is_empty(answer) and b'"result"' in data:
+    answer = _read(data)
+    if answer.error is not None:
+        raise _typed(answer.error, 200, data)
+    if _is_empty(answer):
         wrapped: _Wrapped = _decoder(_Wrapped).decode(data)
         if bytes(wrapped.result)[:1] == b"{":
             return read_chunk(bytes(wrapped.result))
     return remember(answer, data)
+
+
+def _read(data: bytes) -> GenerateContentResponse:
+    try:
+        answer: GenerateContentResponse = _decoder(GenerateContentResponse).decode(data)
+    except msgspec.ValidationError as cause:
+        error = _error_in(data)  # one that is not as it should be, such as a mere text
+        raise (_undecodable(data, cause) if error is None else _typed(_status_of(error), 200, data)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as cause:
+        problem = cause
+    except RecursionError:
+        raise LimitError("JSON is nested too deeply", raw=data) from None
+    else:
+        return answer
+    if not _SURROGATE.search(data):
+        raise _undecodable(data, problem)
+    try:
+        return msgspec.convert(json.loads(data), GenerateContentResponse)
+    except (ValueError, RecursionError) as cause:
+        raise _undecodable(data, cause) from None
+
+
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def _undecodable(data: bytes, cause: Exception, what: str = "an answer") -> StreamError:
@@ -169,34 +188,34 @@ def parse_answer(body: bytes) -> GenerateContentResponse:
 
     Raises the provider's error if the body is one, `StreamInvalid` if it is nothing of the wire.
     """
-    problem = _undecodable(body, ValueError("no candidates, no prompt feedback, no usage"))
+    problem: StreamError | None = None
     if body.lstrip()[:1] == b"{":
         try:
             answer = read_chunk(body)
         except StreamError as error:
             problem = error  # unless it is several objects, one after another
         else:
-            if _is_empty(answer):
-                raise problem
-            return fold([answer])
+            if not _is_empty(answer):
+                return fold([answer])
+            raise _undecodable(body, ValueError("no candidates, no prompt feedback, no usage"))
     reader = ChunkReader()
     chunks = [*reader.feed(body), *reader.close()]
     if not chunks and isinstance(reader.error, StreamError) and not body.lstrip().startswith((b":", b"data:")) and body.strip():
-        raise problem
+        raise problem or _undecodable(body, ValueError("no candidates, no prompt feedback, no usage"))
     if reader.error is not None:
         raise reader.error
     return fold(chunks)
 
 
-def parse_count(body: bytes) -> CountTokensResponse:
-    """A token count. Raises the provider's error if the body is one, `StreamInvalid` if it is nothing of the wire."""
-    error = _error_in(body) if b'"error"' in body else None
+def parse_plain(kind: type[S], body: bytes) -> S:
+    """A whole answer that is one struct. Raises the provider's error if the body is one, `StreamInvalid` if it is nothing of the wire."""
+    error = _error_in(body)
     if error is not None:
         raise _typed(_status_of(error), 200, body)
     try:
-        return remember(msgspec.json.decode(body, type=CountTokensResponse), body)
+        return remember(msgspec.json.decode(body, type=kind), body)
     except (msgspec.DecodeError, UnicodeDecodeError) as cause:
-        raise _undecodable(body, cause, "a token count") from None
+        raise _undecodable(body, cause, f"a {kind.__name__}") from None
     except RecursionError:
         raise LimitError("JSON is nested too deeply", raw=body) from None
 
@@ -324,6 +343,106 @@ def _unlisted(data: bytes) -> list[bytes]:
 # --- folding --------------------------------------------------------------------------------------------------------
 
 
+def fold(chunks: Sequence[GenerateContentResponse]) -> GenerateContentResponse:
+    """The answer that the plain call would have given.
+
+    Parts stay in order with the bytes they came in; neighbouring texts of one kind are joined if neither has a signature
+    nor an unknown key (G26). Of what every chunk repeats the last one counts, and an empty object takes nothing back. Keys
+    that we do not know are carried over at every level; `wire.unknown` tells them.
+    """
+    if len(chunks) == 1 and _cut(chunks[0]):
+        return chunks[0]
+    sources = [encode(chunk) for chunk in chunks]
+    try:
+        data = msgspec.json.encode(_merged([_decoder(_Object).decode(source) for source in sources], _opened))
+    except msgspec.DecodeError:
+        # Half of a surrogate pair, which msgspec does not read: the other half may stand in the next chunk (R-08).
+        text = json.dumps(_merged([json.loads(source) for source in sources], _as_it_is), ensure_ascii=False)
+        data = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+    answer: GenerateContentResponse = remember(_decoder(GenerateContentResponse).decode(data), data)
+    _cut(answer)
+    return answer
+
+
+_Object = dict[str, msgspec.Raw]
+
+
+class _PlainText(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """A text or thought with nothing beside it."""
+
+    text: str
+    thought: bool | None = None
+
+
+def _opened(value: Any, kind: Any) -> Any:
+    return None if value is None else _decoder(kind | None).decode(value)
+
+
+def _as_it_is(value: Any, kind: Any) -> Any:
+    return value
+
+
+def _merged(chunks: Sequence[dict[str, Any]], opened: Callable[[Any, Any], Any]) -> dict[str, Any]:
+    """Chunks as one object; their values are raw JSON, or plain objects where raw JSON cannot be read."""
+    candidates: dict[int, list[dict[str, Any]]] = {}
+    for chunk in chunks:
+        for candidate in opened(chunk.get("candidates"), list[_Object]) or ():
+            candidates.setdefault(opened(candidate.get("index"), int) or 0, []).append(candidate)
+    whole = _last(chunks)
+    if "candidates" in whole:
+        whole["candidates"] = [_merged_candidate(candidates[index], opened) for index in sorted(candidates)]
+    return whole
+
+
+def _merged_candidate(pieces: Sequence[dict[str, Any]], opened: Callable[[Any, Any], Any]) -> dict[str, Any]:
+    whole = _last(pieces)
+    contents = [content for piece in pieces if (content := opened(piece.get("content"), _Object)) is not None]
+    if contents:
+        whole["content"] = _last(contents)
+        if "parts" in whole["content"]:
+            parts = [part for content in contents for part in opened(content.get("parts"), list[msgspec.Raw]) or ()]
+            whole["content"]["parts"] = _joined(parts)
+    return whole
+
+
+def _last(objects: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The last value of each key; one that says nothing, such as `groundingMetadata: {}` in a later chunk, takes nothing back."""
+    whole: dict[str, Any] = {}
+    for each in objects:
+        for key, value in each.items():
+            if key not in whole or (bytes(value) if isinstance(value, msgspec.Raw) else value) not in (b"{}", b"null", {}, None):
+                whole[key] = value
+    return whole
+
+
+def _joined(parts: Sequence[Any]) -> list[Any]:
+    joined: list[Any] = []
+    run: list[tuple[Any, _PlainText]] = []
+    for part in [*parts, None]:
+        plain = _plain_text(part)
+        if run and (plain is None or plain.thought != run[0][1].thought):
+            # One text alone keeps its bytes.
+            texts = "".join(each.text for _, each in run)
+            joined.append(run[0][0] if len(run) == 1 else msgspec.to_builtins(_PlainText(texts, run[0][1].thought)))
+            run = []
+        if plain is not None:
+            run.append((part, plain))
+        elif part is not None:
+            joined.append(part)
+    return joined
+
+
+def _plain_text(part: Any) -> _PlainText | None:
+    try:
+        plain: _PlainText = _decoder(_PlainText).decode(part) if isinstance(part, msgspec.Raw) else msgspec.convert(part, _PlainText)
+    except msgspec.ValidationError:
+        return None
+    return plain
+
+
+# --- bytes of parts -------------------------------------------------------------------------------------------------
+
+
 class _ContentCut(msgspec.Struct):
     parts: list[msgspec.Raw] | None = None
 
@@ -336,41 +455,28 @@ class _AnswerCut(msgspec.Struct):
     candidates: list[_CandidateCut] | None = None
 
 
-def fold(chunks: Sequence[GenerateContentResponse]) -> GenerateContentResponse:
-    """The answer that the plain call would have given.
-
-    Parts stay in order with the bytes they came in; neighbouring texts of one kind are joined if neither has a signature
-    nor an unknown key. Of what every chunk repeats the last one counts.
-    """
-    for chunk in chunks:
-        _cut(chunk)
-    if len(chunks) == 1:
-        return chunks[0]
-    candidates: dict[int, list[Candidate]] = {}
-    for chunk in chunks:
-        for candidate in chunk.candidates or ():
-            candidates.setdefault(candidate.index or 0, []).append(candidate)
-    return GenerateContentResponse(
-        **_last(chunks, skip=("candidates",)),
-        candidates=[_fold_candidate(candidates[index]) for index in sorted(candidates)] or None,
-    )
-
-
-def _cut(answer: GenerateContentResponse) -> None:
-    """Give each Content and Part of a received answer the slice of bytes it came in."""
-    raw = answer.__dict__.get(RAW)
-    if raw is None or not answer.candidates:
-        return
-    for candidate, slices in zip(answer.candidates, _decoder(_AnswerCut).decode(raw).candidates or (), strict=True):
+def _cut(answer: GenerateContentResponse) -> bool:
+    """Give each Content and Part of a received answer the slice of bytes it came in; False if it has none that can be cut."""
+    data = answer.__dict__.get(RAW)
+    if data is None:
+        return False
+    try:
+        candidates = _decoder(_AnswerCut).decode(data).candidates or ()
+    except msgspec.DecodeError:
+        return False
+    for candidate, cut in zip(answer.candidates or (), candidates, strict=True):
         content = candidate.content
         if content is None or RAW in content.__dict__:
             continue
-        whole = memoryview(raw).nbytes
-        _keep(content, slices.content, whole)
+        # A view of most of the answer stays a view: megabytes of image are not to be copied twice. A small piece is copied,
+        # so that it does not keep all of its answer alive. Parts are views of their Content.
+        piece = cut.content if 2 * memoryview(cut.content).nbytes >= memoryview(data).nbytes else cut.content.copy()
+        vars(content)[RAW] = piece
         if content.parts is not None:
-            for part, piece in zip(content.parts, _decoder(_ContentCut).decode(slices.content).parts or (), strict=True):
-                _keep(_frozen(part), piece, whole)
+            for part, slice_ in zip(content.parts, _decoder(_ContentCut).decode(piece).parts or (), strict=True):
+                vars(_frozen(part))[RAW] = slice_
             msgspec.structs.force_setattr(content, "parts", FrozenList(content.parts))
+    return True
 
 
 def _frozen(part: Part) -> Part:
@@ -378,69 +484,3 @@ def _frozen(part: Part) -> Part:
         return freeze(part)
     except RecursionError:  # arguments nested so deeply are changed by nobody's hand
         return part
-
-
-def _keep(struct: Content | Part, piece: msgspec.Raw, whole: int) -> None:
-    """A view of most of a body stays a view, since megabytes of image are not to be copied twice."""
-    if 2 * memoryview(piece).nbytes >= whole:
-        vars(struct)[RAW] = piece
-    else:
-        remember(struct, piece)
-
-
-def _last(structs: Sequence[Any], skip: tuple[str, ...]) -> dict[str, Any]:
-    """The last value of each field that any of `structs` has."""
-    fields: dict[str, Any] = {}
-    for struct in structs:
-        for name in struct.__struct_fields__:
-            value = getattr(struct, name)
-            # `groundingMetadata: {}` in a later chunk takes nothing back.
-            if value is not None and name not in skip and not (name in fields and value == GroundingMetadata()):
-                fields[name] = value
-    return fields
-
-
-def _fold_candidate(pieces: Sequence[Candidate]) -> Candidate:
-    contents = [piece.content for piece in pieces if piece.content is not None]
-    fields = _last(pieces, skip=("content",))
-    if contents:
-        parts = _merge_texts([part for content in contents for part in content.parts or ()])
-        has_parts = any(content.parts is not None for content in contents)
-        fields["content"] = Content(**_last(contents, skip=("parts",)), parts=parts if has_parts else None)
-    return Candidate(**fields)
-
-
-def _merge_texts(parts: Sequence[Part]) -> list[Part]:
-    merged: list[Part] = []
-    run: list[Part] = []
-    for part in parts:
-        plain = _is_plain_text(part)
-        if run and not (plain and part.thought == run[0].thought):
-            merged.append(_joined(run))
-            run = []
-        if plain:
-            run.append(part)
-        else:
-            merged.append(part)
-    if run:
-        merged.append(_joined(run))
-    return merged
-
-
-_TEXT_KEYS = frozenset({"text", "thought"})
-
-
-def _is_plain_text(part: Part) -> bool:
-    """Text or thought and nothing beside it: no signature (G26), no key that we do not know."""
-    if part.text is None or part.thought_signature is not None:
-        return False
-    raw = part.__dict__.get(RAW)
-    return (
-        part == Part(text=part.text, thought=part.thought)
-        if raw is None
-        else _TEXT_KEYS.issuperset(_decoder(dict[str, msgspec.Raw]).decode(raw))
-    )
-
-
-def _joined(run: Sequence[Part]) -> Part:
-    return run[0] if len(run) == 1 else Part(text="".join(part.text or "" for part in run), thought=run[0].thought)

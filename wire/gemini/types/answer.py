@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wire.gemini.types.base import GeminiStruct, OpenEnum, OpenFloat
 from wire.gemini.types.content import Content, FunctionCall, Part
+from wire.gemini.types.status import Status
 
 
 class GenerateContentResponse(GeminiStruct, frozen=True, kw_only=True):
@@ -22,6 +23,8 @@ class GenerateContentResponse(GeminiStruct, frozen=True, kw_only=True):
     """Output only."""
     create_time: str | None = None
     """Vertex only. Timestamp."""
+    error: Status | None = None
+    """Seen on the wire in place of all the others, inside an answer of status 200 (G76). Clients raise it."""
     turn_token: str | None = None
     """Seen on the wire, in no inventory (Gemini API, in every chunk): `v1:...`."""
 

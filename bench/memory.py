@@ -1,0 +1,87 @@
+"""What remembering bytes costs and saves, as ratios inside one run: `python bench/memory.py`.
+
+Decoding: a chunk of a stream and a whole answer, against the same structs decoded without memory. Sending: a history of
+1,000 messages that came from the wire, against the same messages encoded from structs.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import random
+import statistics
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from wire import gemini
+from wire.gemini.parse import parse_answer, read_chunk
+from wire.memory import encode
+
+REPEAT = 5
+
+WORDS = ("the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "東京", "sleeps", "and", "café", "lights", "go", "out")
+
+
+def answer(dice: random.Random, words: int, call: bool) -> bytes:
+    part: dict[str, object] = {"text": " ".join(dice.choice(WORDS) for _ in range(words))}
+    if call:
+        part = {
+            "functionCall": {"name": "read_file", "args": {"path": "src/a.py", "start": dice.randrange(99)}, "id": "c1"},
+            "thoughtSignature": "QUJD" * 160,
+        }
+    body = {
+        "candidates": [{"content": {"parts": [part], "role": "model"}, "finishReason": "STOP", "index": 0}],
+        "usageMetadata": {
+            "promptTokenCount": 1204,
+            "candidatesTokenCount": words,
+            "totalTokenCount": 1204 + words,
+            "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 1204}],
+        },
+        "modelVersion": "gemini-3-pro-preview",
+        "responseId": "mZ0xZ7Pq",
+    }
+    return json.dumps(body, ensure_ascii=False).encode()
+
+
+def ratio(name: str, ours: Callable[[], object], plain: Callable[[], object], rounds: int = 41) -> None:
+    """Median of ratios, each of two runs next to each other."""
+    ratios, cost = [], []
+    for _ in range(rounds):
+        times = []
+        for work in (plain, ours):
+            gc.collect()
+            began = time.process_time()
+            for _ in range(REPEAT):
+                work()
+            times.append((time.process_time() - began) / REPEAT)
+        ratios.append(times[1] / times[0])
+        cost.append(times[0])
+    print(f"{name:<52} {statistics.median(ratios):6.2f} x   (plain: {statistics.median(cost) * 1e3:.2f} ms)")
+
+
+def main() -> None:
+    dice = random.Random(1)
+    plain = msgspec.json.Decoder(gemini.GenerateContentResponse).decode
+    chunks = [answer(dice, 12, call=False) for _ in range(2000)]
+    ratio("2,000 chunks of a stream, decoded", lambda: [read_chunk(each) for each in chunks], lambda: [plain(each) for each in chunks])
+    texts = [answer(dice, 300, call=False) for _ in range(1000)]
+    ratio(
+        "1,000 whole answers of 300 words, decoded", lambda: [parse_answer(each) for each in texts], lambda: [plain(each) for each in texts]
+    )
+    calls = [answer(dice, 0, call=True) for _ in range(1000)]
+    ratio(
+        "1,000 whole answers with a signed call, decoded",
+        lambda: [parse_answer(each) for each in calls],
+        lambda: [plain(each) for each in calls],
+    )
+    for name, bodies in (("300 words", texts), ("a signed call", calls)):
+        received = [parse_answer(each).candidates[0].content for each in bodies]  # type: ignore[index]
+        built = gemini.GenerateContentRequest(contents=[plain(each).candidates[0].content for each in bodies])
+        remembered = gemini.GenerateContentRequest(contents=received)  # type: ignore[arg-type]
+        ratio(f"1,000 remembered messages of {name}, encoded", lambda r=remembered: encode(r), lambda b=built: msgspec.json.encode(b))
+
+
+if __name__ == "__main__":
+    main()
