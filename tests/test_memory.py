@@ -294,7 +294,7 @@ UNKNOWN: list[tuple[str, bytes, list[tuple[str, Any]]]] = [
     ("in-dict-of-lists-of-lists", b'{"nested":{"a":[[],[{},{"x":1}]]}}', [("nested.a[1][1].x", 1)]),
     ("plain-arguments-are-known", b'{"byName":{"a":{"args":{"x":{"y":1}}}}}', []),
     ("python-name-is-unknown", b'{"last_turn":{}}', [("last_turn", {})]),
-    ("null-field", b'{"turns":null,"x":1}', [("x", 1)]),
+    ("null-field", b'{"turns":null,"x":1}', [("turns", None), ("x", 1)]),
     ("document-order", b'{"z":1,"turns":[{"y":2}],"a":3}', [("z", 1), ("turns[0].y", 2), ("a", 3)]),
 ]
 

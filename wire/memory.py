@@ -223,12 +223,18 @@ def _structs(hint: Any) -> Iterator[type[WireStruct]]:
             yield from _structs(inner)
 
 
+def sayable(text: str) -> bytes:
+    """UTF-8 of a text in which halves of surrogate pairs stand: neighbours are joined, one alone becomes U+FFFD (R-08)."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
 # --- unknown keys ---------------------------------------------------------------------------------------------------
 
 
 def unknown(struct: WireStruct) -> list[tuple[str, Any]]:
     """Keys of the received JSON that the struct has no field for: `[(json path, value), ...]`, in document order.
 
+    A `null` where a field is absent otherwise is told as well, since the field says `None` for both.
     Looked up on demand in the remembered bytes; a struct that was built here has none.
     """
     raw = struct.raw
@@ -241,7 +247,7 @@ def _unknown(typed: Any, plain: Any, path: str) -> Iterator[tuple[str, Any]]:
         fields = dict(zip(typed.__struct_encode_fields__, typed.__struct_fields__, strict=True))
         for key, value in plain.items():
             here = f"{path}.{key}" if path else key
-            if key in fields:
+            if key in fields and not (value is None and getattr(typed, fields[key]) is None):
                 yield from _unknown(getattr(typed, fields[key]), value, here)
             else:
                 yield here, value

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from wire.errors import RuleError, Violation
-from wire.memory import WireStruct, remember
+from wire.memory import WireStruct, remember, sayable
 
 S = TypeVar("S", bound=WireStruct)
 
@@ -30,7 +30,7 @@ def decode(body: bytes, kind: type[S]) -> S:
     """
     try:
         plain = json.loads(body)
-        spelled = msgspec.json.encode(_spelled(plain, kind))
+        spelled = sayable(json.dumps(_spelled(plain, kind), ensure_ascii=False, separators=(",", ":")))
         return remember(msgspec.json.decode(spelled, type=kind, strict=False), spelled)
     except msgspec.ValidationError as cause:
         message, _, path = str(cause).partition(" - at `$")

@@ -35,7 +35,7 @@ from wire.errors import (
 )
 from wire.gemini.types import ErrorDetail, GenerateContentResponse, Part, Status
 from wire.jsonstream import Cutter
-from wire.memory import RAW, FrozenList, WireStruct, encode, freeze, remember
+from wire.memory import RAW, FrozenList, WireStruct, encode, freeze, remember, sayable
 from wire.sse import EVENT_LIMIT, Decoder
 
 S = TypeVar("S", bound=WireStruct)
@@ -358,7 +358,7 @@ def fold(chunks: Sequence[GenerateContentResponse]) -> GenerateContentResponse:
     except msgspec.DecodeError:
         # Half of a surrogate pair, which msgspec does not read: the other half may stand in the next chunk.
         text = json.dumps(_merged([json.loads(source) for source in sources], _as_it_is), ensure_ascii=False)
-        data = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+        data = sayable(text)
     answer: GenerateContentResponse = remember(_decoder(GenerateContentResponse).decode(data), data)
     _cut(answer)
     return answer

@@ -1,0 +1,43 @@
+"""JSON Schema of the public structs: `python schemas/generate.py` writes it, a test compares it. A diff is a change of the wire."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from wire.gemini import types
+
+HERE = Path(__file__).parent
+ROOTS = {
+    "gemini": (
+        types.GenerateContentRequest,
+        types.GenerateContentResponse,
+        types.CountTokensRequest,
+        types.CountTokensResponse,
+        types.ListModelsResponse,
+        types.ErrorBody,
+    ),
+}
+
+
+def pages() -> dict[str, str]:
+    """Path below this folder -> text, one page for each message that is sent or received whole."""
+    return {f"{wire}/{root.__name__}.json": _page(root) for wire, roots in ROOTS.items() for root in roots}
+
+
+def _page(root: type[msgspec.Struct]) -> str:
+    (schema,), parts = msgspec.json.schema_components([root], ref_template="#/$defs/{name}")
+    for part in parts.values():
+        part.pop("description", None)  # words are no wire
+        part.pop("title", None)
+    page: dict[str, Any] = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "$defs": dict(sorted(parts.items()))}
+    return json.dumps(page, indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    for path, text in pages().items():
+        (HERE / path).parent.mkdir(exist_ok=True)
+        (HERE / path).write_text(text, "utf-8")

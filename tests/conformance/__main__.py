@@ -1,0 +1,22 @@
+"""The command line of the conformance runner."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.conformance import corpus
+
+COMMANDS = {"corpus": corpus.run}
+
+
+def main(arguments: list[str]) -> int:
+    if not arguments or arguments[0] not in COMMANDS or len(arguments) < 2:
+        print(f"usage: python -m tests.conformance {'|'.join(COMMANDS)} PATH...", file=sys.stderr)
+        return 2
+    result = COMMANDS[arguments[0]](arguments[1:])
+    print(result.line())
+    return 1 if result.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
