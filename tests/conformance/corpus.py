@@ -20,7 +20,8 @@ from tests.conformance.result import Mismatch, Result
 from wire import errors
 from wire.gemini import types
 from wire.gemini.decode import decode
-from wire.gemini.parse import ChunkReader, fold, parse_answer, parse_error, parse_plain
+from wire.gemini.fold import fold
+from wire.gemini.parse import ChunkReader, parse_answer, parse_error, parse_plain
 from wire.memory import WireStruct
 
 Record = dict[str, Any]

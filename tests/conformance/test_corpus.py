@@ -12,7 +12,8 @@ import pytest
 from tests.conformance import corpus
 from tests.conformance.__main__ import main
 from wire.gemini import types
-from wire.gemini.parse import fold, read_chunk
+from wire.gemini.fold import fold
+from wire.gemini.parse import read_chunk
 
 SAMPLE = Path(__file__).parents[1] / "fixtures" / "corpus" / "sample.jsonl"
 SHARED = Path(__file__).parents[3] / "shared" / "corpus" / "gemini.jsonl.gz"

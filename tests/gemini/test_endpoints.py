@@ -28,7 +28,8 @@ from wire.gemini import (
     generate_content,
     stream_generate_content,
 )
-from wire.gemini.parse import ChunkReader, fold, parse_answer, parse_error
+from wire.gemini.fold import fold
+from wire.gemini.parse import ChunkReader, parse_answer, parse_error
 
 from .conversations import CONVERSATIONS, ask
 

@@ -15,7 +15,8 @@ import msgspec
 
 from wire.call import Call, StreamCall
 from wire.errors import ConfigurationError, RuleError, Violation
-from wire.gemini.parse import ChunkReader, fold, parse_answer, parse_error, parse_plain
+from wire.gemini.fold import fold
+from wire.gemini.parse import ChunkReader, parse_answer, parse_error, parse_plain
 from wire.gemini.rules import check
 from wire.gemini.types import (
     Content,

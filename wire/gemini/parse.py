@@ -1,20 +1,18 @@
-"""What comes back: error answers as typed errors, bytes of a stream as chunks, chunks folded into one answer.
+"""What comes back: error answers as typed errors, whole answers as structs, bytes of a stream as chunks.
 
 What this file holds on to (facts of recorded traffic, docs/rules.md):
 
 - A stream is events of CRLF-framed JSON, or one JSON array, or a bare error object after good events; a relay may wrap a
   chunk in `result` or end with `[DONE]`. An `error` object is an error wherever it stands (R-03, S2-24, S2-25).
 - It is whole when a chunk carried a finish or block reason and the body ended; otherwise it is `StreamIncomplete` (R-01).
-- Folding never merges across a signature or an unknown key, keeps empty parts, and takes the last usage, never a sum.
 """
 
 from __future__ import annotations
 
-import functools
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
 
 import msgspec
 
@@ -33,9 +31,10 @@ from wire.errors import (
     one_line,
     retryable_status,
 )
-from wire.gemini.types import ErrorDetail, GenerateContentResponse, Part, Status
+from wire.gemini.fold import decoder, fold
+from wire.gemini.types import ErrorDetail, GenerateContentResponse, Status
 from wire.jsonstream import Cutter
-from wire.memory import RAW, FrozenList, WireStruct, encode, freeze, remember, sayable
+from wire.memory import WireStruct, remember
 from wire.sse import EVENT_LIMIT, Decoder
 
 S = TypeVar("S", bound=WireStruct)
@@ -43,18 +42,12 @@ S = TypeVar("S", bound=WireStruct)
 # --- errors ---------------------------------------------------------------------------------------------------------
 
 
-class _Envelope(msgspec.Struct):
-    error: msgspec.Raw = msgspec.Raw()
-
-
-@functools.cache
-def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
-    """Made at first use: a decoder of all messages costs as much as half the import."""
-    return msgspec.json.Decoder(kind)
-
-
 _CONTEXT = re.compile(r"input token count .*exceeds the maximum number of tokens", re.IGNORECASE)
 _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
+
+
+class _Envelope(msgspec.Struct):
+    error: msgspec.Raw = msgspec.Raw()
 
 
 def parse_error(status: int, headers: Mapping[str, str], body: bytes) -> APIError:
@@ -69,7 +62,7 @@ def parse_error(status: int, headers: Mapping[str, str], body: bytes) -> APIErro
 def _error_in(data: bytes) -> bytes | None:
     """The error object of an envelope, or of the first envelope of a list."""
     try:
-        found: _Envelope | list[_Envelope] = _decoder(_Envelope | list[_Envelope]).decode(data)
+        found: _Envelope | list[_Envelope] = decoder(_Envelope | list[_Envelope]).decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     envelope = found if isinstance(found, _Envelope) else found[0] if found else _Envelope()
@@ -80,7 +73,7 @@ def _error_in(data: bytes) -> bytes | None:
 def _status_of(error: bytes) -> Status:
     """The error object as a struct, whatever of it is not as it should be."""
     try:
-        status: Status = _decoder(Status).decode(error)
+        status: Status = decoder(Status).decode(error)
     except msgspec.DecodeError:
         plain = msgspec.json.decode(error)
         if not isinstance(plain, dict):
@@ -149,7 +142,7 @@ def read_chunk(data: bytes) -> GenerateContentResponse:
     if answer.error is not None:
         raise _typed(answer.error, 200, data)
     if _is_empty(answer):
-        wrapped: _Wrapped = _decoder(_Wrapped).decode(data)
+        wrapped: _Wrapped = decoder(_Wrapped).decode(data)
         if bytes(wrapped.result)[:1] == b"{":
             return read_chunk(bytes(wrapped.result))
     return remember(answer, data)
@@ -157,7 +150,7 @@ def read_chunk(data: bytes) -> GenerateContentResponse:
 
 def _read(data: bytes) -> GenerateContentResponse:
     try:
-        answer: GenerateContentResponse = _decoder(GenerateContentResponse).decode(data)
+        answer: GenerateContentResponse = decoder(GenerateContentResponse).decode(data)
     except msgspec.ValidationError as cause:
         error = _error_in(data)  # one that is not as it should be, such as a mere text
         raise (_undecodable(data, cause) if error is None else _typed(_status_of(error), 200, data)) from None
@@ -338,149 +331,3 @@ def _unlisted(data: bytes) -> list[bytes]:
         return [bytes(item) for item in msgspec.json.decode(data, type=list[msgspec.Raw])]
     except msgspec.DecodeError as cause:
         raise _undecodable(data, cause) from None
-
-
-# --- folding --------------------------------------------------------------------------------------------------------
-
-
-def fold(chunks: Sequence[GenerateContentResponse]) -> GenerateContentResponse:
-    """The answer that the plain call would have given.
-
-    Parts stay in order with the bytes they came in; neighbouring texts of one kind are joined if neither has a signature
-    nor an unknown key (G26). Of what every chunk repeats the last one counts, and an empty object takes nothing back. Keys
-    that we do not know are carried over at every level; `wire.unknown` tells them.
-    """
-    if len(chunks) == 1 and _cut(chunks[0]):
-        return chunks[0]
-    sources = [encode(chunk) for chunk in chunks]
-    try:
-        data = msgspec.json.encode(_merged([_decoder(_Object).decode(source) for source in sources], _opened))
-    except msgspec.DecodeError:
-        # Half of a surrogate pair, which msgspec does not read: the other half may stand in the next chunk (R-08).
-        text = json.dumps(_merged([json.loads(source) for source in sources], _as_it_is), ensure_ascii=False)
-        data = sayable(text)
-    answer: GenerateContentResponse = remember(_decoder(GenerateContentResponse).decode(data), data)
-    _cut(answer)
-    return answer
-
-
-_Object = dict[str, msgspec.Raw]
-
-
-class _PlainText(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """A text or thought with nothing beside it."""
-
-    text: str
-    thought: bool | None = None
-
-
-def _opened(value: Any, kind: Any) -> Any:
-    return None if value is None else _decoder(kind | None).decode(value)
-
-
-def _as_it_is(value: Any, kind: Any) -> Any:
-    return value
-
-
-def _merged(chunks: Sequence[dict[str, Any]], opened: Callable[[Any, Any], Any]) -> dict[str, Any]:
-    """Chunks as one object; their values are raw JSON, or plain objects where raw JSON cannot be read."""
-    candidates: dict[int, list[dict[str, Any]]] = {}
-    for chunk in chunks:
-        for candidate in opened(chunk.get("candidates"), list[_Object]) or ():
-            candidates.setdefault(opened(candidate.get("index"), int) or 0, []).append(candidate)
-    whole = _last(chunks)
-    if "candidates" in whole:
-        whole["candidates"] = [_merged_candidate(candidates[index], opened) for index in sorted(candidates)]
-    return whole
-
-
-def _merged_candidate(pieces: Sequence[dict[str, Any]], opened: Callable[[Any, Any], Any]) -> dict[str, Any]:
-    whole = _last(pieces)
-    contents = [content for piece in pieces if (content := opened(piece.get("content"), _Object)) is not None]
-    if contents:
-        whole["content"] = _last(contents)
-        if "parts" in whole["content"]:
-            parts = [part for content in contents for part in opened(content.get("parts"), list[msgspec.Raw]) or ()]
-            whole["content"]["parts"] = _joined(parts)
-    return whole
-
-
-def _last(objects: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The last value of each key; one that says nothing, such as `groundingMetadata: {}` in a later chunk, takes nothing back."""
-    whole: dict[str, Any] = {}
-    for each in objects:
-        for key, value in each.items():
-            if key not in whole or (bytes(value) if isinstance(value, msgspec.Raw) else value) not in (b"{}", b"null", {}, None):
-                whole[key] = value
-    return whole
-
-
-def _joined(parts: Sequence[Any]) -> list[Any]:
-    joined: list[Any] = []
-    run: list[tuple[Any, _PlainText]] = []
-    for part in [*parts, None]:
-        plain = _plain_text(part)
-        if run and (plain is None or plain.thought != run[0][1].thought):
-            # One text alone keeps its bytes.
-            texts = "".join(each.text for _, each in run)
-            joined.append(run[0][0] if len(run) == 1 else msgspec.to_builtins(_PlainText(texts, run[0][1].thought)))
-            run = []
-        if plain is not None:
-            run.append((part, plain))
-        elif part is not None:
-            joined.append(part)
-    return joined
-
-
-def _plain_text(part: Any) -> _PlainText | None:
-    try:
-        plain: _PlainText = _decoder(_PlainText).decode(part) if isinstance(part, msgspec.Raw) else msgspec.convert(part, _PlainText)
-    except msgspec.ValidationError:
-        return None
-    return plain
-
-
-# --- bytes of parts -------------------------------------------------------------------------------------------------
-
-
-class _ContentCut(msgspec.Struct):
-    parts: list[msgspec.Raw] | None = None
-
-
-class _CandidateCut(msgspec.Struct):
-    content: msgspec.Raw = msgspec.Raw()
-
-
-class _AnswerCut(msgspec.Struct):
-    candidates: list[_CandidateCut] | None = None
-
-
-def _cut(answer: GenerateContentResponse) -> bool:
-    """Give each Content and Part of a received answer the slice of bytes it came in; False if it has none that can be cut."""
-    data = answer.__dict__.get(RAW)
-    if data is None:
-        return False
-    try:
-        candidates = _decoder(_AnswerCut).decode(data).candidates or ()
-    except msgspec.DecodeError:
-        return False
-    for candidate, cut in zip(answer.candidates or (), candidates, strict=True):
-        content = candidate.content
-        if content is None or RAW in content.__dict__:
-            continue
-        # A view of most of the answer stays a view: megabytes of image are not to be copied twice. A small piece is copied,
-        # so that it does not keep all of its answer alive. Parts are views of their Content.
-        piece = cut.content if 2 * memoryview(cut.content).nbytes >= memoryview(data).nbytes else cut.content.copy()
-        vars(content)[RAW] = piece
-        if content.parts is not None:
-            for part, slice_ in zip(content.parts, _decoder(_ContentCut).decode(piece).parts or (), strict=True):
-                vars(_frozen(part))[RAW] = slice_
-            msgspec.structs.force_setattr(content, "parts", FrozenList(content.parts))
-    return True
-
-
-def _frozen(part: Part) -> Part:
-    try:
-        return freeze(part)
-    except RecursionError:  # arguments nested so deeply are changed by nobody's hand
-        return part
