@@ -15,21 +15,19 @@ import json
 import math
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import msgspec
 
-from wire.errors import SchemaError, Violation
+from wire.gemini.schema_values import as_json, count, fail, fits, inferred, number, sequence, types_in
 from wire.gemini.types import Schema
 from wire.memory import Note, with_notes
 
 MAX_DEPTH = 200  # far beyond what the server takes (G52), and the encoder, which recurses, still reaches it
 MAX_NODES = 10_000
 
-# The numbers of the proto's enum are accepted on the wire like its names (G40).
-TYPES = ("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")
 
 OWNERS = {
     **dict.fromkeys(("properties", "required", "propertyOrdering", "minProperties", "maxProperties"), ("OBJECT",)),
@@ -104,12 +102,7 @@ def schema(source: Mapping[str, Any] | bool, *, path: str = "") -> Schema:
         return with_notes(msgspec.convert(walk.result(), Schema), dict.fromkeys(walk.notes))
     except RecursionError:
         # The converter of msgspec recurses, on top of a stack of the caller that may already be deep.
-        _fail(path, "is nested too deep", "G52", "flatten it, or use parameters_json_schema, with its references kept")
-
-
-def _fail(path: str, message: str, rule: str = "", remedy: str = "") -> NoReturn:
-    violation = Violation(path=path, message=message, rule=rule, remedy=remedy)
-    raise SchemaError(str(violation), violations=(violation,)) from None
+        fail(path, "is nested too deep", "G52", "flatten it, or use parameters_json_schema, with its references kept")
 
 
 def _join(path: str, key: str) -> str:
@@ -129,12 +122,12 @@ class _Walk:
         while todo:
             task = todo.pop()
             if task.depth > MAX_DEPTH:
-                _fail(task.path, f"is nested more than {MAX_DEPTH} levels deep", "G52")
+                fail(task.path, f"is nested more than {MAX_DEPTH} levels deep", "G52")
             try:
                 node = self.settled(task.place)
                 task.into[task.key], inner = self.emitted(node, task)
             except _Conflict as conflict:
-                _fail(_join(task.path, str(conflict)), "contradicts another one that must hold here too, or cannot be merged with it")
+                fail(_join(task.path, str(conflict)), "contradicts another one that must hold here too, or cannot be merged with it")
             todo.extend(reversed(inner))
         return dict(out["root"])
 
@@ -145,7 +138,7 @@ class _Walk:
         # References shaped like diamonds double the result at every level: bounded here, since nothing else would be.
         self.nodes += many
         if self.nodes > MAX_NODES:
-            _fail(path, f"expands to more than {MAX_NODES} schemas", "G53", "use parameters_json_schema, with its references kept")
+            fail(path, f"expands to more than {MAX_NODES} schemas", "G53", "use parameters_json_schema, with its references kept")
 
     # --- reading: one schema of the source, in canonical keywords, its inner schemas unread ---------------------------
 
@@ -169,19 +162,19 @@ class _Walk:
         if at.source is True:
             return {}, []
         if at.source is False:
-            _fail(at.path, "false allows no value", remedy="leave the schema out")
+            fail(at.path, "false allows no value", remedy="leave the schema out")
         if not isinstance(at.source, Mapping):
-            _fail(at.path, f"a schema is an object, not {type(at.source).__name__}")
+            fail(at.path, f"a schema is an object, not {type(at.source).__name__}")
         node: _Node = {}
         more: list[_At] = []
         hints: list[str] = []
         raw: dict[str, Any] = {}
         for key, value in at.source.items():
             if not isinstance(key, str):
-                _fail(at.path, f"keyword {key!r} is not a string")
+                fail(at.path, f"keyword {key!r} is not a string")
             name = ALIASES.get(key, key)
             if name in raw:
-                _fail(_join(at.path, key), f"stands here a second time, as {name}")
+                fail(_join(at.path, key), f"stands here a second time, as {name}")
             if value is not None or name in ("const", "default", "example"):  # on this wire null counts as absent
                 raw[name] = value
         for name, value in raw.items():
@@ -200,21 +193,21 @@ class _Walk:
         if name in OWNERS and not (name == "required" and isinstance(value, bool)):
             yield OWNERS[name][0]
         if name == "type":
-            node["types"] = _types(value, here)
+            node["types"] = types_in(value, here)
         elif name in ("enum", "const"):
-            values = [value] if name == "const" else _sequence(value, here)
+            values = [value] if name == "const" else sequence(value, here)
             if not values:
-                _fail(here, "an empty enum allows no value")
-            _json(values, here)
+                fail(here, "an empty enum allows no value")
+            as_json(values, here)
             node["enum"] = _common(node["enum"], values) if "enum" in node else values
         elif name == "properties":
             if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-                _fail(here, "is an object of schemas by name")
+                fail(here, "is an object of schemas by name")
             node["properties"] = {key: (_At(inner, f"{here}.{key}", at.refs),) for key, inner in value.items()}
         elif name in ("anyOf", "oneOf", "allOf"):
-            members = [_At(inner, f"{here}[{index}]", at.refs) for index, inner in enumerate(_sequence(value, here))]
+            members = [_At(inner, f"{here}[{index}]", at.refs) for index, inner in enumerate(sequence(value, here))]
             if not members:
-                _fail(here, "has no members")
+                fail(here, "has no members")
             if name == "oneOf":
                 self.note(here, "written as anyOf: a value that several members allow is valid too")
             if name == "allOf":
@@ -227,27 +220,27 @@ class _Walk:
         elif name == "required" and isinstance(value, bool):
             self.note(here, "dropped, required is a list of names in the object around")
         elif name in ("required", "propertyOrdering"):
-            names = _sequence(value, here)
+            names = sequence(value, here)
             if not all(isinstance(item, str) for item in names):
-                _fail(here, "is a list of property names")
+                fail(here, "is a list of property names")
             node[name] = list(dict.fromkeys(names))
         elif name in COUNTS:
-            node[name] = _count(value, here)
+            node[name] = count(value, here)
         elif name in ("minimum", "maximum"):
-            node[name] = _number(value, here)
+            node[name] = number(value, here)
         elif name in TEXTS or name == "nullable":
             if not isinstance(value, bool if name == "nullable" else str):
-                _fail(here, f"is a {'boolean' if name == 'nullable' else 'string'}, not {type(value).__name__}")
+                fail(here, f"is a {'boolean' if name == 'nullable' else 'string'}, not {type(value).__name__}")
             node[name] = value
             if name == "format":
                 yield FORMATS.get(str(value), ("STRING",))[0]
         elif name in ("default", "example"):
-            _json(value, here)
+            as_json(value, here)
             node[name] = value
         elif name == "examples":
-            values = list(value.values()) if isinstance(value, Mapping) else _sequence(value, here)
+            values = list(value.values()) if isinstance(value, Mapping) else sequence(value, here)
             if at.path == self.path and values and "example" not in at.source:
-                _json(values, here)
+                as_json(values, here)
                 node["example"] = values[0]
                 values = values[1:]
             if values:
@@ -269,10 +262,10 @@ class _Walk:
 
     def target(self, ref: Any, path: str, at: _At) -> _At:
         if not isinstance(ref, str) or not (ref == "#" or ref.startswith("#/")):
-            _fail(path, f"{ref!r} is no JSON pointer into this schema", "G38", "inline the referenced schema")
+            fail(path, f"{ref!r} is no JSON pointer into this schema", "G38", "inline the referenced schema")
         if ref in at.refs:
             cycle = " -> ".join((*at.refs[at.refs.index(ref) :], ref))
-            _fail(
+            fail(
                 path,
                 f"is recursive ({cycle}), the Schema proto has no references",
                 "G55",
@@ -286,7 +279,7 @@ class _Walk:
             elif isinstance(found, (list, tuple)) and re.fullmatch("0|[1-9][0-9]{0,8}", step) and int(step) < len(found):
                 found = found[int(step)]
             else:
-                _fail(path, f"{ref!r} leads nowhere", "G51", "define it under $defs, or inline it")
+                fail(path, f"{ref!r} leads nowhere", "G51", "define it under $defs, or inline it")
         return _At(found, at.path, (*at.refs, ref))
 
     def tuples(self, node: _Node, raw: _Node, at: _At) -> None:
@@ -305,11 +298,11 @@ class _Walk:
                 node["items"] = (_At(rest, _join(at.path, rest_name), at.refs),)
         else:
             here = _join(at.path, name)
-            first = _sequence(raw[name], here)
+            first = sequence(raw[name], here)
             members = [_At(inner, f"{here}[{index}]", at.refs) for index, inner in enumerate(first)]
             if isinstance(rest, Mapping):
                 members.append(_At(rest, _join(at.path, rest_name), at.refs))
-            distinct = list({_json(member.source, member.path): member for member in reversed(members)}.values())[::-1]
+            distinct = list({as_json(member.source, member.path): member for member in reversed(members)}.values())[::-1]
             node["items"] = ({"anyOf": [(member,) for member in distinct]} if distinct else {},)
             self.note(here, "written as items: which schema belongs to which position is lost")
             if closed:
@@ -323,7 +316,7 @@ class _Walk:
                 if value and bound in node:
                     node[name] = node.pop(bound)
             elif value is not None:
-                node[name] = _number(value, _join(path, name))
+                node[name] = number(value, _join(path, name))
 
     # --- writing: one node, its inner schemas as tasks ----------------------------------------------------------------
 
@@ -340,7 +333,7 @@ class _Walk:
                 del node["enum"]
         if "anyOf" in node:
             return
-        types: tuple[str, ...] = node.get("types") or _inferred(node) or (("OBJECT",) if root else ())
+        types: tuple[str, ...] = node.get("types") or inferred(node) or (("OBJECT",) if root else ())
         if not types:
             # The proto wants a type (G48). One of the seven would be invented, and objects or arrays cannot be told without their shape.
             types = ("STRING", "NUMBER", "BOOLEAN")
@@ -430,7 +423,7 @@ class _Walk:
             only = _merged(branches[0][2], branches[0][0]) if branches else {**outer, "types": ("NULL",)}
             return {}, [task._replace(place=(only,))]
         # Vertex refuses annotations too beside anyOf (G49): they go into the members.
-        if "default" in outer and not any(_fits(outer["default"], branch["types"]) for branch, _, _ in branches):
+        if "default" in outer and not any(fits(outer["default"], branch["types"]) for branch, _, _ in branches):
             self.note(_join(task.path, "default"), "dropped, no member of anyOf has its type")
         if "example" in outer:
             self.note(_join(task.path, "example"), "dropped, Vertex takes nothing beside anyOf")
@@ -510,7 +503,7 @@ def _under(outer: _Node, node: _Node) -> _Node:
     if "description" in outer:
         texts: list[str] = [outer["description"], node.get("description", "")]
         out["description"] = "\n".join(dict.fromkeys(filter(None, texts)))
-    if "default" in outer and _fits(outer["default"], node.get("types")):
+    if "default" in outer and fits(outer["default"], node.get("types")):
         out.setdefault("default", outer["default"])
     return out
 
@@ -531,8 +524,8 @@ def _meet(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _common(first: list[Any], second: list[Any]) -> list[Any]:
-    known = {_json(value, "") for value in second}
-    both = [value for value in first if _json(value, "") in known]
+    known = {as_json(value, "") for value in second}
+    both = [value for value in first if as_json(value, "") in known]
     if not both:
         raise _Conflict("enum")
     return both
@@ -546,7 +539,7 @@ def _speaking_of(node: _Node, types: Sequence[str] | None) -> _Node:
     if "format" in out and not set(FORMATS.get(out["format"], ("STRING",))) & set(types):
         del out["format"]
     if "enum" in out:
-        out["enum"] = [value for value in out["enum"] if _fits(value, types)]
+        out["enum"] = [value for value in out["enum"] if fits(value, types)]
         if not out["enum"]:
             raise _Conflict("enum")
     return out
@@ -561,77 +554,3 @@ def _only_one_object(branch: _Node, beside: _Node) -> bool:
 def _path(place: _Place | None, otherwise: str) -> str:
     first = place[0] if place else None
     return first.path if isinstance(first, _At) else otherwise
-
-
-# --- values ---------------------------------------------------------------------------------------------------------
-
-
-def _inferred(node: _Node) -> tuple[str, ...]:
-    if "enum" in node:
-        return _distinct(_kind(value) for value in node["enum"])
-    return _distinct(node.get("hints", ()))
-
-
-def _distinct(types: Iterable[str]) -> tuple[str, ...]:
-    """In order, each once; INTEGER is part of NUMBER."""
-    found = tuple(dict.fromkeys(types))
-    return tuple(kind for kind in found if kind != "INTEGER" or "NUMBER" not in found)
-
-
-def _kind(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, bool):
-        return "BOOLEAN"
-    if isinstance(value, (int, float)):
-        return "INTEGER" if value == int(value) else "NUMBER"
-    return "STRING" if isinstance(value, str) else "OBJECT" if isinstance(value, Mapping) else "ARRAY"
-
-
-def _fits(value: Any, types: Sequence[str] | None) -> bool:
-    kind = _kind(value)
-    return types is None or kind in types or (kind == "INTEGER" and "NUMBER" in types)
-
-
-def _types(value: Any, path: str) -> tuple[str, ...]:
-    names = value if isinstance(value, (list, tuple)) else [value]
-    types = []
-    for name in names:
-        number = isinstance(name, int) and not isinstance(name, bool)
-        known = TYPES[name - 1] if number and 0 < name <= len(TYPES) else name.upper() if isinstance(name, str) else ""
-        if known not in TYPES:
-            _fail(path, f"{name!r} is no type", "G40", f"one of {', '.join(TYPES).lower()}")
-        types.append(known)
-    if not types:
-        _fail(path, "an empty list of types allows no value")
-    return _distinct(types)
-
-
-def _sequence(value: Any, path: str) -> list[Any]:
-    if not isinstance(value, (list, tuple)):
-        _fail(path, f"is a list, not {type(value).__name__}")
-    return list(value)
-
-
-def _count(value: Any, path: str) -> int:
-    if isinstance(value, str) and re.fullmatch("[0-9]{1,19}", value):  # int64 travels as a string in the proto's own JSON
-        value = int(value)
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
-        _fail(path, f"is a whole number from 0, not {value!r:.50}")
-    return value
-
-
-def _number(value: Any, path: str) -> int | float:
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e308:
-        return value
-    _fail(path, f"is a finite number, not {value!r:.50}")
-
-
-def _json(value: Any, path: str) -> str:
-    """`value` as text to compare it by: to Python 1, 1.0 and True are one."""
-    try:
-        return json.dumps(value, sort_keys=True, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        _fail(path, f"is no JSON: {error}")
