@@ -14,12 +14,12 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from wire.errors import APIError, ConfigurationError, RuleError, Violation, WireError
-from wire.memory import encode
+from wire.memory import WireStruct, encode
 from wire.secret import Headers, checked_headers, sealed, shown_headers
 
 Answer = TypeVar("Answer")
-Chunk = TypeVar("Chunk")
-Chunk_co = TypeVar("Chunk_co", covariant=True)
+Chunk = TypeVar("Chunk", bound=WireStruct)
+Chunk_co = TypeVar("Chunk_co", bound=WireStruct, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +182,12 @@ class Call(_Request, Generic[Answer]):
 
 @dataclass(frozen=True, slots=True)
 class StreamCall(_Request, Generic[Chunk, Answer]):
-    """One request answered by a stream of `Chunk`; `fold` makes of the chunks what the plain call would have given.
+    """One request answered by a stream of `Chunk`.
 
-    `reader` makes the reader of one answer, given the most bytes that one event may have.
+    `reader` makes the reader of one answer, given the most bytes that one event may have. `fold` makes of the bytes that the
+    chunks came in what the plain call would have given.
     """
 
     reader: Callable[[int], Reader[Chunk]] = field(kw_only=True, repr=False)
-    fold: Callable[[Sequence[Chunk]], Answer] = field(kw_only=True, repr=False)
+    fold: Callable[[Sequence[msgspec.Raw]], Answer] = field(kw_only=True, repr=False)
     read_error: ReadError = field(kw_only=True, repr=False)

@@ -7,13 +7,16 @@ arrived; a stream whose last chunk has a finish is whole, also if its connection
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Generic
+
+import msgspec
 
 from wire.account import Account, keep_account
 from wire.call import Answer, Chunk, StreamCall
 from wire.errors import StreamError, StreamIncomplete, WireError
 from wire.limits import Inflater, Limits
+from wire.memory import kept_bytes
 
 
 class Incoming(Generic[Chunk, Answer]):
@@ -33,7 +36,7 @@ class Incoming(Generic[Chunk, Answer]):
         self._call = call
         self._reader = call.reader(limits.event)
         self._inflater = Inflater(encoding, limits)
-        self._chunks: list[Chunk] = []
+        self._kept: list[msgspec.Raw] = []  # the bytes of each chunk are a quarter of the chunk, and all that folding needs
         self._masked = masked
         self._error: WireError | None = None
 
@@ -45,8 +48,7 @@ class Incoming(Generic[Chunk, Answer]):
             self._end(error)
             return False
         self.account.received = self._inflater.taken
-        self.ready.extend(chunks)
-        self._chunks += chunks
+        self._take(chunks)
         if self._reader.error is not None or self._reader.done:
             self._close()
         return bool(chunks)
@@ -78,24 +80,26 @@ class Incoming(Generic[Chunk, Answer]):
 
     def reply(self) -> Answer:
         """The answer folded from what has been received so far."""
-        answer = self._call.fold(self._chunks)
+        answer = self._call.fold(self._kept)
         keep_account(answer, self.account)
         return answer
 
     def _close(self) -> None:
-        chunks = self._reader.close()
-        self.ready.extend(chunks)
-        self._chunks += chunks
+        self._take(self._reader.close())
         self._end(self._reader.error)
+
+    def _take(self, chunks: Sequence[Chunk]) -> None:
+        self.ready.extend(chunks)
+        self._kept += [kept_bytes(chunk) for chunk in chunks]
 
     def _end(self, error: WireError | None) -> None:
         self.over = True
-        self.account.events = len(self._chunks)
+        self.account.events = len(self._kept)
         self._error = error
         if error is not None:
             self._masked(error)
             error.attempts = error.attempts or self.account.attempts
             error.request_id = error.request_id or self.account.request_id
-            if self._chunks:
-                error.partial = self._call.fold(self._chunks)
+            if self._kept:
+                error.partial = self._call.fold(self._kept)
                 error.retryable = False  # a part of the answer was seen

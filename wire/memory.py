@@ -101,6 +101,12 @@ def remember(struct: S, raw: msgspec.Raw | bytes) -> S:
     return struct
 
 
+def kept_bytes(struct: WireStruct) -> msgspec.Raw:
+    """The bytes that a received struct remembers, as `encode` puts them into a body."""
+    kept: msgspec.Raw = struct.__dict__[RAW]
+    return kept
+
+
 def _read_only(self: object, *_: object, **__: object) -> NoReturn:
     raise TypeError("this came from the wire and is read-only, since its bytes are sent back as they came; change a copy")
 

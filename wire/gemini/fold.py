@@ -23,16 +23,16 @@ def decoder(kind: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind)
 
 
-def fold(chunks: Sequence[GenerateContentResponse]) -> GenerateContentResponse:
-    """The answer that the plain call would have given.
+def fold(chunks: Sequence[GenerateContentResponse | msgspec.Raw]) -> GenerateContentResponse:
+    """The answer that the plain call would have given; of a chunk its bytes are enough.
 
     Parts stay in order with the bytes they came in; neighbouring texts of one kind are joined if neither has a signature
     nor an unknown key (G26). Of what every chunk repeats the last one counts, and an empty object takes nothing back. Keys
     that we do not know are carried over at every level; `wire.unknown` tells them.
     """
-    if len(chunks) == 1 and _cut(chunks[0]):
+    if len(chunks) == 1 and isinstance(chunks[0], GenerateContentResponse) and _cut(chunks[0]):
         return chunks[0]
-    sources = [encode(chunk) for chunk in chunks]
+    sources = [bytes(chunk) if isinstance(chunk, msgspec.Raw) else encode(chunk) for chunk in chunks]
     try:
         data = msgspec.json.encode(_merged([decoder(_Object).decode(source) for source in sources], _opened))
     except msgspec.DecodeError:
