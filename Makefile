@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-export Q LIVE
+export Q LIVE RECORD
 
 .PHONY: demo test test-slow test-live check examples clean
 

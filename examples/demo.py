@@ -1,4 +1,4 @@
-"""`make demo [Q="..."] [LIVE=1]`: one whole tool conversation on screen, then a request that is wrong on purpose."""
+"""`make demo [Q="..."] [LIVE=1] [RECORD=1]`: one whole tool conversation on screen, then a request that is wrong on purpose."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from weather import ask
 
 from wire import Client, WireError, gemini
 from wire.lanes import Lanes
+from wire.testing import Record
 
+CASSETTE = "examples/demo.cassette.json"
+PORT = 48977  # of the script while it is recorded: a replay asks for the same host
 QUESTION = "What is the weather in Paris and in Oslo?"
 
 
 class Watched(httpx.BaseTransport):
     """A transport around the usual one that keeps what was sent: `http=` takes any."""
 
-    def __init__(self) -> None:
-        self.inner, self.sent = Lanes(), list[httpx.Request]()
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        self.inner, self.sent = inner, list[httpx.Request]()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         self.sent.append(request)
@@ -34,13 +37,15 @@ def main() -> None:
     question = os.environ.get("Q") or QUESTION
     live = bool(os.environ.get("LIVE"))
     model = os.environ.get("GEMINI_MODEL") or "gemini-3-pro-preview"
+    record = os.environ.get("RECORD")
+    path = CASSETTE if record == "1" else record
     with contextlib.ExitStack() as stack:
-        watched = Watched()
+        watched = Watched(Record(Lanes(), path) if path else Lanes())
         if live:
             client = stack.enter_context(Client("gemini", http=watched))
             print(f"--- {model}, Google")
         else:
-            url = stack.enter_context(serve()).url
+            url = stack.enter_context(serve(PORT if path else 0)).url
             client = stack.enter_context(Client("gemini", api_key="fake-key", base_url=url, http=watched))
             print("--- a script on loopback that plays Gemini 3; it is no model, and needs no key and no network")
         print(f"you  {question}")
@@ -57,6 +62,8 @@ def main() -> None:
             client.send(gemini.generate_content(model, unsigned(question)))
         except WireError as error:
             print(f"{type(error).__name__}: {error}")
+        if path:
+            print(f"--- recorded in {path}")
 
 
 def unsigned(question: str) -> gemini.GenerateContentRequest:

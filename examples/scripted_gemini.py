@@ -153,9 +153,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def serve() -> Iterator[Server]:
-    """The server on a free port of loopback, while the block runs."""
-    with Server(("127.0.0.1", 0), Handler) as server:
+def serve(port: int = 0) -> Iterator[Server]:
+    """The server on loopback, on a free port if none is given, while the block runs."""
+    with Server(("127.0.0.1", port), Handler) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         try:
             yield server

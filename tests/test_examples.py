@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def run(example: str, **environment: str) -> str:
-    clean = {name: value for name, value in os.environ.items() if name not in ("GEMINI_API_KEY", "GEMINI_MODEL", "Q", "LIVE")}
+    clean = {name: value for name, value in os.environ.items() if name not in ("GEMINI_API_KEY", "GEMINI_MODEL", "Q", "LIVE", "RECORD")}
     found = subprocess.run(
         [sys.executable, "-W", "error", ROOT / "examples" / example],
         capture_output=True,
@@ -54,6 +54,12 @@ def test_live_demo_without_a_key_names_the_variable() -> None:
     )
     assert found.returncode == 1
     assert found.stderr == "ConfigurationError: gemini: no API key: give api_key= or set GEMINI_API_KEY\n"
+
+
+def test_recording_the_demo_again_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "demo.cassette.json"
+    assert run("demo.py", RECORD=str(path)).splitlines()[-1] == f"--- recorded in {path}"
+    assert path.read_text("utf-8") == (ROOT / "examples" / "demo.cassette.json").read_text("utf-8")
 
 
 def test_weather() -> None:

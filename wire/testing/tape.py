@@ -1,0 +1,199 @@
+"""The recorder and the player behind the transports: requests and bytes in, a cassette out, and the other way round.
+
+Rules of this file: the file holds an interaction as soon as its body is closed, and is replaced as a whole; what does not
+pass the search for secrets never reaches the disk (C-12); a player gives each interaction once (C-16).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import defaultdict, deque
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+from uuid import uuid4
+
+from msgspec import UNSET, UnsetType
+
+from wire.errors import CassetteError, LimitError, StreamInvalid
+from wire.limits import Inflater, Limits
+from wire.testing.bodies import body_bytes, body_chunks, read_body
+from wire.testing.cassette import End, Interaction, Request, Response, assembled, block, load
+from wire.testing.kept import Headers, kept_url, request_headers, response_headers
+from wire.testing.leaks import Known, Leak
+from wire.testing.matching import asked, closest, listed
+
+_INFLATED = ("gzip", "x-gzip", "deflate")
+_PIECE = 512  # bytes inflated at a time: what came out before a broken place is kept
+
+
+class Sent(NamedTuple):
+    """A request as it goes to the transport, with its secrets."""
+
+    method: str
+    url: str
+    headers: list[tuple[str, str]]
+    body: bytes
+
+
+class Recorder:
+    """Interactions of one cassette, in the order in which they were sent."""
+
+    def __init__(self, path: str | os.PathLike[str], secrets: Iterable[str] = ()) -> None:
+        self._path = Path(path)
+        self._known = Known()
+        for number, secret in enumerate([secrets] if isinstance(secrets, str) else secrets):
+            if not secret:
+                raise CassetteError(f"secrets[{number}]: a non-empty text is wanted")
+            self._known.learn(secret, f"secrets[{number}]", shortest=1)
+        self._lock = threading.Lock()
+        self._sent = 0
+        self._kept: dict[int, tuple[Interaction, str]] = {}
+        self._checked = 0  # secrets that were known when the interactions so far were searched
+
+    def send(self, sent: Sent) -> int:
+        """A request goes out: its place in the cassette."""
+        with self._lock:
+            self._known.learn_request(sent.url, sent.headers)
+            self._sent += 1
+            return self._sent
+
+    def keep(self, place: int, sent: Sent, status: int, headers: Headers, body: bytes, end: End) -> CassetteError | None:
+        """The body of a response was closed: write the cassette. The error is to be raised when it loses nothing more."""
+        content = body
+        try:
+            response, content = _response(status, list(headers), body, end)
+            request_type = dict(sent.headers).get("content-type", "")
+            request = Request(
+                method=sent.method,
+                url=kept_url(sent.url),
+                headers=request_headers(sent.headers),
+                body=read_body(sent.body, request_type),
+            )
+            with self._lock:
+                self._add(place, Interaction(request=request, response=response))
+        except CassetteError as error:
+            return CassetteError(error.message, raw=content)
+        return None
+
+    def _add(self, place: int, interaction: Interaction) -> None:
+        self._known.learn_environment(os.environ)
+        self._kept[place] = interaction, block(interaction)
+        # A key that is used now may stand in an answer that was written before it was known.
+        old = len(self._known) == self._checked
+        searched = [place] if old else sorted(self._kept)
+        leaks = {each: self._known.leak(*self._kept[each]) for each in searched}
+        self._checked = len(self._known)
+        found = [(each, leak) for each, leak in leaks.items() if leak is not None]
+        for each, _ in found:
+            del self._kept[each]
+        if found != [(place, leaks[place])]:
+            self._write()
+        if found:
+            raise CassetteError(self._refusal(found))
+
+    def _refusal(self, found: list[tuple[int, Leak]]) -> str:
+        places = "; ".join(f"{leak.secret} stands in {leak.place} (request {number} of this recording)" for number, leak in found)
+        return f"{self._path.name}: not written, since it would hold a secret: {places}"
+
+    def _write(self) -> None:
+        text = assembled(self._kept[place][1] for place in sorted(self._kept))
+        made = self._path.with_name(f"{self._path.name}.{uuid4().hex[:8]}.tmp")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                made.write_bytes(text.encode())
+                os.replace(made, self._path)
+            except BaseException:
+                made.unlink(missing_ok=True)
+                raise
+        except OSError as cause:  # an OSError in a transport looks like a lost connection, and would be swallowed
+            raise CassetteError(f"{self._path}: cannot be written: {cause.strerror or type(cause).__name__}") from cause
+
+
+def _response(status: int, headers: list[tuple[str, str]], body: bytes, end: End) -> tuple[Response, bytes]:
+    """The response for the cassette, and the content of its body."""
+    kept = response_headers(headers)
+    coding = kept.get("content-encoding", "identity").strip().lower()
+    decoded: str | UnsetType
+    if coding == "identity":
+        kept.pop("content-encoding", None)
+        decoded, content, data = UNSET, body, body
+    elif coding in _INFLATED:
+        content, whole = _inflated(coding, body)
+        # One that is broken, or cut though its body ended well, is kept as it came: replay must fail where the original did.
+        if whole or (whole is None and end != "eof"):
+            kept.pop("content-encoding")
+            decoded, data = coding, content
+        else:
+            decoded, data = UNSET, body
+    else:
+        # Nobody could search it for secrets, nor read it.
+        raise CassetteError(f"content-encoding: {coding!r} cannot be recorded; ask for identity, gzip or deflate")
+    response = Response(status=status, headers=kept, decoded=decoded, body=read_body(data, kept.get("content-type", "")), end=end)
+    return response, content
+
+
+def _inflated(coding: str, body: bytes) -> tuple[bytes, bool | None]:
+    """What comes out of a compressed body, and whether that is all: `None` if it ended too early, `False` if it is broken."""
+    inflater = Inflater(coding, Limits())
+    content = b""
+    try:
+        for at in range(0, len(body), _PIECE):
+            content += inflater.feed(body[at : at + _PIECE])
+    except (StreamInvalid, LimitError):
+        return content, False
+    return content, None if inflater.cut else True
+
+
+class Played(NamedTuple):
+    """A recorded response."""
+
+    status: int
+    headers: dict[str, str]
+    chunks: list[bytes]
+    end: End
+
+
+class Player:
+    """A cassette that answers requests."""
+
+    def __init__(self, path: str | os.PathLike[str], again: str) -> None:
+        self._name = os.fspath(path)
+        self._again = again.format(path=self._name)
+        try:
+            data = Path(path).read_bytes()
+        except OSError as cause:
+            raise CassetteError(f"{path}: cannot be read: {cause.strerror or type(cause).__name__}; {self._again}") from None
+        self._interactions = load(data, self._name).interactions
+        self._asked = [asked(each.request.method, each.request.url, body_bytes(each.request.body)) for each in self._interactions]
+        self._left: defaultdict[str, deque[int]] = defaultdict(deque)
+        for index, each in enumerate(self._asked):
+            self._left[each.key].append(index)
+        self._lock = threading.Lock()
+
+    def play(self, sent: Sent) -> Played:
+        """The response to a request. Raises `CassetteError` that says what is different from the closest recorded one."""
+        wanted = asked(sent.method, sent.url, sent.body)
+        with self._lock:
+            left = self._left.get(wanted.key)
+            index = left.popleft() if left else None
+        if index is None:
+            known = Known()
+            known.learn_request(sent.url, sent.headers)
+            known.learn_environment(os.environ)
+            raise CassetteError(known.masked(self._unmatched(sent)))
+        response = self._interactions[index].response
+        return Played(response.status, response.headers, body_chunks(response.body), response.end)
+
+    def _unmatched(self, sent: Sent) -> str:
+        wanted = asked(sent.method, sent.url, sent.body)
+        times = sum(each.key == wanted.key for each in self._asked)
+        if times:
+            what = f"it is recorded {times} time{'s' if times > 1 else ''}, and each was played once"
+        elif (near := closest(wanted, self._asked)) is not None:
+            what = f"the closest is interactions[{near[0]}], different in {listed(near[1])}"
+        else:
+            what = "the cassette is empty"
+        return f"{self._name}: no recorded answer to {wanted.method} {wanted.url}: {what}; {self._again}"
