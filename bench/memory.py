@@ -76,7 +76,8 @@ def main() -> None:
         lambda: [parse_answer(each) for each in calls],
         lambda: [plain(each) for each in calls],
     )
-    for name, bodies in (("300 words", texts), ("a signed call", calls)):
+    mixed = [text if place % 5 else call for place, (text, call) in enumerate(zip(texts, calls, strict=True))]
+    for name, bodies in (("an agent's history", mixed), ("300 words", texts), ("a signed call", calls)):
         received = [parse_answer(each).candidates[0].content for each in bodies]  # type: ignore[index]
         built = gemini.GenerateContentRequest(contents=[plain(each).candidates[0].content for each in bodies])
         remembered = gemini.GenerateContentRequest(contents=received)  # type: ignore[arg-type]

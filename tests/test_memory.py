@@ -326,3 +326,11 @@ def test_notes_of_a_list():
 @pytest.mark.parametrize("built", [Part(), with_notes(Part(), []), Noted(), [], {}, None, "a"], ids=range(7))
 def test_nothing_changed_nothing_noted(built: object):
     assert notes(built) == ()
+
+
+def test_keys_that_look_like_paths_stand_in_brackets():
+    assert unknown(received(b'{"a.b":1,"x":{"c[0]":2},"turns":[{"d.e":3}]}', Request)) == [
+        ('["a.b"]', 1),
+        ("x", {"c[0]": 2}),
+        ('turns[0]["d.e"]', 3),
+    ]

@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import json
 import operator
+import re
 import types
 import typing
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ T = TypeVar("T")
 S = TypeVar("S", bound="WireStruct")
 
 RAW, ACCOUNT, NOTES = "_raw", "_account", "_notes"
+_PLAIN_KEY = re.compile(r"[^.\[\]\"\\]+")
 _BESIDE, _RAW_OF = operator.attrgetter("__dict__"), operator.itemgetter(RAW)
 
 
@@ -248,11 +250,18 @@ def unknown(struct: WireStruct) -> list[tuple[str, Any]]:
     return [] if raw is None else list(_unknown(struct, json.loads(raw), ""))
 
 
+def _below(path: str, key: str) -> str:
+    """A key that a path could be mistaken for stands in brackets."""
+    if not _PLAIN_KEY.fullmatch(key):
+        return f"{path}[{json.dumps(key, ensure_ascii=False)}]"
+    return f"{path}.{key}" if path else key
+
+
 def _unknown(typed: Any, plain: Any, path: str) -> Iterator[tuple[str, Any]]:
     if isinstance(typed, WireStruct) and isinstance(plain, dict):
         fields = dict(zip(typed.__struct_encode_fields__, typed.__struct_fields__, strict=True))
         for key, value in plain.items():
-            here = f"{path}.{key}" if path else key
+            here = _below(path, key)
             if key in fields and not (value is None and getattr(typed, fields[key]) is None):
                 yield from _unknown(getattr(typed, fields[key]), value, here)
             else:
@@ -262,4 +271,4 @@ def _unknown(typed: Any, plain: Any, path: str) -> Iterator[tuple[str, Any]]:
             yield from _unknown(item, value, f"{path}[{index}]")
     elif isinstance(typed, dict) and isinstance(plain, dict):
         for key, value in plain.items():
-            yield from _unknown(typed.get(key), value, f"{path}.{key}")
+            yield from _unknown(typed.get(key), value, _below(path, key))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -11,14 +12,14 @@ import wire
 from tests.conformance.result import Mismatch
 from wire.memory import WireStruct
 
-_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+_STEP = re.compile(r'\[("(?:[^"\\]|\\.)*")\]|\[(\d+)\]|([^.\[\]]+)')
 
 
 def written(struct: WireStruct) -> Any:
     """The struct as plain JSON: its typed values, and the unknown keys that it reports. Its kept bytes are not looked at."""
     plain = msgspec.json.decode(msgspec.json.encode(struct))
     for path, value in wire.unknown(struct):
-        steps: list[Any] = [key or int(index) for key, index in _STEP.findall(path)]
+        steps: list[Any] = [json.loads(quoted) if quoted else int(index) if index else key for quoted, index, key in _STEP.findall(path)]
         place = plain
         for step in steps[:-1]:
             place = place[step]
