@@ -5,13 +5,16 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export Q LIVE RECORD
 
-.PHONY: demo test test-slow test-live check examples clean
+.PHONY: demo test test-slow test-live check examples bench clean
 
 demo: .venv/.run
 	@$(BIN)/python examples/demo.py
 
 examples: .venv/.run
 	@for each in examples/*.py; do case $$each in */demo.py|*/scripted_gemini.py) ;; *) echo "== $$each" && $(BIN)/python $$each || exit 1;; esac; done
+
+bench: .venv/.run
+	@$(BIN)/python bench/memory.py
 
 test: .venv/.dev
 	$(BIN)/python -m pytest -q
