@@ -116,6 +116,8 @@ def _read_only(self: object, *_: object, **__: object) -> NoReturn:
 class FrozenList(list[T]):
     """A list of a remembering struct: equal to the list it is, but not to be changed."""
 
+    __slots__ = ()
+
     def __reduce__(self) -> tuple[Any, ...]:
         return FrozenList, (list(self),)
 
@@ -129,6 +131,8 @@ class FrozenList(list[T]):
 class FrozenDict(dict[str, Any]):
     """A JSON object of a remembering struct: equal to the dict it is, but not to be changed."""
 
+    __slots__ = ()
+
     def __reduce__(self) -> tuple[Any, ...]:
         return FrozenDict, (dict(self),)
 
@@ -140,7 +144,7 @@ class FrozenDict(dict[str, Any]):
 
 
 def freeze(value: T) -> T:
-    """Lists and dicts in `value` made read-only, at every depth, structs included (they are changed in place)."""
+    """Lists and dicts in a received `value` made read-only, at every depth; structs are changed in place."""
     frozen: Any = value
     if isinstance(value, WireStruct):
         for name in _containers(type(value)):
@@ -150,9 +154,15 @@ def freeze(value: T) -> T:
                 if inner is not item:
                     msgspec.structs.force_setattr(value, name, inner)
     elif isinstance(value, dict):
-        frozen = FrozenDict({key: freeze(item) if isinstance(item, (dict, list, WireStruct)) else item for key, item in value.items()})
+        frozen = FrozenDict(value)
+        for key, item in value.items():
+            if isinstance(item, (dict, list, WireStruct)):
+                dict.__setitem__(frozen, key, freeze(item))
     elif isinstance(value, list):
-        frozen = FrozenList([freeze(item) if isinstance(item, (dict, list, WireStruct)) else item for item in value])
+        frozen = FrozenList(value)
+        for index, item in enumerate(value):
+            if isinstance(item, (dict, list, WireStruct)):
+                list.__setitem__(frozen, index, freeze(item))
     kept: T = frozen
     return kept
 
