@@ -7,28 +7,28 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from random import Random
-from typing import Any, Generic, Self, TypeVar, Unpack, cast
+from typing import Any, Self, TypeVar, Unpack, cast
 
 import anyio
 import httpx
 
-from wire.account import Account, answer_account
-from wire.call import Answer, Call, Chunk, Preview, StreamCall
+from wire.call import Answer, Call, Chunk, StreamCall
 from wire.errors import WireError
 from wire.incoming import Incoming
 from wire.lanes import AsyncLanes
 from wire.secret import Secret
 from wire.target import Options, seal, target
-from wire.transport import FOREIGN, AnyCall, Sending, opened, shown_proxy
+from wire.transport import FOREIGN, AnyCall, ClientState, Sending, StreamState, opened
 
 T = TypeVar("T")
 
 
-class AsyncStream(Generic[Chunk, Answer]):
+class AsyncStream(StreamState[Chunk, Answer]):
     """The chunks of one answer, in order, once; `reply()` is the answer folded from what has been read."""
 
     def __init__(self, sending: Sending, incoming: Incoming[Chunk, Answer], body: httpx.AsyncByteStream) -> None:
-        self._sending, self._incoming, self._body = sending, incoming, body
+        super().__init__(sending, incoming)
+        self._body = body
         self._reads = aiter(body)
 
     def __aiter__(self) -> Self:
@@ -42,15 +42,6 @@ class AsyncStream(Generic[Chunk, Answer]):
                 raise StopAsyncIteration
             await self._read()
         return incoming.ready.popleft()
-
-    def reply(self) -> Answer:
-        """The answer so far: what the plain call would have given, once the stream was read to its end."""
-        return self._incoming.reply()
-
-    @property
-    def account(self) -> Account:
-        """What the call has cost so far."""
-        return self._incoming.account
 
     async def _begin(self) -> Self:
         while not (self._incoming.ready or self._incoming.over):
@@ -91,7 +82,7 @@ async def _close(*bodies: Any) -> None:
                 pass  # an iterator that is none to close; or the lane is dropped, and nobody waits for what went wrong with it
 
 
-class AsyncClient:
+class AsyncClient(ClientState):
     """One provider, one key, for asyncio and trio; what `wire.Client` is for threads.
 
     >>> async def main() -> str:
@@ -103,7 +94,7 @@ class AsyncClient:
 
     def __init__(self, name: str, *, http: httpx.AsyncBaseTransport | httpx.AsyncClient | str = "auto", **options: Unpack[Options]) -> None:
         seal(options)
-        self._target = target(name, options)
+        super().__init__(target(name, options))
         self._http, self._handle = opened(http, AsyncLanes, "handle_async_request", httpx.AsyncClient)
         self._dice = Random()
 
@@ -122,18 +113,6 @@ class AsyncClient:
             yield stream
         finally:
             await stream._close()
-
-    def preview(self, call: AnyCall) -> Preview:
-        """What would be sent, as a value; needs no key, shows none, sends nothing."""
-        return self._target.preview(call)
-
-    def account(self, answer: object) -> Account | None:
-        """What a received answer has cost: attempts, waits, bytes, times, request id, rate limits."""
-        return answer_account(answer)
-
-    def describe(self) -> dict[str, Any]:
-        """Settings, the transport and the proxy in use, without keys."""
-        return {**self._target.describe(), "http": type(self._http).__name__, "proxy": shown_proxy(self._target)}
 
     async def aclose(self) -> None:
         """Close all connections; streams that are still read end in an error. Closing twice is fine."""

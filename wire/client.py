@@ -7,27 +7,27 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from random import Random
-from typing import Any, Generic, Self, TypeVar, Unpack, cast
+from typing import Any, Self, TypeVar, Unpack, cast
 
 import httpx
 
-from wire.account import Account, answer_account
-from wire.call import Answer, Call, Chunk, Preview, StreamCall
+from wire.call import Answer, Call, Chunk, StreamCall
 from wire.errors import ConfigurationError, WireError
 from wire.incoming import Incoming
 from wire.lanes import Lanes
 from wire.secret import Secret
 from wire.target import Options, seal, target
-from wire.transport import FOREIGN, AnyCall, Sending, opened, shown_proxy
+from wire.transport import FOREIGN, AnyCall, ClientState, Sending, StreamState, opened
 
 T = TypeVar("T")
 
 
-class Stream(Generic[Chunk, Answer]):
+class Stream(StreamState[Chunk, Answer]):
     """The chunks of one answer, in order, once; `reply()` is the answer folded from what has been read."""
 
     def __init__(self, sending: Sending, incoming: Incoming[Chunk, Answer], body: httpx.SyncByteStream) -> None:
-        self._sending, self._incoming, self._body = sending, incoming, body
+        super().__init__(sending, incoming)
+        self._body = body
         self._reads = iter(body)
 
     def __iter__(self) -> Self:
@@ -41,15 +41,6 @@ class Stream(Generic[Chunk, Answer]):
                 raise StopIteration
             self._read()
         return incoming.ready.popleft()
-
-    def reply(self) -> Answer:
-        """The answer so far: what the plain call would have given, once the stream was read to its end."""
-        return self._incoming.reply()
-
-    @property
-    def account(self) -> Account:
-        """What the call has cost so far."""
-        return self._incoming.account
 
     def _begin(self) -> Self:
         while not (self._incoming.ready or self._incoming.over):
@@ -83,7 +74,7 @@ def _close(body: httpx.SyncByteStream) -> None:
         pass  # the lane is dropped, and nobody waits for what went wrong with it
 
 
-class Client:
+class Client(ClientState):
     """One provider, one key, for threads.
 
     >>> with Client("gemini", api_key="fake-key") as client:
@@ -96,7 +87,7 @@ class Client:
 
     def __init__(self, name: str, *, http: httpx.BaseTransport | httpx.Client | str = "auto", **options: Unpack[Options]) -> None:
         seal(options)
-        self._target = target(name, options)
+        super().__init__(target(name, options))
         if inspect.iscoroutinefunction(self._target.token):
             raise ConfigurationError("token: an async function needs AsyncClient")
         self._http, self._handle = opened(http, Lanes, "handle_request", httpx.Client)
@@ -117,18 +108,6 @@ class Client:
             yield stream
         finally:
             stream._close()
-
-    def preview(self, call: AnyCall) -> Preview:
-        """What would be sent, as a value; needs no key, shows none, sends nothing."""
-        return self._target.preview(call)
-
-    def account(self, answer: object) -> Account | None:
-        """What a received answer has cost: attempts, waits, bytes, times, request id, rate limits."""
-        return answer_account(answer)
-
-    def describe(self) -> dict[str, Any]:
-        """Settings, the transport and the proxy in use, without keys."""
-        return {**self._target.describe(), "http": type(self._http).__name__, "proxy": shown_proxy(self._target)}
 
     def close(self) -> None:
         """Close all connections; streams that are still read end in an error. Closing twice is fine."""

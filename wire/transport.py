@@ -13,13 +13,13 @@ import time
 import urllib.request
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from random import Random
-from typing import Any, TypeVar
+from typing import Any, Generic
 from urllib.parse import urlsplit
 
 import httpx
 
-from wire.account import Account, completed, keep_account, rate_limits, request_id
-from wire.call import Call, StreamCall
+from wire.account import Account, answer_account, completed, keep_account, rate_limits, request_id
+from wire.call import Answer, Call, Chunk, Preview, StreamCall
 from wire.errors import APIError, ConfigurationError, ConnectClock, ConnectionLost, FirstByteClock, IdleClock, TotalClock, WireError
 from wire.exchange import Failed, Outcome, Pause, Step, exchange
 from wire.incoming import Incoming
@@ -27,7 +27,6 @@ from wire.limits import Gathering
 from wire.secret import Secret
 from wire.target import Target
 
-T = TypeVar("T")
 
 _log = logging.getLogger("wire")
 
@@ -197,6 +196,43 @@ class Sending:
         return seconds
 
 
+class StreamState(Generic[Chunk, Answer]):
+    """What a stream is in every style: a call on its way, and what has come of it."""
+
+    def __init__(self, sending: Sending, incoming: Incoming[Chunk, Answer]) -> None:
+        self._sending, self._incoming = sending, incoming
+
+    def reply(self) -> Answer:
+        """The answer so far: what the plain call would have given, once the stream was read to its end."""
+        return self._incoming.reply()
+
+    @property
+    def account(self) -> Account:
+        """What the call has cost so far."""
+        return self._incoming.account
+
+
+class ClientState:
+    """What a client is in every style: a target, and the transport to it."""
+
+    _http: Any
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+
+    def preview(self, call: AnyCall) -> Preview:
+        """What would be sent, as a value; needs no key, shows none, sends nothing."""
+        return self._target.preview(call)
+
+    def account(self, answer: object) -> Account | None:
+        """What a received answer has cost: attempts, waits, bytes, times, request id, rate limits."""
+        return answer_account(answer)
+
+    def describe(self) -> dict[str, Any]:
+        """Settings, the transport and the proxy in use, without keys."""
+        return {**self._target.describe(), "http": type(self._http).__name__, "proxy": _shown_proxy(self._target)}
+
+
 class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
     """A request body. httpx's own is an async generator, and one that a cancelled send leaves behind is a warning on trio."""
 
@@ -265,7 +301,7 @@ def proxy_for(scheme: str, host: str, port: int | None) -> str | None:
     return proxy
 
 
-def shown_proxy(target: Target) -> str | None:
+def _shown_proxy(target: Target) -> str | None:
     """The proxy of a target without its credentials, for `describe`."""
     parts = urlsplit(target.base_url)
     proxy = proxy_for(parts.scheme, parts.hostname or "", parts.port)

@@ -193,6 +193,20 @@ def test_lanes_are_limited() -> None:
             client.send(CALL.replace(timeouts=Timeouts(total=0.2)))
 
 
+def test_only_a_lane_whose_body_was_read_to_its_end_is_kept(drive: Drive) -> None:
+    """Another may hold bytes that would become the next answer (R-25)."""
+    kind = Lanes if drive.name == "sync" else AsyncLanes
+    with loopback(GOOD_STREAM) as server:
+        for most, kept in ((1, 0), (2, 0), (1000, 1)):
+            lanes = kind()
+
+            def work(door: Any, lanes: Any = lanes, most: int = most) -> int:
+                door.read(most=most)
+                return sum(map(len, lanes._idle.values()))
+
+            assert drive.session(work, base_url=server.url, http=lanes) == kept, most
+
+
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_async_calls_queue_for_a_lane(backend: str) -> None:
     with loopback(GOOD_STREAM) as server:
