@@ -27,7 +27,6 @@ from wire.limits import Gathering
 from wire.secret import Secret
 from wire.target import Target
 
-
 _log = logging.getLogger("wire")
 
 AnyCall = Call[Any] | StreamCall[Any, Any]
