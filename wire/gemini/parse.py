@@ -225,7 +225,7 @@ class ChunkReader:
         self.finished = False
         self._events = Decoder(limit)
         self._cutter = Cutter(limit)
-        self._head: bytes | None = b""  # what came before it was clear how the body is framed
+        self._begun = False  # it is clear how the body is framed
         self._as_json = False
         self._seen = 0
         self._open: dict[int, bool] = {}  # candidate index -> it has not finished
@@ -236,15 +236,12 @@ class ChunkReader:
         chunks: list[GenerateContentResponse] = []
         if self.error is not None or self.done:
             return chunks
-        if self._head is not None:
-            self._head += data
-            first = self._head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-            if not first:
-                return chunks
-            self._as_json = first in b"[{"
-            data, self._head = self._head, None
-            if self._as_json:
-                data = data.removeprefix(b"\xef\xbb\xbf")
+        if not self._begun:
+            # Blanks before the first letter mean nothing to JSON, and the event reader knows what to do with them.
+            bare = data.removeprefix(b"\xef\xbb\xbf")
+            first = bare.lstrip()[:1]
+            self._begun, self._as_json = bool(first), bool(first) and first in b"[{"
+            data = bare if self._as_json else data
         try:
             for value in self._values(data):
                 chunk = read_chunk(value)
