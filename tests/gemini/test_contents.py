@@ -26,8 +26,8 @@ from wire.gemini import (
     contents,
     function_response,
 )
-from wire.gemini.contents import asks_for_signatures
 from wire.gemini.parse import parse_answer
+from wire.gemini.turns import asks_for_signatures
 from wire.memory import encode, notes
 
 from .conversations import SECOND, SIGNATURE, call, model, result

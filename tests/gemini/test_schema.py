@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from wire.errors import SchemaError
-from wire.gemini.schema import MAX_DEPTH, schema
+from wire.gemini.schemas import MAX_DEPTH, schema
 from wire.memory import encode, notes
 
 NO_KEYWORD = "dropped, the Schema proto has no such keyword"

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from wire.errors import RuleError, Violation
-from wire.gemini.schema import schema
+from wire.gemini.schemas import schema
 from wire.gemini.types import FunctionDeclaration, Schema, Tool
 from wire.memory import Note, Noted, notes, with_notes
 
