@@ -60,7 +60,7 @@ def ratio(name: str, ours: Callable[[], object], plain: Callable[[], object], ro
         ratios.append(times[1] / times[0])
         cost.append(times[0])
     gc.enable()
-    print(f"{name:<58} {statistics.median(ratios):6.2f} x   (plain: {statistics.median(cost) * 1e3:.2f} ms)")
+    print(f"{name:<72} {statistics.median(ratios):6.2f} x   (plain: {statistics.median(cost) * 1e3:.2f} ms)")
 
 
 def main() -> None:
@@ -69,21 +69,20 @@ def main() -> None:
     chunks = [answer(dice, 12, call=False) for _ in range(2000)]
     ratio("2,000 chunks of a stream, decoded", lambda: [read_chunk(each) for each in chunks], lambda: [plain(each) for each in chunks])
     texts = [answer(dice, 300, call=False) for _ in range(1000)]
-    ratio(
-        "1,000 whole answers of 300 words, decoded", lambda: [parse_answer(each) for each in texts], lambda: [plain(each) for each in texts]
-    )
     calls = [answer(dice, 0, call=True) for _ in range(1000)]
-    ratio(
-        "1,000 whole answers with a signed call, decoded",
-        lambda: [parse_answer(each) for each in calls],
-        lambda: [plain(each) for each in calls],
-    )
     mixed = [text if place % 5 else call for place, (text, call) in enumerate(zip(texts, calls, strict=True))]
-    for name, bodies in (("an agent's history", mixed), ("300 words", texts), ("a signed call", calls)):
+    answers = {"of an agent (one in five a signed call)": mixed, "of 300 words": texts, "with a signed call": calls}
+    for name, bodies in answers.items():
+        ratio(
+            f"1,000 whole answers {name}, decoded",
+            lambda b=bodies: [parse_answer(each) for each in b],
+            lambda b=bodies: [plain(each) for each in b],
+        )
+    for name, bodies in answers.items():
         received = [parse_answer(each).candidates[0].content for each in bodies]  # type: ignore[index]
         built = gemini.GenerateContentRequest(contents=[plain(each).candidates[0].content for each in bodies])
         remembered = gemini.GenerateContentRequest(contents=received)  # type: ignore[arg-type]
-        ratio(f"1,000 remembered messages of {name}, encoded", lambda r=remembered: encode(r), lambda b=built: msgspec.json.encode(b))
+        ratio(f"1,000 remembered messages {name}, encoded", lambda r=remembered: encode(r), lambda b=built: msgspec.json.encode(b))
 
 
 if __name__ == "__main__":

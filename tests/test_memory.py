@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import msgspec
 import pytest
 
-from wire.memory import FrozenDict, FrozenList, Note, Noted, WireStruct, encode, freeze, notes, remember, unknown, with_notes
+from wire.memory import FrozenDict, FrozenList, Note, Noted, Slice, WireStruct, encode, freeze, notes, remember, unknown, with_notes
 
 
 class Part(WireStruct, rename="camel"):
@@ -334,3 +334,30 @@ def test_keys_that_look_like_paths_stand_in_brackets():
         ("x", {"c[0]": 2}),
         ('turns[0]["d.e"]', 3),
     ]
+
+
+def test_a_slice_is_cut_out_once_and_when_it_is_wanted():
+    asked: list[tuple[bytes, int, int]] = []
+
+    def cut(data: bytes, begin: int, end: int) -> msgspec.Raw:
+        asked.append((data, begin, end))
+        return msgspec.Raw(data[begin:end])
+
+    def lazy() -> Part:
+        part = msgspec.json.decode(RAW, type=Part)
+        vars(part)["_raw"] = Slice(cut, b"[" + RAW + b"]", 1, len(RAW) + 1)
+        return part
+
+    part = lazy()
+    assert asked == []
+    assert (part.raw, part.raw, encode(part), encode([part])) == (RAW, RAW, RAW, b"[" + RAW + b"]")
+    assert len(asked) == 1
+    assert encode([lazy(), part, PART]) == b"[" + RAW + b"," + RAW + b"," + BUILT + b"]"
+    assert encode(Turn(parts=[lazy()])) == b'{"parts":[' + RAW + b"]}"
+    assert pickle.loads(pickle.dumps(lazy())).raw == RAW
+    assert copy.deepcopy(lazy()).raw == RAW
+
+
+def test_what_json_cannot_say_is_still_an_error_beside_slices():
+    with pytest.raises(TypeError, match="object is unsupported"):
+        encode([received(), object()])

@@ -17,7 +17,7 @@ import operator
 import re
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 import msgspec
@@ -39,8 +39,7 @@ class WireStruct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     @property
     def raw(self) -> bytes | None:
         """The bytes this struct came in, or `None` if it was built here."""
-        kept = self.__dict__.get(RAW)
-        return None if kept is None else bytes(kept)
+        return bytes(kept_bytes(self)) if RAW in self.__dict__ else None
 
     def __copy__(self: S) -> S:
         return self
@@ -103,9 +102,27 @@ def remember(struct: S, raw: msgspec.Raw | bytes) -> S:
     return struct
 
 
+class Slice:
+    """Bytes inside other bytes, not yet cut out: most answers are read, and few of them are sent back."""
+
+    __slots__ = ("_cut", "_data", "_place")
+
+    def __init__(self, cut: Callable[..., msgspec.Raw], data: bytes, *place: int) -> None:
+        self._cut, self._data, self._place = cut, data, place
+
+    def raw(self) -> msgspec.Raw:
+        """The bytes."""
+        return self._cut(self._data, *self._place)
+
+    def __reduce__(self) -> tuple[type[msgspec.Raw], tuple[bytes]]:
+        return msgspec.Raw, (bytes(self.raw()),)
+
+
 def kept_bytes(struct: WireStruct) -> msgspec.Raw:
     """The bytes that a received struct remembers, as `encode` puts them into a body."""
-    kept: msgspec.Raw = struct.__dict__[RAW]
+    kept: msgspec.Raw | Slice = struct.__dict__[RAW]
+    if isinstance(kept, Slice):
+        vars(struct)[RAW] = kept = kept.raw()
     return kept
 
 
@@ -146,14 +163,7 @@ class FrozenDict(dict[str, Any]):
 def freeze(value: T) -> T:
     """Lists and dicts in a received `value` made read-only, at every depth; structs are changed in place."""
     frozen: Any = value
-    if isinstance(value, WireStruct):
-        for name in _containers(type(value)):
-            item = getattr(value, name)
-            if item is not None:
-                inner = freeze(item)
-                if inner is not item:
-                    msgspec.structs.force_setattr(value, name, inner)
-    elif isinstance(value, dict):
+    if isinstance(value, dict):
         frozen = FrozenDict(value)
         for key, item in value.items():
             if isinstance(item, (dict, list, WireStruct)):
@@ -163,6 +173,13 @@ def freeze(value: T) -> T:
         for index, item in enumerate(value):
             if isinstance(item, (dict, list, WireStruct)):
                 list.__setitem__(frozen, index, freeze(item))
+    elif isinstance(value, WireStruct):
+        for name in _containers(type(value)):
+            item = getattr(value, name)
+            if item is not None:
+                inner = freeze(item)
+                if inner is not item:
+                    msgspec.structs.force_setattr(value, name, inner)
     kept: T = frozen
     return kept
 
@@ -189,31 +206,35 @@ _encoder = msgspec.json.Encoder()
 
 def encode(value: Any) -> bytes:
     """JSON bytes of `value`, remembered bytes in place of encoding. Raises `TypeError` or `UnicodeEncodeError` for what JSON has not."""
-    return _encoder.encode(_lowered(value))
+    try:
+        return _encoder.encode(_lowered(value))
+    except TypeError:  # a slice that was not cut out yet, or something that JSON cannot say
+        return _encoder.encode(_lowered(value, cut=True))
 
 
-def _lowered(value: Any) -> Any:
+def _lowered(value: Any, cut: bool = False) -> Any:
     """`value` with remembered bytes in place of the structs that have them; the same object if nothing in it has."""
     if isinstance(value, WireStruct):
-        kept = value.__dict__.get(RAW)
-        if kept is not None:
-            return kept
+        if RAW in value.__dict__:
+            return kept_bytes(value)
         changed = {}
         for name in _holders(type(value)):
             item = getattr(value, name)
             if item is not None:
-                lowered = _lowered(item)
+                lowered = _lowered(item, cut)
                 if lowered is not item:
                     changed[name] = lowered
         return msgspec.structs.replace(value, **changed) if changed else value
     if isinstance(value, (list, tuple)):
         try:  # a history of messages that all came from the wire costs one look at each
-            return list(map(_RAW_OF, map(_BESIDE, value)))
+            if not cut:
+                return list(map(_RAW_OF, map(_BESIDE, value)))
         except (AttributeError, KeyError):
-            items = [_lowered(item) for item in value]
+            pass
+        items = [_lowered(item, cut) for item in value]
         return items if any(map(operator.is_not, items, value)) else value
     if isinstance(value, dict):
-        entries = {key: _lowered(item) for key, item in value.items()}
+        entries = {key: _lowered(item, cut) for key, item in value.items()}
         return entries if any(map(operator.is_not, entries.values(), value.values())) else value
     return value
 

@@ -536,9 +536,10 @@ def test_fold_leaves_the_chunks_as_they_were(chunks):
     assert [encode(chunk) for chunk in read_chunks] == before
 
 
-def test_fold_of_one_chunk_is_that_chunk():
+def test_fold_of_one_chunk_is_what_its_plain_twin_is():
     chunk = chunk_of([{"text": "A"}, {"text": "B"}])
-    assert fold([chunk]) is chunk
+    assert fold([chunk]) == chunk_of([{"text": "AB"}])
+    assert [part.raw for part in fold([chunk]).candidates[0].content.parts] == [b'{"text":"AB"}']
 
 
 def test_fold_of_nothing_is_an_empty_answer():

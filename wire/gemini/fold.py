@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from wire.gemini.types import GenerateContentResponse, Part
-from wire.memory import RAW, FrozenList, encode, freeze, remember, sayable
+from wire.memory import RAW, FrozenList, Slice, encode, freeze, kept_bytes, remember, sayable
 
 
 @functools.cache
@@ -30,8 +30,6 @@ def fold(chunks: Sequence[GenerateContentResponse | msgspec.Raw]) -> GenerateCon
     nor an unknown key (G26). Of what every chunk repeats the last one counts, and an empty object takes nothing back. Keys
     that we do not know are carried over at every level; `wire.unknown` tells them.
     """
-    if len(chunks) == 1 and isinstance(chunks[0], GenerateContentResponse) and _cut(chunks[0]):
-        return chunks[0]
     sources = [bytes(chunk) if isinstance(chunk, msgspec.Raw) else encode(chunk) for chunk in chunks]
     try:
         data = msgspec.json.encode(_merged([decoder(_Object).decode(source) for source in sources], _opened))
@@ -39,9 +37,19 @@ def fold(chunks: Sequence[GenerateContentResponse | msgspec.Raw]) -> GenerateCon
         # Half of a surrogate pair, which msgspec does not read: the other half may stand in the next chunk (R-08).
         text = json.dumps(_merged([json.loads(source) for source in sources], _as_it_is), ensure_ascii=False)
         data = sayable(text)
-    answer: GenerateContentResponse = remember(decoder(GenerateContentResponse).decode(data), data)
-    _cut(answer)
-    return answer
+    return _cut(remember(decoder(GenerateContentResponse).decode(data), data), data)
+
+
+def whole(answer: GenerateContentResponse, body: bytes) -> GenerateContentResponse:
+    """An answer that came in one piece, with the bytes of its parts."""
+    if HALVES in vars(answer):
+        return fold([answer])
+    # Inside a `result` it is a part of the body.
+    return _cut(answer, body if memoryview(kept_bytes(answer)).nbytes == len(body) else bytes(kept_bytes(answer)))
+
+
+HALVES = "_halves"
+"""Beside an answer in whose bytes half a surrogate pair stands: they cannot be cut before they are mended."""
 
 
 _Object = dict[str, msgspec.Raw]
@@ -135,32 +143,39 @@ class _AnswerCut(msgspec.Struct):
     candidates: list[_CandidateCut] | None = None
 
 
-def _cut(answer: GenerateContentResponse) -> bool:
-    """Give each Content and Part of a received answer the slice of bytes it came in; False if it has none that can be cut."""
-    data = answer.__dict__.get(RAW)
-    if data is None:
-        return False
-    try:
-        candidates = decoder(_AnswerCut).decode(data).candidates or ()
-    except msgspec.DecodeError:
-        return False
-    for candidate, cut in zip(answer.candidates or (), candidates, strict=True):
+def _cut_content(data: bytes, candidate: int) -> msgspec.Raw:
+    piece: msgspec.Raw = decoder(_AnswerCut).decode(data).candidates[candidate].content
+    # A view of most of the answer stays a view: megabytes of image are not to be copied twice. A small piece is copied, so
+    # that it does not keep all of its answer alive.
+    return piece if 2 * memoryview(piece).nbytes >= len(data) else piece.copy()
+
+
+def _cut_part(data: bytes, candidate: int, place: int) -> msgspec.Raw:
+    piece: msgspec.Raw = decoder(_ContentCut).decode(_cut_content(data, candidate)).parts[place]
+    return piece if 2 * memoryview(piece).nbytes >= len(data) else piece.copy()
+
+
+def _cut(answer: GenerateContentResponse, data: bytes) -> GenerateContentResponse:
+    """Give each Content and Part of a received answer the slice of its bytes, to be cut out when somebody wants it."""
+    for index, candidate in enumerate(answer.candidates or ()):
         content = candidate.content
-        if content is None or RAW in content.__dict__:
+        if content is None:
             continue
-        # A view of most of the answer stays a view: megabytes of image are not to be copied twice. A small piece is copied,
-        # so that it does not keep all of its answer alive. Parts are views of their Content.
-        piece = cut.content if 2 * memoryview(cut.content).nbytes >= memoryview(data).nbytes else cut.content.copy()
-        vars(content)[RAW] = piece
+        vars(content)[RAW] = Slice(_cut_content, data, index)
         if content.parts is not None:
-            for part, slice_ in zip(content.parts, decoder(_ContentCut).decode(piece).parts or (), strict=True):
-                vars(_frozen(part))[RAW] = slice_
+            for place, part in enumerate(content.parts):
+                _freeze(part)
+                vars(part)[RAW] = Slice(_cut_part, data, index, place)
             msgspec.structs.force_setattr(content, "parts", FrozenList(content.parts))
-    return True
+    return answer
 
 
-def _frozen(part: Part) -> Part:
+def _freeze(part: Part) -> None:
     try:
-        return freeze(part)
-    except RecursionError:  # arguments nested so deeply are changed by nobody's hand
-        return part
+        call = part.function_call
+        if call is not None and call.args is not None and call.partial_args is None:  # the common one, in a hurry
+            msgspec.structs.force_setattr(call, "args", freeze(call.args))
+        elif part.text is None or part.part_metadata is not None:
+            freeze(part)
+    except RecursionError:
+        pass  # arguments nested so deeply are changed by nobody's hand

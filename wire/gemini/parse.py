@@ -31,7 +31,7 @@ from wire.errors import (
     one_line,
     retryable_status,
 )
-from wire.gemini.fold import decoder, fold
+from wire.gemini.fold import HALVES, decoder, fold, whole
 from wire.gemini.types import ErrorDetail, GenerateContentResponse, Status
 from wire.jsonstream import Cutter
 from wire.memory import WireStruct, remember
@@ -163,9 +163,11 @@ def _read(data: bytes) -> GenerateContentResponse:
     if not _SURROGATE.search(data):
         raise _undecodable(data, problem)
     try:
-        return msgspec.convert(json.loads(data), GenerateContentResponse)
+        answer = msgspec.convert(json.loads(data), GenerateContentResponse)
     except (ValueError, RecursionError) as cause:
         raise _undecodable(data, cause) from None
+    vars(answer)[HALVES] = True
+    return answer
 
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -189,7 +191,7 @@ def parse_answer(body: bytes) -> GenerateContentResponse:
             problem = error  # unless it is several objects, one after another
         else:
             if not _is_empty(answer):
-                return fold([answer])
+                return whole(answer, body)
             raise _undecodable(body, ValueError("no candidates, no prompt feedback, no usage"))
     reader = ChunkReader()
     chunks = [*reader.feed(body), *reader.close()]
