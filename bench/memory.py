@@ -21,7 +21,25 @@ from wire.memory import encode
 
 REPEAT = 5
 
-WORDS = ("the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "東京", "sleeps", "and", "café", "lights", "go", "out")
+# As models write: with line ends, quotes and other alphabets.
+WORDS = (
+    "the",
+    "quick",
+    "brown",
+    "fox",
+    "jumps",
+    "over",
+    '"a"',
+    "lazy",
+    "dog.\n",
+    "東京",
+    "sleeps",
+    "and",
+    "café",
+    "lights",
+    "`go`",
+    "out:\n\n",
+)
 
 
 def answer(dice: random.Random, words: int, call: bool) -> bytes:
