@@ -112,6 +112,11 @@ class _Request:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "headers", checked_headers(sealed(self.headers)))
+        query: object = self.query
+        if not isinstance(query, Mapping) or not all(isinstance(each, str) for pair in query.items() for each in pair):
+            raise ConfigurationError("query: a mapping of texts to texts is wanted")
+        if not isinstance(self.timeouts, Timeouts | None):
+            raise ConfigurationError(f"timeouts: a Timeouts is wanted, not {type(self.timeouts).__name__}")
 
     def replace(
         self,
@@ -133,9 +138,9 @@ class _Request:
         return dataclasses.replace(
             self,
             headers=self.headers if headers is None else {**self.headers, **checked_headers(sealed(headers))},
-            query={**self.query, **(query or {})},
+            query=query if query is not None and not isinstance(query, Mapping) else {**self.query, **(query or {})},
             body=_extended(self.body, body_extra) if body_extra else self.body,
-            timeouts=timeouts or self.timeouts,
+            timeouts=self.timeouts if timeouts is None else timeouts,
         )
 
     @property
@@ -150,6 +155,8 @@ class _Request:
 
 
 def _extended(body: bytes, extra: Mapping[str, Any]) -> bytes:
+    if not isinstance(extra, Mapping):
+        raise RuleError(violations=[Violation("body_extra", f"a mapping of keys to values is wanted, not {type(extra).__name__}")])
     try:
         merged: dict[str, Any] = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -159,7 +166,7 @@ def _extended(body: bytes, extra: Mapping[str, Any]) -> bytes:
         if _has_no_number(extra):
             raise ValueError("NaN and infinity are no numbers of JSON")
         return msgspec.json.encode(merged | added)
-    except (TypeError, ValueError, OverflowError, RecursionError, AttributeError) as cause:
+    except (TypeError, ValueError, OverflowError, RecursionError) as cause:
         raise RuleError(violations=[Violation("body_extra", f"JSON cannot say this: {cause}")]) from None
 
 

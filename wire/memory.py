@@ -276,7 +276,7 @@ def unknown(struct: WireStruct) -> list[tuple[str, Any]]:
     A `null` where a field is absent otherwise is told as well, since the field says `None` for both.
     Looked up on demand in the remembered bytes; a struct that was built here has none.
     """
-    raw = struct.raw
+    raw = struct.raw if isinstance(struct, WireStruct) else None
     # Of the standard library, since it reads half a surrogate pair as well.
     return [] if raw is None else list(_unknown(struct, json.loads(raw), ""))
 

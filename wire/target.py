@@ -69,6 +69,8 @@ class Target:
 
     def preview(self, call: Call[Any] | StreamCall[Any, Any]) -> Preview:
         """What would be sent; needs no key and shows none."""
+        if not isinstance(call, Call | StreamCall):
+            raise ConfigurationError(f"call: a Call or StreamCall is wanted, not {type(call).__name__}")
         name, scheme = ("authorization", "Bearer ") if self.token else (self.provider.key_header, self.provider.key_scheme)
         headers = shown_headers({**_AGENT, **self.headers, **call.headers, name: scheme + SHOWN})
         return Preview(call.method, self.url(call), headers, call.body)

@@ -108,6 +108,8 @@ def list_models(page_size: int | None = None, page_token: str | None = None) -> 
     >>> list_models(50).target
     '/models?pageSize=50'
     """
+    if not isinstance(page_size, int | None) or not isinstance(page_token, str | None):
+        raise RuleError(violations=[Violation("pageSize", "a number and a text are wanted", "G1")])
     query = {"pageSize": None if page_size is None else str(page_size), "pageToken": page_token}
     return Call(
         "gemini",

@@ -79,7 +79,11 @@ def function_response(call: FunctionCall, result: Any = None, *, error: str | No
 
     A result that is not a JSON object goes out as `{"result": ...}`, an error as `{"error": text}`. A result in which a
     key `$ref` stands goes out as text, since the server takes it for a pointer (G21); `wire.notes(part)` says so.
+
+    Raises `RuleError` for what is no call, and for a result that JSON cannot say.
     """
+    if not isinstance(call, FunctionCall):
+        raise RuleError(violations=[Violation("function_response", f"a FunctionCall is wanted, not {type(call).__name__}", "G16")])
     response: Any = {"error": error} if error is not None else result
     try:
         response = msgspec.to_builtins(response)
