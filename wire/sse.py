@@ -96,8 +96,9 @@ class Decoder:
         if data and data[-1] not in b"\r\n":
             self._pieces.append(lines.pop())
         events = self._read(lines)
-        self._size = self._held + sum(map(len, self._pieces))
-        self._over = self._over or self._size > self._limit
+        self._size = self._held + len(self._pieces[0]) if self._pieces else self._held
+        if self._size > self._limit:
+            self._over = True
         if self._over and not events:
             self._refuse()
         return events
