@@ -337,15 +337,15 @@ def test_keys_that_look_like_paths_stand_in_brackets():
 
 
 def test_a_slice_is_cut_out_once_and_when_it_is_wanted():
-    asked: list[tuple[bytes, int, int]] = []
+    asked: list[int] = []
 
-    def cut(data: bytes, begin: int, end: int) -> msgspec.Raw:
-        asked.append((data, begin, end))
-        return msgspec.Raw(data[begin:end])
+    def cut(begin: int) -> msgspec.Raw:
+        asked.append(begin)
+        return msgspec.Raw((b"[" + RAW + b"]")[begin:-1])
 
     def lazy() -> Part:
         part = msgspec.json.decode(RAW, type=Part)
-        vars(part)["_raw"] = Slice(cut, b"[" + RAW + b"]", 1, len(RAW) + 1)
+        vars(part)["_raw"] = Slice(cut, 1)
         return part
 
     part = lazy()

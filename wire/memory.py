@@ -105,14 +105,14 @@ def remember(struct: S, raw: msgspec.Raw | bytes) -> S:
 class Slice:
     """Bytes inside other bytes, not yet cut out: most answers are read, and few of them are sent back."""
 
-    __slots__ = ("_cut", "_data", "_place")
+    __slots__ = ("_cut", "_place")
 
-    def __init__(self, cut: Callable[..., msgspec.Raw], data: bytes, *place: int) -> None:
-        self._cut, self._data, self._place = cut, data, place
+    def __init__(self, cut: Callable[..., msgspec.Raw], *place: int) -> None:
+        self._cut, self._place = cut, place
 
     def raw(self) -> msgspec.Raw:
         """The bytes."""
-        return self._cut(self._data, *self._place)
+        return self._cut(*self._place)
 
     def __reduce__(self) -> tuple[type[msgspec.Raw], tuple[bytes]]:
         return msgspec.Raw, (bytes(self.raw()),)

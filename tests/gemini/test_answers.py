@@ -22,6 +22,7 @@ from wire.gemini import (
     PromptFeedback,
     UsageMetadata,
     contents,
+    fold,
     generate_content,
 )
 from wire.gemini.parse import parse_answer
@@ -296,3 +297,16 @@ def test_any_answer_can_be_a_turn(answer):
     first = answer["candidates"][0] if answer["candidates"] else {}
     given_parts = [part for part in first.get("content", {}).get("parts", []) if part]
     assert [part for turn in sent if turn["role"] == "model" for part in turn["parts"] if part] == given_parts
+
+
+def test_slices_of_many_parts_are_found_in_one_go(monkeypatch: pytest.MonkeyPatch):
+    """Once for the answer and once for the Content, however many parts are asked for: else a long answer costs its square."""
+    parts = [b'{"text":"%d","thoughtSignature":"QUJD"}' % number for number in range(300)]
+    answer = parse_answer(b'{"candidates":[{"content":{"parts":[' + b",".join(parts) + b'],"role":"model"},"finishReason":"STOP"}]}')
+    asked: list[object] = []
+    real = fold.decoder
+    monkeypatch.setattr(fold, "decoder", lambda kind: asked.append(kind) or real(kind))
+    content = answer.candidates[0].content
+    assert [part.raw for part in content.parts] == parts
+    assert content.raw == b'{"parts":[' + b",".join(parts) + b'],"role":"model"}'
+    assert len(asked) == 2

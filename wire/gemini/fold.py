@@ -143,16 +143,30 @@ class _AnswerCut(msgspec.Struct):
     candidates: list[_CandidateCut] | None = None
 
 
-def _cut_content(data: bytes, candidate: int) -> msgspec.Raw:
-    piece: msgspec.Raw = decoder(_AnswerCut).decode(data).candidates[candidate].content
-    # A view of most of the answer stays a view: megabytes of image are not to be copied twice. A small piece is copied, so
-    # that it does not keep all of its answer alive.
-    return piece if 2 * memoryview(piece).nbytes >= len(data) else piece.copy()
+class _Pieces:
+    """The slices of one candidate's Content, found once, when the first of them is wanted."""
 
+    def __init__(self, data: bytes, candidate: int) -> None:
+        self._data, self._candidate = data, candidate
+        self._content: msgspec.Raw | None = None
+        self._parts: list[msgspec.Raw] | None = None
 
-def _cut_part(data: bytes, candidate: int, place: int) -> msgspec.Raw:
-    piece: msgspec.Raw = decoder(_ContentCut).decode(_cut_content(data, candidate)).parts[place]
-    return piece if 2 * memoryview(piece).nbytes >= len(data) else piece.copy()
+    def content(self) -> msgspec.Raw:
+        """The bytes of the Content."""
+        if self._content is None:
+            self._content = self._own(decoder(_AnswerCut).decode(self._data).candidates[self._candidate].content)
+        return self._content
+
+    def part(self, place: int) -> msgspec.Raw:
+        """The bytes of one of its parts."""
+        if self._parts is None:
+            self._parts = decoder(_ContentCut).decode(self.content()).parts or []
+        return self._own(self._parts[place])
+
+    def _own(self, piece: msgspec.Raw) -> msgspec.Raw:
+        """A view of most of the answer stays a view: megabytes of image are not to be copied twice. A small piece is copied,
+        so that it does not keep all of its answer alive."""
+        return piece if 2 * memoryview(piece).nbytes >= len(self._data) else piece.copy()
 
 
 def _cut(answer: GenerateContentResponse, data: bytes) -> GenerateContentResponse:
@@ -161,11 +175,12 @@ def _cut(answer: GenerateContentResponse, data: bytes) -> GenerateContentRespons
         content = candidate.content
         if content is None:
             continue
-        vars(content)[RAW] = Slice(_cut_content, data, index)
+        pieces = _Pieces(data, index)
+        vars(content)[RAW] = Slice(pieces.content)
         if content.parts is not None:
             for place, part in enumerate(content.parts):
                 _freeze(part)
-                vars(part)[RAW] = Slice(_cut_part, data, index, place)
+                vars(part)[RAW] = Slice(pieces.part, place)
             msgspec.structs.force_setattr(content, "parts", FrozenList(content.parts))
     return answer
 
