@@ -596,3 +596,12 @@ def test_a_short_header_value_does_not_blot_out_the_message():
 
 def test_an_error_that_has_a_provider_keeps_it():
     assert made(api_key=KEY).masked(WireError("oops", provider="other")).provider == "other"
+
+
+@pytest.mark.parametrize("where", ["client", "call"])
+def test_the_key_is_sent_once(where: str):
+    """A header of the user's that is called like the key's is no second key."""
+    mine = {"X-Goog-Api-Key": OTHER}
+    client, one = (mine, {}) if where == "client" else ({}, mine)
+    headers = made(api_key=KEY, headers=client).send_headers(call(headers=one), None)
+    assert [value for name, value in headers if name == "x-goog-api-key"] == [KEY]

@@ -17,7 +17,7 @@ from wire.errors import WireError
 from wire.incoming import Incoming
 from wire.lanes import AsyncLanes
 from wire.secret import Secret
-from wire.target import Options, seal, target
+from wire.target import Options, target
 from wire.transport import FOREIGN, AnyCall, ClientState, Sending, StreamState, opened
 
 T = TypeVar("T")
@@ -76,10 +76,11 @@ async def _close(*bodies: Any) -> None:
     """Close a body, and before it the iterator over it: on trio, one left to the garbage collector is a warning."""
     with anyio.CancelScope(shield=True):
         for body in bodies:
+            close = getattr(body, "aclose", None)  # not every iterator has one
             try:
-                await body.aclose()
-            except (AttributeError, *FOREIGN):
-                pass  # an iterator that is none to close; or the lane is dropped, and nobody waits for what went wrong with it
+                await close() if close else None
+            except FOREIGN:
+                pass  # the lane is dropped, and nobody waits for what went wrong with it
 
 
 class AsyncClient(ClientState):
@@ -93,7 +94,6 @@ class AsyncClient(ClientState):
     """
 
     def __init__(self, name: str, *, http: httpx.AsyncBaseTransport | httpx.AsyncClient | str = "auto", **options: Unpack[Options]) -> None:
-        seal(options)
         super().__init__(target(name, options))
         self._http, self._handle = opened(http, AsyncLanes, "handle_async_request", httpx.AsyncClient)
         self._dice = Random()

@@ -16,7 +16,7 @@ from wire.errors import ConfigurationError, WireError
 from wire.incoming import Incoming
 from wire.lanes import Lanes
 from wire.secret import Secret
-from wire.target import Options, seal, target
+from wire.target import Options, target
 from wire.transport import FOREIGN, AnyCall, ClientState, Sending, StreamState, opened
 
 T = TypeVar("T")
@@ -86,7 +86,6 @@ class Client(ClientState):
     """
 
     def __init__(self, name: str, *, http: httpx.BaseTransport | httpx.Client | str = "auto", **options: Unpack[Options]) -> None:
-        seal(options)
         super().__init__(target(name, options))
         if inspect.iscoroutinefunction(self._target.token):
             raise ConfigurationError("token: an async function needs AsyncClient")

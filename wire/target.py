@@ -60,19 +60,27 @@ class Target:
 
     def send_headers(self, call: Call[Any] | StreamCall[Any, Any], token: Secret | None) -> list[tuple[str, str]]:
         """What goes over the wire, secrets revealed: to be handed on at once and never to be kept in a variable."""
+        name, scheme = self._auth
+        key = self.key if token is None else token
         return [
-            *revealed_headers({**_AGENT, **self.headers, **call.headers}),
-            ("authorization", f"Bearer {token.reveal()}")
-            if token is not None
-            else (self.provider.key_header, self.provider.key_scheme + (self.key.reveal() if self.key else "")),
+            *((other, value) for other, value in revealed_headers(self._headers(call)) if other != name),
+            (name, scheme + (key.reveal() if key else "")),
         ]
+
+    @property
+    def _auth(self) -> tuple[str, str]:
+        """The header that says who is asking, and what stands in it before the key."""
+        return ("authorization", "Bearer ") if self.token else (self.provider.key_header, self.provider.key_scheme)
+
+    def _headers(self, call: Call[Any] | StreamCall[Any, Any]) -> Headers:
+        return {**_AGENT, **self.headers, **call.headers}
 
     def preview(self, call: Call[Any] | StreamCall[Any, Any]) -> Preview:
         """What would be sent; needs no key and shows none."""
         if not isinstance(call, Call | StreamCall):
             raise ConfigurationError(f"call: a Call or StreamCall is wanted, not {type(call).__name__}")
-        name, scheme = ("authorization", "Bearer ") if self.token else (self.provider.key_header, self.provider.key_scheme)
-        headers = shown_headers({**_AGENT, **self.headers, **call.headers, name: scheme + SHOWN})
+        name, scheme = self._auth
+        headers = shown_headers({**self._headers(call), name: scheme + SHOWN})
         return Preview(call.method, self.url(call), headers, call.body)
 
     def masked(self, error: WireError) -> WireError:
@@ -115,8 +123,7 @@ class Options(TypedDict, total=False):
     """Function that returns a bearer token, asked before each attempt; with `AsyncClient` it may be async."""
 
 
-def seal(options: Options) -> None:
-    """Hide what is secret in the options, in place: errors go up through frames that have them as a variable (R-28)."""
+def _seal(options: Options) -> None:
     if not isinstance(options.get("api_key"), Secret | None):
         options["api_key"] = Secret.unchecked(options.get("api_key"))
     if options.get("headers") is not None:
@@ -124,8 +131,11 @@ def seal(options: Options) -> None:
 
 
 def target(name: str, options: Options) -> Target:
-    """Options of a client, checked. Raises `ConfigurationError` that names the option."""
-    seal(options)
+    """Options of a client, checked. Raises `ConfigurationError` that names the option.
+
+    What is secret in `options` is hidden first, in place: errors go up through frames that have them as a variable (R-28).
+    """
+    _seal(options)
     unknown = sorted(set(options) - set(Options.__annotations__))
     if unknown:
         raise ConfigurationError(f"{unknown[0]}: no such option; there are http, {', '.join(Options.__annotations__)}")

@@ -154,7 +154,8 @@ class _Pieces:
     def content(self) -> msgspec.Raw:
         """The bytes of the Content."""
         if self._content is None:
-            self._content = self._own(decoder(_AnswerCut).decode(self._data).candidates[self._candidate].content)
+            candidates = decoder(_AnswerCut).decode(self._data).candidates or []
+            self._content = self._own(candidates[self._candidate].content)
         return self._content
 
     def part(self, place: int) -> msgspec.Raw:
