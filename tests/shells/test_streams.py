@@ -96,6 +96,43 @@ def test_no_head_in_time(drive: Drive) -> None:
             assert caught.value.retryable
 
 
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_head_that_drips_is_no_head_in_time(backend: str) -> None:
+    """Each line resets the time-out of the socket. The client for threads cannot interrupt a read and does not promise this."""
+    pace = threading.Event()
+
+    def script(number: int, request: bytes) -> object:
+        yield b"HTTP/1.1 200 X\r\n"
+        for _ in range(30):
+            pace.wait(0.05)
+            yield b"x-more: to come\r\n"
+        yield whole(ANSWER).partition(b"\r\n")[2]
+
+    with loopback(script) as server, pytest.raises(errors.FirstByteClock):
+        Drive(backend).send(base_url=server.url, timeouts=Timeouts(first_byte=0.4), retry=None)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_silence_after_comments_counts_from_the_last_event(backend: str) -> None:
+    """Not from the last comment: the time-out of the socket would let the late event pass."""
+    pace = threading.Event()
+
+    def script(number: int, request: bytes) -> object:
+        yield STREAM
+        yield event(text("Hel"))
+        for _ in range(5):
+            pace.wait(0.1)
+            yield chunked(b": still here\r\n")
+        pace.wait(0.9)
+        yield event(text("lo.", "STOP"))
+        yield LAST
+
+    with loopback(script) as server:
+        read = Drive(backend).read(base_url=server.url, timeouts=Timeouts(idle=1.0))
+    assert type(read.error) is errors.IdleClock
+    assert read.texts == ["Hel"]
+
+
 def test_stall_in_a_whole_answer(drive: Drive) -> None:
     with loopback([head(kind="application/json", content_length="99"), b'{"cand', "hold"]) as server, pytest.raises(errors.IdleClock):
         drive.send(base_url=server.url, timeouts=SHORT, retry=None)

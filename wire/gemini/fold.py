@@ -154,14 +154,15 @@ class _Pieces:
     def content(self) -> msgspec.Raw:
         """The bytes of the Content."""
         if self._content is None:
-            candidates = decoder(_AnswerCut).decode(self._data).candidates or []
-            self._content = self._own(candidates[self._candidate].content)
+            answer: _AnswerCut = decoder(_AnswerCut).decode(self._data)
+            self._content = self._own((answer.candidates or [])[self._candidate].content)
         return self._content
 
     def part(self, place: int) -> msgspec.Raw:
         """The bytes of one of its parts."""
         if self._parts is None:
-            self._parts = decoder(_ContentCut).decode(self.content()).parts or []
+            content: _ContentCut = decoder(_ContentCut).decode(self.content())
+            self._parts = content.parts or []
         return self._own(self._parts[place])
 
     def _own(self, piece: msgspec.Raw) -> msgspec.Raw:
