@@ -29,6 +29,9 @@ class Timeouts:
     `connect`: until there is a connection. `first_byte`: from the start of an attempt to the head of its answer, waiting
     for a free lane included. `idle`: between events of a stream, where comments and keep-alives are no events, and between
     reads of a whole answer. `total`: the call with all attempts and waits; a stream until its last event.
+
+    On asyncio and trio they are kept to the moment. The client for threads cannot interrupt a read: where bytes drip in, a
+    clock is looked at after each read of a body, and the head of an answer is timed read by read.
     """
 
     connect: float | None = 10.0
