@@ -8,17 +8,28 @@ from typing import Any
 
 import msgspec
 
-from wire.gemini import types
+from wire.gemini import types as gemini
+from wire.openai import types as openai
 
 HERE = Path(__file__).parent
-ROOTS = {
+ROOTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "gemini": (
-        types.GenerateContentRequest,
-        types.GenerateContentResponse,
-        types.CountTokensRequest,
-        types.CountTokensResponse,
-        types.ListModelsResponse,
-        types.ErrorBody,
+        gemini.GenerateContentRequest,
+        gemini.GenerateContentResponse,
+        gemini.CountTokensRequest,
+        gemini.CountTokensResponse,
+        gemini.ListModelsResponse,
+        gemini.ErrorBody,
+    ),
+    "openai": (
+        openai.ChatCompletionRequest,
+        openai.ChatCompletion,
+        openai.ChatCompletionChunk,
+        openai.EmbeddingRequest,
+        openai.EmbeddingList,
+        openai.ModelList,
+        openai.Model,
+        openai.ErrorBody,
     ),
 }
 

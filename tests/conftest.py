@@ -3,6 +3,8 @@
 import pytest
 from hypothesis import HealthCheck, settings
 
+from wire.providers import PROVIDERS
+
 settings.register_profile("wire", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("wire")
 
@@ -12,7 +14,7 @@ def _no_environment(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
     """Keys and proxies of the machine decide nothing here; the live tests alone see them."""
     if "live" in request.keywords:
         return
-    names = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
-    for name in names:
+    keys = {row.key_variable for row in PROVIDERS.values()}
+    for name in (*keys, "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)

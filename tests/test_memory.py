@@ -294,7 +294,7 @@ UNKNOWN: list[tuple[str, bytes, list[tuple[str, Any]]]] = [
     ("in-dict-of-lists-of-lists", b'{"nested":{"a":[[],[{},{"x":1}]]}}', [("nested.a[1][1].x", 1)]),
     ("plain-arguments-are-known", b'{"byName":{"a":{"args":{"x":{"y":1}}}}}', []),
     ("python-name-is-unknown", b'{"last_turn":{}}', [("last_turn", {})]),
-    ("null-field", b'{"turns":null,"x":1}', [("turns", None), ("x", 1)]),
+    ("null-of-a-field-says-nothing", b'{"turns":null,"x":null}', [("x", None)]),
     ("document-order", b'{"z":1,"turns":[{"y":2}],"a":3}', [("z", 1), ("turns[0].y", 2), ("a", 3)]),
 ]
 
@@ -302,6 +302,11 @@ UNKNOWN: list[tuple[str, bytes, list[tuple[str, Any]]]] = [
 @pytest.mark.parametrize(("raw", "found"), [row[1:] for row in UNKNOWN], ids=[row[0] for row in UNKNOWN])
 def test_unknown(raw: bytes, found: list[tuple[str, Any]]):
     assert unknown(received(raw, Request)) == found
+
+
+def test_a_value_that_was_left_out_for_its_type_is_told():
+    read = remember(Request(model="m"), b'{"model":"m","turns":"none"}')
+    assert unknown(read) == [("turns", "none")]
 
 
 def test_what_was_built_has_no_unknown_keys():

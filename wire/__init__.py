@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from wire import errors as errors
     from wire import gemini as gemini
+    from wire import openai as openai
     from wire import retry as retry
     from wire.account import Account as Account
     from wire.account import answer_account as answer_account
@@ -45,6 +46,7 @@ __all__ = [
     "errors",
     "gemini",
     "notes",
+    "openai",
     "retry",
     "unknown",
 ]
@@ -65,7 +67,7 @@ _HOMES = {
     "notes": "memory",
     "unknown": "memory",
 }
-_MODULES = ("errors", "gemini", "retry")
+_MODULES = ("errors", "gemini", "openai", "retry")
 
 
 def __getattr__(name: str) -> Any:

@@ -18,7 +18,7 @@ from wire.incoming import Incoming
 from wire.lanes import AsyncLanes
 from wire.secret import Secret
 from wire.target import Options, target
-from wire.transport import FOREIGN, AnyCall, ClientState, Sending, StreamState, opened
+from wire.transport import DRAIN, FOREIGN, AnyCall, ClientState, Sending, StreamState, opened
 
 T = TypeVar("T")
 
@@ -65,7 +65,20 @@ class AsyncStream(StreamState[Chunk, Answer]):
 
     async def _close(self) -> None:
         self._incoming.abandon()
-        await _close(self._reads, self._body)
+        try:
+            if self._incoming.drains:
+                await self._drain()
+        finally:
+            await _close(self._reads, self._body)
+
+    async def _drain(self) -> None:
+        """Read the end of the body (R-25)."""
+        try:
+            with anyio.move_on_after(DRAIN):
+                async for _ in self._reads:
+                    pass
+        except FOREIGN:
+            pass
 
 
 def _body(response: httpx.Response) -> httpx.AsyncByteStream:
@@ -100,15 +113,13 @@ class AsyncClient(ClientState):
 
     async def send(self, call: Call[Answer]) -> Answer:
         """Send one call and return its answer. Raises `wire.WireError` of the kind that the failure is."""
-        self._target.accept(call, Call)
-        answer: Answer = await self._run(call, self._whole)
+        answer: Answer = await self._run(self._target.accept(call, Call), self._whole)
         return answer
 
     @asynccontextmanager
     async def stream(self, call: StreamCall[Chunk, Answer]) -> AsyncIterator[AsyncStream[Chunk, Answer]]:
         """Send one call and hand out its stream when the first event is there. Leaving the block closes the connection."""
-        self._target.accept(call, StreamCall)
-        stream: AsyncStream[Chunk, Answer] = await self._run(call, self._chunks)
+        stream: AsyncStream[Chunk, Answer] = await self._run(self._target.accept(call, StreamCall), self._chunks)
         try:
             yield stream
         finally:

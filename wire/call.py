@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from wire.errors import APIError, ConfigurationError, RuleError, Violation, WireError
-from wire.memory import WireStruct, encode
+from wire.memory import Note, WireStruct, encode
 from wire.secret import Headers, checked_headers, sealed, shown_headers
 
 Answer = TypeVar("Answer")
@@ -55,6 +55,8 @@ class Reader(Protocol[Chunk_co]):
     """The wire's own terminator was read: nothing that follows belongs to the answer."""
     finished: bool
     """The last chunk carried a finish: the answer is whole as far as its sender says."""
+    notes: list[Note]
+    """What was dropped in reading; `wire.notes` tells it of the folded answer."""
 
     def feed(self, data: bytes) -> Sequence[Chunk_co]:
         """Chunks that `data` completes."""
@@ -112,6 +114,9 @@ class _Request:
     query: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     headers: Headers = field(default_factory=dict, kw_only=True)
     timeouts: Timeouts | None = field(default=None, kw_only=True)
+    adapt: Callable[[Any, Any], Any] | None = field(default=None, kw_only=True, repr=False)
+    """Given this call and a provider's dialect: the call as that provider wants it sent and read. It raises `RuleError` for
+    what the dialect refuses. `None`: the same for every provider."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "headers", checked_headers(sealed(self.headers)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import inspect
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +19,7 @@ from wire.incoming import Incoming
 from wire.lanes import Lanes
 from wire.secret import Secret
 from wire.target import Options, target
-from wire.transport import FOREIGN, AnyCall, ClientState, Sending, StreamState, opened
+from wire.transport import DRAIN, FOREIGN, AnyCall, ClientState, Sending, StreamState, opened
 
 T = TypeVar("T")
 
@@ -60,7 +62,27 @@ class Stream(StreamState[Chunk, Answer]):
 
     def _close(self) -> None:
         self._incoming.abandon()
-        _close(self._body)
+        try:
+            if self._incoming.drains:
+                self._drain()
+        finally:
+            _close(self._body)
+
+    def _drain(self) -> None:
+        """Read the end of the body (R-25). A read cannot be interrupted, but the connection can be shut down under it."""
+        abort: Callable[[], None] | None = getattr(self._body, "abort", None)
+        if abort is None:
+            return
+        late = threading.Timer(DRAIN, abort)
+        late.daemon = True
+        late.start()
+        try:
+            collections.deque(self._reads, 0)
+        except FOREIGN:
+            pass
+        finally:
+            late.cancel()
+            late.join()
 
 
 def _body(response: httpx.Response) -> httpx.SyncByteStream:
@@ -94,15 +116,13 @@ class Client(ClientState):
 
     def send(self, call: Call[Answer]) -> Answer:
         """Send one call and return its answer. Raises `wire.WireError` of the kind that the failure is."""
-        self._target.accept(call, Call)
-        answer: Answer = self._run(call, self._whole)
+        answer: Answer = self._run(self._target.accept(call, Call), self._whole)
         return answer
 
     @contextmanager
     def stream(self, call: StreamCall[Chunk, Answer]) -> Iterator[Stream[Chunk, Answer]]:
         """Send one call and hand out its stream when the first event is there. Leaving the block closes the connection."""
-        self._target.accept(call, StreamCall)
-        stream: Stream[Chunk, Answer] = self._run(call, self._chunks)
+        stream: Stream[Chunk, Answer] = self._run(self._target.accept(call, StreamCall), self._chunks)
         try:
             yield stream
         finally:

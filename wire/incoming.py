@@ -16,7 +16,7 @@ from wire.account import Account, keep_account
 from wire.call import Answer, Chunk, StreamCall
 from wire.errors import StreamError, StreamIncomplete, WireError
 from wire.limits import Inflater, Limits
-from wire.memory import kept_bytes
+from wire.memory import NOTES, kept_bytes
 
 
 class Incoming(Generic[Chunk, Answer]):
@@ -32,6 +32,8 @@ class Incoming(Generic[Chunk, Answer]):
     ) -> None:
         self.ready: deque[Chunk] = deque()
         self.over = False
+        self.drains = False
+        """The wire's terminator was read and the body's end was not: it is about to come, and lets the connection be used again."""
         self.account = account
         self._call = call
         self._reader = call.reader(limits.event)
@@ -51,6 +53,7 @@ class Incoming(Generic[Chunk, Answer]):
         self._take(chunks)
         if self._reader.error is not None or self._reader.done:
             self._close()
+            self.drains = self._error is None
         return bool(chunks)
 
     def end(self) -> None:
@@ -80,8 +83,14 @@ class Incoming(Generic[Chunk, Answer]):
 
     def reply(self) -> Answer:
         """The answer folded from what has been received so far."""
-        answer = self._call.fold(self._kept)
+        answer = self._folded()
         keep_account(answer, self.account)
+        return answer
+
+    def _folded(self) -> Answer:
+        answer = self._call.fold(self._kept)
+        if self._reader.notes:
+            vars(answer)[NOTES] = tuple(self._reader.notes)
         return answer
 
     def _close(self) -> None:
@@ -101,5 +110,5 @@ class Incoming(Generic[Chunk, Answer]):
             error.attempts = error.attempts or self.account.attempts
             error.request_id = error.request_id or self.account.request_id
             if self._kept:
-                error.partial = self._call.fold(self._kept)
+                error.partial = self._folded()
                 error.retryable = False  # a part of the answer was seen

@@ -106,7 +106,7 @@ class _Leased(httpx.SyncByteStream):
         self.origin, self.lane = origin, lane
         self._body, self._lanes = response.stream, lanes
         self._network = response.extensions.get("network_stream")
-        self._whole = self._ended = False
+        self._whole = self._ended = self._aborted = False
 
     def __iter__(self) -> Iterator[bytes]:
         yield from self._body
@@ -118,13 +118,14 @@ class _Leased(httpx.SyncByteStream):
         self._ended, clean = True, False
         try:
             self._body.close()
-            clean = self._whole
+            clean = self._whole and not self._aborted
         finally:
             if not self._lanes._take_back(self, clean):
                 self.lane.close()
 
     def abort(self) -> None:
         """Shut the socket down: closing it would not wake a thread that waits in `recv`."""
+        self._aborted = True
         found = self._network.get_extra_info("socket") if self._network is not None else None
         if found is not None:
             try:

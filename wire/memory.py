@@ -273,7 +273,7 @@ def sayable(text: str) -> bytes:
 def unknown(struct: WireStruct) -> list[tuple[str, Any]]:
     """Keys of the received JSON that the struct has no field for: `[(json path, value), ...]`, in document order.
 
-    A `null` where a field is absent otherwise is told as well, since the field says `None` for both.
+    So are values of another type than their field's, which a lenient reader left out. A `null` says no more than an absent field.
     Looked up on demand in the remembered bytes; a struct that was built here has none.
     """
     raw = struct.raw if isinstance(struct, WireStruct) else None
@@ -293,10 +293,11 @@ def _unknown(typed: Any, plain: Any, path: str) -> Iterator[tuple[str, Any]]:
         fields = dict(zip(typed.__struct_encode_fields__, typed.__struct_fields__, strict=True))
         for key, value in plain.items():
             here = _below(path, key)
-            if key in fields and not (value is None and getattr(typed, fields[key]) is None):
-                yield from _unknown(getattr(typed, fields[key]), value, here)
-            else:
+            field = getattr(typed, fields[key]) if key in fields else None
+            if key not in fields or (field is None and value is not None):
                 yield here, value
+            elif value is not None:
+                yield from _unknown(field, value, here)
     elif isinstance(typed, list) and isinstance(plain, list):
         for index, (item, value) in enumerate(zip(typed, plain, strict=False)):
             yield from _unknown(item, value, f"{path}[{index}]")

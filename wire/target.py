@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any, TypedDict, TypeVar
 from urllib.parse import urlsplit
 
@@ -13,17 +15,21 @@ from wire import retry as presets
 from wire.call import Call, Preview, StreamCall, Timeouts
 from wire.errors import ConfigurationError, WireError
 from wire.limits import Limits
-from wire.providers import PROVIDERS, Provider
+from wire.openai.dialect import Dialect
+from wire.providers import PROVIDERS, Provider, unlisted
 from wire.retry import Retry
 from wire.secret import SHOWN, Headers, Secret, checked_headers, revealed_headers, sealed, shown_headers
 
 T = TypeVar("T")
+AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
 Token = Callable[[], str | Awaitable[str]]
 
 _OPTION = re.compile(r"(?!\.+$)[A-Za-z0-9_.:-]+")
 _KEYED_URL = re.compile(r"[?#@]|(key|token)=", re.IGNORECASE)
 _URL = re.compile(r"https?://[^\s?#@\\]+", re.IGNORECASE)
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*(@[a-z0-9._-]+)?", re.IGNORECASE)
+_ENDPOINT = re.compile(r"/(chat/completions|embeddings|models)/*$", re.IGNORECASE)
 _LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|\[?::1\]?|[^.]+\.localhost")
 
 
@@ -42,17 +48,29 @@ class Target:
     retry: Retry
     limits: Limits
 
-    def accept(self, call: Call[Any] | StreamCall[Any, Any], kind: type) -> None:
-        """Raise `ConfigurationError` unless `call` is of that kind, speaks this provider's wire, and there is a key for it."""
+    def accept(self, call: AnyCall, kind: type) -> AnyCall:
+        """The call as it is to be sent here.
+
+        Raises `ConfigurationError` unless `call` is of that kind, speaks this provider's wire, and there is a key for it;
+        `RuleError` for what the provider's dialect refuses.
+        """
         if not isinstance(call, kind):
             hint = "; use stream() for it" if isinstance(call, StreamCall) else "; use send() for it" if isinstance(call, Call) else ""
             raise ConfigurationError(f"call: a {kind.__name__} is wanted, not {type(call).__name__}{hint}")
         if call.wire != self.provider.wire:
             message = f"call: it speaks {call.wire!r}, and {self.provider.name!r} speaks {self.provider.wire!r}"
             raise ConfigurationError(message, provider=self.provider.name)
-        if self.key is None and self.token is None:
+        if self.key is None and self.token is None and self.provider.key_required:
             message = f"no API key: give api_key= or set {self.provider.key_variable}"
             raise ConfigurationError(message, provider=self.provider.name)
+        if call.adapt is None:
+            return call
+        try:
+            adapted: AnyCall = call.adapt(call, self.provider.dialect)
+        except WireError as error:
+            self.masked(error)
+            raise
+        return adapted
 
     def url(self, call: Call[Any] | StreamCall[Any, Any]) -> str:
         """The whole URL of a call; there is never a key in it (R-27)."""
@@ -62,6 +80,8 @@ class Target:
         """What goes over the wire, secrets revealed: to be handed on at once and never to be kept in a variable."""
         name, scheme = self._auth
         key = self.key if token is None else token
+        if key is None and not self.provider.key_required:
+            return revealed_headers(self._headers(call))
         return [
             *((other, value) for other, value in revealed_headers(self._headers(call)) if other != name),
             (name, scheme + (key.reveal() if key else "")),
@@ -80,7 +100,8 @@ class Target:
         if not isinstance(call, Call | StreamCall):
             raise ConfigurationError(f"call: a Call or StreamCall is wanted, not {type(call).__name__}")
         name, scheme = self._auth
-        headers = shown_headers({**self._headers(call), name: scheme + SHOWN})
+        keyless = self.key is None and self.token is None and not self.provider.key_required
+        headers = shown_headers({**self._headers(call), **({} if keyless else {name: scheme + SHOWN})})
         return Preview(call.method, self.url(call), headers, call.body)
 
     def masked(self, error: WireError) -> WireError:
@@ -109,7 +130,7 @@ class Options(TypedDict, total=False):
     api_key: str | Secret | None
     """Before the provider's environment variable."""
     base_url: str | None
-    """Scheme and host, without the version."""
+    """Scheme, host and path up to the endpoint's own (`/chat/completions`); for Gemini without the version."""
     timeouts: Timeouts | float | None
     retry: Retry | None
     """`None` for one attempt only."""
@@ -121,6 +142,8 @@ class Options(TypedDict, total=False):
     location: str | None
     token: Token | None
     """Function that returns a bearer token, asked before each attempt; with `AsyncClient` it may be async."""
+    dialect: Dialect | None
+    """What the host does differently, in place of what its row says."""
 
 
 def _seal(options: Options) -> None:
@@ -139,23 +162,32 @@ def target(name: str, options: Options) -> Target:
     unknown = sorted(set(options) - set(Options.__annotations__))
     if unknown:
         raise ConfigurationError(f"{unknown[0]}: no such option; there are http, {', '.join(Options.__annotations__)}")
-    provider = PROVIDERS.get(name.lower()) if isinstance(name, str) else None
-    if provider is None:
-        raise ConfigurationError(f"provider: {name!r} is unknown; known are {', '.join(sorted(PROVIDERS))}")
-    place = {"version": options.get("version") or provider.version, "project": options.get("project"), "location": options.get("location")}
+    base_url = options.get("base_url")
+    provider = _spoken(_provider(name, base_url), options.get("dialect"))
+    place = {
+        "version": options.get("version") or provider.version or None,
+        "project": options.get("project"),
+        "location": options.get("location"),
+    }
     for option in ("project", "location"):
         if bool(place[option]) != (option in provider.options):
             problem = "has no such option" if place[option] else "needs it"
             raise ConfigurationError(f"{option}: {provider.name} {problem}", provider=provider.name)
+    if place["version"] and not provider.version:
+        message = f"version: {provider.name} has no such option; it stands in the base URL"
+        raise ConfigurationError(message, provider=provider.name)
     for option, value in place.items():
         if value is not None and not (isinstance(value, str) and _OPTION.fullmatch(value)):
             raise ConfigurationError(f"{option}: {value!r} cannot stand in a path", provider=provider.name)
-    token, base_url = options.get("token"), options.get("base_url")
+    token = options.get("token")
     key, source = _key(options.get("api_key"), provider) if token is None else _no_key(token, options, provider)
+    if base_url is None and not provider.base_url:
+        message = f"base_url: {provider.name} needs it, such as {provider.base_url_like}"
+        raise ConfigurationError(message, provider=provider.name)
     host = "" if place["location"] in (None, "global") else f"{place['location']}-"
     return Target(
         provider=provider,
-        base_url=provider.base_url.format(host=host) if base_url is None else _checked_url(base_url, provider),
+        base_url=provider.base_url.format(host=host) if base_url is None else _checked_url(base_url, provider, source),
         prefix=provider.prefix.format(**place),
         headers=checked_headers(options.get("headers") or {}),
         key=key,
@@ -188,7 +220,7 @@ def _key(given: str | Secret | None, provider: Provider) -> tuple[Secret | None,
     if os.environ.get(provider.key_variable, "").strip():
         found = Secret.unchecked(os.environ[provider.key_variable].strip())
         return found.check(provider.key_variable), provider.key_variable
-    return None, f"missing ({provider.key_variable})"
+    return None, f"{'missing' if provider.key_required else 'none'} ({provider.key_variable})"
 
 
 def _no_key(token: object, options: Options, provider: Provider) -> tuple[None, str]:
@@ -199,23 +231,83 @@ def _no_key(token: object, options: Options, provider: Provider) -> tuple[None, 
     return None, "token callback"
 
 
-def _checked_url(base_url: Any, provider: Provider) -> str:
-    """https, but for loopback; no key and no user in it, since URLs are logged (R-27, R-31)."""
-    scheme, host = "", ""
+def _provider(name: Any, base_url: Any) -> Provider:
+    """The row of that name; with a base URL, one for a name that is not in the list."""
+    found = PROVIDERS.get(name.lower()) if isinstance(name, str) else None
+    if found is not None:
+        return found
+    # A region that is not there is a slip of the pen, and not a host of its own.
+    listed = isinstance(name, str) and name.lower().partition("@")[0] in PROVIDERS
+    if base_url is None or listed:
+        remedy = "" if listed else "; any other host of chat completions needs base_url="
+        raise ConfigurationError(f"provider: {name!r} is unknown; known are {', '.join(sorted(PROVIDERS))}{remedy}")
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ConfigurationError(f"provider: {name!r} is no name; letters, digits and . _ - are, and one @ before a region")
+    scheme, host = _place(base_url)
+    # Where no key may go, none is required.
+    return unlisted(name, key_required=scheme != "http" and not _LOOPBACK.fullmatch(host))
+
+
+def _spoken(provider: Provider, dialect: Any) -> Provider:
+    """The row with a dialect of the caller's, if one was given."""
+    if dialect is None:
+        return provider
+    if provider.dialect is None:
+        raise ConfigurationError(f"dialect: {provider.name} has no such option", provider=provider.name)
+    return dataclasses.replace(provider, dialect=_checked(dialect, provider.dialect, "dialect"))
+
+
+def _place(base_url: Any) -> tuple[str, str]:
+    """Scheme and host of a URL, both empty if it has no host or is no http(s) URL."""
     try:
         parts = urlsplit(base_url if isinstance(base_url, str) and _URL.fullmatch(base_url) else "")
-        scheme, host = parts.scheme, (parts.hostname or "") if parts.port != 0 else ""
+        return (parts.scheme, parts.hostname.rstrip(".")) if parts.hostname and parts.port != 0 else ("", "")
     except ValueError:
-        pass  # brackets that do not close, a port that is none
+        return "", ""  # brackets that do not close, a port that is none
+
+
+def _checked_url(base_url: Any, provider: Provider, source: str) -> str:
+    """https, but for loopback and where no key goes; no key and no user in it, since URLs are logged (R-27, R-31).
+
+    `source` says where the key is from: one of the environment goes to no host of another provider.
+    """
+    scheme, host = _place(base_url)
+    local = _LOOPBACK.fullmatch(host)
+    owner = _owner(host) if source == provider.key_variable and not local else None
     if isinstance(base_url, str) and _KEYED_URL.search(base_url):
         problem = "no user, key or query may stand in it; give api_key="
     elif not host:
         problem = "an http(s) URL with a host is wanted"
-    elif scheme == "http" and not _LOOPBACK.fullmatch(host):
+    elif provider.wire == "openai" and (found := _ENDPOINT.search(base_url)) and not _is_foundry(host, found[1]):
+        problem = f"leave the endpoint's path out: {base_url[: found.start()]}"
+    elif scheme == "http" and not local and (provider.key_required or not source.startswith("none ")):
         problem = f"https is wanted for {host}, or the key would travel in the open"
+    elif owner is not None and _family(owner) != _family(provider):
+        problem = (
+            f"{host} is a host of {owner.name!r}, and the key in {source} is not for it; "
+            f'use Client("{owner.name}"), or give api_key= if that key is meant'
+        )
     else:
         return str(base_url).rstrip("/")
     raise ConfigurationError(f"base_url: {problem}", provider=provider.name)
+
+
+def _owner(host: str) -> Provider | None:
+    """The provider whose host this is."""
+    for row in PROVIDERS.values():
+        if any(fnmatchcase(host, own) for own in (urlsplit(row.base_url).hostname, *row.hosts) if own):
+            return row
+    return None
+
+
+def _family(provider: Provider) -> str:
+    """Rows of one provider have one name before the `@`."""
+    return provider.name.partition("@")[0]
+
+
+def _is_foundry(host: str, path: str) -> bool:
+    """Azure's model inference has a base URL that ends like the path of an endpoint."""
+    return path.lower() == "models" and host.endswith(".services.ai.azure.com")
 
 
 # `identity`: what we do not ask to be compressed need not be inflated, and events come as they are written.

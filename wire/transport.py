@@ -24,12 +24,16 @@ from wire.errors import APIError, ConfigurationError, ConnectClock, ConnectionLo
 from wire.exchange import Failed, Outcome, Pause, Step, exchange
 from wire.incoming import Incoming
 from wire.limits import Gathering
+from wire.openai.dialect import Dialect
 from wire.secret import Secret
 from wire.target import Target
 
 _log = logging.getLogger("wire")
 
 AnyCall = Call[Any] | StreamCall[Any, Any]
+
+DRAIN = 0.1
+"""Seconds that the end of a body may take after the wire's terminator, so that the connection can be used again."""
 
 FOREIGN = (httpx.RequestError, httpx.InvalidURL, httpx.StreamError, OSError, RuntimeError)
 """What a transport raises when a connection does not do what it should; httpcore and anyio raise RuntimeErrors of their own
@@ -220,6 +224,11 @@ class ClientState:
 
     def __init__(self, target: Target) -> None:
         self._target = target
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """What this provider does differently on its wire, `None` if nobody else speaks the wire."""
+        return self._target.provider.dialect
 
     def preview(self, call: AnyCall) -> Preview:
         """What would be sent, as a value; needs no key, shows none, sends nothing."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import TypeVar
 
 import msgspec
 
+from wire.bodies import checked_body, wrong_type
 from wire.call import Call, StreamCall
 from wire.errors import ConfigurationError, RuleError, Violation
 from wire.gemini.fold import fold
@@ -28,7 +29,7 @@ from wire.gemini.types import (
     Model,
     Part,
 )
-from wire.memory import RAW, WireStruct, encode
+from wire.memory import RAW, WireStruct
 
 T = TypeVar("T", bound=WireStruct)
 
@@ -90,7 +91,7 @@ def count_tokens(model: str, request: CountTokensRequest | GenerateContentReques
     elif isinstance(request, (list, tuple)):
         request = CountTokensRequest(contents=list(request))
     if not isinstance(request, CountTokensRequest):
-        raise _wrong_type("request", request, "CountTokensRequest, a GenerateContentRequest or a list of Contents")
+        raise wrong_type("request", request, "CountTokensRequest, a GenerateContentRequest or a list of Contents")
     return Call(
         "gemini",
         "POST",
@@ -144,13 +145,9 @@ def resource(model: str) -> str:
 # --- bodies ---------------------------------------------------------------------------------------------------------
 
 
-def _wrong_type(path: str, value: object, wanted: str) -> RuleError:
-    return RuleError(violations=[Violation(path, f"a {wanted} is wanted, not {type(value).__name__}")])
-
-
 def _generate_body(request: GenerateContentRequest) -> bytes:
     if not isinstance(request, GenerateContentRequest):
-        raise _wrong_type("request", request, "GenerateContentRequest")
+        raise wrong_type("request", request, "GenerateContentRequest")
     body, checked = _body(request)
     violations = check(checked)
     if violations:
@@ -159,29 +156,7 @@ def _generate_body(request: GenerateContentRequest) -> bytes:
 
 
 def _body(request: T) -> tuple[bytes, T]:
-    """The request as JSON, and as what the JSON says.
-
-    Structs do not check what they are given, so what was built here is read back with the same types. What came from the
-    wire was read when it came, and plain texts are seen to be texts: of a long history little is left to read.
-    """
-    turns = getattr(request, "contents", None)
-    if not isinstance(turns, (list, tuple)):
-        turns = []
-    places = [index for index, turn in enumerate(turns) if not _is_sound(turn)]
-    try:
-        body = encode(request)
-        unsure = msgspec.structs.replace(request, contents=[turns[index] for index in places]) if turns else request
-        checked = msgspec.json.decode(encode(unsure), type=type(request))
-    except msgspec.ValidationError as cause:
-        message, _, path = str(cause).partition(" - at `$")
-        raise RuleError(violations=[Violation(_replaced(path.strip("`."), places), message)]) from None
-    except (TypeError, ValueError, OverflowError, RecursionError) as cause:
-        raise RuleError(violations=[Violation(_unsayable(request, "") or "", f"JSON cannot say this: {cause}")]) from None
-    if not turns:
-        return body, checked
-    read = dict(zip(places, getattr(checked, "contents", ()), strict=True))
-    turns = [_recognised(turn, read[index]) if index in read else turn for index, turn in enumerate(turns)]
-    return body, msgspec.structs.replace(checked, contents=turns)
+    return checked_body(request, "contents" if hasattr(request, "contents") else "", _is_sound, _recognised)
 
 
 def _recognised(turn: object, read: Content) -> Content:
@@ -201,30 +176,3 @@ def _is_sound(turn: object) -> bool:
 
 def _is_sound_part(part: object) -> bool:
     return type(part) is Part and (RAW in part.__dict__ or (type(part.text) is str and part == Part(text=part.text)))
-
-
-_FIRST_CONTENT = re.compile(r"contents\[(\d+)\]")
-
-
-def _replaced(path: str, places: list[int]) -> str:
-    return _FIRST_CONTENT.sub(lambda found: f"contents[{places[int(found[1])]}]", path, count=1) if places else path
-
-
-def _unsayable(value: Any, path: str) -> str | None:
-    """JSON path of the first thing in `value` that cannot be encoded."""
-    try:
-        msgspec.json.encode(value)
-    except RecursionError:
-        return path
-    except (TypeError, ValueError, OverflowError):
-        inner: Iterable[tuple[str, Any]] = ()
-        if isinstance(value, WireStruct):
-            names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
-            inner = ((f".{key}", getattr(value, name)) for key, name in names)
-        elif isinstance(value, dict):
-            inner = ((f".{key}", item) for key, item in value.items())
-        elif isinstance(value, (list, tuple)):
-            inner = ((f"[{index}]", item) for index, item in enumerate(value))
-        found = (_unsayable(item, f"{path}{step}".lstrip(".")) for step, item in inner)
-        return next((each for each in found if each is not None), path)
-    return None

@@ -34,7 +34,7 @@ from wire.errors import (
 from wire.gemini.fold import HALVES, decoder, fold, whole
 from wire.gemini.types import ErrorDetail, GenerateContentResponse, Status
 from wire.jsonstream import Cutter
-from wire.memory import WireStruct, remember
+from wire.memory import Note, WireStruct, remember
 from wire.sse import EVENT_LIMIT, Decoder
 
 S = TypeVar("S", bound=WireStruct)
@@ -225,6 +225,7 @@ class ChunkReader:
         self.error: WireError | None = None
         self.done = False
         self.finished = False
+        self.notes: list[Note] = []
         self._events = Decoder(limit)
         self._cutter = Cutter(limit)
         self._begun = False  # it is clear how the body is framed

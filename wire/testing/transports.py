@@ -156,6 +156,7 @@ def _tell(problem: CassetteError | None) -> None:
 class _Recorded(httpx.SyncByteStream):
     def __init__(self, body: httpx.SyncByteStream, taking: _Taking) -> None:
         self._body, self._taking = body, taking
+        self.abort = getattr(body, "abort", None)
 
     def __iter__(self) -> Iterator[bytes]:
         reads = iter(self._body)

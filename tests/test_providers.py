@@ -1,0 +1,636 @@
+"""Who can be asked by name, where each lives, and which key goes there."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import subprocess
+import sys
+import typing
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+import httpx
+import msgspec
+import pytest
+
+from wire import AsyncClient, Client
+from wire.call import Call, StreamCall
+from wire.errors import APIError, ConfigurationError, RuleError, Violation
+from wire.openai.dialect import PLAIN, Dialect
+from wire.openai.types import ChatCompletionRequest, Message, ToolCall
+from wire.providers import PROVIDERS, Provider, unlisted
+from wire.secret import Secret
+from wire.target import Target, target
+
+KEY, OTHER = "fake-key-4711", "fake-key-0815"
+PAGE = Path(__file__).parent.parent / "docs" / "providers.md"
+CHAT = sorted(name for name, row in PROVIDERS.items() if row.wire == "openai")
+OWN = ["ollama", "vllm", "llama.cpp", "lmstudio"]
+VERTEX = {"project": "my-project", "location": "us-central1"}
+
+
+@pytest.fixture(autouse=True)
+def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for row in PROVIDERS.values():
+        monkeypatch.delenv(row.key_variable, raising=False)
+
+
+def error_of(status: int, headers: Any, body: bytes) -> APIError:
+    return APIError(status=status)
+
+
+def call(**fields: Any) -> Call[bytes]:
+    return Call("openai", "POST", "/chat/completions", b"{}", parse=bytes, read_error=error_of, **fields)
+
+
+def stream(**fields: Any) -> StreamCall[Any, bytes]:
+    return StreamCall("openai", "POST", "/chat/completions", b"{}", reader=lambda _: None, fold=b"".join, read_error=error_of, **fields)
+
+
+def made(name: str, **options: Any) -> Target:
+    if name == "azure":
+        options = {"base_url": "https://me.openai.azure.com/openai/v1", **options}
+    return target(name, options)  # type: ignore[arg-type]
+
+
+def refused(name: str, **options: Any) -> str:
+    with pytest.raises(ConfigurationError) as caught:
+        target(name, options)  # type: ignore[arg-type]
+    return str(caught.value)
+
+
+def sent(found: Target, token: Secret | None = None, **fields: Any) -> dict[str, str]:
+    return dict(found.send_headers(call(**fields), token))
+
+
+# --- rows -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "variable"),
+    [
+        ("openai", "https://api.openai.com/v1", "OPENAI_API_KEY"),
+        ("deepseek", "https://api.deepseek.com", "DEEPSEEK_API_KEY"),
+        ("deepseek@beta", "https://api.deepseek.com/beta", "DEEPSEEK_API_KEY"),
+        ("glm", "https://api.z.ai/api/paas/v4", "GLM_API_KEY"),
+        ("glm@cn", "https://open.bigmodel.cn/api/paas/v4", "GLM_API_KEY"),
+        ("glm@coding", "https://api.z.ai/api/coding/paas/v4", "GLM_API_KEY"),
+        ("glm@coding-cn", "https://open.bigmodel.cn/api/coding/paas/v4", "GLM_API_KEY"),
+        ("kimi", "https://api.moonshot.ai/v1", "KIMI_API_KEY"),
+        ("kimi@cn", "https://api.moonshot.cn/v1", "KIMI_API_KEY"),
+        ("kimi@coding", "https://api.kimi.com/coding/v1", "KIMI_API_KEY"),
+        ("minimax", "https://api.minimax.io/v1", "MINIMAX_API_KEY"),
+        ("minimax@cn", "https://api.minimaxi.com/v1", "MINIMAX_API_KEY"),
+        ("minimax@old", "https://api.minimax.chat/v1", "MINIMAX_API_KEY"),
+        ("qwen", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY"),
+        ("qwen@cn", "https://dashscope.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY"),
+        ("qwen@us", "https://dashscope-us.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY"),
+        ("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
+        ("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+        ("xai", "https://api.x.ai/v1", "XAI_API_KEY"),
+        ("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+        ("together", "https://api.together.ai/v1", "TOGETHER_API_KEY"),
+        ("together@old", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+        ("fireworks", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
+        ("cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
+        ("gemini@openai", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
+        ("ollama@cloud", "https://ollama.com/v1", "OLLAMA_API_KEY"),
+        ("OpenAI", "https://api.openai.com/v1", "OPENAI_API_KEY"),
+        ("KIMI@CN", "https://api.moonshot.cn/v1", "KIMI_API_KEY"),
+    ],
+)  # S0-05, S1-32 to S1-36
+def test_url_and_key(name: str, url: str, variable: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(variable, KEY)
+    found = made(name)
+    assert found.url(call()) == f"{url}/chat/completions"
+    assert found.accept(call(), Call) == call()
+    assert sent(found)["authorization"] == f"Bearer {KEY}"
+    assert (found.describe()["provider"], found.describe()["base_url"], found.describe()["key"]) == (name.lower(), url, variable)
+
+
+def test_no_row_was_forgotten():
+    regions = {
+        "deepseek": ["beta"],
+        "glm": ["cn", "coding", "coding-cn"],
+        "kimi": ["cn", "coding"],
+        "minimax": ["cn", "old"],
+        "qwen": ["cn", "us"],
+        "together": ["old"],
+        "ollama": ["cloud"],
+    }
+    plain = [
+        "openai",
+        "mistral",
+        "groq",
+        "xai",
+        "openrouter",
+        "fireworks",
+        "cerebras",
+        "gemini@openai",
+        "vllm",
+        "llama.cpp",
+        "lmstudio",
+        "azure",
+    ]
+    assert sorted([*plain, *regions, *(f"{name}@{region}" for name, all in regions.items() for region in all)]) == CHAT
+    assert sorted(set(PROVIDERS) - set(CHAT)) == ["gemini", "gemini@vertex"]
+    assert {name: list(row.regions) for name, row in PROVIDERS.items() if row.regions} == regions
+
+
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_a_row_stands_under_its_name_and_in_lower_case(name: str):
+    row = PROVIDERS[name]
+    assert (row.name, row.name) == (name, name.lower())
+    assert bool(row.base_url) != bool(row.base_url_like)
+    assert not row.base_url.endswith("/")
+
+
+@pytest.mark.parametrize("name", [name for name, row in PROVIDERS.items() if row.regions])
+def test_a_region_differs_in_its_url_only(name: str):
+    row = PROVIDERS[name]
+    for region, url in row.regions.items():
+        expected = dataclasses.replace(row, name=f"{name}@{region}", base_url=url, regions={}, key_required=True)
+        assert PROVIDERS[f"{name}@{region}"] == expected
+
+
+def test_the_rows_load_no_types_and_no_http_library():
+    """A client of one wire does not pay for the types of another."""
+    program = "import sys, wire.providers; print(json.dumps(sorted(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", f"import json; {program}"], capture_output=True, text=True, check=True)
+    loaded = json.loads(run.stdout)
+    assert "wire.openai.dialect" in loaded
+    # `import wire` loads what it exports; what it does not export must not come in by the rows.
+    assert [name for name in loaded if name.startswith(("wire.openai.types", "wire.openai.rules"))] == []
+
+
+# --- keys -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in CHAT if PROVIDERS[name].key_required])
+def test_a_missing_key_is_told_with_the_variable(name: str):
+    with pytest.raises(ConfigurationError) as caught:
+        made(name).accept(call(), Call)
+    assert str(caught.value) == f"{name}: no API key: give api_key= or set {PROVIDERS[name].key_variable}"
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_server_of_ones_own_is_asked_without_a_key(name: str):
+    found = made(name)
+    assert found.accept(call(), Call) == call()
+    assert sent(found) == {"user-agent": "wire", "accept-encoding": "identity"}
+    assert found.preview(call()).headers == {"user-agent": "wire", "accept-encoding": "identity"}
+    assert found.describe()["key"] == f"none ({PROVIDERS[name].key_variable})"
+    assert urlsplit(found.base_url).hostname in ("localhost", "127.0.0.1")
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_server_of_ones_own_gets_a_key_that_is_there(name: str, monkeypatch: pytest.MonkeyPatch):
+    assert sent(made(name, api_key=KEY))["authorization"] == f"Bearer {KEY}"
+    monkeypatch.setenv(PROVIDERS[name].key_variable, OTHER)
+    assert sent(made(name))["authorization"] == f"Bearer {OTHER}"
+    assert made(name).preview(call()).headers["authorization"] == "Bearer ***"
+    assert sent(made(name, token=lambda: KEY), Secret(KEY))["authorization"] == f"Bearer {KEY}"
+
+
+def test_without_a_key_a_header_of_the_users_own_is_sent():
+    assert sent(made("vllm", headers={"Authorization": "Basic abc"}))["authorization"] == "Basic abc"
+    assert sent(made("vllm"), headers={"authorization": "Basic abc"})["authorization"] == "Basic abc"
+    assert sent(made("vllm", headers={"Authorization": "Basic abc"}, api_key=KEY))["authorization"] == f"Bearer {KEY}"
+
+
+def test_azure():
+    assert refused("azure", api_key=KEY) == "azure: base_url: azure needs it, such as https://NAME.openai.azure.com/openai/v1"
+    found = made("azure", api_key=KEY)
+    assert found.url(call()) == "https://me.openai.azure.com/openai/v1/chat/completions"
+    assert {name: value for name, value in sent(found).items() if KEY in value} == {"api-key": KEY}
+    assert found.preview(call()).headers["api-key"] == "***"
+    by_token = sent(made("azure", token=lambda: KEY), Secret(KEY))
+    assert (by_token["authorization"], "api-key" in by_token) == (f"Bearer {KEY}", False)
+    foundry = "https://me.services.ai.azure.com/models"
+    assert made("azure", api_key=KEY, base_url=foundry).url(call(query={"api-version": "v"})) == f"{foundry}/chat/completions?api-version=v"
+
+
+def host_of(name: str) -> str:
+    """A host of a row, one of its patterns made concrete."""
+    row = PROVIDERS[name]
+    return (row.hosts[0].replace("*", "my") if row.hosts else "") or str(urlsplit(row.base_url).hostname)
+
+
+def family(name: str) -> str:
+    return name.partition("@")[0]
+
+
+HOSTED = [name for name in PROVIDERS if name not in OWN]
+PAIRS = [(name, other) for name in PROVIDERS for other in HOSTED]
+
+
+@pytest.mark.parametrize(("name", "other"), PAIRS, ids="-to-".join)
+def test_a_key_of_the_environment_goes_to_no_foreign_host(name: str, other: str, monkeypatch: pytest.MonkeyPatch):  # R-31, S1-36
+    row, host = PROVIDERS[name], host_of(other)
+    monkeypatch.setenv(row.key_variable, KEY)
+    options: dict[str, Any] = dict(VERTEX) if name == "gemini@vertex" else {}
+    if family(name) == family(other):
+        assert made(name, base_url=f"https://{host}/v1", **options).base_url == f"https://{host}/v1"
+        return
+    message = refused(name, base_url=f"https://{host}/v1", **options)
+    owner = next(each for each in PROVIDERS if family(each) == family(other) and f'Client("{each}")' in message)
+    assert message == (
+        f"{name}: base_url: {host} is a host of {owner!r}, and the key in {row.key_variable} is not for it; "
+        f'use Client("{owner}"), or give api_key= if that key is meant'
+    )
+    assert host in (urlsplit(PROVIDERS[owner].base_url).hostname, host_of(owner))
+
+
+@pytest.mark.parametrize(("name", "other"), PAIRS, ids="-to-".join)
+def test_a_key_that_is_given_goes_where_it_is_told(name: str, other: str):
+    options: dict[str, Any] = dict(VERTEX) if name == "gemini@vertex" else {}
+    found = made(name, base_url=f"https://{host_of(other)}/v1", api_key=KEY, **options)
+    assert found.base_url == f"https://{host_of(other)}/v1"
+    assert KEY in "".join(sent(found).values())
+
+
+@pytest.mark.parametrize(
+    ("host", "owner"),
+    [
+        ("api.openai.com", "openai"),
+        ("API.OpenAI.com", "openai"),
+        ("api.openai.com.", "openai"),
+        ("api.openai.com:8443", "openai"),
+        ("api.moonshot.cn", "kimi@cn"),
+        ("api.kimi.com", "kimi@coding"),
+        ("open.bigmodel.cn", "glm@cn"),
+        ("ollama.com", "ollama@cloud"),
+        ("me.openai.azure.com", "azure"),
+        ("a.b.services.ai.azure.com", "azure"),
+        ("eu.maas.aliyuncs.com", "qwen"),
+        ("us-central1-aiplatform.googleapis.com", "gemini@vertex"),
+        ("aiplatform.googleapis.com", "gemini@vertex"),
+    ],
+)
+def test_hosts_are_compared_as_hosts(host: str, owner: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MISTRAL_API_KEY", KEY)
+    assert f'use Client("{owner}"), or' in refused("mistral", base_url=f"https://{host}/x")
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "proxy.example",
+        "openai.com",
+        "xapi.openai.com",
+        "api.openai.com.evil.example",
+        "openai.azure.com",
+        "localhost:11434",
+        "127.0.0.1:8000",
+    ],
+)
+def test_hosts_of_nobody_get_the_key(host: str, monkeypatch: pytest.MonkeyPatch):
+    """A proxy of one's own, and what runs on this machine, is not told from the provider."""
+    monkeypatch.setenv("MISTRAL_API_KEY", KEY)
+    assert sent(made("mistral", base_url=f"https://{host}/v1"))["authorization"] == f"Bearer {KEY}"
+
+
+def test_a_token_goes_where_it_is_told(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    assert made("openai", token=lambda: OTHER, base_url="https://api.x.ai/v1").base_url == "https://api.x.ai/v1"
+
+
+def test_without_a_key_there_is_nothing_to_keep():
+    assert made("openai", base_url="https://api.x.ai/v1").base_url == "https://api.x.ai/v1"
+
+
+# --- names that are not in the list ---------------------------------------------------------------------------------
+
+
+def test_an_unknown_name_is_told_the_known_ones():
+    assert refused("cohere") == (
+        f"provider: 'cohere' is unknown; known are {', '.join(sorted(PROVIDERS))}; any other host of chat completions needs base_url="
+    )
+
+
+@pytest.mark.parametrize("name", ["kimi@ch", "openai@", "gemini@eu", "Qwen@intl"])
+@pytest.mark.parametrize("options", [{}, {"base_url": "https://llm.example/v1"}], ids=["plain", "base-url"])
+def test_a_region_that_is_not_there_is_no_name_of_its_own(name: str, options: dict[str, str]):
+    """A slip of the pen must not become a provider without its dialect."""
+    assert refused(name, **options) == f"provider: {name!r} is unknown; known are {', '.join(sorted(PROVIDERS))}"
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "variable"),
+    [
+        ("my-host", "my-host", "MY_HOST_API_KEY"),
+        ("My.Host_2", "my.host_2", "MY_HOST_2_API_KEY"),
+        ("corp@eu-1", "corp@eu-1", "CORP_EU_1_API_KEY"),
+        ("2x", "2x", "2X_API_KEY"),
+    ],
+)
+def test_an_unknown_name_with_a_base_url(name: str, row: str, variable: str, monkeypatch: pytest.MonkeyPatch):
+    url = "https://llm.example/v1/"
+    with pytest.raises(ConfigurationError) as caught:
+        made(name, base_url=url).accept(call(), Call)
+    assert str(caught.value) == f"{row}: no API key: give api_key= or set {variable}"
+    monkeypatch.setenv("OPENAI_API_KEY", OTHER)
+    monkeypatch.setenv(variable, KEY)
+    found = made(name, base_url=url)
+    assert found.provider == unlisted(name, key_required=True)
+    assert (found.provider.name, found.provider.wire, found.provider.dialect) == (row, "openai", PLAIN)
+    assert (found.url(call()), sent(found)["authorization"]) == ("https://llm.example/v1/chat/completions", f"Bearer {KEY}")
+    assert name not in PROVIDERS
+
+
+@pytest.mark.parametrize("name", ["", " ", "a b", "a/b", "-a", "a@b@c", "@a", "ä", "a\n", "a" + chr(0), None, 3], ids=ascii)
+def test_what_is_no_name(name: Any):
+    message = refused(name, base_url="https://llm.example/v1")
+    assert message == f"provider: {name!r} is no name; letters, digits and . _ - are, and one @ before a region".replace("\n", "\\n")
+
+
+@pytest.mark.parametrize("url", ["http://localhost:9/v1", "https://127.0.0.1/v1", "http://[::1]:9/v1", "http://10.0.0.7:8000/v1"])
+def test_an_unknown_name_in_the_own_network_needs_no_key(url: str):
+    found = made("my-host", base_url=url)
+    assert found.accept(call(), Call) == call()
+    assert "authorization" not in sent(found)
+
+
+def test_a_key_of_an_unknown_name_goes_to_no_foreign_host(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MY_HOST_API_KEY", KEY)
+    assert 'use Client("openai"), or give api_key=' in refused("my-host", base_url="https://api.openai.com/v1")
+
+
+# --- base URLs ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["/v1", "/v1/", "/v1//", "/chat", "/models/v1", "/v1/my-models", ""])
+def test_a_base_url_with_a_path(path: str):
+    found = made("openai", base_url=f"https://llm.example{path}")
+    assert found.url(call()) == f"https://llm.example{path.rstrip('/')}/chat/completions"
+
+
+@pytest.mark.parametrize("path", ["/chat/completions", "/embeddings", "/models", "/chat/completions/", "/Chat/Completions", "/models//"])
+@pytest.mark.parametrize("name", ["openai", "vllm", "my-host"])
+def test_a_base_url_has_no_endpoint_in_it(name: str, path: str):
+    message = refused(name, base_url=f"https://llm.example/v1{path}")
+    assert message == f"{name}: base_url: leave the endpoint's path out: https://llm.example/v1"
+
+
+def test_foundry_is_azures_alone():
+    assert "leave the endpoint's path out" in refused("openai", base_url="https://services.ai.azure.com.evil.example/models")
+
+
+def test_a_base_url_of_gemini_may_end_as_it_likes():
+    assert made("gemini", base_url="https://proxy.example/models").base_url == "https://proxy.example/models"
+
+
+@pytest.mark.parametrize("name", [*OWN, "my-host"])
+def test_http_in_the_own_network_without_a_key(name: str):
+    assert made(name, base_url="http://10.0.0.7:8000/v1").url(call()) == "http://10.0.0.7:8000/v1/chat/completions"
+
+
+@pytest.mark.parametrize("name", [*OWN, "my-host"])
+@pytest.mark.parametrize("how", ["argument", "environment", "token"])
+def test_http_takes_no_key_out_of_the_house(name: str, how: str, monkeypatch: pytest.MonkeyPatch):  # R-31
+    options: dict[str, Any] = {"argument": {"api_key": KEY}, "environment": {}, "token": {"token": lambda: KEY}}[how]
+    if how == "environment":
+        monkeypatch.setenv("MY_HOST_API_KEY" if name == "my-host" else PROVIDERS[name].key_variable, KEY)
+    message = refused(name, base_url="http://10.0.0.7:8000/v1", **options)
+    assert message == f"{name}: base_url: https is wanted for 10.0.0.7, or the key would travel in the open"
+
+
+@pytest.mark.parametrize("name", ["openai", "kimi@cn", "ollama@cloud", "gemini"])
+def test_http_is_not_for_those_who_want_a_key(name: str):
+    assert refused(name, base_url="http://10.0.0.7/v1") == (
+        f"{name}: base_url: https is wanted for 10.0.0.7, or the key would travel in the open"
+    )
+
+
+@pytest.mark.parametrize("name", ["openai", "my-host"])
+def test_there_is_no_version_to_choose(name: str):
+    message = refused(name, base_url="https://llm.example/v1", version="v2")
+    assert message == f"{name}: version: {name} has no such option; it stands in the base URL"
+
+
+# --- dialects -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "slots", "required", "verbatim", "takes"),
+    [
+        ("openai", (), False, True, ()),
+        ("azure", (), False, False, ()),
+        ("deepseek", ("reasoning_content",), True, False, ()),
+        ("kimi@cn", ("reasoning_content",), True, False, ()),
+        ("glm", ("reasoning_content",), False, False, ()),
+        ("xai", ("reasoning_content",), False, False, ()),
+        ("llama.cpp", ("reasoning_content",), False, True, ()),
+        ("vllm", ("reasoning", "reasoning_content"), False, True, ()),
+        ("ollama@cloud", ("reasoning", "reasoning_content"), False, True, ()),
+        ("openrouter", ("reasoning_details", "reasoning"), False, True, ()),
+        ("minimax", ("reasoning_details",), False, False, ()),
+        ("gemini@openai", (), False, False, ("extra_content", "thought_signature")),
+        ("mistral", ("content",), False, False, ()),
+        *((name, (), False, False, ()) for name in ("groq", "cerebras", "together", "fireworks", "qwen", "lmstudio")),
+    ],
+)
+def test_what_goes_back(name: str, slots: tuple[str, ...], required: bool, verbatim: bool, takes: tuple[str, ...]):
+    dialect = PROVIDERS[name].dialect
+    assert dialect is not None
+    assert (dialect.reasoning_slots, dialect.reasoning_required, dialect.verbatim, dialect.takes) == (slots, required, verbatim, takes)
+    known = {*Message.__struct_fields__, *ToolCall.__struct_fields__}
+    assert set(slots + takes) <= known
+
+
+def fields_unlike_plain(name: str) -> dict[str, Any]:
+    dialect, shared = PROVIDERS[name].dialect, {"reasoning_slots", "reasoning_required", "verbatim", "takes", "refuses"}
+    names = [each.name for each in dataclasses.fields(Dialect) if each.name not in shared]
+    return {each: getattr(dialect, each) for each in names if getattr(dialect, each) != getattr(PLAIN, each)}
+
+
+def test_what_is_said_differently():
+    assert fields_unlike_plain("minimax") == {
+        "ranges": (("temperature", 0, 1), ("n", 1, 1)),
+        "most_system_messages": 1,
+        "tool_parameters": True,
+        "no_text": "empty",
+        "invalid_arguments": "wrapped",
+        "think_tags": "tags",
+        "cumulative_details": True,
+    }
+    assert fields_unlike_plain("xai") == {"reasoning_outside_output": True}
+    ids = {name: row.dialect.call_ids for name, row in PROVIDERS.items() if row.dialect and row.dialect.call_ids != PLAIN.call_ids}
+    assert {name: (each.least, each.most, each.letters) for name, each in ids.items()} == {
+        "openai": (1, 40, ""),
+        "azure": (1, 40, ""),
+        "mistral": (9, 9, "[a-zA-Z0-9]"),
+    }
+    for name in ("glm", "openrouter", "together", "fireworks", "cerebras", "ollama", "vllm", "llama.cpp", "lmstudio", "gemini@openai"):
+        assert fields_unlike_plain(name) == {}
+
+
+def test_gemini_has_no_dialect():
+    assert (PROVIDERS["gemini"].dialect, PROVIDERS["gemini@vertex"].dialect) == (None, None)
+
+
+REFUSALS = {
+    f"{name}: {refusal.path}": (refusal, row.dialect)
+    for name, row in PROVIDERS.items()
+    if row.dialect is not None and "@" not in name.replace("gemini@", "")
+    for refusal in row.dialect.refuses
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_a_refusal_is_about_fields_that_there_are(name: str):
+    refusal, _ = REFUSALS[name]
+    kind: Any = ChatCompletionRequest
+    for step in refusal.path.partition("=")[0].split("."):
+        hints = typing.get_type_hints(kind)
+        assert step.removesuffix("[]") in hints
+        kinds = structs(hints[step.removesuffix("[]")])
+        kind = kinds[0] if kinds else None
+    assert refusal.words
+    re.compile(refusal.models)
+
+
+def structs(hint: Any) -> list[type[msgspec.Struct]]:
+    if isinstance(hint, type) and not typing.get_args(hint):
+        return [hint] if issubclass(hint, msgspec.Struct) else []
+    return [found for inner in typing.get_args(hint) for found in structs(inner)]
+
+
+# --- adapting a call ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("make", "kind"), [(call, Call), (stream, StreamCall)], ids=["call", "stream"])
+def test_a_call_is_adapted_to_the_dialect(make: Any, kind: type):
+    seen: list[Any] = []
+
+    def adapt(what: Any, dialect: Any) -> Any:
+        seen.append(dialect)
+        return what.replace(headers={"x-adapted": "yes"})
+
+    one = make(adapt=adapt)
+    assert made("deepseek", api_key=KEY).accept(one, kind).headers == {"x-adapted": "yes"}
+    assert seen == [PROVIDERS["deepseek"].dialect]
+    assert one.headers == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "problem"),
+    [
+        ("gemini", {"api_key": KEY}, "call: it speaks 'openai', and 'gemini' speaks 'gemini'"),
+        ("openai", {}, "no API key"),
+    ],
+    ids=["other-wire", "no-key"],
+)
+def test_a_call_is_adapted_last(name: str, options: dict[str, Any], problem: str):
+    def adapt(what: Any, dialect: Any) -> Any:
+        raise AssertionError("too early")
+
+    with pytest.raises(ConfigurationError, match=problem):
+        made(name, **options).accept(call(adapt=adapt), Call)
+
+
+def rejecting(what: Any, dialect: Any) -> Any:
+    raise RuleError(violations=[Violation("messages[0].content", f"not with {KEY}", "O7")])
+
+
+def adding(what: Any, dialect: Any) -> Any:
+    return dataclasses.replace(what, body=b'{"slots":%d}' % len(dialect.reasoning_slots))
+
+
+def answering(request: httpx.Request) -> httpx.Response:
+    return httpx.Response(200, content=b"%s %s" % (request.method.encode(), request.content))
+
+
+@pytest.mark.parametrize("style", ["sync", "asyncio", "trio"])
+def test_clients_send_the_adapted_call(style: str):
+    def work() -> tuple[Any, Any]:
+        with Client("openrouter", api_key=KEY, http=httpx.MockTransport(answering)) as client:
+            return client.send(call(adapt=adding)), client.dialect
+
+    async def main() -> tuple[Any, Any]:
+        async with AsyncClient("openrouter", api_key=KEY, http=httpx.MockTransport(answering)) as client:
+            return await client.send(call(adapt=adding)), client.dialect
+
+    answer, dialect = work() if style == "sync" else anyio.run(main, backend=style)
+    assert (answer, dialect) == (b'POST {"slots":2}', PROVIDERS["openrouter"].dialect)
+
+
+def test_what_the_dialect_refuses_is_not_sent():
+    def transport(request: httpx.Request) -> httpx.Response:
+        raise AssertionError("sent")
+
+    with Client("deepseek", api_key=KEY, http=httpx.MockTransport(transport)) as client:
+        with pytest.raises(RuleError) as caught:
+            client.send(call(adapt=rejecting))
+        with pytest.raises(RuleError), client.stream(stream(adapt=rejecting)):
+            pass
+        assert client.preview(call(adapt=rejecting)).url == "https://api.deepseek.com/chat/completions"
+    assert str(caught.value) == "deepseek: messages[0].content: not with *** [O7]"
+    assert caught.value.violations[0].rule == "O7"
+
+
+def test_a_client_of_gemini_has_no_dialect():
+    with Client("gemini", api_key=KEY) as client:
+        assert client.dialect is None
+
+
+# --- the page -------------------------------------------------------------------------------------------------------
+
+
+def rows(heading: str) -> list[list[str]]:
+    section = PAGE.read_text("utf-8").split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
+
+
+def documented(row: Provider) -> list[str]:
+    url = f"`{row.base_url}`" if row.base_url else f"yours, such as `{row.base_url_like}`"
+    return [row.name, url, f"`{row.key_variable}`{'' if row.key_required else ', not needed'}"]
+
+
+def test_the_page_has_every_row():
+    assert [row[:3] for row in rows("Names, hosts, keys")] == [documented(row) for row in PROVIDERS.values()]
+
+
+def test_the_page_says_what_goes_back():
+    told = {row[0]: row[3] for row in rows("Names, hosts, keys")}
+    for name, row in PROVIDERS.items():
+        if row.dialect is not None and not told[name].startswith("as "):
+            fields = [*row.dialect.reasoning_slots, *row.dialect.takes]
+            assert re.findall(r"`(\w+)`", told[name]) == fields, name
+            assert ("required" in told[name]) == row.dialect.reasoning_required, name
+            assert ("as it came" in told[name]) == row.dialect.verbatim, name
+
+
+def test_the_page_names_everybody_who_refuses_something():
+    told = {row[0]: "" for row in rows("What they refuse")}
+    for name, *cells in rows("What they refuse"):
+        told[name] += " ".join(cells)
+    refusing = {name for name, row in PROVIDERS.items() if row.dialect is not None and row.dialect.refuses}
+    assert {name for name in refusing if family(name) == name or name == "gemini@openai"} - set(told) == set()
+    assert {"qwen", "minimax", "mistral"} <= set(told) <= set(PROVIDERS)
+
+
+# --- a dialect of the caller's ----------------------------------------------------------------------------------------
+
+
+def test_a_dialect_of_the_callers_counts_in_place_of_the_rows():
+    own = Dialect(reasoning_slots=("reasoning",), verbatim=True)
+    assert made("my-host", base_url="https://models.example/v1", api_key=KEY, dialect=own).provider.dialect == own
+    assert made("deepseek", api_key=KEY, dialect=own).provider.dialect == own
+    assert PROVIDERS["deepseek"].dialect != own
+
+
+@pytest.mark.parametrize(
+    ("name", "dialect", "problem"),
+    [
+        ("gemini", Dialect(), "gemini: dialect: gemini has no such option"),
+        ("deepseek", "kimi", "dialect: a Dialect is wanted, not str"),
+    ],
+)
+def test_what_is_no_dialect_is_refused(name: str, dialect: Any, problem: str):
+    assert refused(name, api_key=KEY, dialect=dialect) == problem

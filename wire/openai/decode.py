@@ -1,0 +1,71 @@
+"""JSON as structs, however odd its values are: one field that is not as it should be does not cost the answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, TypeVar
+
+import msgspec
+
+from wire.errors import LimitError
+from wire.memory import WireStruct, remember
+
+S = TypeVar("S", bound=msgspec.Struct)
+W = TypeVar("W", bound=WireStruct)
+
+_PLACE = re.compile(r"([^.\[\]]+)|\[(\d+|\.\.\.)\]")
+_MOST_MISFITS = 100
+
+
+class Unreadable(ValueError):
+    """What came is no JSON object."""
+
+
+def decoded(data: bytes, kind: type[W]) -> W:
+    """JSON as a struct, with its bytes beside it.
+
+    A value of another type than its field's is left out of the struct, and `wire.unknown` tells it. Raises `Unreadable` for what is
+    no JSON object, `LimitError` for what is nested too deeply.
+    """
+    try:
+        return remember(msgspec.json.decode(data, type=kind), data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as cause:
+        problem: Exception = cause
+    except RecursionError:
+        raise LimitError("JSON is nested too deeply", raw=data) from None
+    try:
+        # Of the standard library, since it reads half a surrogate pair; bytes that are no UTF-8 become U+FFFD.
+        plain = json.loads(data.decode("utf-8", "replace"), parse_constant=_refused)
+    except ValueError:
+        raise Unreadable(str(problem)) from None
+    except RecursionError:
+        raise LimitError("JSON is nested too deeply", raw=data) from None
+    if not isinstance(plain, dict):
+        raise Unreadable("no object")
+    return remember(fitted(plain, kind), data)
+
+
+def _refused(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def fitted(plain: Any, kind: type[S]) -> S:
+    """The struct of what of `plain` fits it. Raises `Unreadable` if nothing does; `plain` is changed."""
+    for _ in range(_MOST_MISFITS):
+        try:
+            return msgspec.convert(plain, kind)
+        except msgspec.ValidationError as cause:
+            words = str(cause)
+            if not _drop(plain, [key or number for key, number in _PLACE.findall(words.rpartition("at `$")[2].rstrip("`"))]):
+                raise Unreadable(words) from None
+    raise Unreadable(f"more than {_MOST_MISFITS} values of other types than their fields'")
+
+
+def _drop(plain: Any, steps: list[str]) -> bool:
+    """Take the value at a place out of the object that has it; of a list or a map whose item does not fit, the whole."""
+    while steps and not (steps[-1].isidentifier() and "..." not in steps):
+        steps.pop()
+    for step in steps[:-1]:
+        plain = plain[int(step)] if isinstance(plain, list) else plain[step]
+    return bool(steps) and plain.pop(steps[-1], None) is not None

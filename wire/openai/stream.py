@@ -1,0 +1,251 @@
+"""Bytes of a body in, chunks out: how chat completions are framed, and when they are whole (Q1 to Q4, Q15).
+
+- What the body is, its first letter says, not its content type: one JSON document, or events.
+- What is no event and no JSON is dropped and told as a note; it never ends the reading. An `error` does, wherever it stands.
+- It is whole when a finish or `[DONE]` was read. A finish that names a failure of the server is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+import msgspec
+
+from wire.errors import StreamError, StreamIncomplete, StreamInvalid, WireError, one_line
+from wire.jsonstream import Cutter
+from wire.memory import Note, WireStruct, with_notes
+from wire.openai.decode import Unreadable, decoded
+from wire.openai.envelopes import error_in, parse_error, plain, typed
+from wire.openai.finish import finish_of, reason_of
+from wire.openai.fold import fold, whole
+from wire.openai.types import ChatCompletion, ChatCompletionChunk, Choice, ErrorObject
+from wire.sse import EVENT_LIMIT, Decoder, Event
+
+W = TypeVar("W", bound=WireStruct)
+
+
+def error_of(chunk: ChatCompletionChunk, data: bytes, *, certain: bool) -> WireError | None:
+    """The error that a chunk is or holds (Q14). `certain`: it is one, whatever it says."""
+    base = chunk.base_resp
+    # A chunk without anything of a chunk: its error may be of a type that the struct has no place for.
+    odd = chunk.choices is None and chunk.usage is None and chunk.id is None
+    if not (certain or odd or chunk.error or chunk.object == "error" or (base is not None and base.status_code)):
+        return None
+    found = error_in(plain(data), certain=certain)
+    if found is None and certain:
+        found = ErrorObject(message=data.decode("utf-8", "replace"))
+    return None if found is None else typed(found, 200, data)
+
+
+def parse_completion(body: bytes) -> ChatCompletion:
+    """A whole answer. A body that came as events is read all the same.
+
+    Raises the provider's error if the body is one, `StreamIncomplete` if the server says that it failed on the way, `StreamInvalid` if it
+    is nothing of the wire.
+    """
+    if body.lstrip()[:1] == b"{":
+        try:
+            answer = decoded(body, ChatCompletion)
+        except Unreadable:
+            pass  # unless it is several objects, one after another
+        else:
+            if answer.choices is not None and not answer.error and all(map(_is_sound, answer.choices)):
+                return whole(answer, body)
+    reader = ChunkReader()
+    chunks = [*reader.feed(body), *reader.close()]
+    if reader.error is not None:
+        reader.error.partial = fold(chunks) if chunks else None
+        raise reader.error
+    return with_notes(fold(chunks), reader.notes)
+
+
+def _is_sound(choice: Choice) -> bool:
+    """A choice of a whole answer, and not one of a chunk, nor one that says the server failed."""
+    return (choice.message is not None or choice.delta is None) and reason_of(finish_of(choice)) != "error"
+
+
+def parse_plain(kind: type[W], body: bytes) -> W:
+    """A whole answer that is one struct. Raises the provider's error if the body is one, `StreamInvalid` if it is nothing of the wire."""
+    bare = body.strip()
+    try:
+        # Together and others give a list of models without the object around it.
+        answer = decoded(b'{"data":' + bare + b"}" if bare[:1] == b"[" and "data" in kind.__struct_fields__ else body, kind)
+    except Unreadable as cause:
+        found = error_in(plain(body), certain=False)
+        if found is not None:
+            raise typed(found, 200, body) from None
+        raise StreamInvalid(f"not a {kind.__name__} ({cause}): {_shown(body)}", raw=body) from None
+    found = error_in(plain(body), certain=False) if _looks_wrong(answer) else None
+    if found is not None:
+        raise typed(found, 200, body)
+    return answer
+
+
+def _looks_wrong(answer: WireStruct) -> bool:
+    """Nothing of what it has to have is there."""
+    return getattr(answer, "data", None) is None and getattr(answer, "id", None) is None
+
+
+class ChunkReader:
+    """Bytes of one streamed body in, chunks out; `wire.call.Reader` says what its fields mean."""
+
+    def __init__(self, limit: int = EVENT_LIMIT) -> None:
+        self.error: WireError | None = None
+        self.done = False
+        self.finished = False
+        self.notes: list[Note] = []
+        self._events = Decoder(limit)
+        self._cutter = Cutter(limit)
+        self._head: bytes | None = b""  # what came before the first letter that tells how the body is framed
+        self._as_json = False
+        self._seen = 0
+        self._chunks = 0
+        self._finishes: dict[int, str | None] = {}  # index of a choice -> its finish
+        self._whole = False  # a document came that has all of the answer
+
+    def feed(self, data: bytes) -> list[ChatCompletionChunk]:
+        """Chunks that `data` completes."""
+        if self.error is not None or self.done:
+            return []
+        if self._head is not None:
+            data = self._begun(self._head + data)
+        return self._taken(self._values(data)) if data else []
+
+    def close(self) -> list[ChatCompletionChunk]:
+        """The chunk that the end of the body completes, if one; `error` says if the answer is not whole."""
+        chunks: list[ChatCompletionChunk] = []
+        if self.error is None and not self.done:
+            chunks = self._taken(self._last_values())
+        if self.error is None:
+            self.error = self._incomplete()
+        return chunks
+
+    def _begun(self, data: bytes) -> bytes:
+        """Bytes to be read, none of them before it is clear how (Q1)."""
+        bare = data.removeprefix(_BOM)
+        first = bare.lstrip()[:1]
+        if not first or _BOM.startswith(data):
+            self._head = data if len(data) <= _MOST_BLANKS else data[-1:]
+            return b""
+        self._head = None
+        self._as_json = first in b"[{"
+        return bare
+
+    def _taken(self, values: Iterator[tuple[bytes, bool]]) -> list[ChatCompletionChunk]:
+        chunks: list[ChatCompletionChunk] = []
+        try:
+            for data, failed in values:
+                for chunk in self._read(data, failed):
+                    self._note(chunk)
+                    chunks.append(chunk)
+                if self.done:
+                    break
+        except WireError as error:
+            self.error = error
+        return chunks
+
+    def _values(self, data: bytes) -> Iterator[tuple[bytes, bool]]:
+        """What is to be read, and whether it is an error for sure."""
+        if self._as_json:
+            for value in self._cutter.feed(data):
+                yield value, False
+        else:
+            for event in self._events.feed(data):
+                yield from self._in_event(event)
+
+    def _last_values(self) -> Iterator[tuple[bytes, bool]]:
+        if self._as_json:
+            self._cutter.check()
+        else:
+            for event in self._events.close():
+                yield from self._in_event(event)
+
+    def _in_event(self, event: Event) -> Iterator[tuple[bytes, bool]]:
+        if event.outside:
+            yield from self._outside(event.data)
+        elif not event.blank:
+            self._seen += 1
+            yield event.data, event.event == "error"
+
+    def _read(self, data: bytes, failed: bool) -> Iterator[ChatCompletionChunk]:
+        """The chunk that data is, or the chunks that are glued together in it (Q3). Raises the error that it is."""
+        data = data.strip()
+        if data == b"[DONE]":
+            self.done = True
+        if self.done or not data or data[:1] == b":":
+            return
+        try:
+            chunk = decoded(data, ChatCompletionChunk)
+        except Unreadable as cause:
+            pieces = _listed(data) or data.split(b"\n")
+            if len(pieces) > 1 or pieces[0] != data:
+                for piece in pieces:
+                    yield from self._read(piece, failed)
+            elif failed:
+                raise parse_error(500, {}, data) from None
+            elif self._as_json:
+                raise StreamInvalid(f"not an answer of chat completions ({cause}): {_shown(data)}", raw=data) from None
+            else:
+                self._drop("bad_chunk", data)
+            return
+        error = error_of(chunk, data, certain=failed or (self._as_json and chunk.choices is None))
+        if error is None or chunk.choices or chunk.usage is not None:
+            yield chunk
+        if error is not None:
+            raise error
+
+    def _outside(self, line: bytes) -> Iterator[tuple[bytes, bool]]:
+        """A line that belongs to no event: an error in bare JSON is one (R-03), anything else is skipped (Q2)."""
+        if self._cutter.rest or line.lstrip()[:1] in (b"{", b"["):
+            for value in self._cutter.feed(line + b"\n"):
+                if error_in(plain(value), certain=False) is not None:
+                    yield value, True
+                else:
+                    self._drop("outside", value)
+        else:
+            self._drop("outside", line)
+
+    def _drop(self, code: str, data: bytes) -> None:
+        """Tell what was not read; of many pieces the first ones are enough."""
+        if len(self.notes) < _MOST_NOTES:
+            self.notes.append(Note(f"event {self._seen}", f"{code}: dropped, it is nothing of the wire: {_shown(data)}"))
+
+    def _note(self, chunk: ChatCompletionChunk) -> None:
+        self._chunks += 1
+        for choice in chunk.choices or ():
+            index = choice.index or 0
+            self._finishes[index] = finish_of(choice) or self._finishes.get(index)
+        self._whole = self._whole or (self._as_json and chunk.choices is not None)
+        self.finished = bool(self._finishes) and all(self._finishes.values())
+
+    def _incomplete(self) -> StreamError | None:
+        failure = next((finish for finish in self._finishes.values() if reason_of(finish) == "error"), None)
+        if failure is not None:
+            return StreamIncomplete(f"the server ended the answer with {failure!r}", code=failure)
+        if self._as_json and self._cutter.rest:
+            rest = bytes(self._cutter.rest)
+            return StreamIncomplete(f"the answer ended in the middle of its JSON: {_shown(rest)}", retryable=not self._chunks, raw=rest)
+        if self.done or self._whole or self.finished:
+            return None
+        told = f"; dropped: {self.notes[0]}" if self.notes else ""
+        if not self._chunks:
+            return StreamIncomplete(f"the answer ended before its first event{told}", retryable=True)
+        return StreamIncomplete(f"the stream ended without a finish reason and without [DONE] after {self._chunks} events{told}")
+
+
+_BOM = b"\xef\xbb\xbf"
+_MOST_BLANKS = 4096
+_MOST_NOTES = 100
+
+
+def _shown(data: bytes) -> str:
+    return one_line(data[:200].decode("utf-8", "replace"))
+
+
+def _listed(data: bytes) -> list[bytes]:
+    """The items of an event that is a list, of one error mostly."""
+    try:
+        return [bytes(item) for item in msgspec.json.decode(data, type=list[msgspec.Raw])]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return []
