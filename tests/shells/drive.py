@@ -34,15 +34,15 @@ class Drive:
 
     name: str
 
-    def session(self, work: Callable[[Any], Any], **options: Any) -> Any:
+    def session(self, work: Callable[[Any], Any], provider: str = "gemini", **options: Any) -> Any:
         """`work(door)` with a door that has plain `send(call)` and `read(call)`, whatever runs below."""
         options = {"api_key": "fake-key", "retry": QUICK, **options}
         if self.name == "sync":
-            with Client("gemini", **options) as client:
+            with Client(provider, **options) as client:
                 return work(_SyncDoor(client))
 
         async def main() -> Any:
-            async with AsyncClient("gemini", **options) as client:
+            async with AsyncClient(provider, **options) as client:
                 return await anyio.to_thread.run_sync(work, _AsyncDoor(client))
 
         return anyio.run(main, backend=self.name)

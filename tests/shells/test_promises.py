@@ -53,7 +53,7 @@ def test_at_most_four_frames_to_the_transport(drive: Drive) -> None:
 # --- imports ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("module", ["wire", "wire.gemini", "wire.errors", "wire.target"])
+@pytest.mark.parametrize("module", ["wire", "wire.gemini", "wire.openai.endpoints", "wire.errors", "wire.target"])
 def test_light_imports(module: str) -> None:
     code = f"import {module}, sys; print(sorted({{'httpx', 'anyio', 'h11', 'ssl', 'asyncio', 'httpcore'}} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
