@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from tests.conformance import corpus
+from tests.conformance import corpus, quirks
 
-COMMANDS = {"corpus": corpus.run}
+COMMANDS = {"corpus": corpus.run, "quirks": quirks.run}
 
 
 def main(arguments: list[str]) -> int:

@@ -30,8 +30,9 @@ def written(struct: WireStruct) -> Any:
 
 
 def same(ours: Any, theirs: Any, path: str = "") -> None:
-    """Raise `Mismatch` with the first path at which two JSON values differ; `1` and `1.0` are one number."""
+    """Raise `Mismatch` with the first path at which two JSON values differ; `1` and `1.0` are one number, `null` is as good as absent."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
+        ours, theirs = ({key: value for key, value in each.items() if value is not None} for each in (ours, theirs))
         for key in theirs:
             if key not in ours:
                 raise Mismatch(f"{path}.{key} is lost")

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.conformance import corpus
+from tests.conformance import gemini
 from tests.conformance.__main__ import main
 from wire.gemini import types
 from wire.gemini.fold import fold
@@ -82,7 +82,7 @@ def _read(plain: Any) -> types.GenerateContentResponse:
 @pytest.mark.parametrize("mutant", mutants())
 def test_a_library_that_loses_something_fails(mutant: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     name, replacement = mutants()[mutant]
-    monkeypatch.setattr(corpus, name, replacement)
+    monkeypatch.setattr(gemini, name, replacement)
     assert main(["corpus", str(SAMPLE)]) == 1
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["failed"] != []
 
@@ -102,4 +102,4 @@ def test_a_broken_line_is_named(tmp_path: Path, line: str, problem: str) -> None
 
 def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert [main([]), main(["nothing", "x"]), main(["corpus"])] == [2, 2, 2]
-    assert capsys.readouterr().err.startswith("usage: python -m tests.conformance corpus PATH...")
+    assert capsys.readouterr().err.startswith("usage: python -m tests.conformance corpus|quirks PATH...")

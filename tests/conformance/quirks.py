@@ -1,0 +1,288 @@
+"""Odd streams: each read by a client, whole, one byte at a time and cut at every position, and compared with what it says.
+
+A case is one JSON object a line: `id`, `sse` (the body), `expect`, and maybe `status`, `content_type`, `profile`. What the
+expectations mean is said in docs/rules.md, Q17 to Q21.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+
+from tests.conformance.records import lines
+from tests.conformance.result import Mismatch, Result
+from wire import Client, notes, openai, retry
+from wire.chat import Done, Event, Reply, TextDelta, ThoughtDelta, ToolCall, ToolCallDelta, ToolCallEnd, ToolCallStart
+from wire.errors import APIError, WireError
+from wire.memory import encode
+from wire.openai import ChatCompletion, Dialect, ErrorObject, Message, Reading, parse_reply
+from wire.openai.envelopes import upstream_message
+
+PROFILES = {
+    None: Dialect(),
+    "think_tags": Dialect(think_tags="tags"),
+    "think_tags_open_implied": Dialect(think_tags="open_implied"),
+    "cumulative_reasoning_details": Dialect(cumulative_details=True),
+}
+FINISHES = {"end": "stop", "filter": "content_filter"}
+REQUEST = openai.ChatCompletionRequest(model="m", messages=[Message(role="user", content="Hi")])
+
+Case = dict[str, Any]
+
+
+def run(paths: list[str]) -> Result:
+    """Every case of the files."""
+    result = Result()
+    for path in paths:
+        for case in lines(Path(path), ("id", "sse", "expect")):
+            result.records += 1
+            try:
+                check(case)
+                result.passed += 1
+            except Exception as problem:  # a foreign exception is a failure like any other, and has to be named as one
+                kind = "" if isinstance(problem, Mismatch) else f"{type(problem).__name__}: "
+                print(f"{case['id']}: {kind}{problem}"[:400])
+                result.failed.append(case["id"])
+    return result
+
+
+def check(case: Case) -> None:
+    """Raise `Mismatch` unless the case gives what it says, however its bytes are cut."""
+    body = case["sse"].encode()
+    first = read(case, [body])
+    compare(first, case["expect"])
+    for pieces in cuts(body):
+        again = read(case, pieces)
+        if again.told() != first.told():
+            raise Mismatch(f"cut into {[len(piece) for piece in pieces][:4]}, it is {again.told()}, not {first.told()}")
+
+
+def cuts(body: bytes) -> Iterator[list[bytes]]:
+    """The body one byte at a time, and cut in two at every position (Q21)."""
+    yield [body[at : at + 1] for at in range(len(body))]
+    for at in range(1, len(body)):
+        yield [body[:at], body[at:]]
+
+
+# --- reading --------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Seen:
+    """What a caller has of one answer."""
+
+    replies: dict[int, Reply]
+    answer: ChatCompletion | None
+    error: WireError | None
+    warnings: tuple[str, ...]
+
+    def told(self) -> Any:
+        """All of it, as what can be compared."""
+        return self.replies, self.answer and self.answer.raw, repr(self.error), self.warnings
+
+
+class Served(httpx.BaseTransport):
+    """A server that has one answer, in these pieces."""
+
+    def __init__(self, case: Case, pieces: Sequence[bytes]) -> None:
+        self._case, self._pieces = case, pieces
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        headers = {"content-type": self._case.get("content_type", "text/event-stream")}
+        return httpx.Response(self._case.get("status", 200), headers=headers, stream=_Pieces(self._pieces))
+
+
+class _Pieces(httpx.SyncByteStream):
+    def __init__(self, pieces: Sequence[bytes]) -> None:
+        self._pieces = pieces
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._pieces)
+
+
+def read(case: Case, pieces: Sequence[bytes]) -> Seen:
+    """The case as a client's caller sees it."""
+    dialect = PROFILES[case.get("profile")]
+    call = openai.stream_chat_completions(REQUEST)
+    readings: dict[int, Reading] = {0: Reading(dialect, body=call.body)}
+    events: dict[int, list[Event]] = {0: []}
+    failure: WireError | None = None
+    answer: ChatCompletion | None = None
+    with Client("openai", api_key="fake-key-of-a-test", http=Served(case, pieces), retry=retry.NONE) as client:
+        try:
+            with client.stream(_spoken(call, dialect)) as stream:
+                try:
+                    for chunk in stream:
+                        for index in {0} | {choice.index or 0 for choice in chunk.choices or ()}:
+                            if index not in readings:
+                                readings[index], events[index] = Reading(dialect, body=call.body, choice=index), []
+                            events[index] += readings[index].feed(chunk)
+                finally:
+                    answer = stream.reply()
+        except WireError as error:
+            failure = error
+    for index, reading in readings.items():
+        events[index] += reading.close(failure)
+        check_events(events[index], reading.reply())
+    replies = {index: reading.reply() for index, reading in readings.items()}
+    if answer is not None and failure is None:
+        check_fold(answer, replies, dialect, call.body)
+    partial = failure.partial if failure is not None else answer
+    told = tuple(note.message.partition(":")[0] for note in (notes(partial) if partial is not None else ()))
+    return Seen(replies, partial, failure, told)
+
+
+def _spoken(call: Any, dialect: Dialect) -> Any:
+    return dataclasses.replace(call.adapt(call, dialect), adapt=None)
+
+
+def check_events(events: list[Event], reply: Reply) -> None:
+    """The events come to the reply."""
+    texts = "".join(event.text for event in events if isinstance(event, TextDelta))
+    thoughts = "".join(event.text for event in events if isinstance(event, ThoughtDelta))
+    if (texts, thoughts) != (reply.text, reply.message.thought):
+        raise Mismatch(f"the events come to {texts!r} and {thoughts!r}, the reply to {reply.text!r} and {reply.message.thought!r}")
+    calls = tuple(event.call for event in events if isinstance(event, ToolCallEnd))
+    names = [event.name for event in events if isinstance(event, ToolCallStart)]
+    deltas = [
+        "".join(event.text for event in events if isinstance(event, ToolCallDelta) and event.position == at) for at in range(len(calls))
+    ]
+    if calls != reply.message.tool_calls or names != [call.name for call in calls] or deltas != [call.text for call in calls]:
+        raise Mismatch(f"the events come to {calls}, {names}, {deltas}, the reply to {reply.message.tool_calls}")
+    if not isinstance(events[-1], Done) or events[-1].reply != reply:
+        raise Mismatch("the last event is not the reply")
+
+
+def check_fold(answer: ChatCompletion, replies: dict[int, Reply], dialect: Dialect, body: bytes) -> None:
+    """The answer that the chunks fold into says the same as the chunks."""
+    for index, reply in replies.items():
+        again = parse_reply(answer, dialect, body=body, choice=index)
+        for name in ("text", "thought", "tool_calls"):
+            if getattr(again.message, name) != getattr(reply.message, name):
+                raise Mismatch(f"folded, {name} is {getattr(again.message, name)!r}, not {getattr(reply.message, name)!r}")
+        if (again.stop, again.usage) != (reply.stop, reply.usage):
+            raise Mismatch(f"folded, it is {again.stop} {again.usage}, not {reply.stop} {reply.usage}")
+
+
+# --- comparing ------------------------------------------------------------------------------------------------------
+
+
+def compare(seen: Seen, expect: Case) -> None:
+    """Raise `Mismatch` unless what was seen is what is expected (Q17 to Q20)."""
+    reply = seen.replies[0]
+    trimmed = str.strip if expect.get("trim") else str
+    same_choice(reply, seen, 0, expect, trimmed)
+    for index, choice in enumerate(expect.get("choices") or ()):
+        number = choice.get("index", index)
+        same_choice(seen.replies[number], seen, number, choice, trimmed)
+    if "usage" in expect:
+        _same("usage", _usage(reply), _filled(expect["usage"]))
+    complete = expect.get("complete", True)
+    if complete == (seen.error is not None):
+        raise Mismatch(f"complete is {not complete}: {seen.error!r}")
+    if "error" in expect:
+        _same_error(seen.error, expect["error"])
+    elif isinstance(seen.error, APIError):
+        raise Mismatch(f"an error that is none: {seen.error!r}")
+    if missing := set(expect.get("warnings") or ()) - set(seen.warnings):
+        raise Mismatch(f"not warned of {missing}, only of {seen.warnings}")
+    if "citations" in expect:
+        _same("citations", seen.answer and seen.answer.citations, expect["citations"])
+
+
+def same_choice(reply: Reply, seen: Seen, index: int, expect: Case, trimmed: Any) -> None:
+    """One choice against what is expected of it."""
+    message = next((choice.message for choice in (seen.answer and seen.answer.choices) or () if (choice.index or 0) == index), None)
+    ours = {
+        "text": reply.text,
+        "reasoning": reply.message.thought,
+        "finish_reason": _finish(reply),
+        "finish_reason_raw": reply.stop.raw,
+        "refusal": (message and message.refusal) or "",
+        "annotations": _plain(message and message.annotations) or [],
+        "reasoning_details": _plain(message and message.reasoning_details) or [],
+    }
+    for name, value in ours.items():
+        accepted = expect.get(f"{name}_ok") or ([expect[name]] if name in expect else [])
+        if isinstance(value, str):
+            value, accepted = trimmed(value), [trimmed(each) if isinstance(each, str) else each for each in accepted]
+        if accepted and not any(_equal(value, each) for each in accepted):
+            raise Mismatch(f"{name} is {value!r}, not {accepted}")
+    if "tool_calls" in expect:
+        _same("number of calls", len(reply.message.tool_calls), len(expect["tool_calls"]))
+        for call, other in zip(reply.message.tool_calls, expect["tool_calls"], strict=True):
+            _same("call", _call(call, other), {name: value for name, value in other.items() if name != "index"})
+
+
+def _finish(reply: Reply) -> str | None:
+    stop = reply.stop
+    return stop.raw if stop.reason == "other" else FINISHES.get(stop.reason, stop.reason)
+
+
+def _call(call: ToolCall, expect: Case) -> Case:
+    """What is to be compared of a call."""
+    if not call.id:
+        raise Mismatch(f"a call without an id: {call}")
+    ours: Case = {"id": call.id, "name": call.name, "extra_content": call.extra}
+    ours["arguments"] = call.text if call.arguments is None else call.arguments
+    if call.arguments is None and "arguments_valid" not in expect and isinstance(expect.get("arguments"), (list, int, float, bool)):
+        ours["arguments"] = json.loads(call.text)
+    ours["arguments_valid"] = call.arguments is not None
+    return {name: ours.get(name) for name in expect if name != "index"} | (
+        {} if "arguments_valid" in expect or ours["arguments_valid"] else {"arguments_valid": False}
+    )
+
+
+def _usage(reply: Reply) -> Case | None:
+    usage = reply.usage
+    if usage is None:
+        return None
+    return {
+        "prompt_tokens": usage.input,
+        "completion_tokens": usage.output,
+        "total_tokens": usage.total,
+        "cached_tokens": usage.cached,
+        "cache_write_tokens": usage.cache_written,
+        "reasoning_tokens": usage.reasoning,
+    }
+
+
+def _filled(usage: Case | None) -> Case | None:
+    """Keys that are missing stand for 0, the total for the sum."""
+    if usage is None:
+        return None
+    empty = dict.fromkeys(("prompt_tokens", "completion_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens"), 0)
+    total = {"total_tokens": (usage.get("prompt_tokens") or 0) + (usage.get("completion_tokens") or 0)}
+    return {**empty, **total, **{name: value or 0 for name, value in usage.items()}}
+
+
+def _same_error(error: WireError | None, expect: Case) -> None:
+    if not isinstance(error, APIError):
+        raise Mismatch(f"no error of the server: {error!r}")
+    (details,) = error.details
+    assert isinstance(details, ErrorObject)
+    ours = {**msgspec.to_builtins(details), "upstream_message": upstream_message(details)}
+    for name, value in expect.items():
+        theirs = ours.get(name) or ("" if value == "" else None)
+        if not _equal(theirs, value):
+            raise Mismatch(f"error.{name} is {theirs!r}, not {value!r}")
+
+
+def _plain(value: Any) -> Any:
+    return None if value is None else json.loads(encode(value))
+
+
+def _equal(ours: Any, theirs: Any) -> bool:
+    return type(ours) is type(theirs) and bool(ours == theirs)
+
+
+def _same(name: str, ours: Any, theirs: Any) -> None:
+    if ours != theirs:
+        raise Mismatch(f"{name} is {ours!r}, not {theirs!r}")

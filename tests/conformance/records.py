@@ -1,0 +1,50 @@
+"""Lines of a file of cases, and the bodies in them."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import random
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.conformance.result import Mismatch
+
+Record = dict[str, Any]
+
+
+def lines(path: Path, needed: Sequence[str]) -> Iterator[Record]:
+    """Lines of a file, split at LF only, each with the keys it needs. Raises `SystemExit` that names file and line of a broken one."""
+    with open(path, "rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    with (gzip.open if packed else open)(path, "rt", encoding="utf-8", newline="\n") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                record = json.loads(line)
+                missing = [key for key in needed if key not in record]
+            except ValueError as cause:
+                sys.exit(f"{path}:{number}: no JSON: {cause}")
+            if missing:
+                sys.exit(f"{path}:{number}: $.{missing[0]} is missing")
+            yield record
+
+
+def body_of(record: Record) -> bytes:
+    """The body as it came."""
+    text = record["response_body"]
+    return base64.b64decode(text) if record.get("response_body_encoding") == "base64" else text.encode("utf-8", "surrogatepass")
+
+
+def cut_at_random(body: bytes, seed: str) -> list[bytes]:
+    """The body in some twenty pieces."""
+    dice = random.Random(seed)
+    cuts = sorted(dice.randrange(len(body) + 1) for _ in range(20))
+    return [body[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(body)], strict=True)]
+
+
+def same_bytes(ours: bytes | None, theirs: bytes) -> None:
+    if ours != theirs:
+        raise Mismatch("kept bytes are not those that came")
