@@ -428,7 +428,7 @@ def test_there_is_no_version_to_choose(name: str):
         ("vllm", ("reasoning", "reasoning_content"), False, True, ()),
         ("ollama@cloud", ("reasoning", "reasoning_content"), False, True, ()),
         ("openrouter", ("reasoning_details", "reasoning"), False, True, ()),
-        ("minimax", ("reasoning_details",), False, False, ()),
+        ("minimax", ("reasoning_details", "reasoning_content"), False, True, ()),
         ("gemini@openai", (), False, False, ("extra_content", "thought_signature")),
         ("mistral", ("content",), False, False, ()),
         *((name, (), False, False, ()) for name in ("groq", "cerebras", "together", "fireworks", "qwen", "lmstudio")),

@@ -124,20 +124,18 @@ def _flat(turn: Any, path: str) -> Iterator[Message]:
 
 def _paired(message: Message, answers: Sequence[Message]) -> tuple[list[tuple[str, Message | None]], list[Message]]:
     """Each call's id and its answer, and the answers that are left. A call without an id takes the next answer that no other claims."""
-    calls = message.tool_calls or []
-    given = [present(call.id) for call in calls]
-    left = list(answers)
-    by_id = {answer.tool_call_id: answer for answer in reversed(answers) if answer.tool_call_id in given}
-    left = [answer for answer in left if by_id.get(answer.tool_call_id) is not answer]
+    given = [present(call.id) for call in message.tool_calls or ()]
+    claimed: dict[str, list[Message]] = {id: [] for id in given if id is not None}
+    left: list[Message] = []
+    for answer in answers:
+        claimed.get(answer.tool_call_id or "", left).append(answer)
     pairs: list[tuple[str, Message | None]] = []
     for position, id in enumerate(given):
-        if id is not None:
-            pairs.append((id, by_id.get(id)))
-        else:
-            answer = left.pop(0) if left else None
-            made = f"call_{hashlib.sha256(encode(message)).hexdigest()[:12]}_{position}"
-            pairs.append(((answer and present(answer.tool_call_id)) or made, answer))
-    return pairs, left
+        waiting = left if id is None else claimed[id]
+        own = waiting.pop(0) if waiting else None
+        made = f"call_{hashlib.sha256(encode(message)).hexdigest()[:12]}_{position}" if id is None else id
+        pairs.append((id or (own and present(own.tool_call_id)) or made, own))
+    return pairs, [*(answer for answers in claimed.values() for answer in answers), *left]
 
 
 def _orphan(message: Message, path: str, found: list[Note]) -> Message:
@@ -264,7 +262,7 @@ def _call(call: ToolCall, id: str, dialect: Dialect, received: bool, path: str, 
 def _arguments(arguments: Any, dialect: Dialect, path: str, found: list[Note]) -> str:
     """Arguments as the text that the reference asks for."""
     text = arguments if isinstance(arguments, str) else "" if arguments is None else msgspec.json.encode(arguments).decode()
-    if text.strip() in ("", "null") and not dialect.verbatim:
+    if text.strip() in ("", "null") and (not dialect.verbatim or dialect.invalid_arguments == "wrapped"):
         return "{}"  # a call without arguments, which hosts that parse the history want to read as JSON
     if dialect.invalid_arguments == "wrapped" and arguments_of(text) is None:
         found.append(Note(path, "wrapped: this host refuses arguments that are no JSON object"))
