@@ -133,7 +133,8 @@ class WireError(Exception):
         return self._raw.data
 
     def __str__(self) -> str:
-        told = " ".join(one_line(str(word), 80) for word in (self.status, self.code) if word is not None)
+        # Some hosts repeat the status as their code.
+        told = " ".join(dict.fromkeys(one_line(str(word), 80) for word in (self.status, self.code) if word is not None))
         head = ": ".join(one_line(word, 80) for word in (self.provider, told) if word)
         tail = f" (after {self.attempts} attempts)" if self.attempts > 1 else ""
         return f"{head}: {self.message}{tail}" if head else f"{self.message}{tail}"

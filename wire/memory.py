@@ -278,7 +278,7 @@ def unknown(struct: WireStruct) -> list[tuple[str, Any]]:
     """
     raw = struct.raw if isinstance(struct, WireStruct) else None
     # Of the standard library, since it reads half a surrogate pair as well.
-    return [] if raw is None else list(_unknown(struct, json.loads(raw), ""))
+    return [] if raw is None else list(_unknown(struct, json.loads(raw.decode("utf-8", "replace")), ""))
 
 
 def _below(path: str, key: str) -> str:

@@ -44,7 +44,7 @@ class Provider:
     """What it does differently on its wire; `None` if nobody else speaks that wire."""
 
 
-def _chat(
+def chat_host(
     name: str,
     base_url: str,
     key_variable: str,
@@ -76,7 +76,7 @@ def unlisted(name: str, *, key_required: bool) -> Provider:
     >>> unlisted("my-host", key_required=True).key_variable
     'MY_HOST_API_KEY'
     """
-    return _chat(name.lower(), "", re.sub(r"[^A-Z0-9]", "_", name.upper()) + "_API_KEY", key_required=key_required)
+    return chat_host(name.lower(), "", re.sub(r"[^A-Z0-9]", "_", name.upper()) + "_API_KEY", key_required=key_required)
 
 
 # --- dialects ---------------------------------------------------------------------------------------------------------
@@ -288,8 +288,8 @@ _ROWS = (
         options=("project", "location"),
         hosts=("aiplatform.googleapis.com", "*-aiplatform.googleapis.com"),
     ),
-    _chat("gemini@openai", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", _GEMINI),
-    _chat("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", _OPENAI),
+    chat_host("gemini@openai", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", _GEMINI),
+    chat_host("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", _OPENAI),
     Provider(
         "azure",
         wire="openai",
@@ -301,14 +301,14 @@ _ROWS = (
         base_url_like="https://NAME.openai.azure.com/openai/v1",
         dialect=Dialect(call_ids=CallIds(most=40)),
     ),
-    _chat(
+    chat_host(
         "deepseek",
         "https://api.deepseek.com",
         "DEEPSEEK_API_KEY",
         _DEEPSEEK,
         regions={"beta": "https://api.deepseek.com/beta"},
     ),
-    _chat(
+    chat_host(
         "glm",
         "https://api.z.ai/api/paas/v4",
         "GLM_API_KEY",
@@ -319,21 +319,21 @@ _ROWS = (
             "coding-cn": "https://open.bigmodel.cn/api/coding/paas/v4",
         },
     ),
-    _chat(
+    chat_host(
         "kimi",
         "https://api.moonshot.ai/v1",
         "KIMI_API_KEY",
         _KIMI,
         regions={"cn": "https://api.moonshot.cn/v1", "coding": "https://api.kimi.com/coding/v1"},
     ),
-    _chat(
+    chat_host(
         "minimax",
         "https://api.minimax.io/v1",
         "MINIMAX_API_KEY",
         _MINIMAX,
         regions={"cn": "https://api.minimaxi.com/v1", "old": "https://api.minimax.chat/v1"},
     ),
-    _chat(
+    chat_host(
         "qwen",
         "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
         "DASHSCOPE_API_KEY",
@@ -344,25 +344,25 @@ _ROWS = (
         },
         hosts=("*.maas.aliyuncs.com",),
     ),
-    _chat("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", _MISTRAL),
-    _chat("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", _GROQ),
-    _chat("xai", "https://api.x.ai/v1", "XAI_API_KEY", _XAI),
-    _chat(
+    chat_host("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", _MISTRAL),
+    chat_host("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", _GROQ),
+    chat_host("xai", "https://api.x.ai/v1", "XAI_API_KEY", _XAI),
+    chat_host(
         "openrouter",
         "https://openrouter.ai/api/v1",
         "OPENROUTER_API_KEY",
         Dialect(verbatim=True, reasoning_slots=("reasoning_details", "reasoning")),
     ),
-    _chat(
+    chat_host(
         "together",
         "https://api.together.ai/v1",
         "TOGETHER_API_KEY",
         _TOGETHER,
         regions={"old": "https://api.together.xyz/v1"},
     ),
-    _chat("fireworks", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
-    _chat("cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY", _CEREBRAS),
-    _chat(
+    chat_host("fireworks", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
+    chat_host("cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY", _CEREBRAS),
+    chat_host(
         "ollama",
         "http://localhost:11434/v1",
         "OLLAMA_API_KEY",
@@ -370,15 +370,15 @@ _ROWS = (
         key_required=False,
         regions={"cloud": "https://ollama.com/v1"},
     ),
-    _chat(
+    chat_host(
         "vllm",
         "http://localhost:8000/v1",
         "VLLM_API_KEY",
         Dialect(verbatim=True, reasoning_slots=("reasoning", "reasoning_content")),
         key_required=False,
     ),
-    _chat("llama.cpp", "http://127.0.0.1:8080/v1", "LLAMA_CPP_API_KEY", _LLAMA_CPP, key_required=False),
-    _chat("lmstudio", "http://127.0.0.1:1234/v1", "LMSTUDIO_API_KEY", key_required=False),
+    chat_host("llama.cpp", "http://127.0.0.1:8080/v1", "LLAMA_CPP_API_KEY", _LLAMA_CPP, key_required=False),
+    chat_host("lmstudio", "http://127.0.0.1:1234/v1", "LMSTUDIO_API_KEY", key_required=False),
 )
 
 

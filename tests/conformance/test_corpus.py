@@ -9,27 +9,44 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.conformance import gemini
+from tests.conformance import gemini, openai
 from tests.conformance.__main__ import main
+from wire.errors import APIError
 from wire.gemini import types
 from wire.gemini.fold import fold
 from wire.gemini.parse import read_chunk
+from wire.openai import ChatCompletion
+from wire.openai import fold as openai_fold
+from wire.openai.calls import Calls
 
-SAMPLE = Path(__file__).parents[1] / "fixtures" / "corpus" / "sample.jsonl"
-SHARED = Path(__file__).parents[3] / "shared" / "corpus" / "gemini.jsonl.gz"
+FOLDER = Path(__file__).parents[1] / "fixtures" / "corpus"
+SAMPLE, OPENAI = FOLDER / "sample.jsonl", FOLDER / "openai.jsonl"
+SHARED = Path(__file__).parents[3] / "shared" / "corpus"
+RECORDED = {"gemini": 1341, "openai-chat": 1058, "openai-chat-compatible": 2438, "openai-other": 68}
 
 
-def test_sample(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["corpus", str(SAMPLE)]) == 0
-    assert json.loads(capsys.readouterr().out.splitlines()[-1]) == {"records": 14, "passed": 13, "out_of_scope": 1, "failed": []}
+@pytest.mark.parametrize(("sample", "records", "passed"), [(SAMPLE, 14, 13), (OPENAI, 22, 21)], ids=["gemini", "openai"])
+def test_sample(sample: Path, records: int, passed: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["corpus", str(sample)]) == 0
+    found = tally(capsys)
+    assert (found["records"], found["failed"], found["passed"] + found["out_of_scope"]) == (records, [], records)
+    assert found["passed"] >= passed
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="the corpus of recorded traffic is not beside this checkout; the sample serves")
-def test_recorded_traffic(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["corpus", str(SHARED)]) == 0
-    tally = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert (tally["failed"], tally["passed"] + tally["out_of_scope"]) == ([], tally["records"])
-    assert tally["passed"] >= 1341
+@pytest.mark.parametrize(("name", "passed"), RECORDED.items())
+def test_recorded_traffic(name: str, passed: int, capsys: pytest.CaptureFixture[str]) -> None:
+    path = SHARED / f"{name}.jsonl.gz"
+    if not path.exists():
+        pytest.skip("the corpus of recorded traffic is not beside this checkout; the sample serves")
+    assert main(["corpus", str(path)]) == 0
+    found = tally(capsys)
+    assert (found["failed"], found["passed"] + found["out_of_scope"]) == ([], found["records"])
+    assert found["passed"] >= passed
+
+
+def tally(capsys: pytest.CaptureFixture[str]) -> Any:
+    """What the run ended with."""
+    return json.loads(capsys.readouterr().out.splitlines()[-1])
 
 
 def mutants() -> dict[str, tuple[str, Any]]:
@@ -84,7 +101,47 @@ def test_a_library_that_loses_something_fails(mutant: str, monkeypatch: pytest.M
     name, replacement = mutants()[mutant]
     monkeypatch.setattr(gemini, name, replacement)
     assert main(["corpus", str(SAMPLE)]) == 1
-    assert json.loads(capsys.readouterr().out.splitlines()[-1])["failed"] != []
+    assert tally(capsys)["failed"] != []
+
+
+def openai_mutants() -> dict[str, tuple[Any, str, Any, list[str]]]:
+    """Name -> what to replace where, by what, and the records that fail then."""
+
+    def without_memory(body: bytes) -> Any:
+        return msgspec.json.decode(body, type=ChatCompletion)
+
+    def kept(_self: Any, delta: Any) -> Any:
+        return real_add(_self, msgspec.structs.replace(delta, function=msgspec.structs.replace(delta.function, arguments=None)))
+
+    def first(chunks: Any, dialect: Any = None) -> Any:
+        return real_fold(chunks[:1])
+
+    def alike(status: int, headers: Any, body: bytes) -> Any:
+        return APIError(body.decode(), status=status, raw=body)
+
+    real_add, real_fold = Calls.add, openai_fold.fold
+    return {
+        "unknown keys of an answer are dropped": (openai, "parse_completion", without_memory, ["calls", "reasoning", "unknown-keys"]),
+        "unknown keys of a request are dropped": (
+            openai,
+            "decoded",
+            lambda body, kind: msgspec.json.decode(body, type=kind),
+            ["unknown-keys"],
+        ),
+        "arguments are dropped": (Calls, "add", kept, ["calls", "stream-calls"]),
+        "the first chunk is the answer": (openai, "fold", first, ["stream", "stream-calls", "stream-reasoning"]),
+        "all errors are alike": (openai, "parse_error", alike, ["bad-key", "flat-error"]),
+    }
+
+
+@pytest.mark.parametrize("mutant", openai_mutants())
+def test_a_library_of_chat_completions_that_loses_something_fails(
+    mutant: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    owner, name, replacement, failed = openai_mutants()[mutant]
+    monkeypatch.setattr(owner, name, replacement)
+    assert main(["corpus", str(OPENAI)]) == 1
+    assert set(failed) <= set(tally(capsys)["failed"])
 
 
 @pytest.mark.parametrize(

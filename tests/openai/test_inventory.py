@@ -149,6 +149,7 @@ BEYOND = {
 OF_OTHERS = {
     "BaseResp": "MiniMax's status inside an answer",
     "CacheControl": "Anthropic's mark for the cache, as gateways take it",
+    "DeletedModel": "answer of DELETE /models/{model}; the inventory has requests and answers of the others only",
     "PromptFilterResult": "Azure's filters",
     "ReasoningDetail": "reasoning of OpenRouter and others",
     "ReasoningOptions": "control of reasoning of OpenRouter and others",

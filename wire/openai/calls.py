@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from wire.memory import sayable
+from wire.openai.decode import Halves, said
 from wire.openai.types import CustomCall, FunctionCall, ToolCall
 
 T = TypeVar("T")
@@ -32,8 +34,9 @@ class OpenCall:
         self.extra: dict[str, Any] | None = None
         self._pieces: list[str] = []
         self._length = 0
+        self._halves = Halves()
         self.snapshot = ""
-        """The arguments, where they came as an object and not as text."""
+        """The arguments, where they came as a value and not as text."""
 
     @property
     def text(self) -> str:
@@ -42,7 +45,12 @@ class OpenCall:
             return self.snapshot
         if len(self._pieces) > 1:
             self._pieces = ["".join(self._pieces)]
-        return self._pieces[0] if self._pieces else ""
+        return (self._pieces[0] if self._pieces else "") + self._halves.rest
+
+    @property
+    def rest(self) -> str:
+        """What `add_arguments` has not given yet: a value that may still be replaced, or half a surrogate pair."""
+        return ("" if self._pieces else self.snapshot) or self._halves.rest
 
     @property
     def complete(self) -> bool:
@@ -53,18 +61,28 @@ class OpenCall:
     def add_name(self, name: str) -> None:
         """A name that is there already is a repetition, any other one a further piece (Q10)."""
         if name != self.name:
-            self.name += name
+            self.name = said(self.name + name)
 
-    def add_arguments(self, arguments: str | dict[str, Any] | None) -> str:
-        """Take a fragment; gives what it adds to the text. An object is a whole, and replaces what was there (Q11)."""
-        if isinstance(arguments, dict):
-            self.snapshot = msgspec.json.encode(arguments).decode()
+    def add_arguments(self, arguments: Any) -> str:
+        """Take a fragment; gives what it adds to the text (Q11).
+
+        A value that is no text is a whole and replaces what was there, but for `{}`, with which some servers begin.
+        """
+        if arguments is None or arguments == "":
             return ""
-        if not arguments or (len(arguments) == self._length and arguments == self.text and self.complete):
+        if not isinstance(arguments, str):
+            if arguments != {} or not self._pieces:
+                self.snapshot = _written(arguments)
             return ""
-        self._pieces.append(arguments)
-        self._length += len(arguments)
-        return arguments
+        if self.snapshot not in ("", "{}"):
+            return ""
+        self.snapshot = ""
+        if len(arguments) == self._length and arguments == self.text and self.complete:
+            return ""
+        added = self._halves.feed(arguments)
+        self._pieces.append(added)
+        self._length += len(added)
+        return added
 
 
 class Calls:
@@ -81,7 +99,7 @@ class Calls:
         function, custom = delta.function or FunctionCall(), delta.custom or CustomCall()
         # Some fill in all fields of both kinds, most of them with "".
         kind = "custom" if (delta.function is None and delta.custom is not None) or present(custom.name) else "function"
-        id = present(delta.id)
+        id = said(present(delta.id) or "") or None
         name = present(function.name) or present(custom.name)
         call = self._belongs(delta.index, id, name) or self._opened(delta.index, kind)
         call.id = call.id or id
@@ -122,6 +140,14 @@ class Calls:
         if index is not None:
             self._by_index[index] = call
         return call
+
+
+def _written(value: Any) -> str:
+    """A value as JSON without blanks."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        return sayable(json.dumps(value, ensure_ascii=False, separators=(",", ":"))).decode()
 
 
 def arguments_of(text: str, *, cut: bool = False) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from wire.errors import LimitError
-from wire.memory import WireStruct, remember
+from wire.memory import WireStruct, remember, sayable
 
 S = TypeVar("S", bound=msgspec.Struct)
 W = TypeVar("W", bound=WireStruct)
@@ -35,8 +35,9 @@ def decoded(data: bytes, kind: type[W]) -> W:
     except RecursionError:
         raise LimitError("JSON is nested too deeply", raw=data) from None
     try:
-        # Of the standard library, since it reads half a surrogate pair; bytes that are no UTF-8 become U+FFFD.
-        plain = json.loads(data.decode("utf-8", "replace"), parse_constant=_refused)
+        # Of the standard library, since it reads half a surrogate pair, and the NaN of servers that write with it; bytes that are
+        # no UTF-8 become U+FFFD.
+        plain = json.loads(data.decode("utf-8", "replace"), parse_float=number)
     except ValueError:
         raise Unreadable(str(problem)) from None
     except RecursionError:
@@ -46,8 +47,10 @@ def decoded(data: bytes, kind: type[W]) -> W:
     return remember(fitted(plain, kind), data)
 
 
-def _refused(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+def number(digits: str) -> float:
+    """A count that came as `3.0` is a count."""
+    value = float(digits)
+    return int(value) if value.is_integer() and abs(value) < 1 << 53 else value
 
 
 def fitted(plain: Any, kind: type[S]) -> S:
@@ -69,3 +72,42 @@ def _drop(plain: Any, steps: list[str]) -> bool:
     for step in steps[:-1]:
         plain = plain[int(step)] if isinstance(plain, list) else plain[step]
     return bool(steps) and plain.pop(steps[-1], None) is not None
+
+
+class Halves:
+    """Text in, text out that UTF-8 can say: half a surrogate pair waits for its other half (R-08).
+
+    >>> halves = Halves()
+    >>> halves.feed("a\\ud83d"), halves.feed("\\ude00b"), halves.rest
+    ('a', '😀b', '')
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, text: str) -> str:
+        """Text that is complete; a half that stays alone becomes U+FFFD."""
+        if not self._held and _is_sayable(text):
+            return text
+        text, self._held = self._held + text, ""
+        if "\ud800" <= text[-1:] <= "\udbff":
+            text, self._held = text[:-1], text[-1]
+        return sayable(text).decode()
+
+    @property
+    def rest(self) -> str:
+        """What stands for the half that still waits."""
+        return "\ufffd" if self._held else ""
+
+
+def said(text: str) -> str:
+    """A text that UTF-8 can say."""
+    return text if _is_sayable(text) else sayable(text).decode()
+
+
+def _is_sayable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

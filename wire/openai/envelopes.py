@@ -7,6 +7,7 @@ status 200, or as an event of a stream.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -98,7 +99,7 @@ def typed(error: ErrorObject, http_status: int, body: bytes) -> APIError:
 
 def _status_in(error: ErrorObject) -> int:
     for code in (error.status_code, error.http_code, error.code, error.metadata and error.metadata.get("status_code")):
-        number = int(code) if isinstance(code, str) and code.isdecimal() else code
+        number = int(code) if isinstance(code, str) and len(code) == 3 and code.isdecimal() else code
         if isinstance(number, int) and 400 <= number < 600:
             return number
     for word in (error.code, error.type):
@@ -131,9 +132,15 @@ def _delay(error: ErrorObject) -> float | None:
 
 def plain(body: bytes) -> Any:
     """JSON as plain values, `None` for what is none."""
+    body = body.removeprefix(b"\xef\xbb\xbf")
     try:
-        return msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf"))
+        return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        # Of the standard library, since it reads half a surrogate pair; bytes that are no UTF-8 become U+FFFD.
+        return json.loads(body.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
         return None
 
 
@@ -154,6 +161,10 @@ def error_in(value: Any, *, certain: bool) -> ErrorObject | None:
     base = value.get("base_resp")
     if isinstance(base, dict) and base.get("status_code"):
         return _object({"code": base["status_code"], "message": base.get("status_msg")})
+    choices = value.get("choices")
+    for each in (value.get("x_groq"), *(choices if isinstance(choices, list) else ())):  # Groq, OpenRouter
+        if isinstance(each, dict) and each.get("error"):
+            return error_in({"error": each["error"]}, certain=True)
     if value.get("object") == "error" or (certain and ("message" in value or "msg" in value)):
         return _object(value)
     if certain and "detail" in value:

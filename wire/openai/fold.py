@@ -16,9 +16,9 @@ import msgspec
 
 from wire.memory import RAW, Slice, encode, freeze, sayable
 from wire.openai.calls import Calls, OpenCall, present
-from wire.openai.decode import decoded, fitted
+from wire.openai.decode import decoded, fitted, number
 from wire.openai.dialect import PLAIN, Dialect
-from wire.openai.types import ChatCompletion, ChatCompletionChunk, FunctionCall, ToolCall
+from wire.openai.types import ChatCompletion, ChatCompletionChunk, CompletionUsage, FunctionCall, ToolCall
 
 Object: TypeAlias = dict[str, Any]
 
@@ -64,7 +64,7 @@ def _is_whole(plain: Object) -> bool:
 
 
 def _says_something(value: Any) -> bool:
-    return value not in (None, "", {}, [])
+    return bool(value) or isinstance(value, (int, float))
 
 
 def _last(objects: Sequence[Object], *besides: str) -> Object:
@@ -96,23 +96,24 @@ def _merged(chunks: Sequence[Object], dialect: Dialect) -> Object:
 def _usage(chunks: Sequence[Object]) -> Object | None:
     """The last one, wherever a chunk has it (Q16)."""
     for chunk in reversed(chunks):
-        groq = chunk.get("x_groq")
-        beside = [groq.get("usage")] if isinstance(groq, dict) else []
-        for usage in (chunk.get("usage"), *(choice.get("usage") for choice in _objects(chunk.get("choices"))), *beside):
-            if isinstance(usage, dict) and usage:
+        inside = [choice.get("usage") for choice in reversed(_objects(chunk.get("choices")))]
+        for usage in (chunk.get("usage"), *inside, _object(chunk, "x_groq").get("usage")):
+            if isinstance(usage, dict) and _fit(usage, CompletionUsage) != CompletionUsage():
                 return usage
     return None
 
 
 def _merged_choice(index: int, pieces: Sequence[Object], dialect: Dialect) -> Object:
     merged: Object = {"index": index}
-    deltas = [delta for piece in pieces if isinstance(delta := piece.get("delta"), dict)]
+    deltas: list[Object] = []
+    collected = False
+    for piece in pieces:
+        delta = _object(piece, "delta")
+        if not collected and not _collects(delta):
+            delta = {**delta, **_object(piece, "message")}  # beside deltas that said nothing a message is the answer (Q5)
+        deltas.append(delta)
+        collected = collected or _collects(delta)
     merged["message"] = _merged_message(deltas, dialect)
-    collected = any(_says_something(value) for key, value in merged["message"].items() if key != "role")
-    if not collected:
-        # A message beside deltas that said nothing is the answer (Q5).
-        said = [piece["message"] for piece in pieces if isinstance(piece.get("message"), dict)]
-        merged["message"] = {**merged["message"], **said[-1]} if said else merged["message"]
     merged |= _last(pieces, "index", "delta", "message", "logprobs", "text")
     finishes = [
         present(finish) for piece in pieces for finish in (piece.get("finishReason"), piece.get("finish_reason")) if _is_text(finish)
@@ -124,12 +125,30 @@ def _merged_choice(index: int, pieces: Sequence[Object], dialect: Dialect) -> Ob
     return merged
 
 
+ANSWERS = (
+    "content",
+    "refusal",
+    "tool_calls",
+    "function_call",
+    "audio",
+    "reasoning_content",
+    "reasoning",
+    "reasoning_text",
+    "reasoning_details",
+)
+"""Fields in which a delta says something."""
+
+
+def _collects(delta: Object) -> bool:
+    return any(_says_something(delta.get(name)) for name in ANSWERS)
+
+
 def _going_on(objects: Sequence[Object]) -> Object:
     """Lists go on; of all else the last value."""
     merged = _last(objects)
     for key, value in merged.items():
         if isinstance(value, list):
-            merged[key] = [item for each in objects for item in each.get(key) or ()]
+            merged[key] = [item for each in objects if isinstance(items := each.get(key), list) for item in items]
     return merged
 
 
@@ -143,8 +162,9 @@ def _merged_message(deltas: Sequence[Object], dialect: Dialect) -> Object:
     for name in _JOINED:
         if name in merged:
             merged[name] = _texts(deltas, name)
-    if "audio" in merged:
-        merged["audio"] = _audio([delta["audio"] for delta in deltas if isinstance(delta.get("audio"), dict)])
+    audio = [delta["audio"] for delta in deltas if isinstance(delta.get("audio"), dict)]
+    if audio:
+        merged["audio"] = _audio(audio)
     details = [item for delta in deltas for item in _objects(delta.get("reasoning_details"))]
     if details:
         merged["reasoning_details"] = joined_details(details, dialect)
@@ -157,24 +177,19 @@ def _texts(objects: Sequence[Object], name: str) -> str | None:
     return "".join(texts) if texts else None
 
 
-def _content(contents: Sequence[str | list[Any]]) -> str | list[Any] | None:
+def _content(contents: Sequence[Any]) -> Any:
     """Texts joined; where one came as a list, a list of parts in which neighbours of one kind are joined."""
-    if all(map(_is_text, contents)):
-        return "".join(map(str, contents)) if contents else None
-    parts: list[Any] = []
-    for content in contents:
-        for part in (
-            [{"type": "text", "text": content}] if isinstance(content, str) else content if isinstance(content, list) else [content]
-        ):
+    sound = [content for content in contents if isinstance(content, str) or (isinstance(content, list) and _objects(content) == content)]
+    if all(map(_is_text, sound)):
+        # Of what is no content the last one is kept, if there is nothing else.
+        return "".join(map(str, sound)) if sound else next(iter(contents[-1:]), None)
+    parts: list[Object] = []
+    for content in sound:
+        for part in [{"type": "text", "text": content}] if isinstance(content, str) else content:
             if part == {"type": "text", "text": ""}:
                 continue
-            last = parts[-1] if parts else None
-            if (
-                isinstance(part, dict)
-                and isinstance(last, dict)
-                and part.keys() | last.keys() <= _JOINABLE
-                and part.get("type") == last.get("type")
-            ):
+            last = parts[-1] if parts else {}
+            if parts and part.keys() | last.keys() <= _JOINABLE and part.get("type") == last.get("type"):
                 parts[-1] = _joined_part(last, part)
             else:
                 parts.append(part)
@@ -246,14 +261,14 @@ def _calls(deltas: Sequence[Object]) -> Object:
 
 def _call(call: OpenCall, beside: Object) -> Object:
     function = {"name": call.name, "arguments" if call.kind == "function" else "input": call.text, **beside.pop("function", {})}
-    merged = {"id": call.id, "type": call.kind, **beside, call.kind: function}
+    merged = {"id": call.id, **beside, "type": present(beside.get("type")) or call.kind, call.kind: function}
     if call.extra is not None:
         merged["extra_content"] = call.extra
     return merged
 
 
 def _fit(plain: Object, kind: Any) -> Any:
-    return fitted(json.loads(json.dumps(plain)), kind)
+    return fitted(json.loads(json.dumps(plain), parse_float=number), kind)
 
 
 def _object(owner: Mapping[str, Any], key: str) -> Object:
@@ -262,7 +277,8 @@ def _object(owner: Mapping[str, Any], key: str) -> Object:
 
 
 def _objects(values: Any) -> list[Object]:
-    return [each for each in values if isinstance(each, dict)] if isinstance(values, list) else []
+    """A list of objects; one with anything else in it is left out as a whole, as `decoded` does."""
+    return values if isinstance(values, list) and all(isinstance(each, dict) for each in values) else []
 
 
 def _is_text(value: Any) -> bool:
@@ -295,7 +311,16 @@ class _Pieces:
 
     @functools.cached_property
     def _message(self) -> msgspec.Raw:
-        return (_ANSWER.decode(self._data).choices or [])[self._choice].message.copy()
+        try:
+            message = self._cut(self._data)
+            bytes(message).decode()
+        except (msgspec.DecodeError, UnicodeDecodeError):  # half a surrogate pair, or no UTF-8: nothing that can go back
+            plain = json.loads(self._data.decode("utf-8", "replace"))
+            message = self._cut(sayable(json.dumps(plain, ensure_ascii=False)))
+        return message
+
+    def _cut(self, data: bytes) -> msgspec.Raw:
+        return (_ANSWER.decode(data).choices or [])[self._choice].message.copy()
 
     @functools.cached_property
     def _calls(self) -> list[msgspec.Raw]:

@@ -7,6 +7,7 @@ when it is: a call begins with its first argument, when its name is complete.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
@@ -30,13 +31,14 @@ from wire.chat import (
     Usage,
 )
 from wire.errors import APIError, WireError
-from wire.memory import notes
+from wire.memory import notes, sayable
 from wire.openai.calls import Calls, OpenCall, arguments_of
+from wire.openai.decode import Halves, said
 from wire.openai.dialect import PLAIN, Dialect
 from wire.openai.finish import finish_of, reason_of
-from wire.openai.fold import joined_details
+from wire.openai.fold import ANSWERS, joined_details
 from wire.openai.thinking import Tags
-from wire.openai.types import ChatCompletion, ChatCompletionChunk, Choice, CompletionUsage, ContentPart, Delta
+from wire.openai.types import Audio, ChatCompletion, ChatCompletionChunk, Choice, CompletionUsage, ContentPart, Delta, FunctionCall
 from wire.openai.types import Message as WireMessage
 
 SLOTS = ("reasoning_content", "reasoning", "reasoning_text")
@@ -75,6 +77,7 @@ class Reading:
         self._choice = choice
         self._tags = Tags(dialect.think_tags) if dialect.think_tags else None
         self._parts: list[_Said] = []  # texts and thoughts in the order in which they began
+        self._halves: dict[tuple[Literal["text", "thought"], str], Halves] = {}
         self._collected = False
         self._cumulative: dict[tuple[Any, Any], str] = {}  # what a host that sends all of it again has sent so far
         self._details: list[dict[str, Any]] = []
@@ -106,6 +109,7 @@ class Reading:
             return []
         self._closed, self._failure = True, error
         events: list[Event] = list(self._said(self._tags.close())) if self._tags else []
+        events += self._rest()
         events += self._ends(self._calls.all)
         return [*events, Done(self.reply())]
 
@@ -119,14 +123,14 @@ class Reading:
 
     def _in_choice(self, choice: Choice) -> Iterator[Event]:
         said: Delta | WireMessage | None = choice.delta
-        if not self._collected and (said is None or said in _NOTHING):
+        if not self._collected and not _collects(said):
             said = choice.message or said
         if said is not None:
+            self._collected = self._collected or _collects(said)
             yield from self._reasoning(said)
             yield from self._content(said.content)
             if said.refusal:
                 self._refusal.append(said.refusal)
-                self._collected = True
             yield from self._in_calls(said)
         self._finish = finish_of(choice) or self._finish
         self._native = choice.native_finish_reason or self._native
@@ -144,8 +148,7 @@ class Reading:
                     key = (detail.type, detail.index)
                     before, self._cumulative[key] = self._cumulative.get(key, ""), text
                     text = text[len(before) :] if text.startswith(before) else text
-                if text or details:
-                    yield from self._say("thought", text, "reasoning_details")
+                yield from self._say("thought", text, "reasoning_details")
 
     def _content(self, content: str | Sequence[ContentPart] | None) -> Iterator[Event]:
         for part in [ContentPart(type="text", text=content)] if isinstance(content, str) else content or ():
@@ -162,13 +165,21 @@ class Reading:
             yield from self._say(kind, text, "content" if kind == "thought" else "")
 
     def _say(self, kind: Literal["text", "thought"], text: str, slot: str = "") -> Iterator[Event]:
+        if text:
+            yield from self._told(kind, self._halves.setdefault((kind, slot), Halves()).feed(text), slot)
+
+    def _told(self, kind: Literal["text", "thought"], text: str, slot: str) -> Iterator[Event]:
         if not text:
             return
-        self._collected = True
         if not self._parts or (self._parts[-1].kind, self._parts[-1].slot) != (kind, slot):
             self._parts.append(_Said(kind, slot))
         self._parts[-1].texts.append(text)
         yield TextDelta(text) if kind == "text" else ThoughtDelta(text)
+
+    def _rest(self) -> Iterator[Event]:
+        """Halves of pairs whose other halves did not come."""
+        for (kind, slot), halves in self._halves.items():
+            yield from self._told(kind, halves.rest, slot)
 
     def _in_calls(self, said: Delta | WireMessage) -> Iterator[Event]:
         for delta in said.tool_calls or ():
@@ -178,7 +189,6 @@ class Reading:
             yield from self._in_call(*legacy)
 
     def _in_call(self, call: OpenCall, added: str) -> Iterator[Event]:
-        self._collected = True
         position = self._calls.all.index(call)
         yield from self._starts(self._calls.all[: position if not added else position + 1])
         if added:
@@ -192,21 +202,21 @@ class Reading:
     def _ends(self, calls: Sequence[OpenCall]) -> Iterator[Event]:
         yield from self._starts(calls)
         for position, call in enumerate(calls):
-            if call.snapshot:
-                yield ToolCallDelta(position, call.text)
+            if call.rest:
+                yield ToolCallDelta(position, call.rest)
             yield ToolCallEnd(position, self._call(position, call))
 
     # --- what it comes to
 
     def _all_parts(self) -> tuple[Part, ...]:
-        details = tuple(joined_details(self._details, self._dialect)) if self._details else ()
+        details = tuple(_sayable(joined_details(self._details, self._dialect))) if self._details else ()
         parts: list[Part] = []
-        for said in self._parts:
-            text = "".join(said.texts)
-            if said.kind == "text":
+        for part in self._parts:
+            text = "".join(part.texts)
+            if part.kind == "text":
                 parts.append(Text(text=text))
             else:
-                parts.append(Thought(text=text, slot=said.slot, details=details))
+                parts.append(Thought(text=text, slot=part.slot, details=details))
                 details = ()
         if details:  # encrypted, without a text
             parts.insert(0, Thought(slot="reasoning_details", details=details))
@@ -223,16 +233,28 @@ class Reading:
         return reason_of(self._finish, self._native, calls=calls)
 
     def _stop(self) -> Stop:
-        said = "".join(self._refusal)
+        words = said("".join(self._refusal))
         if isinstance(self._failure, APIError):
             return Stop(reason="error", raw=self._finish, message=self._failure.message)
         if self._finish is None and self._calls.all and self._closed and self._failure is None:
-            return Stop(reason="tool_calls", message=said)
-        return Stop(reason=self._reason(calls=bool(self._calls.all)), raw=self._finish, message=said)
+            return Stop(reason="tool_calls", message=words)
+        return Stop(reason=self._reason(calls=bool(self._calls.all)), raw=self._finish, message=words)
 
 
-_NOTHING = (Delta(), Delta(role="assistant"), Delta(content=""), Delta(role="assistant", content=""))
-"""Deltas beside which a message is the answer, if nothing was said before (Q5)."""
+_NOTHING: tuple[Any, ...] = (None, "", [], FunctionCall(), Audio())
+
+
+def _collects(said: Delta | WireMessage | None) -> bool:
+    """It says something; beside deltas that do not, a message is the answer (Q5)."""
+    return said is not None and any(getattr(said, name) not in _NOTHING for name in ANSWERS)
+
+
+def _sayable(details: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    try:
+        msgspec.json.encode(details)
+    except UnicodeEncodeError:
+        details = json.loads(sayable(json.dumps(details, ensure_ascii=False)))
+    return details
 
 
 class _Said:

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TypeVar
 
 import msgspec
@@ -25,12 +24,11 @@ from wire.sse import EVENT_LIMIT, Decoder, Event
 W = TypeVar("W", bound=WireStruct)
 
 
-def error_of(chunk: ChatCompletionChunk, data: bytes, *, certain: bool) -> WireError | None:
-    """The error that a chunk is or holds (Q14). `certain`: it is one, whatever it says."""
+def error_of(chunk: ChatCompletionChunk | ChatCompletion, data: bytes, *, certain: bool) -> WireError | None:
+    """The error that a chunk or an answer is or holds (Q14). `certain`: it is one, whatever it says."""
     base = chunk.base_resp
-    # A chunk without anything of a chunk: its error may be of a type that the struct has no place for.
-    odd = chunk.choices is None and chunk.usage is None and chunk.id is None
-    if not (certain or odd or chunk.error or chunk.object == "error" or (base is not None and base.status_code)):
+    # An error may be of a type that the struct has no place for, or stand in a choice: the bytes are asked.
+    if not (certain or b'"error"' in data or (base is not None and base.status_code)):
         return None
     found = error_in(plain(data), certain=certain)
     if found is None and certain:
@@ -50,19 +48,24 @@ def parse_completion(body: bytes) -> ChatCompletion:
         except Unreadable:
             pass  # unless it is several objects, one after another
         else:
-            if answer.choices is not None and not answer.error and all(map(_is_sound, answer.choices)):
+            sound = answer.choices is not None and all(map(_is_sound, answer.choices))
+            if sound and error_of(answer, body, certain=False) is None:
                 return whole(answer, body)
     reader = ChunkReader()
     chunks = [*reader.feed(body), *reader.close()]
     if reader.error is not None:
-        reader.error.partial = fold(chunks) if chunks else None
+        reader.error.partial = with_notes(fold(chunks), reader.notes) if chunks else None
         raise reader.error
     return with_notes(fold(chunks), reader.notes)
 
 
 def _is_sound(choice: Choice) -> bool:
     """A choice of a whole answer, and not one of a chunk, nor one that says the server failed."""
-    return (choice.message is not None or choice.delta is None) and reason_of(finish_of(choice)) != "error"
+    return _in_one_piece(choice) and reason_of(finish_of(choice)) != "error"
+
+
+def _in_one_piece(choice: Choice) -> bool:
+    return choice.message is not None or choice.delta is None
 
 
 def parse_plain(kind: type[W], body: bytes) -> W:
@@ -76,7 +79,7 @@ def parse_plain(kind: type[W], body: bytes) -> W:
         if found is not None:
             raise typed(found, 200, body) from None
         raise StreamInvalid(f"not a {kind.__name__} ({cause}): {_shown(body)}", raw=body) from None
-    found = error_in(plain(body), certain=False) if _looks_wrong(answer) else None
+    found = error_in(plain(body), certain=True) if _looks_wrong(answer) else None
     if found is not None:
         raise typed(found, 200, body)
     return answer
@@ -106,19 +109,34 @@ class ChunkReader:
 
     def feed(self, data: bytes) -> list[ChatCompletionChunk]:
         """Chunks that `data` completes."""
+        chunks: list[ChatCompletionChunk] = []
         if self.error is not None or self.done:
-            return []
+            return chunks
         if self._head is not None:
             data = self._begun(self._head + data)
-        return self._taken(self._values(data)) if data else []
+        try:
+            if self._as_json:
+                for value in self._cutter.feed(data):
+                    self._read(value, False, chunks)
+            elif data:
+                for event in self._events.feed(data):
+                    self._take(event, chunks)
+        except WireError as error:
+            self.error = error
+        return chunks
 
     def close(self) -> list[ChatCompletionChunk]:
         """The chunk that the end of the body completes, if one; `error` says if the answer is not whole."""
         chunks: list[ChatCompletionChunk] = []
-        if self.error is None and not self.done:
-            chunks = self._taken(self._last_values())
-        if self.error is None:
-            self.error = self._incomplete()
+        try:
+            if self.error is None and self._as_json:
+                self._cutter.check()
+            elif self.error is None:
+                for event in self._events.close():
+                    self._take(event, chunks)
+            self.error = self.error or self._incomplete()
+        except WireError as error:
+            self.error = error
         return chunks
 
     def _begun(self, data: bytes) -> bytes:
@@ -132,44 +150,19 @@ class ChunkReader:
         self._as_json = first in b"[{"
         return bare
 
-    def _taken(self, values: Iterator[tuple[bytes, bool]]) -> list[ChatCompletionChunk]:
-        chunks: list[ChatCompletionChunk] = []
-        try:
-            for data, failed in values:
-                for chunk in self._read(data, failed):
-                    self._note(chunk)
-                    chunks.append(chunk)
-                if self.done:
-                    break
-        except WireError as error:
-            self.error = error
-        return chunks
-
-    def _values(self, data: bytes) -> Iterator[tuple[bytes, bool]]:
-        """What is to be read, and whether it is an error for sure."""
-        if self._as_json:
-            for value in self._cutter.feed(data):
-                yield value, False
-        else:
-            for event in self._events.feed(data):
-                yield from self._in_event(event)
-
-    def _last_values(self) -> Iterator[tuple[bytes, bool]]:
-        if self._as_json:
-            self._cutter.check()
-        else:
-            for event in self._events.close():
-                yield from self._in_event(event)
-
-    def _in_event(self, event: Event) -> Iterator[tuple[bytes, bool]]:
+    def _take(self, event: Event, chunks: list[ChatCompletionChunk]) -> None:
         if event.outside:
-            yield from self._outside(event.data)
+            self._outside(event.data, chunks)
         elif not event.blank:
             self._seen += 1
-            yield event.data, event.event == "error"
+            self._read(event.data, event.event == "error", chunks)
 
-    def _read(self, data: bytes, failed: bool) -> Iterator[ChatCompletionChunk]:
-        """The chunk that data is, or the chunks that are glued together in it (Q3). Raises the error that it is."""
+    def _read(self, data: bytes, failed: bool, chunks: list[ChatCompletionChunk], listed: bool = False) -> None:
+        """Add the chunk that data is, or the chunks that are glued together in it (Q3). Raises the error that it is.
+
+        `failed`: it is an error for sure. A list is opened, but no list inside a list; of an error that is mere words the lines belong
+        together.
+        """
         data = data.strip()
         if data == b"[DONE]":
             self.done = True
@@ -178,10 +171,10 @@ class ChunkReader:
         try:
             chunk = decoded(data, ChatCompletionChunk)
         except Unreadable as cause:
-            pieces = _listed(data) or data.split(b"\n")
-            if len(pieces) > 1 or pieces[0] != data:
-                for piece in pieces:
-                    yield from self._read(piece, failed)
+            items = [] if listed else _listed(data)
+            if items or (b"\n" in data and not failed and not self._as_json):
+                for piece in items or data.split(b"\n"):
+                    self._read(piece, failed, chunks, listed or bool(items))
             elif failed:
                 raise parse_error(500, {}, data) from None
             elif self._as_json:
@@ -189,18 +182,21 @@ class ChunkReader:
             else:
                 self._drop("bad_chunk", data)
             return
-        error = error_of(chunk, data, certain=failed or (self._as_json and chunk.choices is None))
+        # A document without choices is an error (Q1), but not the usage at the end of a list of chunks.
+        beside = self._as_json and chunk.choices is None and not (self._chunks and chunk.usage is not None)
+        error = error_of(chunk, data, certain=failed or beside)
         if error is None or chunk.choices or chunk.usage is not None:
-            yield chunk
+            self._note(chunk)
+            chunks.append(chunk)
         if error is not None:
             raise error
 
-    def _outside(self, line: bytes) -> Iterator[tuple[bytes, bool]]:
+    def _outside(self, line: bytes, chunks: list[ChatCompletionChunk]) -> None:
         """A line that belongs to no event: an error in bare JSON is one (R-03), anything else is skipped (Q2)."""
         if self._cutter.rest or line.lstrip()[:1] in (b"{", b"["):
             for value in self._cutter.feed(line + b"\n"):
                 if error_in(plain(value), certain=False) is not None:
-                    yield value, True
+                    self._read(value, True, chunks)
                 else:
                     self._drop("outside", value)
         else:
@@ -216,7 +212,8 @@ class ChunkReader:
         for choice in chunk.choices or ():
             index = choice.index or 0
             self._finishes[index] = finish_of(choice) or self._finishes.get(index)
-        self._whole = self._whole or (self._as_json and chunk.choices is not None)
+        if self._as_json and chunk.choices is not None:
+            self._whole = self._whole or all(map(_in_one_piece, chunk.choices))
         self.finished = bool(self._finishes) and all(self._finishes.values())
 
     def _incomplete(self) -> StreamError | None:

@@ -1,0 +1,372 @@
+"""Chunks and answers as neutral events and replies: finish (Q13), errors (Q14), usage (Q16), and the order of what is told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import wire
+from wire.chat import (
+    Done,
+    Message,
+    Reply,
+    Stop,
+    Text,
+    TextDelta,
+    Thought,
+    ThoughtDelta,
+    ToolCall,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+    Usage,
+)
+from wire.errors import ConnectionLost, ServerError, StreamIncomplete
+from wire.openai import ChatCompletionChunk, Dialect, Reading, parse_reply
+from wire.openai.finish import REASONS, finish_of, reason_of
+from wire.openai.stream import parse_completion
+
+from .bodies import DONE, chunk, piece, sse, streamed, told
+
+CALL = piece('{"a":1}', id="c1", name="f")
+
+
+def reply_of(*choices, **beside) -> Reply:
+    return parse_reply(parse_completion(json.dumps({"choices": list(choices), **beside}).encode()))
+
+
+# --- Q13: why it stopped --------------------------------------------------------------------------------------------
+
+TABLE = {
+    "stop": "end",
+    "end": "end",
+    "eos": "end",
+    "end_turn": "end",
+    "length": "length",
+    "model_length": "length",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "tool_use": "tool_calls",
+    "content_filter": "filter",
+    "sensitive": "filter",
+    "error": "error",
+    "network_error": "error",
+    "insufficient_system_resource": "error",
+}
+
+
+def test_q13_table():
+    assert REASONS == TABLE
+    assert reason_of("function_call_filter: MALFORMED") == "error"
+    assert (reason_of(None), reason_of("bored"), reason_of("STOP")) == ("other", "other", "other")
+
+
+@pytest.mark.parametrize(("raw", "reason"), [item for item in TABLE.items() if item[1] != "error"] + [("bored", "other")])
+def test_q13_stop(raw, reason):
+    assert streamed(chunk({"content": "Hi"}, raw)).reply.stop == Stop(reason=reason, raw=raw)
+    assert reply_of({"message": {"content": "Hi"}, "finish_reason": raw}).stop == Stop(reason=reason, raw=raw)
+    # with a call an end is a call
+    assert streamed(chunk(CALL, raw)).reply.stop == Stop(reason="tool_calls" if reason == "end" else reason, raw=raw)
+
+
+@pytest.mark.parametrize(
+    ("finish", "native", "reason"),
+    [
+        ("tool_calls", "length", "length"),
+        ("tool_calls", "MAX_TOKENS", "length"),
+        ("stop", "max_output_tokens", "length"),
+        ("stop", "STOP", "end"),
+        ("tool_calls", "tool_use", "tool_calls"),
+        ("content_filter", "length", "filter"),
+        ("bored", "length", "other"),
+        ("length", "stop", "length"),
+    ],
+)
+def test_q13_native_finish(finish, native, reason):
+    seen = streamed(
+        chunk({"content": "Hi"}, finish, choice={"native_finish_reason": native}), chunk({}, choice={"native_finish_reason": None})
+    )
+    assert (seen.reply.stop.reason, seen.reply.stop.raw, seen.answer.choices[0].native_finish_reason) == (reason, finish, native)
+
+
+@pytest.mark.parametrize(
+    ("finishes", "raw"),
+    [
+        (["stop", None], "stop"),
+        (["stop", "", "null"], "stop"),
+        (["tool_calls", "stop"], "stop"),
+        (["", "null", None], None),
+        ([None, "length", "length"], "length"),
+    ],
+)
+def test_q13_the_last_one_that_says_something(finishes, raw):
+    seen = streamed(chunk({"content": "Hi"}), *({"choices": [{"delta": {}, "finish_reason": each}]} for each in finishes))
+    assert (seen.reply.stop.raw, seen.answer.choices[0].finish_reason) == (raw, raw)
+
+
+def test_q13_camel_case():
+    odd = chunk({"content": "Hi"}, choice={"finish_reason": None, "finishReason": "stop"})
+    seen = streamed(odd)
+    assert (seen.reply.stop.raw, seen.answer.choices[0].finish_reason, seen.reader.finished) == ("stop", "stop", True)
+    both = streamed(chunk({"content": "Hi"}, "length", choice={"finishReason": "stop"}))
+    assert (finish_of(both.chunks[0].choices[0]), both.reply.stop.raw, both.answer.choices[0].finish_reason) == (
+        "length",
+        "length",
+        "length",
+    )
+
+
+@pytest.mark.parametrize(
+    ("datas", "stop"),
+    [
+        ([chunk(CALL), DONE], Stop(reason="tool_calls")),
+        ([chunk(CALL)], Stop(reason="other")),  # a bare end of the body
+        ([chunk({"content": "Hi"}), DONE], Stop(reason="other")),
+        ([chunk(CALL, ""), DONE], Stop(reason="tool_calls")),
+        ([chunk({"content": "Hi"}, "network_error"), DONE], Stop(reason="error", raw="network_error")),
+        ([chunk(CALL, "stop"), {"error": {"message": "No."}}], Stop(reason="error", raw="stop", message="No.")),
+        ([{"error": {"message": "No."}}], Stop(reason="error", message="No.")),
+    ],
+)
+def test_q13_without_a_finish_and_with_an_error(datas, stop):
+    assert told(sse(*datas)).reply.stop == stop
+
+
+def test_q13_a_whole_answer_without_a_finish():
+    calls = [{"id": "c1", "function": {"name": "f", "arguments": "{}"}}]
+    assert reply_of({"message": {"content": None, "tool_calls": calls}}).stop == Stop(reason="tool_calls")
+    assert reply_of({"message": {"content": "Hi"}, "finish_reason": ""}).stop == Stop(reason="other")
+
+
+def test_refusal():
+    seen = streamed(chunk({"refusal": "I can"}), chunk({"refusal": "not."}), chunk({}, "stop"))
+    assert (seen.reply.stop, seen.reply.text) == (Stop(reason="end", raw="stop", message="I cannot."), "")
+
+
+# --- Q16: usage -----------------------------------------------------------------------------------------------------
+
+
+def usage(prompt: int | None, completion: int | None = None, **beside):
+    return {"prompt_tokens": prompt, "completion_tokens": completion, **beside}
+
+
+@pytest.mark.parametrize(
+    ("datas", "expected"),
+    [
+        ([chunk({}, usage=usage(3, 1)), chunk({}, usage=usage(3, 2))], (3, 2)),  # never a sum
+        ([chunk({}, usage=usage(9, 9)), {"choices": [], "usage": usage(3, 2)}], (3, 2)),  # it may go down
+        ([chunk({}, usage=usage(3, 2)), {"choices": [], "usage": None}], (3, 2)),
+        ([chunk({}, usage=usage(3, 2)), {"choices": [], "usage": {}}], (3, 2)),
+        ([chunk({}, usage=usage(3, 2)), {"choices": [], "usage": usage(None)}], (3, 2)),
+        ([chunk({}, usage=usage(3, 2)), {"choices": [], "usage": {"mood": 1}}], (3, 2)),
+        ([chunk({}, usage=usage(3, 2)), {"choices": [], "usage": 7}], (3, 2)),
+        ([chunk({}, choice={"usage": usage(3, 2)})], (3, 2)),
+        ([chunk({}, x_groq={"usage": usage(3, 2)})], (3, 2)),
+        ([chunk({}, usage=usage(3, 2), choice={"usage": usage(8)}, x_groq={"usage": usage(9)})], (3, 2)),
+        ([chunk({}, choice={"usage": usage(3, 2)}, x_groq={"usage": usage(9)})], (3, 2)),
+        ([chunk({}, usage=usage(9)), chunk({}, x_groq={"usage": usage(3, 2)})], (3, 2)),
+        ([{"usage": usage(3, 2)}], (3, 2)),
+        ([{"choices": [{"index": 0, "usage": usage(8)}, {"index": 1, "usage": usage(3, 2)}]}], (3, 2)),
+        ([chunk({}, usage=usage(0, 0, total_tokens=0))], (0, 0)),
+    ],
+)
+def test_q16_the_last_usage_counts(datas, expected):
+    seen = streamed(*datas, chunk({}, "stop"))
+    assert (seen.reply.usage.input, seen.reply.usage.output) == expected
+    assert (seen.answer.usage.prompt_tokens, seen.answer.usage.completion_tokens) == expected
+
+
+@pytest.mark.parametrize(
+    "datas",
+    [[], [{"choices": [], "usage": None}], [{"choices": [], "usage": {}}], [chunk({}, usage=usage(None))], [chunk({}, x_groq={"id": "r"})]],
+)
+def test_q16_no_usage(datas):
+    seen = streamed(chunk({"content": "Hi"}, "stop"), *datas)
+    assert (seen.reply.usage, seen.answer.usage) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("beside", "expected"),
+    [
+        ({"prompt_tokens_details": {"cached_tokens": 5}}, {"cached": 5}),
+        ({"prompt_cache_hit_tokens": 5, "prompt_cache_miss_tokens": 2}, {"cached": 5}),
+        ({"cached_tokens": 5}, {"cached": 5}),
+        ({"num_cached_tokens": 5}, {"cached": 5}),
+        ({"cache_read_input_tokens": 5}, {"cached": 5}),
+        ({"prompt_tokens_details": {"cached_tokens": 5}, "prompt_cache_hit_tokens": 4, "cached_tokens": 3}, {"cached": 5}),
+        ({"prompt_tokens_details": {"cached_tokens": 0}, "prompt_cache_hit_tokens": 4}, {"cached": 4}),
+        ({"prompt_tokens_details": {"cache_write_tokens": 5}}, {"cache_written": 5}),
+        ({"prompt_tokens_details": {"cache_creation_input_tokens": 5}}, {"cache_written": 5}),
+        ({"cache_creation_input_tokens": 5}, {"cache_written": 5}),
+        ({"completion_tokens_details": {"reasoning_tokens": 5}}, {"reasoning": 5}),
+        ({"reasoning_tokens": 5}, {"reasoning": 5}),
+        ({"completion_tokens_details": {"reasoning_tokens": 5}, "reasoning_tokens": 4}, {"reasoning": 5}),
+        ({"total_tokens": 99}, {"total": 99}),
+        (
+            {
+                "prompt_tokens_details": {"audio_tokens": 5, "image_tokens": 0, "text_tokens": 2},
+                "completion_tokens_details": {"audio_tokens": 1},
+            },
+            {"by_modality": {"input_text": 2, "input_audio": 5, "output_audio": 1}},
+        ),
+        ({"prompt_tokens_details": None, "completion_tokens_details": None}, {}),
+        ({"prompt_tokens_details": {"cached_tokens": "5"}}, {}),
+    ],
+)
+def test_q16_fields(beside, expected):
+    assert streamed(chunk({}, "stop", usage=usage(7, 6, **beside))).reply.usage == Usage(
+        **{"input": 7, "output": 6, "total": 13} | expected
+    )
+
+
+def test_q16_reasoning_outside_the_output():
+    """xAI."""
+    counts = usage(7, 6, completion_tokens_details={"reasoning_tokens": 100}, total_tokens=113)
+    outside = Dialect(reasoning_outside_output=True)
+    assert streamed(chunk({}, "stop", usage=counts), dialect=outside).reply.usage == Usage(input=7, output=106, reasoning=100, total=113)
+    assert streamed(chunk({}, "stop", usage=counts)).reply.usage.output == 6
+    del counts["total_tokens"]
+    assert streamed(chunk({}, "stop", usage=counts), dialect=outside).reply.usage.total == 113
+
+
+# --- events ---------------------------------------------------------------------------------------------------------
+
+
+def test_events_in_the_order_of_their_coming():
+    seen = streamed(
+        chunk({"role": "assistant", "content": ""}),
+        chunk({"reasoning_content": "Hm"}),
+        chunk({"content": "Yes"}),
+        chunk({"content": ", "}),
+        chunk(piece("", id="c1", name="f")),
+        chunk(piece("{}")),
+        chunk({}, "tool_calls"),
+        {"choices": [], "usage": usage(3, 2)},
+    )
+    call = ToolCall(id="c1", name="f", arguments={}, text="{}")
+    reply = Reply(
+        message=Message(role="assistant", parts=(Thought(text="Hm", slot="reasoning_content"), Text(text="Yes, "), call)),
+        stop=Stop(reason="tool_calls", raw="tool_calls"),
+        usage=Usage(input=3, output=2, total=5),
+    )
+    assert seen.events == [
+        ThoughtDelta("Hm"),
+        TextDelta("Yes"),
+        TextDelta(", "),
+        ToolCallStart(0, "f"),
+        ToolCallDelta(0, "{}"),
+        ToolCallEnd(0, call),
+        Done(reply),
+    ]
+    assert seen.reply == reply
+
+
+def test_a_reply_on_its_way():
+    reading = Reading()
+    first, second = told(sse(chunk({"content": "Hi"}), chunk(CALL))).chunks
+    reading.feed(first)
+    assert (reading.reply().text, reading.reply().stop) == ("Hi", Stop(reason="other"))
+    reading.feed(second)
+    assert (reading.reply().message.tool_calls[0].name, reading.reply().stop.reason) == ("f", "other")
+    assert reading.close()[-1].reply.stop.reason == "tool_calls"
+    assert reading.close() == []
+
+
+@pytest.mark.parametrize(
+    ("error", "stop"),
+    [
+        (ServerError("It broke.", status=500), Stop(reason="error", message="It broke.")),
+        (ConnectionLost("gone"), Stop(reason="other")),
+        (StreamIncomplete("cut"), Stop(reason="other")),
+    ],
+)
+def test_closed_with_an_error(error, stop):
+    """What was collected is told all the same (Q14)."""
+    reading = Reading()
+    reading.feed(told(sse(chunk(piece('{"a"', id="c1", name="f")))).chunks[0])
+    *_, end, done = reading.close(error)
+    assert (end.call.text, end.call.arguments, done.reply.stop) == ('{"a"', None, stop)
+
+
+def test_a_whole_answer():
+    reply = reply_of(
+        {
+            "index": 0,
+            "message": {
+                "role": "assistant",
+                "content": "Yes",
+                "refusal": None,
+                "reasoning": "Hm",
+                "tool_calls": [
+                    {"id": "c1", "index": 0, "function": {"name": "f", "arguments": '{"a":1}'}},
+                    {"id": "c2", "function": {"name": "g"}},
+                ],
+            },
+            "finish_reason": "stop",
+        },
+        usage=usage(3, 2),
+    )
+    assert reply == Reply(
+        message=Message(
+            role="assistant",
+            parts=(
+                Thought(text="Hm", slot="reasoning"),
+                Text(text="Yes"),
+                ToolCall(id="c1", name="f", arguments={"a": 1}, text='{"a":1}'),
+                ToolCall(id="c2", name="g", arguments={}),
+            ),
+        ),
+        stop=Stop(reason="tool_calls", raw="stop"),
+        usage=Usage(input=3, output=2, total=5),
+    )
+    assert (reply.text, reply.message.thought, reply.notes) == ("Yes", "Hm", ())
+
+
+def test_a_whole_answer_of_several_choices():
+    answer = parse_completion(
+        json.dumps(
+            {"choices": [{"index": 1, "message": {"content": "B"}}, {"index": 0, "message": {"content": "A"}, "finish_reason": "stop"}]}
+        ).encode()
+    )
+    assert [parse_reply(answer, choice=at).text for at in (0, 1, 2)] == ["A", "B", ""]
+
+
+def test_the_old_call_in_a_whole_answer():
+    [call] = reply_of(
+        {"message": {"content": None, "function_call": {"name": "f", "arguments": "{}"}}, "finish_reason": "function_call"}
+    ).message.tool_calls
+    assert (call.name, call.arguments, call.id[:5]) == ("f", {}, "call_")
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"message": None, "finish_reason": "stop"},
+        {"finish_reason": "stop"},
+        {"message": {}, "finish_reason": "stop"},
+        {"message": {"content": ""}, "finish_reason": "stop"},
+    ],
+)
+def test_an_answer_that_says_nothing_is_one(choice):  # Q15
+    reply = reply_of(choice)
+    assert (reply.message.parts, reply.stop.reason) == ((), "end")
+
+
+def test_chunks_are_left_as_they_are():
+    [one, *_] = told(sse(chunk({"reasoning_details": [{"type": "reasoning.text", "index": 0, "text": "A"}]}))).chunks
+    before = one.raw, repr(one)
+    for _ in range(2):
+        reading = Reading()
+        reading.feed(one)
+        reading.feed(one)
+        assert reading.reply().message.parts[0].details[0]["text"] == "AA"
+    assert (one.raw, repr(one), wire.unknown(one)) == (*before, [])
+
+
+def test_a_chunk_that_was_built_here():
+    reading = Reading()
+    assert reading.feed(ChatCompletionChunk(choices=None)) == []
+    assert reading.close() == [Done(Reply(message=Message(role="assistant"), stop=Stop(reason="other")))]
