@@ -191,6 +191,7 @@ def compare(seen: Seen, expect: Case) -> None:
         _same_error(seen.error, expect["error"])
     elif isinstance(seen.error, APIError):
         raise Mismatch(f"an error that is none: {seen.error!r}")
+    # Codes that must be told; others may be, and that none is told is never expected (Q19).
     if missing := set(expect.get("warnings") or ()) - set(seen.warnings):
         raise Mismatch(f"not warned of {missing}, only of {seen.warnings}")
     if "citations" in expect:
@@ -198,7 +199,7 @@ def compare(seen: Seen, expect: Case) -> None:
 
 
 def same_choice(reply: Reply, seen: Seen, index: int, expect: Case, trimmed: Any) -> None:
-    """One choice against what is expected of it."""
+    """One choice against what is expected of it; `X_ok` lists what else is accepted for X (Q18)."""
     message = next((choice.message for choice in (seen.answer and seen.answer.choices) or () if (choice.index or 0) == index), None)
     ours = {
         "text": reply.text,
