@@ -14,6 +14,8 @@ import httpx
 
 from wire.call import Answer, Call, Chunk, StreamCall
 from wire.errors import WireError
+from wire.exchange import Pause
+from wire.flow import Flow, Running
 from wire.incoming import Incoming
 from wire.lanes import AsyncLanes
 from wire.secret import Secret
@@ -125,6 +127,13 @@ class AsyncClient(ClientState):
         finally:
             await stream._close()
 
+    async def run(self, flow: Flow[Answer]) -> Answer:
+        """Do what a flow asks for, call by call, and return its answer. Raises `wire.WireError` of the kind that the failure is."""
+        with Running(flow) as running:
+            while running.step is not None:
+                running.tell(await self._done(running.step))
+        return running.answer
+
     async def aclose(self) -> None:
         """Close all connections; streams that are still read end in an error. Closing twice is fine."""
         await self._http.aclose()
@@ -135,6 +144,12 @@ class AsyncClient(ClientState):
     async def __aexit__(self, *_: object) -> None:
         with anyio.CancelScope(shield=True):
             await self.aclose()
+
+    async def _done(self, step: Call[Any] | Pause) -> Any:
+        try:
+            return await (anyio.sleep(step.seconds) if isinstance(step, Pause) else self.send(step))
+        except WireError as error:
+            return error
 
     async def _run(self, call: AnyCall, receive: Callable[[Sending, httpx.Response], Awaitable[T]]) -> T:
         sending = Sending(self._target, call)

@@ -9,13 +9,13 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, Self, TypeVar
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
 
 from wire.errors import APIError, ConfigurationError, RuleError, Violation, WireError
 from wire.memory import Note, WireStruct, encode
-from wire.secret import Headers, checked_headers, sealed, shown_headers
+from wire.secret import SHOWN, Headers, checked_headers, sealed, shown_headers
 
 Answer = TypeVar("Answer")
 Chunk = TypeVar("Chunk", bound=WireStruct)
@@ -76,6 +76,10 @@ class ReadError(Protocol):
 
 
 _HIDDEN = re.compile(r"((?:[A-Za-z]+ )?)\*\*\*")
+_VALUE = re.compile(r"(?<==)[^&]+")
+
+LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|\[?::1\]?|[^.]+\.localhost")
+"""Hosts that are this machine: what is sent to them travels in no wire."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,8 @@ class Preview:
 
     def __str__(self) -> str:
         head = [f"{self.method} {self.url}", *(f"{name}: {value}" for name, value in self.headers.items())]
-        return "\n".join([*head, "", self.body.decode("utf-8", "replace")]).rstrip("\n")
+        body = f"<{len(self.body)} bytes>" if _is_binary(self.body) else self.body.decode("utf-8", "replace")
+        return "\n".join([*head, "", body]).rstrip("\n")
 
     @property
     def curl(self) -> str:
@@ -99,8 +104,13 @@ class Preview:
             hidden = _HIDDEN.fullmatch(value)
             words += ["-H", f'"{name}: {hidden[1]}$API_KEY"' if hidden else shlex.quote(f"{name}: {value}")]
         if self.body:
-            words += ["--data-binary", shlex.quote(self.body.decode("utf-8", "replace"))]
+            words += ["--data-binary", "@-" if _is_binary(self.body) else shlex.quote(self.body.decode("utf-8", "replace"))]
         return " ".join(words)
+
+
+def _is_binary(body: bytes) -> bool:
+    """A piece of a file, which nobody reads on a terminal."""
+    return b"\0" in body
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +127,25 @@ class _Request:
     adapt: Callable[[Any, Any], Any] | None = field(default=None, kw_only=True, repr=False)
     """Given this call and a provider's dialect: the call as that provider wants it sent and read. It raises `RuleError` for
     what the dialect refuses. `None`: the same for every provider."""
+    elsewhere: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict, kw_only=True, repr=False)
+    """Name of a provider -> this call as it is sent there. The function raises `ConfigurationError` if there is no such endpoint."""
+    lead: str = field(default="", kw_only=True, repr=False)
+    """Comes before the version: `/upload` of `/upload/v1beta/files`."""
+    url: str = field(default="", kw_only=True, repr=False)
+    """A whole URL that a server handed out, in place of path and query; https, or a loopback address. It is a permission of its
+    own: no key and no header of the client goes there, and it is shown without the values of its query."""
+    once: bool = field(default=False, kw_only=True, repr=False)
+    """A repetition would be something else: it is not sent again without being asked for."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "headers", checked_headers(sealed(self.headers)))
         query: object = self.query
         if not isinstance(query, Mapping) or not all(isinstance(each, str) for pair in query.items() for each in pair):
             raise ConfigurationError("query: a mapping of texts to texts is wanted")
+        if self.url and (self.path or self.query):
+            raise ConfigurationError("url: it is in place of path and query")
+        if self.url and (problem := _unsafe(self.url)):
+            raise ConfigurationError(f"url: {problem}")
         if not isinstance(self.timeouts, Timeouts | None):
             raise ConfigurationError(f"timeouts: a Timeouts is wanted, not {type(self.timeouts).__name__}")
 
@@ -153,13 +176,33 @@ class _Request:
 
     @property
     def target(self) -> str:
-        """Path and query, percent-encoded."""
+        """Path and query, percent-encoded; or the whole URL that a server handed out."""
+        if self.url:
+            return self.url
         path = quote(self.path, safe="/:@!$&'()*+,;=~-._")
         return f"{path}?{urlencode(self.query, quote_via=quote)}" if self.query else path
 
     def preview(self) -> Preview:
         """What would be sent, without a host: that is the client's to know."""
-        return Preview(self.method, self.target, shown_headers(self.headers), self.body)
+        return Preview(self.method, self.shown(self.lead + self.target), shown_headers(self.headers), self.body)
+
+    def shown(self, url: str) -> str:
+        """Its URL as it may be printed."""
+        return f"{url.partition('?')[0]}?{_VALUE.sub(SHOWN, urlsplit(url).query)}" if self.url and "?" in url else url
+
+
+def _unsafe(url: str) -> str | None:
+    """Why nothing is sent to a URL that a server handed out; the query, which may be a permission, is not told."""
+    try:
+        parts = urlsplit(url if isinstance(url, str) and url.isascii() and url.isprintable() and " " not in url else "")
+        host = parts.hostname if parts.port != 0 and parts.username is None and not parts.fragment else None
+    except ValueError:
+        return "an http(s) URL is wanted"  # brackets that do not close, a port that is none
+    if not host or parts.scheme not in ("http", "https"):
+        return "an http(s) URL with a host is wanted, without user and fragment"
+    if parts.scheme == "http" and not LOOPBACK.fullmatch(host):
+        return f"https is wanted for {host}, or what is sent would travel in the open"
+    return None
 
 
 def _extended(body: bytes, extra: Mapping[str, Any]) -> bytes:
@@ -193,6 +236,8 @@ class Call(_Request, Generic[Answer]):
 
     parse: Callable[[bytes], Answer] = field(kw_only=True, repr=False)
     read_error: ReadError = field(kw_only=True, repr=False)
+    heads: Callable[[Answer, Mapping[str, str]], Answer] | None = field(default=None, kw_only=True, repr=False)
+    """Given the answer and the headers that it came under: the answer with what they say. `None`: they say nothing."""
 
 
 @dataclass(frozen=True, slots=True)

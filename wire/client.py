@@ -15,6 +15,8 @@ import httpx
 
 from wire.call import Answer, Call, Chunk, StreamCall
 from wire.errors import ConfigurationError, WireError
+from wire.exchange import Pause
+from wire.flow import Flow, Running
 from wire.incoming import Incoming
 from wire.lanes import Lanes
 from wire.secret import Secret
@@ -128,6 +130,13 @@ class Client(ClientState):
         finally:
             stream._close()
 
+    def run(self, flow: Flow[Answer]) -> Answer:
+        """Do what a flow asks for, call by call, and return its answer. Raises `wire.WireError` of the kind that the failure is."""
+        with Running(flow) as running:
+            while running.step is not None:
+                running.tell(self._done(running.step))
+        return running.answer
+
     def close(self) -> None:
         """Close all connections; streams that are still read end in an error. Closing twice is fine."""
         self._http.close()
@@ -137,6 +146,12 @@ class Client(ClientState):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _done(self, step: Call[Any] | Pause) -> Any:
+        try:
+            return time.sleep(step.seconds) if isinstance(step, Pause) else self.send(step)
+        except WireError as error:
+            return error
 
     def _run(self, call: AnyCall, receive: Callable[[Sending, httpx.Response], T]) -> T:
         sending = Sending(self._target, call)

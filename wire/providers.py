@@ -42,6 +42,8 @@ class Provider:
     """What a base URL looks like, where there is no default."""
     dialect: Dialect | None = None
     """What it does differently on its wire; `None` if nobody else speaks that wire."""
+    prefixes: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """First word of a path -> what comes before it in place of `prefix`."""
 
 
 def chat_host(
@@ -287,6 +289,11 @@ _ROWS = (
         version="v1beta1",
         options=("project", "location"),
         hosts=("aiplatform.googleapis.com", "*-aiplatform.googleapis.com"),
+        prefixes={
+            "projects": "/{version}",  # a full name, as answers have it
+            "publishers": "/{version}/projects/{project}/locations/{location}",
+            "cachedContents": "/{version}/projects/{project}/locations/{location}",
+        },
     ),
     chat_host("gemini@openai", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", _GEMINI),
     chat_host("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", _OPENAI),

@@ -12,7 +12,7 @@ from typing import Any, TypedDict, TypeVar
 from urllib.parse import urlsplit
 
 from wire import retry as presets
-from wire.call import Call, Preview, StreamCall, Timeouts
+from wire.call import LOOPBACK, Call, Preview, StreamCall, Timeouts
 from wire.errors import ConfigurationError, WireError
 from wire.limits import Limits
 from wire.openai.dialect import Dialect
@@ -30,7 +30,6 @@ _KEYED_URL = re.compile(r"[?#@]|(key|token)=", re.IGNORECASE)
 _URL = re.compile(r"https?://[^\s?#@\\]+", re.IGNORECASE)
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*(@[a-z0-9._-]+)?", re.IGNORECASE)
 _ENDPOINT = re.compile(r"/(chat/completions|embeddings|models)/*$", re.IGNORECASE)
-_LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|\[?::1\]?|[^.]+\.localhost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +39,8 @@ class Target:
     provider: Provider
     base_url: str
     prefix: str
+    prefixes: dict[str, str]
+    """First word of a path -> what comes before it in place of `prefix`."""
     headers: Headers
     key: Secret | None
     key_source: str
@@ -60,24 +61,27 @@ class Target:
         if call.wire != self.provider.wire:
             message = f"call: it speaks {call.wire!r}, and {self.provider.name!r} speaks {self.provider.wire!r}"
             raise ConfigurationError(message, provider=self.provider.name)
-        if self.key is None and self.token is None and self.provider.key_required:
+        if not call.url and self.key is None and self.token is None and self.provider.key_required:
             message = f"no API key: give api_key= or set {self.provider.key_variable}"
             raise ConfigurationError(message, provider=self.provider.name)
-        if call.adapt is None:
-            return call
         try:
-            adapted: AnyCall = call.adapt(call, self.provider.dialect)
+            if self.provider.name in call.elsewhere:
+                call = call.elsewhere[self.provider.name](call)
+            return call if call.adapt is None else call.adapt(call, self.provider.dialect)
         except WireError as error:
             self.masked(error)
             raise
-        return adapted
 
     def url(self, call: Call[Any] | StreamCall[Any, Any]) -> str:
         """The whole URL of a call; there is never a key in it (R-27)."""
-        return self.base_url + self.prefix + call.target
+        if call.url:
+            return call.url
+        return self.base_url + call.lead + self.prefixes.get(call.path.lstrip("/").partition("/")[0], self.prefix) + call.target
 
     def send_headers(self, call: Call[Any] | StreamCall[Any, Any], token: Secret | None) -> list[tuple[str, str]]:
         """What goes over the wire, secrets revealed: to be handed on at once and never to be kept in a variable."""
+        if call.url:
+            return revealed_headers(self._headers(call))
         name, scheme = self._auth
         key = self.key if token is None else token
         if key is None and not self.provider.key_required:
@@ -93,16 +97,16 @@ class Target:
         return ("authorization", "Bearer ") if self.token else (self.provider.key_header, self.provider.key_scheme)
 
     def _headers(self, call: Call[Any] | StreamCall[Any, Any]) -> Headers:
-        return {**_AGENT, **self.headers, **call.headers}
+        return {**_AGENT, **({} if call.url else self.headers), **call.headers}
 
     def preview(self, call: Call[Any] | StreamCall[Any, Any]) -> Preview:
         """What would be sent; needs no key and shows none."""
         if not isinstance(call, Call | StreamCall):
             raise ConfigurationError(f"call: a Call or StreamCall is wanted, not {type(call).__name__}")
         name, scheme = self._auth
-        keyless = self.key is None and self.token is None and not self.provider.key_required
+        keyless = call.url or (self.key is None and self.token is None and not self.provider.key_required)
         headers = shown_headers({**self._headers(call), **({} if keyless else {name: scheme + SHOWN})})
-        return Preview(call.method, self.url(call), headers, call.body)
+        return Preview(call.method, call.shown(self.url(call)), headers, call.body)
 
     def masked(self, error: WireError) -> WireError:
         """The error with the provider's name on it, and without the key that a server may have repeated (R-29)."""
@@ -189,6 +193,7 @@ def target(name: str, options: Options) -> Target:
         provider=provider,
         base_url=provider.base_url.format(host=host) if base_url is None else _checked_url(base_url, provider, source),
         prefix=provider.prefix.format(**place),
+        prefixes={word: prefix.format(**place) for word, prefix in provider.prefixes.items()},
         headers=checked_headers(options.get("headers") or {}),
         key=key,
         key_source=source,
@@ -245,7 +250,7 @@ def _provider(name: Any, base_url: Any) -> Provider:
         raise ConfigurationError(f"provider: {name!r} is no name; letters, digits and . _ - are, and one @ before a region")
     scheme, host = _place(base_url)
     # Where no key may go, none is required.
-    return unlisted(name, key_required=scheme != "http" and not _LOOPBACK.fullmatch(host))
+    return unlisted(name, key_required=scheme != "http" and not LOOPBACK.fullmatch(host))
 
 
 def _spoken(provider: Provider, dialect: Any) -> Provider:
@@ -272,7 +277,7 @@ def _checked_url(base_url: Any, provider: Provider, source: str) -> str:
     `source` says where the key is from: one of the environment goes to no host of another provider.
     """
     scheme, host = _place(base_url)
-    local = _LOOPBACK.fullmatch(host)
+    local = LOOPBACK.fullmatch(host)
     owner = _owner(host) if source == provider.key_variable and not local else None
     if isinstance(base_url, str) and _KEYED_URL.search(base_url):
         problem = "no user, key or query may stand in it; give api_key="

@@ -11,7 +11,7 @@ import logging
 import ssl
 import time
 import urllib.request
-from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
 from random import Random
 from typing import Any, Generic
 from urllib.parse import urlsplit
@@ -25,6 +25,7 @@ from wire.exchange import Failed, Outcome, Pause, Step, exchange
 from wire.incoming import Incoming
 from wire.limits import Gathering
 from wire.openai.dialect import Dialect
+from wire.retry import NONE
 from wire.secret import Secret
 from wire.target import Target
 
@@ -51,12 +52,13 @@ class Sending:
         self._began = time.monotonic()
         self._token: Secret | None = None
         self._head = False
+        self._headers: Mapping[str, str] = {}
         self._waited = 0.0  # seconds in reads since the last event
         self._waits: dict[str, float | None] = {}
 
     def steps(self, dice: Random) -> Generator[Step, Outcome, None]:
         """The attempts and pauses of this call."""
-        return exchange(self.target.retry, self.clocks.total, dice)
+        return exchange(NONE if self.call.once else self.target.retry, self.clocks.total, dice)
 
     @property
     def elapsed(self) -> float:
@@ -126,7 +128,7 @@ class Sending:
 
     def head(self, response: httpx.Response) -> bool:
         """The head of an answer is there; True if it is a good one."""
-        self._head = True
+        self._head, self._headers = True, response.headers
         self.account.status = response.status_code
         self.account.first_byte = self.elapsed
         self.account.request_id = request_id(response.headers)
@@ -178,6 +180,8 @@ class Sending:
         """The answer that a whole body is, with the account beside it."""
         assert isinstance(self.call, Call)
         answer = self.call.parse(body)
+        if self.call.heads is not None:
+            answer = self.call.heads(answer, self._headers)
         self.account.seconds, self.account.received = self.elapsed, len(body)
         keep_account(answer, self.account)
         return answer

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
+
+import httpx
 
 from tests.conformance.compare import same, spelled, written
 from tests.conformance.records import Record, body_of, cut_at_random, same_bytes
 from tests.conformance.result import Mismatch
-from wire import errors
+from wire import errors, gemini
+from wire.call import Call
 from wire.gemini import types
+from wire.gemini.batches import parse_batch
 from wire.gemini.decode import decode
 from wire.gemini.fold import fold
 from wire.gemini.parse import ChunkReader, parse_answer, parse_error, parse_plain
+from wire.gemini.uploads import start_upload
 from wire.memory import WireStruct
+from wire.target import target
+from wire.transport import Sending
 
 Checks = list[Callable[[Record], None]]
 
@@ -22,36 +30,111 @@ REQUESTS: dict[str, type[WireStruct]] = {
     "generateContent": types.GenerateContentRequest,
     "streamGenerateContent": types.GenerateContentRequest,
     "countTokens": types.CountTokensRequest,
+    "embedContent": types.EmbedContentRequest,
+    "batchEmbedContents": types.BatchEmbedContentsRequest,
+    "cachedContents.create": types.CachedContent,
+    "cachedContents.patch": types.CachedContent,
+    "files.upload": types.CreateFileRequest,
+    "batchGenerateContent": types.BatchGenerateContentRequest,
+    "predict": types.PredictRequest,
+    "predictLongRunning": types.PredictRequest,
+    "computeTokens": types.ComputeTokensRequest,
+    "fileSearchStores.create": types.FileSearchStore,
+    "uploadToFileSearchStore": types.UploadToFileSearchStoreRequest,
 }
 ANSWERS: dict[str, type[WireStruct]] = {
     "countTokens": types.CountTokensResponse,
     "models.list": types.ListModelsResponse,
     "models.get": types.Model,
+    "operations.get": types.Operation,
+    "embedContent": types.EmbedContentResponse,
+    "batchEmbedContents": types.BatchEmbedContentsResponse,
+    "cachedContents.create": types.CachedContent,
+    "cachedContents.get": types.CachedContent,
+    "cachedContents.list": types.ListCachedContentsResponse,
+    "cachedContents.patch": types.CachedContent,
+    "cachedContents.delete": types.Empty,
+    "files.upload": types.CreateFileResponse,
+    "files.get": types.File,
+    "files.list": types.ListFilesResponse,
+    "files.delete": types.Empty,
+    "batchGenerateContent": types.BatchOperation,
+    "batches.get": types.BatchOperation,
+    "predict": types.PredictResponse,
+    "predictLongRunning": types.Operation,
+    "computeTokens": types.ComputeTokensResponse,
+    "fileSearchStores.create": types.FileSearchStore,
+    "fileSearchStores.delete": types.Empty,
+    "uploadToFileSearchStore": types.Operation,
 }
+UPLOADS = ("files.upload", "uploadToFileSearchStore")
+CALLS: dict[tuple[str, str], Callable[..., Call[Any]]] = {
+    ("GET", "cachedContents.get"): gemini.get_cached_content,
+    ("DELETE", "cachedContents.delete"): gemini.delete_cached_content,
+    ("GET", "files.get"): gemini.get_file,
+    ("DELETE", "files.delete"): gemini.delete_file,
+    ("GET", "batches.get"): gemini.get_batch,
+    ("GET", "operations.get"): gemini.get_operation,
+    ("GET", "models.get"): gemini.get_model,
+}
+"""Calls that are made of a name alone."""
 
 
 def scope(record: Record) -> Checks | None:
     """What is to hold of a record, `None` if its endpoint is not built yet."""
     endpoint = _endpoint(record)
-    if endpoint not in REQUESTS and endpoint not in ANSWERS:
+    if endpoint not in REQUESTS and endpoint not in ANSWERS and endpoint != "download":
         return None
     checks: Checks = []
     if isinstance(record.get("request_body"), dict) and endpoint in REQUESTS:
         checks.append(check_request)
+    if (record.get("method"), endpoint) in CALLS:
+        checks.append(check_url)
     if record["status"] >= 400:
         return [*checks, check_error]
+    if record["status"] >= 300:
+        return [*checks, check_redirect]
+    if endpoint in UPLOADS:
+        return [*checks, check_upload]
     if endpoint in ANSWERS:
         return [*checks, check_plain]
     return [*checks, check_stream if endpoint == "streamGenerateContent" else check_answer]
 
 
 def _endpoint(record: Record) -> str:
-    """The endpoint that the body belongs to: a list of models is filed under `models.get` in places, and so are operations."""
-    endpoint = str(record.get("endpoint"))
+    """The endpoint that the body belongs to: lists are filed under `get` in places, and so are operations."""
+    endpoint, body = str(record.get("endpoint")), record["response_body"]
     if endpoint == "models.get":
-        body = record["response_body"]
         return "models.list" if '"models"' in body else "models.get" if '"supportedGenerationMethods"' in body else "operations.get"
-    return endpoint
+    collection, _, verb = endpoint.partition(".")
+    return f"{collection}.list" if verb == "get" and collection in ("cachedContents", "files") and f'"{collection}"' in body else endpoint
+
+
+def check_url(record: Record) -> None:
+    """The call made of the name in the URL asks that URL."""
+    url = re.sub("<[A-Z_]+>", "NAME", record["url"].partition("?")[0])  # what was taken out of the recording
+    name = re.sub(r"^https://[^/]+/v1(beta1?)?/", "", url)
+    made = CALLS[record["method"], _endpoint(record)](name)
+    if (made.method, made.target) != (record["method"], f"/{name}"):
+        raise Mismatch(f"{made.method} {made.target} is no {record['method']} {url}")
+
+
+def check_upload(record: Record) -> None:
+    """What the headers say, and the body of the last answer."""
+    body, headers = body_of(record), record.get("response_headers") or {}
+    call = start_upload(types.File(), size=1, mime_type="text/plain")
+    if _endpoint(record) == "uploadToFileSearchStore":
+        call = next(gemini.upload_to_file_search_store("a", b"b", types.UploadToFileSearchStoreRequest(mime_type="text/plain")))
+    assert call.heads is not None
+    found = call.heads(call.parse(body), headers)
+    granularity = headers.get("x-goog-upload-chunk-granularity")
+    if found.status != headers.get("x-goog-upload-status", found.status) or found.granularity != (granularity and int(granularity)):
+        raise Mismatch(f"the headers are read as {found}")
+    if (found.answer is None) is not (found.status == "active"):
+        raise Mismatch(f"{found.status}, and the answer is {found.answer}")
+    if found.answer is not None:
+        same(written(found.answer), json.loads(body), "answer")
+        same_bytes(found.answer.raw, body)
 
 
 def check_request(record: Record) -> None:
@@ -78,12 +161,25 @@ def check_error(record: Record) -> None:
         raise Mismatch(f"error says {error.message!r}")
 
 
+def check_redirect(record: Record) -> None:
+    """Redirects are not followed; the client says so. `download_file` asks where this one leads."""
+    answer = httpx.Response(record["status"], headers=record.get("response_headers") or {})
+    error = Sending(target("gemini", {}), gemini.download_file("a")).refused(answer, body_of(record))
+    if not isinstance(error, errors.APIError) or (error.status, error.raw) != (record["status"], body_of(record)):
+        raise Mismatch(f"error is {error!r}")
+
+
 def check_plain(record: Record) -> None:
-    """One struct, equal as JSON and as bytes."""
-    body = body_of(record)
-    answer = parse_plain(ANSWERS[_endpoint(record)], body)
-    same(written(answer), json.loads(body), "answer")
+    """One struct, equal as JSON and as bytes; answers inside a batch as answers."""
+    body, kind = body_of(record), ANSWERS[_endpoint(record)]
+    answer = parse_batch(body) if kind is types.BatchOperation else parse_plain(kind, body)
+    plain = json.loads(body)
+    same(written(answer), plain, "answer")
     same_bytes(answer.raw, body)
+    if isinstance(answer, types.BatchOperation) and answer.results:
+        for result, one in zip(answer.results, plain["response"]["inlinedResponses"]["inlinedResponses"], strict=True):
+            if result.response is not None:
+                check_parts(result.response, one["response"])
 
 
 def check_answer(record: Record) -> None:

@@ -68,7 +68,8 @@ def leaves(hint: Any) -> set[Any]:
 
 
 def test_all_is_exported_and_nothing_is_missing():
-    modules = [value for value in vars(types).values() if inspect.ismodule(value)]
+    # pytest's own modules are among them where it rewrites a package for a plugin
+    modules = [value for value in vars(types).values() if inspect.ismodule(value) and value.__name__.startswith("wire.")]
     defined = {
         name
         for module in modules
@@ -93,11 +94,18 @@ def test_every_struct(cls):
         setattr(cls(), (cls.__struct_fields__ or ("anything",))[0], 1)
 
 
+OF_ANY = {
+    (name, "type")
+    for name in ("ErrorDetail", "EmbedContentBatch", "EmbedContentBatchOutput", "GenerateContentBatch", "GenerateContentBatchOutput")
+}
+"""Messages that stand where any message may, and say which one they are."""
+
+
 @pytest.mark.parametrize("cls", STRUCTS, ids=lambda cls: cls.__name__)
 def test_every_name_on_the_wire_is_camel_case(cls):
     for name, wire_name in zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True):
         camel = re.sub(r"_([a-z0-9])", lambda found: found[1].upper(), name)
-        assert wire_name == ("@type" if (cls.__name__, name) == ("ErrorDetail", "type") else camel)
+        assert wire_name == ("@type" if (cls.__name__, name) in OF_ANY else camel)
 
 
 def test_every_field_is_none_or_unset_by_default():

@@ -50,6 +50,9 @@ class Drive:
     def send(self, call: Any = CALL, **options: Any) -> Any:
         return self.session(lambda door: door.send(call), **options)
 
+    def run(self, flow: Any, **options: Any) -> Any:
+        return self.session(lambda door: door.run(flow), **options)
+
     def read(self, call: Any = STREAM_CALL, **options: Any) -> Streamed:
         return self.session(lambda door: door.read(call), **options)
 
@@ -60,6 +63,9 @@ class _SyncDoor:
 
     def send(self, call: Any = CALL) -> Any:
         return self.client.send(call)
+
+    def run(self, flow: Any) -> Any:
+        return self.client.run(flow)
 
     def read(self, call: Any = STREAM_CALL, most: int = 1000) -> Streamed:
         result = Streamed()
@@ -83,6 +89,9 @@ class _AsyncDoor:
 
     def send(self, call: Any = CALL) -> Any:
         return anyio.from_thread.run(self.client.send, call)
+
+    def run(self, flow: Any) -> Any:
+        return anyio.from_thread.run(self.client.run, flow)
 
     def read(self, call: Any = STREAM_CALL, most: int = 1000) -> Streamed:
         return anyio.from_thread.run(self._read, call, most)

@@ -1,13 +1,14 @@
 """Gemini's endpoints as values: each function returns what to send and how to read the answer, and sends nothing.
 
+Here: generating, counting, models. Beside it: embeddings, caches, files, uploads, batches, stores, prediction.
+
 Paths are relative to the version (`/v1beta`, or Vertex's project path), which the client knows. Source of paths and
 bodies: Generative Language REST reference, v1beta, 2026-08-22.
 """
 
 from __future__ import annotations
 
-import functools
-import re
+import dataclasses
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -15,9 +16,10 @@ import msgspec
 
 from wire.bodies import checked_body, wrong_type
 from wire.call import Call, StreamCall
-from wire.errors import ConfigurationError, RuleError, Violation
+from wire.errors import RuleError, Violation
 from wire.gemini.fold import fold
-from wire.gemini.parse import ChunkReader, parse_answer, parse_error, parse_plain
+from wire.gemini.parse import ChunkReader, parse_answer, parse_error
+from wire.gemini.paths import JSON, NOT_ON_VERTEX, page, plain, resource
 from wire.gemini.rules import check
 from wire.gemini.types import (
     Content,
@@ -32,10 +34,6 @@ from wire.gemini.types import (
 from wire.memory import RAW, WireStruct
 
 T = TypeVar("T", bound=WireStruct)
-
-JSON = {"content-type": "application/json"}
-
-_SEGMENT = re.compile(r"[A-Za-z0-9_.@-]*[A-Za-z0-9_@-][A-Za-z0-9_.@-]*")
 
 
 def generate_content(model: str, request: GenerateContentRequest) -> Call[GenerateContentResponse]:
@@ -55,7 +53,7 @@ def generate_content(model: str, request: GenerateContentRequest) -> Call[Genera
         "gemini",
         "POST",
         f"/{resource(model)}:generateContent",
-        _generate_body(request),
+        generate_body(request),
         headers=JSON,
         parse=parse_answer,
         read_error=parse_error,
@@ -71,7 +69,7 @@ def stream_generate_content(model: str, request: GenerateContentRequest) -> Stre
         "gemini",
         "POST",
         f"/{resource(model)}:streamGenerateContent",
-        _generate_body(request),
+        generate_body(request),
         query={"alt": "sse"},
         headers=JSON,
         reader=ChunkReader,
@@ -92,15 +90,19 @@ def count_tokens(model: str, request: CountTokensRequest | GenerateContentReques
         request = CountTokensRequest(contents=list(request))
     if not isinstance(request, CountTokensRequest):
         raise wrong_type("request", request, "CountTokensRequest, a GenerateContentRequest or a list of Contents")
-    return Call(
-        "gemini",
-        "POST",
-        f"/{name}:countTokens",
-        _body(request)[0],
-        headers=JSON,
-        parse=functools.partial(parse_plain, CountTokensResponse),
-        read_error=parse_error,
-    )
+    return plain(CountTokensResponse, "POST", f"/{name}:countTokens", _body(request)[0], elsewhere={"gemini@vertex": _counted_on_vertex})
+
+
+def _counted_on_vertex(call: Call[CountTokensResponse]) -> Call[CountTokensResponse]:
+    """Vertex wants what is counted beside the contents, and not a whole request."""
+    body = msgspec.json.decode(call.body, type=dict[str, msgspec.Raw])
+    if "generateContentRequest" not in body:
+        return call
+    request = msgspec.json.decode(body.pop("generateContentRequest"), type=dict[str, msgspec.Raw])
+    if "cachedContent" in request:
+        raise RuleError(violations=[Violation("generateContentRequest.cachedContent", "Vertex counts no cached content", "G1")])
+    counted = {key: request[key] for key in ("contents", "systemInstruction", "tools", "generationConfig") if key in request}
+    return dataclasses.replace(call, body=msgspec.json.encode(counted | body))
 
 
 def list_models(page_size: int | None = None, page_token: str | None = None) -> Call[ListModelsResponse]:
@@ -109,43 +111,19 @@ def list_models(page_size: int | None = None, page_token: str | None = None) -> 
     >>> list_models(50).target
     '/models?pageSize=50'
     """
-    if not isinstance(page_size, int | None) or not isinstance(page_token, str | None):
-        raise RuleError(violations=[Violation("pageSize", "a number and a text are wanted", "G1")])
-    query = {"pageSize": None if page_size is None else str(page_size), "pageToken": page_token}
-    return Call(
-        "gemini",
-        "GET",
-        "/models",
-        query={name: value for name, value in query.items() if value is not None},
-        parse=functools.partial(parse_plain, ListModelsResponse),
-        read_error=parse_error,
-    )
+    return plain(ListModelsResponse, "GET", "/models", query=page(page_size, page_token), elsewhere=NOT_ON_VERTEX)
 
 
 def get_model(model: str) -> Call[Model]:
     """What a model is and can take. Raises `ConfigurationError` for a name that no path can hold."""
-    path = f"/{resource(model)}"
-    return Call("gemini", "GET", path, parse=functools.partial(parse_plain, Model), read_error=parse_error)
-
-
-def resource(model: str) -> str:
-    """`models/X` for `X` and `models/X`; `tunedModels/X` and other full names as they are (S2-19).
-
-    >>> resource("gemini-3-pro-preview"), resource("tunedModels/mine")
-    ('models/gemini-3-pro-preview', 'tunedModels/mine')
-    """
-    if not isinstance(model, str) or not model.strip():
-        raise ConfigurationError("model: a name is wanted, such as gemini-3-pro-preview")
-    name = model if "/" in model else f"models/{model}"
-    if not all(map(_SEGMENT.fullmatch, name.split("/"))):
-        raise ConfigurationError(f"model: {model!r} is no model name; letters, digits, dots, dashes and underscores make one")
-    return name
+    return plain(Model, "GET", f"/{resource(model)}", elsewhere=NOT_ON_VERTEX)
 
 
 # --- bodies ---------------------------------------------------------------------------------------------------------
 
 
-def _generate_body(request: GenerateContentRequest) -> bytes:
+def generate_body(request: GenerateContentRequest) -> bytes:
+    """A request as JSON. Raises `RuleError` that names the JSON path of what is refused by every model, or JSON cannot say."""
     if not isinstance(request, GenerateContentRequest):
         raise wrong_type("request", request, "GenerateContentRequest")
     body, checked = _body(request)

@@ -205,7 +205,7 @@ def parse_answer(body: bytes) -> GenerateContentResponse:
 def parse_plain(kind: type[S], body: bytes) -> S:
     """A whole answer that is one struct. Raises the provider's error if the body is one, `StreamInvalid` if it is nothing of the wire."""
     error = _error_in(body)
-    if error is not None:
+    if error is not None and not _is_own(kind, body):
         raise _typed(_status_of(error), 200, body)
     try:
         return remember(msgspec.json.decode(body, type=kind), body)
@@ -213,6 +213,11 @@ def parse_plain(kind: type[S], body: bytes) -> S:
         raise _undecodable(body, cause, f"a {kind.__name__}") from None
     except RecursionError:
         raise LimitError("JSON is nested too deeply", raw=body) from None
+
+
+def _is_own(kind: type[WireStruct], body: bytes) -> bool:
+    """A file or a job that failed has an error of its own, and a name beside it; the answer is no error."""
+    return "error" in kind.__struct_fields__ and body.lstrip()[:1] == b"{" and len(decoder(dict[str, msgspec.Raw]).decode(body)) > 1
 
 
 # --- streams --------------------------------------------------------------------------------------------------------

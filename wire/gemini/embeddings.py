@@ -1,0 +1,72 @@
+"""Embeddings as calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from wire.bodies import wrong_type
+from wire.call import Call
+from wire.errors import RuleError, Violation
+from wire.gemini.paths import NOT_ON_VERTEX, checked, plain, resource
+from wire.gemini.types import (
+    BatchEmbedContentsRequest,
+    BatchEmbedContentsResponse,
+    Content,
+    EmbedContentRequest,
+    EmbedContentResponse,
+    Part,
+)
+
+Embeddable: TypeAlias = EmbedContentRequest | Content | str
+
+MOST = 100
+"""Requests in one call of batchEmbedContents (G71)."""
+
+
+def embed_content(model: str, request: Embeddable) -> Call[EmbedContentResponse]:
+    """One Content as a vector; a text is a Content of one part.
+
+    >>> print(embed_content("gemini-embedding-001", "Hi").preview())
+    POST /models/gemini-embedding-001:embedContent
+    content-type: application/json
+    <BLANKLINE>
+    {"content":{"parts":[{"text":"Hi"}]}}
+    """
+    return plain(
+        EmbedContentResponse, "POST", f"/{resource(model)}:embedContent", checked(_request(request, "request"), EmbedContentRequest)
+    )
+
+
+def batch_embed_contents(model: str, requests: BatchEmbedContentsRequest | Sequence[Embeddable]) -> Call[BatchEmbedContentsResponse]:
+    """Many Contents, each as a vector of its own, in their order; at most 100. Not on Vertex.
+
+    The model is written into each request, as the server wants it.
+    """
+    name = resource(model)
+    given = requests if isinstance(requests, BatchEmbedContentsRequest) else BatchEmbedContentsRequest(requests=_listed(requests))
+    items = _listed(given.requests if given.requests is not None else [])
+    if len(items) > MOST:
+        message = f"BatchEmbedContentsRequest.requests: at most {MOST} requests can be in one batch"
+        raise RuleError(violations=[Violation("requests", message, "G71")])
+    made = [msgspec.structs.replace(_request(each, f"requests[{index}]"), model=name) for index, each in enumerate(items)]
+    body = checked(msgspec.structs.replace(given, requests=made), BatchEmbedContentsRequest)
+    return plain(BatchEmbedContentsResponse, "POST", f"/{name}:batchEmbedContents", body, elsewhere=NOT_ON_VERTEX)
+
+
+def _request(given: Embeddable, path: str) -> EmbedContentRequest:
+    if isinstance(given, str):
+        given = Content(parts=[Part(text=given)])
+    if isinstance(given, Content):
+        given = EmbedContentRequest(content=given)
+    if not isinstance(given, EmbedContentRequest):
+        raise wrong_type(path, given, "EmbedContentRequest, a Content or a text")
+    return given
+
+
+def _listed(requests: object) -> list[EmbedContentRequest]:
+    if not isinstance(requests, (list, tuple)):
+        raise wrong_type("requests", requests, "list of EmbedContentRequests, Contents or texts")
+    return list(requests)
