@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Generator, Sequence
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -19,6 +20,7 @@ from tests.shells.loopback import ANSWER, Loopback, Step, loopback, whole
 from wire import AsyncClient, Client, errors, gemini
 from wire.exchange import Pause
 from wire.lanes import AsyncLanes, Lanes
+from wire.testing import AsyncRecord, AsyncReplay, Record, Replay
 
 DATA = b"0123456789"
 KEY = "fake-canary-3f9c1e7b5a"
@@ -391,3 +393,15 @@ def test_a_context_cache_over_its_whole_life(drive: Drive) -> None:
     ]
     bodies = [json.loads(request.partition(b"\r\n\r\n")[2]) for request in server.requests if b"generateContent" in request[:60]]
     assert [sorted(set(body) - {"contents"}) for body in bodies] == [["cachedContent"], ["systemInstruction"], ["cachedContent"]]
+
+
+def test_an_upload_is_replayed_and_its_url_is_not_written(drive: Drive, tmp_path: Path) -> None:  # C-11
+    path = tmp_path / "x.cassette.json"
+    sync = drive.name == "sync"
+    with serve(Storage()) as server:
+        recorded = drive.run(uploading(), base_url=server.url, http=Record(Lanes(), path) if sync else AsyncRecord(AsyncLanes(), path))
+        replayed = drive.run(uploading(), base_url=server.url, http=Replay(path) if sync else AsyncReplay(path))
+    assert replayed == recorded
+    text = path.read_text("utf-8")
+    assert SESSION.partition("=")[2] not in text
+    assert text.count("upload_id=***") == 4  # in the answer that gave it, and where the three pieces went

@@ -10,15 +10,17 @@ Headers = Iterable[tuple[str, str]]
 
 # A list of what is written, not of what is left out: the header that nobody thought of is the one that leaks.
 _REQUEST = re.compile(
-    r"accept|content-type|content-encoding|anthropic-(version|beta)|openai-(version|beta)|api-version|x-github-api-version"
+    r"accept|content-type|content-encoding|x-goog-upload-[a-z-]+|anthropic-(version|beta)|openai-(version|beta)|api-version|x-github-api-version"
 )
 _RESPONSE = re.compile(
-    r"content-type|content-encoding|retry-after(-ms)?|x-should-retry|openai-version|openai-processing-version"
+    r"content-type|content-encoding|x-goog-upload-[a-z-]+|retry-after(-ms)?|x-should-retry|openai-version|openai-processing-version"
     r"|(x-|anthropic-)?ratelimit-[a-z0-9-]+|x-ms-ratelimit-[a-z0-9-]+"
 )
 _REQUEST_ID = re.compile(r"x-request-id|request-id|apim-request-id")
-_KEY_NAME = re.compile(r"auth|key|token|secret|password|signature|^sig$|credential|cookie", re.IGNORECASE)
+_KEY_NAME = re.compile(r"auth|key|token|secret|password|signature|^sig$|credential|cookie|^upload_id$", re.IGNORECASE)
 _NO_KEY_NAME = re.compile(r"page|next|count|max|idempotency", re.IGNORECASE)
+
+_UPLOAD = "x-goog-upload-url"
 
 SHOWN = "***"
 
@@ -32,7 +34,10 @@ def response_headers(headers: Headers) -> dict[str, str]:
     """Headers of a response that are written; of an id only that there was one, since it points into somebody's account."""
     headers = list(headers)
     ids = {name: SHOWN for name, _ in headers if _REQUEST_ID.fullmatch(name)}
-    return dict(sorted({**_listed(headers, _RESPONSE), **ids}.items()))
+    listed = _listed(headers, _RESPONSE)
+    if _UPLOAD in listed:  # whoever has this URL may write to the file
+        listed[_UPLOAD] = kept_url(listed[_UPLOAD])
+    return dict(sorted({**listed, **ids}.items()))
 
 
 def key_like(name: str) -> bool:
