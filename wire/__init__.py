@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from wire.call import Timeouts as Timeouts
     from wire.client import Client as Client
     from wire.errors import WireError as WireError
+    from wire.exchange import Pause as Pause
+    from wire.flow import Flow as Flow
     from wire.limits import Limits as Limits
     from wire.memory import Note as Note
     from wire.memory import notes as notes
@@ -35,8 +37,10 @@ __all__ = [
     "AsyncClient",
     "Call",
     "Client",
+    "Flow",
     "Limits",
     "Note",
+    "Pause",
     "Retry",
     "Secret",
     "StreamCall",
@@ -56,8 +60,10 @@ _HOMES = {
     "AsyncClient": "aio",
     "Call": "call",
     "Client": "client",
+    "Flow": "flow",
     "Limits": "limits",
     "Note": "memory",
+    "Pause": "exchange",
     "Retry": "retry",
     "Secret": "secret",
     "StreamCall": "call",
