@@ -61,14 +61,24 @@ def one_line(text: str, limit: int = MESSAGE_LIMIT) -> str:
     return f"{data[:half].decode('utf-8', 'ignore')} ... {data[-half:].decode('utf-8', 'ignore')}"
 
 
-class Violation(msgspec.Struct, frozen=True):
-    """One rule that a request breaks: the JSON path, what is wrong, what to do."""
+class Violation(msgspec.Struct, frozen=True, repr_omit_defaults=True):
+    """One rule that a request breaks: the JSON path, what is wrong, what to do; and how a server would refuse it."""
 
     path: str
     message: str
     rule: str = ""
     severity: str = "error"
+    """`error`: refused today; `warning`: refused once, or in part, or not done as asked."""
     remedy: str = ""
+    status: int = 400
+    """The HTTP status of the refusal, and in `code` its name."""
+    code: str = "INVALID_ARGUMENT"
+    words: str = ""
+    """What the server says; empty if that is the message."""
+    field: str = ""
+    """The place in the server's own spelling, where its answer names it apart from the words."""
+    layer: str = ""
+    """`parser`, whose refusals a server lists all at once, or `validator`, which stops at the first; empty if neither."""
 
     def __str__(self) -> str:
         where = f"{self.path}: " if self.path else ""

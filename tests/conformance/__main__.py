@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from tests.conformance import corpus, quirks
+from tests.conformance import corpus, failures, quirks
 
-COMMANDS = {"corpus": corpus.run, "quirks": quirks.run}
+COMMANDS = {"corpus": corpus.run, "quirks": quirks.run, "failures": failures.run}
 
 
 def main(arguments: list[str]) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from wire.errors import RuleError, Violation
+from wire.gemini.schema_values import fail
 from wire.gemini.schemas import schema
 from wire.gemini.types import FunctionDeclaration, Schema, Tool
 from wire.memory import Note, Noted, notes, with_notes
@@ -54,6 +55,8 @@ def _lowered(source: Mapping[str, Any] | Schema | None, path: str, found: list[N
         return None
     lowered = source if isinstance(source, Schema) else schema(source, path=path)
     found.extend(notes(lowered))
+    if path == "parameters" and lowered.type is not None and str(lowered.type).upper() not in ("OBJECT", "6"):
+        fail(path, f"a function takes an OBJECT, not {lowered.type}", "G50", "give the parameter a name: an object with one property")
     return None if lowered == _EMPTY else lowered
 
 

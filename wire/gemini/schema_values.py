@@ -9,6 +9,9 @@ from typing import Any, NoReturn
 
 from wire.errors import SchemaError, Violation
 
+DEEPEST = 16
+"""Levels of a schema (G52). The limit is published nowhere: 5 levels were accepted, 24 refused."""
+
 # The numbers of the proto's enum are accepted on the wire like its names (G40).
 TYPES = ("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")
 

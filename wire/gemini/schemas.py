@@ -21,11 +21,12 @@ from urllib.parse import unquote
 
 import msgspec
 
-from wire.gemini.schema_values import as_json, count, fail, fits, inferred, number, sequence, types_in
+from wire.gemini.schema_values import DEEPEST, as_json, count, fail, fits, inferred, number, sequence, types_in
 from wire.gemini.types import Schema
 from wire.memory import Note, with_notes
 
-MAX_DEPTH = 200  # far beyond what the server takes (G52), and the encoder, which recurses, still reaches it
+MAX_DEPTH = DEEPEST - 1
+"""Levels below the root (G52): what is written here is no deeper than what `check` lets pass."""
 MAX_NODES = 10_000
 
 
@@ -122,7 +123,8 @@ class _Walk:
         while todo:
             task = todo.pop()
             if task.depth > MAX_DEPTH:
-                fail(task.path, f"is nested more than {MAX_DEPTH} levels deep", "G52")
+                remedy = "flatten it, or use parameters_json_schema or response_json_schema, with its references kept"
+                fail(task.path, f"is nested more than {DEEPEST} levels deep", "G52", remedy)
             try:
                 node = self.settled(task.place)
                 task.into[task.key], inner = self.emitted(node, task)

@@ -8,13 +8,13 @@ change, add or drop stands in `wire.notes(result)`; what it will not guess is a 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from wire.errors import HistoryError, RuleError, Violation
+from wire.gemini.families import family, signs_calls
 from wire.gemini.types import Blob, Candidate, Content, FileData, FunctionCall, FunctionResponse, GenerateContentResponse, Part
 from wire.memory import RAW, Note, Noted, unknown, with_notes
 
@@ -99,13 +99,10 @@ def function_response(call: FunctionCall, result: Any = None, *, error: str | No
     return with_notes(Part(function_response=answer), changed)
 
 
-_GENERATION = re.compile(r"(?:^|/)gemini-(\d+)")
-
-
 def asks_for_signatures(model: str) -> bool:
-    """Whether the model refuses a call of the current turn without its signature: Gemini 3 and later, unknown names too."""
-    found = _GENERATION.search(model)
-    return found is None or int(found[1]) >= 3
+    """Whether the model may refuse a call of the current turn without its signature: Gemini 3 and later, unknown names too."""
+    of = family(model)
+    return signs_calls(of) if of.version else True
 
 
 # --- turns to groups ------------------------------------------------------------------------------------------------

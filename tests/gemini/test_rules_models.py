@@ -1,0 +1,229 @@
+"""Each rule by a body that breaks it and one that nearly does, with model and host; as bytes, and as structs."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import msgspec
+import pytest
+
+from wire.errors import Violation
+from wire.gemini import GenerateContentRequest, check
+from wire.gemini.decode import decode
+from wire.gemini.families import Family, family
+from wire.gemini.rules import CHECKED, STATE, WORDS, answer_of
+from wire.gemini.rules.refusals import words_of
+from wire.gemini.rules.words import PARSER
+
+from . import refused_contents, refused_rest
+from .bodies import FLASH25, Body, Hit, Miss, config, said, user
+from .refused_nearly import MISSES
+
+HITS = {**refused_contents.HITS, **refused_rest.HITS}
+
+
+def found(case: Hit | Miss) -> list[Violation]:
+    body = json.dumps(case.body).encode()
+    return check(body, case.model, case.host if case.model or not case.host else None, case.version, endpoint=case.endpoint)
+
+
+def typed(body: Body) -> GenerateContentRequest | None:
+    """The body as structs that remember nothing, `None` where no struct says it."""
+    try:
+        request = decode(json.dumps(body).encode(), GenerateContentRequest)
+    except Exception:
+        return None
+    plain = msgspec.structs.replace(request)
+    return None if msgspec.to_builtins(plain) != body else plain
+
+
+@pytest.mark.parametrize("name", HITS)
+def test_hit(name: str) -> None:
+    """Found, once, where and as gravely as it is, in the words of the host; and nothing else is an error."""
+    case = HITS[name]
+    violations = found(case)
+    mine = [violation for violation in violations if violation.rule == case.rule]
+    assert [(violation.path, violation.severity) for violation in mine] == [(case.path, case.severity)]
+    assert case.words in words_of(mine[0])
+    assert mine[0].remedy
+    assert mine[0].message
+    assert (mine[0].status, mine[0].code) == (400, "INVALID_ARGUMENT")
+    assert {violation.rule for violation in violations if violation.severity == "error"} <= {case.rule}
+
+
+@pytest.mark.parametrize("name", MISSES)
+def test_miss(name: str) -> None:
+    case = MISSES[name]
+    assert [violation for violation in found(case) if violation.rule == case.rule] == []
+    assert [str(violation) for violation in found(case) if violation.severity == "error"] == []
+
+
+@pytest.mark.parametrize("name", [*HITS, *MISSES])
+def test_structs_break_what_bytes_break(name: str) -> None:
+    """What a struct can say is judged as its bytes are."""
+    case = HITS.get(name) or MISSES[name]
+    request = typed(case.body) if case.endpoint.endswith("enerateContent") else None
+    if request is None:
+        pytest.skip("no struct says it")
+    host = case.host if case.model or not case.host else None
+    by_struct = check(request, case.model, host, case.version, endpoint=case.endpoint)
+    assert by_struct == found(case)
+
+
+def test_many_of_them_can_be_said_by_structs() -> None:
+    assert sum(typed(case.body) is not None for case in (*HITS.values(), *MISSES.values())) > 150
+
+
+@pytest.mark.parametrize("name", [name for name, case in HITS.items() if case.severity == "warning"])
+def test_what_is_dated_is_not_refused_unless_asked_for(name: str) -> None:
+    violations = found(HITS[name])
+    assert answer_of(violations) is None
+    answer = answer_of(violations, warnings_too=True)
+    assert answer is not None
+    assert answer[0] == answer[1]["error"]["code"] == 400
+
+
+@pytest.mark.parametrize("name", [name for name, case in HITS.items() if case.severity == "error"])
+def test_without_a_model_only_what_every_model_refuses(name: str) -> None:
+    """What is found without a model is found with it."""
+    case = HITS[name]
+    body = json.dumps(case.body).encode()
+    rules = {violation.rule for violation in check(body, endpoint=case.endpoint)}
+    assert rules <= {violation.rule for violation in found(case)}
+    if not case.model:
+        assert rules == {case.rule}
+
+
+def test_every_rule_that_is_checked_is_hit_and_missed() -> None:
+    assert {case.rule for case in HITS.values()} == CHECKED
+    # Of these every body of the other rules is a miss.
+    assert CHECKED - {case.rule for case in MISSES.values()} <= {"G4", "G42"}
+
+
+def test_what_is_checked_and_what_is_state_are_apart() -> None:
+    assert CHECKED & set(STATE) == set()
+    assert {form.split()[0] for form in WORDS} == CHECKED | set(STATE)
+    assert {form for form in WORDS if form.split()[0] in STATE} == set(STATE)
+    assert set(WORDS) >= PARSER
+
+
+def test_the_parser_tells_all_at_once() -> None:
+    """A line for each offender, and details; the validator is not asked."""
+    body = said(user({"text": "a", "mood": 1}), tools=[{"codeExecution": {"x": 1}}], generationConfig={"candidateCount": 2}, moood=1)
+    body["contents"].append({"role": "assistant", "parts": []})
+    violations = check(json.dumps(body).encode(), "gemini-3-pro-preview")
+    assert [(violation.path, violation.rule, violation.layer) for violation in violations] == [
+        ("contents[0].parts[0].mood", "G1", "parser"),
+        ("tools[0].codeExecution.x", "G1", "parser"),
+        ("moood", "G1", "parser"),
+    ]
+    answer = answer_of(violations)
+    assert answer is not None
+    status, error = answer
+    assert status == 400
+    lines = [
+        "Invalid JSON payload received. Unknown name \"mood\" at 'contents[0].parts[0]': Cannot find field.",
+        "Invalid JSON payload received. Unknown name \"x\" at 'tools[0].code_execution': Cannot find field.",
+        'Invalid JSON payload received. Unknown name "moood": Cannot find field.',
+    ]
+    assert error["error"] == {
+        "code": 400,
+        "message": "\n".join(lines),
+        "status": "INVALID_ARGUMENT",
+        "details": [
+            {
+                "@type": "type.googleapis.com/google.rpc.BadRequest",
+                "fieldViolations": [
+                    {"field": "contents[0].parts[0]", "description": lines[0]},
+                    {"field": "tools[0].code_execution", "description": lines[1]},
+                    {"description": lines[2]},
+                ],
+            }
+        ],
+    }
+
+
+def test_the_validator_tells_the_first() -> None:
+    body = {"contents": [{"role": "user", "parts": []}], "generationConfig": {"candidateCount": 2}}
+    violations = check(json.dumps(body).encode(), "gemini-3-pro-preview")
+    assert [violation.rule for violation in violations] == ["G5", "G60"]
+    message = "* GenerateContentRequest.contents[0].parts: contents.parts must not be empty.\n"
+    assert answer_of(violations) == (400, {"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}})
+
+
+def test_nothing_to_refuse() -> None:
+    assert check(json.dumps(said()).encode(), FLASH25) == []
+    assert answer_of([], warnings_too=True) is None
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[1]", b'"a"', b"null", b"\xff", b"[" * 100_000], ids=repr)
+@pytest.mark.parametrize("endpoint", ["generateContent", "countTokens", "batchEmbedContents"])
+def test_what_is_no_body(body: bytes, endpoint: str) -> None:
+    violations = check(body, FLASH25, endpoint=endpoint)
+    assert [violation.severity for violation in violations] == ["error"] or endpoint == "batchEmbedContents"
+    assert (answer_of(violations) or (400,))[0] == 400
+
+
+def test_a_request_that_remembers_its_bytes_is_judged_by_them() -> None:
+    request = decode(b'{"contents": [{"parts": [{"text": "a"}]}], "mood": 1}', GenerateContentRequest)
+    assert [violation.path for violation in check(request, FLASH25)] == ["mood"]
+
+
+def test_a_struct_that_json_cannot_say() -> None:
+    request = GenerateContentRequest(contents=[], labels={"a": object()})  # type: ignore[dict-item]
+    assert "JSON cannot say this" in check(request)[0].message
+
+
+def test_hosts() -> None:
+    """The Gemini API with a model, either without; and a host that is not known yet."""
+    body = json.dumps(said(labels={"a": "b"})).encode()
+    assert [violation.rule for violation in check(body, FLASH25)] == ["G1"]
+    assert check(body, FLASH25, "vertex") == check(body, FLASH25, "") == check(body) == []
+    assert [violation.rule for violation in check(body, host="gemini")] == ["G1"]
+    hot = json.dumps(config(temperature=3)).encode()
+    assert [violation.rule for violation in check(hot, host="vertex")] == ["G82"]
+
+
+def test_count_tokens() -> None:
+    """Either form of the body; the order of turns is not known to matter."""
+    whole = json.dumps({"generateContentRequest": {"model": "models/a", "contents": [], "tools": [{"x": {}}]}}).encode()
+    assert [violation.path for violation in check(whole, FLASH25, endpoint="countTokens")] == ["generateContentRequest.tools[0].x"]
+    tools = json.dumps(said(tools=[])).encode()
+    assert [violation.rule for violation in check(tools, FLASH25, endpoint="countTokens")] == ["G1"]
+    assert check(tools, FLASH25, "vertex", endpoint="countTokens") == []
+    for empty in (b'{"contents": []}', b'{"generateContentRequest": {"contents": []}}'):
+        assert [violation.rule for violation in check(empty, FLASH25, endpoint="countTokens")] == ["G4"]
+    parts = b'{"generateContentRequest": {"contents": [{"parts": [{}]}]}}'
+    assert [violation.rule for violation in check(parts, FLASH25, endpoint="countTokens")] == ["G6"]
+
+
+def test_violations_survive_pickling() -> None:
+    violations = found(HITS["G24-vertex"])
+    assert pickle.loads(pickle.dumps(violations)) == violations
+    assert "words='Unable to submit" in repr(violations[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("gemini-2.5-flash-preview-05-20", Family("gemini", (2, 5), "flash")),
+        ("models/gemini-2.5-flash-lite-001", Family("gemini", (2, 5), "flash-lite")),
+        ("projects/p/locations/l/publishers/google/models/gemini-3.1-pro-preview", Family("gemini", (3, 1), "pro")),
+        ("gemini-3-flash-preview", Family("gemini", (3, 0), "flash")),
+        ("Gemini-2.0-Flash-Exp", Family("gemini", (2, 0), "flash")),
+        ("gemini-pro", Family("gemini", (1, 0), "pro")),
+        ("gemini-flash-latest", Family("gemini", None, "flash")),
+        ("gemma-3n-e4b-it", Family("gemma", (3, 0), "e4b-it")),
+        ("tunedModels/mine", Family()),
+        ("", Family()),
+    ],
+)
+def test_family(name: str, expected: Family) -> None:
+    assert family(name) == expected
+
+
+def test_ranges_of_an_unknown_model_hold_nothing() -> None:
+    of = family("gemini-flash-latest")
+    assert [of.since(1), of.before(9), of.within((1, 0), (9, 0))] == [False, False, False]
+    assert not family("gemma-3-27b-it").since(1)

@@ -1,0 +1,117 @@
+"""Names of models as families: what the rules of a model depend on, as data.
+
+A name says its family, its version and its variant: `gemini-2.5-flash-lite-preview-06-17` is gemini, 2.5, flash-lite. A name
+that says no version (`gemini-flash-latest`, a tuned model) is of no range: only rules that hold for every model are its rules.
+Ranges and numbers are from Google's documentation and recorded traffic, as of November 2026.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+
+Version = tuple[int, int]
+
+_NAME = re.compile(r"(gemini|gemma)-(?:(\d+)(?:\.(\d+))?n?(?:-|$))?(.*)")
+_NOT_A_VARIANT = re.compile(r"preview|exp|experimental|latest|\d+")
+
+
+@dataclass(frozen=True)
+class Family:
+    """What a model's name says: `gemini`, (2, 5), `flash-lite`; an empty name and no version where it says nothing."""
+
+    name: str = ""
+    version: Version | None = None
+    variant: str = ""
+
+    def since(self, major: int, minor: int = 0) -> bool:
+        """A Gemini of this version or a later one."""
+        return self.name == "gemini" and self.version is not None and self.version >= (major, minor)
+
+    def before(self, major: int, minor: int = 0) -> bool:
+        """A Gemini older than this version."""
+        return self.name == "gemini" and self.version is not None and self.version < (major, minor)
+
+    def within(self, first: Version, past: Version) -> bool:
+        """A Gemini from `first` on and before `past`."""
+        return self.since(*first) and self.before(*past)
+
+
+UNKNOWN = Family()
+
+
+@functools.lru_cache(maxsize=256)
+def family(model: str) -> Family:
+    """The family of a model by its name, alone or as the last piece of a path.
+
+    >>> family("models/gemini-2.5-flash-lite-preview-06-17")
+    Family(name='gemini', version=(2, 5), variant='flash-lite')
+    >>> family("gemini-3-pro-image-preview").variant, family("gemma-3-27b-it").version, family("gemini-flash-latest").version
+    ('pro-image', (3, 0), None)
+    """
+    found = _NAME.fullmatch(model.rpartition("/")[2].lower())
+    if found is None:
+        return UNKNOWN
+    name, major, minor, rest = found.groups()
+    variant = "-".join(piece for piece in rest.split("-") if piece and not _NOT_A_VARIANT.fullmatch(piece))
+    if major is None:
+        # The first models had no number; those that end in `latest` are whichever is the latest.
+        return Family(name, (1, 0) if rest in ("pro", "pro-vision") else None, variant)
+    return Family(name, (int(major), int(minor or 0)), variant)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Thinking tokens that a model takes: from `low` to `high`, -1 for its own choice, 0 for none if `off`."""
+
+    low: int
+    high: int
+    off: bool
+
+    def takes(self, tokens: int) -> bool:
+        """Whether the model takes this budget (G57)."""
+        return tokens == -1 or (tokens == 0 and self.off) or self.low <= tokens <= self.high
+
+
+# 3.x takes budgets too, of whatever size as far as recorded.
+BUDGETS: dict[tuple[Version, str], Budget] = {
+    ((2, 5), "pro"): Budget(128, 32768, off=False),
+    ((2, 5), "flash"): Budget(0, 24576, off=True),
+    ((2, 5), "flash-lite"): Budget(512, 24576, off=True),
+}
+
+REFUSED_LEVELS: dict[tuple[Version, str], frozenset[str]] = {
+    ((3, 7), "flash"): frozenset({"MINIMAL"}),
+    ((3, 8), "flash"): frozenset({"MINIMAL"}),
+}
+"""Thinking levels that a model was seen to refuse (G59)."""
+
+UNLISTED_LEVELS: dict[tuple[Version, str], frozenset[str]] = {((3, 1), "pro"): frozenset({"MINIMAL"})}
+"""Thinking levels that the documentation does not list for a model, with no report of a refusal."""
+
+NO_LOGPROBS = frozenset({"gemini-flash-latest", "gemini-flash-lite-latest", "gemini-pro-latest"})
+"""Models of the Gemini API that refused log probabilities (G79)."""
+
+UNSIGNED = frozenset({((3, 0), "pro-image")})
+"""Models of 3.x that take calls without their signatures (G24)."""
+
+
+def budget(of: Family) -> Budget | None:
+    """The thinking budgets that a model takes, `None` if nothing is known of it."""
+    return BUDGETS.get((of.version, of.variant)) if of.name == "gemini" and of.version else None
+
+
+def is_of(of: Family, version: Version, variant: str) -> bool:
+    """Whether the model is the Gemini of this version and variant."""
+    return of.name == "gemini" and of.version == version and of.variant == variant
+
+
+def ends_with_user(of: Family) -> bool:
+    """Whether the model refuses a conversation that ends with its own turn (G15)."""
+    return of.since(3, 6) or is_of(of, (3, 5), "flash-lite")
+
+
+def signs_calls(of: Family) -> bool:
+    """Whether the model refuses a call of the current turn without its signature (G24)."""
+    return of.since(3) and (of.version, of.variant) not in UNSIGNED

@@ -1,0 +1,217 @@
+"""What Gemini refuses, found before anything is sent; ids as in docs/rules.md.
+
+`check(request, model, host)` gives all violations at once, each with its JSON path, the rule's id, what to do, and the words
+in which the server would refuse. Which rules there are is the table `RULES`; what a server alone can know is `STATE`.
+
+Rules of this folder:
+
+- A rule that is limited to models or to a host is no violation elsewhere, nor where model or host are not known.
+- An `error` is refused today; a `warning` was refused once, or is told of and never recorded.
+- Contents are looked at once, as structs; bytes that came from the wire are neither read nor judged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from wire.errors import Violation
+from wire.gemini.families import UNKNOWN, family
+from wire.gemini.rules import contents, generation, schemas, tools
+from wire.gemini.rules.asked import Asked, Plain
+from wire.gemini.rules.parser import is_plain_result, parsed
+from wire.gemini.rules.refusals import answer_of as answer_of
+from wire.gemini.rules.words import STATE as STATE
+from wire.gemini.rules.words import WORDS as WORDS
+from wire.gemini.rules.words import said as said
+from wire.gemini.types import Content, CountTokensRequest, GenerateContentRequest, Part
+from wire.memory import RAW, WireStruct, kept_bytes
+
+Rule = Callable[[Asked], Iterator[Violation]]
+
+RULES: tuple[tuple[str, Rule], ...] = (
+    ("G81", generation.model_is_a_name),
+    ("G4 G5", contents.contents_are_there),
+    ("G6", contents.parts_say_something),
+    ("G7", contents.system_says_something),
+    ("G8 G9", contents.roles_are_known),
+    ("G19", contents.ids_of_old),
+    ("G78", contents.vertex_wants_words),
+    ("G16", contents.results_are_named),
+    ("G10", contents.calls_follow_the_user),
+    ("G11 G12", contents.calls_are_answered),
+    ("G13 G14", contents.results_stand_alone),
+    ("G15", contents.user_has_the_last_word),
+    ("G17 G18 G18b", contents.results_match_their_calls),
+    ("G21", contents.results_hold_no_pointer),
+    ("G22", contents.media_in_results),
+    ("G25", contents.signatures_are_geminis),
+    ("G24", contents.calls_are_signed),
+    ("G27", contents.signatures_are_all_there),
+    ("G64", generation.media_are_of_a_type),
+    ("G66", generation.images_are_images),
+    ("G36", tools.model_has_the_feature),
+    ("G58", generation.one_thinking_control),
+    ("G59", generation.level_is_known),
+    ("G57", generation.thinking_is_in_range),
+    ("G60", generation.one_candidate),
+    ("G61", generation.no_penalties),
+    ("G79 G80", generation.log_probabilities),
+    ("G82", generation.temperature_is_in_range),
+    ("G56", generation.json_beside_tools),
+    ("G62", generation.cache_holds_the_rest),
+    ("G37", tools.one_dialect),
+    ("G28", tools.functions_have_names),
+    ("G29", tools.functions_are_unique),
+    ("G30", tools.functions_are_few),
+    ("G31", tools.config_has_functions),
+    ("G32 G33", tools.built_in_beside_functions),
+    ("G34", tools.flag_is_known),
+    ("G35", tools.allowed_names_have_a_mode),
+    ("G41 G42 G43 G44 G45 G46 G47 G48 G49 G50 G51 G52 G53 G54", schemas.schemas_are_sound),
+)
+"""Ids, and the function that finds them. The parser's rules (G1 to G3, G20, G38 to G41, G65) are in `parser`, G71 is below."""
+
+CHECKED = frozenset(name for names, _ in RULES for name in names.split()) | {"G1", "G2", "G3", "G20", "G38", "G39", "G40", "G65", "G71"}
+"""Every rule that `check` finds."""
+
+_BODY_RULES = ("G81", "G4 G5", "G6")
+_GENERATE = ("generateContent", "streamGenerateContent")
+_MOST_IN_A_BATCH = 100
+
+
+def check(
+    request: GenerateContentRequest | bytes,
+    model: str = "",
+    host: str | None = None,
+    version: str = "v1beta",
+    *,
+    endpoint: str = "generateContent",
+) -> list[Violation]:
+    """Every rule that the request breaks: a struct, or the bytes of a body as somebody sent it.
+
+    >>> [violation.rule for violation in check(GenerateContentRequest(contents=[]))]
+    ['G4']
+    >>> [found] = check(b'{"contents": {"parts": {"text": "Hi", "mood": 1}}}', "gemini-2.5-flash")
+    >>> found.path, found.rule, found.severity, found.remedy
+    ('contents.parts.mood', 'G1', 'error', 'take the key out')
+    >>> print(found.message)
+    Invalid JSON payload received. Unknown name "mood" at 'contents.parts': Cannot find field.
+
+    `host` is `gemini` unless said otherwise, or `vertex`, or `""` where it is not known yet. Without a model only what every
+    model refuses is found, and of a host's own rules only those of a host that was named. A body that the parser refuses is
+    looked at no further, as the server does. `endpoint` is the REST method's name; of countTokens and the embedding and cache
+    methods only their own rules are known.
+    """
+    host = ("gemini" if model else "") if host is None else host
+    if isinstance(request, GenerateContentRequest) and RAW in request.__dict__:
+        request = bytes(kept_bytes(request))  # what is sent is these bytes
+    found, asked = (
+        _typed(request, model, host, version, endpoint)
+        if isinstance(request, GenerateContentRequest)
+        else _received(request, model, host, version, endpoint)
+    )
+    if asked is not None and not any(each.severity == "error" for each in found):
+        skip = endpoint not in _GENERATE
+        for names, rule in RULES:
+            if not skip or names in _BODY_RULES:
+                found += rule(asked)
+    return found if model else [each for each in found if each.severity == "error"]
+
+
+def _typed(request: GenerateContentRequest, model: str, host: str, version: str, endpoint: str) -> tuple[list[Violation], Asked]:
+    """A struct: its parts that were built here go through the parser one by one, all else at once."""
+    turns: Sequence[Content] = request.contents or ()
+    rest = msgspec.structs.replace(request, contents=None)
+    plain: Plain = {}
+    found: list[Violation] = []
+    try:
+        plain, found = parsed(msgspec.to_builtins(rest), GenerateContentRequest, host, version)
+        plain = _with_set_nulls(plain, request)
+        asked = _asked(turns, plain, model, host, version, endpoint)
+        for index in asked.talk.odd:
+            content = turns[index]
+            for place, part in enumerate(() if RAW in content.__dict__ else content.parts or ()):
+                if RAW not in part.__dict__ and not is_plain_result(part):
+                    at = f"contents[{index}].parts[{place}]"
+                    found += parsed(msgspec.to_builtins(part), Part, host, version, at, at)[1]
+    except (TypeError, ValueError, RecursionError) as cause:
+        return [Violation("", f"JSON cannot say this: {cause}")], _asked((), plain, model, host, version, endpoint)
+    return found + _version(plain, turns, model, host, version), asked
+
+
+def _with_set_nulls(plain: Plain, request: GenerateContentRequest) -> Plain:
+    """JSON Schema fields that are set to null stay set: in a struct that is a value, and UNSET is none."""
+    for index, tool in enumerate(request.tools or ()):
+        for place, declaration in enumerate(tool.function_declarations or ()):
+            for name, value in (
+                ("parametersJsonSchema", declaration.parameters_json_schema),
+                ("responseJsonSchema", declaration.response_json_schema),
+            ):
+                if value is None:
+                    plain["tools"][index]["functionDeclarations"][place][name] = None
+    return plain
+
+
+def _received(body: bytes, model: str, host: str, version: str, endpoint: str) -> tuple[list[Violation], Asked | None]:
+    """The bytes of a body."""
+    try:
+        value = json.loads(body)
+        if endpoint == "batchEmbedContents":
+            return _batch(value), None
+        kind: type[WireStruct] | None = CountTokensRequest if endpoint == "countTokens" else GenerateContentRequest
+        if endpoint not in (*_GENERATE, "countTokens"):
+            return [], None
+        plain, found = parsed(value, kind or GenerateContentRequest, host, version)
+        if endpoint == "countTokens":
+            plain = plain.get("generateContentRequest") or plain
+        turns = msgspec.convert(plain.pop("contents", []), list[Content], strict=False)
+    except (ValueError, RecursionError, msgspec.ValidationError) as cause:
+        words = "Invalid JSON payload received. Unable to parse the body."
+        return [Violation("", f"the body is no JSON: {cause}", words=words, layer="parser")], None
+    return found + _version(value, turns, model, host, version), _asked(turns, plain, model, host, version, endpoint)
+
+
+def _asked(turns: Sequence[Content], plain: Plain, model: str, host: str, version: str, endpoint: str) -> Asked:
+    return Asked(turns, plain, model, family(model) if model else UNKNOWN, host, version, endpoint)
+
+
+def _batch(value: Any) -> list[Violation]:
+    """G71."""
+    requests = value.get("requests") if isinstance(value, dict) else None
+    if not isinstance(requests, list) or len(requests) <= _MOST_IN_A_BATCH:
+        return []
+    row = WORDS["G71"]
+    told = "at most 100 requests can be in one batch"
+    return [Violation("requests", told, "G71", "error", row.remedy, words=row.text, field="requests", layer="validator")]
+
+
+_LATER_THAN_V1 = {"systemInstruction": "system_instruction", "tools": "tools", "toolConfig": "tool_config"}
+
+
+def _version(plain: Plain, turns: Sequence[Content], model: str, host: str, version: str) -> list[Violation]:
+    """G2: what `/v1` of the Gemini API did not know until 2025."""
+    if version != "v1" or host != "gemini" or not model:
+        return []
+    places = [("", key) for name, other in _LATER_THAN_V1.items() for key in (name, other) if plain.get(key) is not None]
+    places = list(dict.fromkeys(places))
+    for index, content in enumerate(turns):
+        places += [
+            (f"contents[{index}].parts[{place}]", "thought") for place, part in enumerate(content.parts or ()) if part.thought is not None
+        ]
+    row = WORDS["G2"]
+    return [
+        Violation(
+            f"{at}.{key}" if at else key,
+            said("G2", name=key, at=f" at '{at}'" if at else ""),
+            "G2",
+            "warning",
+            row.remedy,
+            field=at,
+            layer="parser",
+        )
+        for at, key in places
+    ]

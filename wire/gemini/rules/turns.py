@@ -1,0 +1,201 @@
+"""The turns of a conversation, read once: who speaks, what is called, what is answered.
+
+Adjacent model Contents are one turn, as the server takes them; user Contents are not merged. Of a plain conversation this
+is one look at each part: what came from the wire is judged by its fields, and its bytes are not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from wire.gemini.types import Content, FunctionCall, FunctionResponse, Part
+from wire.memory import RAW
+
+
+@dataclass(slots=True)
+class Call:
+    """A call and its part."""
+
+    content: int
+    place: int
+    part: Part
+    call: FunctionCall
+
+    @property
+    def path(self) -> str:
+        """Where its part stands."""
+        return f"contents[{self.content}].parts[{self.place}]"
+
+
+@dataclass(slots=True)
+class Result:
+    """A result and its part."""
+
+    content: int
+    place: int
+    part: Part
+    response: FunctionResponse
+
+    @property
+    def path(self) -> str:
+        """Where its part stands."""
+        return f"contents[{self.content}].parts[{self.place}]"
+
+
+class Turn:
+    """One user Content, or neighbouring Contents of the model."""
+
+    __slots__ = ("calls", "index", "model", "parts", "results", "says")
+
+    def __init__(self, model: bool, index: int) -> None:
+        self.model = model
+        self.index = index
+        # Of Contents with more than texts: index of the Content, place in it, part.
+        self.parts: list[tuple[int, int, Part]] = []
+        # Calls that wait for a result: with a name, and not answered within the turn, as the server does with its own (G11).
+        self.calls: Sequence[Call] = ()
+        # Results of a user turn.
+        self.results: Sequence[Result] = ()
+        # There is more in it than results.
+        self.says = True
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A model turn with calls, and the user turns up to the next model turn. `asked` is `None` where no call came before."""
+
+    asked: Turn | None
+    after: list[Turn]
+
+
+@dataclass(slots=True)
+class Talk:
+    """What the rules ask of the contents."""
+
+    empty: list[int] = field(default_factory=list)
+    """Contents without parts."""
+    roles: list[int] = field(default_factory=list)
+    """Contents of another role than user and model."""
+    odd: list[int] = field(default_factory=list)
+    """Contents with more than plain texts in them."""
+    turns: list[Turn] = field(default_factory=list)
+    """Those of them, if there is a call or a result in any."""
+    begin: int = -1
+    """The last user Content that says more than results: the current turn comes after it (G24)."""
+    exchanges: list[Exchange] = field(default_factory=list)
+    """The conversation as calls and what came after them; empty where there are no calls."""
+
+
+_TEXT = Turn(False, -1)
+
+
+def read(contents: Sequence[Content]) -> Talk:
+    """The conversation, read once."""
+    talk = Talk()
+    speaks_of_calls = False
+    for index, content in enumerate(contents):
+        role = content.role
+        if role != "user" and role != "model" and role is not None:
+            talk.roles.append(index)
+        parts = content.parts
+        if not parts:
+            if RAW not in content.__dict__:
+                talk.empty.append(index)
+            continue
+        for part in parts:
+            if part.text is None:
+                break
+        else:
+            if RAW in content.__dict__ or not any(map(_is_more, parts)):
+                continue
+        talk.odd.append(index)
+        speaks_of_calls = speaks_of_calls or any(part.function_call or part.function_response for part in parts)
+    if speaks_of_calls:
+        _turns(talk, contents)
+    return talk
+
+
+def _is_more(part: Part) -> bool:
+    """A text with something beside it that the parser has a say in."""
+    return (
+        part.thought_signature is not None
+        or part.speech_metadata is not None
+        or part.function_call is not None
+        or part.function_response is not None
+        or part.inline_data is not None
+        or part.file_data is not None
+    )
+
+
+def _turns(talk: Talk, contents: Sequence[Content]) -> None:
+    odd = frozenset(talk.odd)
+    orphans = Exchange(None, [])  # of all turns that follow no calls, those with results
+    talk.exchanges.append(orphans)
+    exchange = orphans
+    running: Turn | None = None  # the model's turn that the next Content of the model belongs to
+    for index, content in enumerate(contents):
+        parts = content.parts or () if index in odd else ()
+        # A call is the model's, whoever forgot to say so.
+        model = content.role == "model" or (content.role is None and any(part.function_call is not None for part in parts))
+        if model:
+            if running is None:
+                exchange = orphans
+                if parts:
+                    running = Turn(True, index)
+                    talk.turns.append(running)
+            if running is not None:
+                running.parts += [(index, place, part) for place, part in enumerate(parts)]
+            continue
+        if running is not None:
+            exchange = _closed(talk, running) or orphans
+            running = None
+        turn = _TEXT
+        if parts:
+            turn = Turn(False, index)
+            turn.parts += [(index, place, part) for place, part in enumerate(parts)]
+            turn.results = [
+                Result(index, place, part, part.function_response) for _, place, part in turn.parts if part.function_response is not None
+            ]
+            turn.says = len(turn.results) < len(parts)
+            talk.turns.append(turn)
+        if turn.says:
+            talk.begin = index
+        if exchange is not orphans or turn.results:
+            exchange.after.append(turn)
+    if running is not None:
+        _closed(talk, running)
+
+
+def _closed(talk: Talk, turn: Turn) -> Exchange | None:
+    """The model's turn is whole: its calls, and where they are answered."""
+    # Vertex streams the arguments of a call in parts without a name: they are pieces of the one before.
+    calls = [
+        Call(index, place, part, part.function_call)
+        for index, place, part in turn.parts
+        if part.function_call is not None and part.function_call.name
+    ]
+    for _, _, part in turn.parts if calls else ():
+        if part.function_response is not None:
+            taken = next((call for call in calls if _matches(call.call, part.function_response)), None)
+            if taken is not None:
+                calls.remove(taken)
+    turn.calls = calls
+    if not calls:
+        return None
+    exchange = Exchange(turn, [])
+    talk.exchanges.append(exchange)
+    return exchange
+
+
+def _matches(call: FunctionCall, response: FunctionResponse) -> bool:
+    return call.id == response.id if call.id and response.id else call.name == response.name
+
+
+def pairs(calls: Sequence[Call], results: Sequence[Result]) -> list[tuple[Call, Result]]:
+    """Each result with its call: the one in its place, unless another one has its id."""
+    by_id = {call.call.id: call for call in calls if call.call.id}
+    return [
+        (call if call.call.id == result.response.id else by_id.get(result.response.id or "", call), result)
+        for call, result in zip(calls, results, strict=False)
+    ]
