@@ -1,11 +1,11 @@
-# Each target does its own set-up in .venv, and the real server's in .venv-real; nothing is installed outside them.
+# Each target does its own set-up in .venv, the real server's in .venv-real, the vendors' SDKs in .venv-sdks; nothing is installed outside them.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export Q LIVE RECORD
 
-.PHONY: demo demo-local test test-slow test-live test-real check examples bench clean
+.PHONY: demo demo-local test test-slow test-live test-real test-sdks check examples bench clean
 
 demo: .venv/.run
 	@$(BIN)/python examples/demo.py
@@ -31,6 +31,9 @@ test-live: .venv/.dev
 test-real: .venv/.dev .venv-real/.ready
 	$(BIN)/python -m pytest -q -m real tests/real
 
+test-sdks: .venv/.dev .venv-sdks/.ready
+	$(BIN)/python -m pytest -q -m sdks tests/sdks
+
 check: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -39,7 +42,7 @@ check: .venv/.dev
 	$(BIN)/lint-imports
 
 clean:
-	rm -rf .venv .venv-real
+	rm -rf .venv .venv-real .venv-sdks
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; name one with make PYTHON=...")'
@@ -56,3 +59,10 @@ clean:
 	@$(PYTHON) -m venv .venv-real
 	@.venv-real/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@.venv-real/bin/python tests/real/llama.py --set-up && touch $@
+
+# The vendors' own clients, for test-sdks alone; that for JavaScript only where npm is.
+.venv-sdks/.ready: tests/sdks/requirements.txt | .venv/bin/python
+	@$(PYTHON) -m venv .venv-sdks
+	@.venv-sdks/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@! command -v npm >/dev/null || npm install --silent --no-fund --no-audit --prefix .venv-sdks/node @google/genai@2.32.0
+	@touch $@

@@ -3,10 +3,28 @@
 >>> from wire.testing import Record, Replay  # doctest: +SKIP
 >>> Client("gemini", http=Record(Lanes(), "weather.cassette.json"))  # doctest: +SKIP
 >>> Client("gemini", http=Replay("weather.cassette.json"))  # doctest: +SKIP
+
+`wire.testing.emulator` plays Gemini's server. Names are loaded when they are first used: pytest loads `wire.testing.plugin` at
+every start.
 """
 
 from __future__ import annotations
 
-from wire.testing.transports import AsyncRecord, AsyncReplay, Record, Replay
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wire.testing.transports import AsyncRecord as AsyncRecord
+    from wire.testing.transports import AsyncReplay as AsyncReplay
+    from wire.testing.transports import Record as Record
+    from wire.testing.transports import Replay as Replay
 
 __all__ = ["AsyncRecord", "AsyncReplay", "Record", "Replay"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'wire.testing' has no attribute {name!r}")
+    found = getattr(importlib.import_module("wire.testing.transports"), name)
+    globals()[name] = found
+    return found

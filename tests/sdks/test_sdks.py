@@ -1,0 +1,132 @@
+"""The vendors' own clients against the emulator: what they send is taken, what they read is what was sent. `make test-sdks`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wire.testing.emulator import Emulator, serve
+
+HERE = Path(__file__).parent
+VENV = HERE.parent.parent / ".venv-sdks"
+MODULES = VENV / "node" / "node_modules"
+
+SAID = "This is an emulator, and no model. You said: hi"
+TOOLS = 'Your tool get_weather says {"sky": "sunny in Paris"} and get_weather says {"sky": "sunny in Oslo"}.'
+WRAPPED = 'Your tool get_weather says {"result": {"sky": "sunny in Paris"}} and get_weather says {"result": {"sky": "sunny in Oslo"}}.'
+SUNNY = 'Your tool get_weather says {"result": "sunny"} and get_weather says {"result": "sunny"}.'
+SKY = 'Your tool get_weather says {"sky": "sunny"} and get_weather says {"sky": "sunny"}.'
+CITIES = ["Paris", "Oslo"]
+UNSIGNED = (
+    "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and "
+    "missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:get_weather` , "
+    "position 2. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
+)
+QUOTA = (
+    "You exceeded your current quota, please check your plan and billing details. For more information on this error, head to: "
+    "https://ai.google.dev/gemini-api/docs/rate-limits.\n* Quota exceeded for metric: generativelanguage.googleapis.com/"
+    "generate_content_free_tier_requests, limit: 10, model: gemini-3-pro-preview\nPlease retry in 2s."
+)
+UNKNOWN = (
+    "models/gemini-9-ultra is not found for API version v1, or is not supported for generateContent. Call ListModels to see the list of "
+    "available models and their supported methods."
+)
+
+GOOGLE: dict[str, list[Any]] = {
+    "plain": ["ok", [SAID, True, "STOP"]],
+    "plain_v1beta": ["ok", SAID],
+    "configured": ["ok", [[[True, "**Reading the question**\n\nThe user said: hi\n\n"], [None, SAID.partition("said")[0]]], 8]],
+    "stream": ["ok", [True, SAID]],
+    "stream_async": ["ok", SAID],
+    "json_schema": ["ok", {"city": "Oslo"}],
+    "tools_by_hand": ["ok", [CITIES, [True, False], TOOLS]],
+    "tools_streamed": ["ok", [CITIES, 3, TOOLS]],
+    "tools_without_signature": ["ClientError", 400, UNSIGNED],
+    "automatic_calling": ["ok", [WRAPPED, 3]],
+    "automatic_calling_35": ["ok", WRAPPED],
+    "automatic_calling_25": ["ok", WRAPPED],
+    "chat": ["ok", [["one", "two", "three", "four"], 12]],
+    "chat_tools_streamed": ["ok", [2, SUNNY]],
+    "count_tokens": ["ok", 3],
+    "embeddings": ["ok", [3072, [8, 8]]],
+    "files": ["ok", [9 << 20, "ACTIVE", "h", True, "What is in it?", 403]],
+    "files_video": ["ok", ["PROCESSING", "PROCESSING", "ACTIVE"]],
+    "caches": ["ok", [[5001, 5001], True, True]],
+    "models": ["ok", [True, 1048576]],
+    "error_400": ["ok", ["ClientError", 400, "You can only set only one of thinking budget and thinking level."]],
+    "error_key": ["ok", ["ClientError", 400, "API key not valid. Please pass a valid API key."]],
+    "error_404": ["ok", ["ClientError", 404, UNKNOWN]],
+    "error_429": ["ok", ["ClientError", 429, QUOTA]],
+    "error_503_stream": ["ok", ["ServerError", 503, "The model is overloaded. Please try again later."]],
+    "retried": ["ok", ["ok", SAID.removesuffix("hi") + "again and again"]],
+    "stream_error": ["ok", [2, "ServerError", 503]],
+    "stream_error_bare": ["ok", [2, "ServerError", 503]],
+    "stream_cut": ["ok", [2, "RemoteProtocolError", None]],
+    "stream_end": ["ok", [2, "ok", None]],  # that the answer is not whole is not told
+    "stream_garbage": ["ok", [2, "UnknownApiResponseError", None]],
+}
+OPENAI: dict[str, list[Any]] = {
+    "plain": ["ok", [SAID, "stop", True]],
+    "stream": ["ok", [SAID, [], True]],
+    "stream_helper": ["ok", [['{"city":"Paris"}', '{"city":"Oslo"}'], SUNNY]],
+    "tools": ["ok", [2, SKY]],
+    "tools_at_google": ["ok", [2, SKY]],
+    "json_schema": ["ok", {"city": "Oslo"}],
+    "models": ["ok", [True, "gpt-5.4"]],
+    "embeddings": ["ok", [8, 8]],
+    "error_400": ["ok", ["BadRequestError", 400, None]],
+    "error_key": ["ok", ["AuthenticationError", 401, "invalid_api_key"]],
+    "error_429": ["ok", ["RateLimitError", 429, "rate_limit_exceeded"]],
+    "retried": ["ok", ["ok", "stop"]],
+    "stream_error": ["ok", ["APIError", None, None]],
+    "stream_cut": ["ok", ["APIConnectionError", None, None]],
+}
+JAVASCRIPT: dict[str, list[Any]] = {
+    "plain": ["ok", SAID],
+    "stream": ["ok", SAID],
+    "chat_tools_streamed": ["ok", [2, SUNNY]],
+    "count_tokens": ["ok", 3],
+    "embeddings": ["ok", 2],
+    "files": ["ok", ["5", "ACTIVE"]],
+    "error_key": ["ApiError", 400],
+    "error_429": ["ApiError", 429],
+    "error_503": ["ApiError", 503],
+    "stream_error": ["ApiError", 503],
+    "stream_cut": ["TypeError", None],
+}
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with serve(Emulator()) as server:
+        yield server.url
+
+
+def cases(*command: str | Path, **environment: str) -> dict[str, list[Any]]:
+    found = subprocess.run(command, capture_output=True, text=True, env={"PATH": os.environ["PATH"], **environment}, timeout=110)
+    assert found.returncode == 0, found.stderr
+    lines = [json.loads(line) for line in found.stdout.splitlines()]
+    return {name: outcome[: 2 if outcome[0] == "ok" else None] for name, *outcome in lines}
+
+
+@pytest.mark.sdks
+def test_google_genai_for_python(url: str) -> None:
+    assert cases(VENV / "bin" / "python", HERE / "drive_google.py", url) == GOOGLE
+
+
+@pytest.mark.sdks
+def test_openai_for_python(url: str) -> None:
+    assert cases(VENV / "bin" / "python", HERE / "drive_openai.py", url) == OPENAI
+
+
+@pytest.mark.sdks
+@pytest.mark.skipif(shutil.which("node") is None or not MODULES.exists(), reason="node is not there")
+def test_google_genai_for_javascript(url: str) -> None:
+    assert cases("node", HERE / "drive_google.cjs", url, NODE_PATH=str(MODULES)) == JAVASCRIPT

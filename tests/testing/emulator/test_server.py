@@ -1,0 +1,194 @@
+"""The server on loopback as raw HTTP sees it, the command, and the fixtures of the pytest plugin."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from wire.cli import main
+from wire.testing.emulator import Emulator, Server, serve
+
+ROOT = Path(__file__).parents[3]
+BODY = json.dumps({"contents": [{"parts": [{"text": "hi"}]}]})
+HEADERS = {"x-goog-api-key": "k", "content-type": "application/json"}
+STREAM = "/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse"
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serve(Emulator()) as running:
+        yield running
+
+
+def port(server: Server) -> int:
+    return int(server.url.rpartition(":")[2])
+
+
+def test_a_connection_is_kept(server: Server) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", port(server), timeout=30)
+    connection.request("POST", STREAM, BODY, HEADERS)
+    answer = connection.getresponse()
+    assert (answer.status, answer.getheader("transfer-encoding"), answer.getheader("content-type")) == (200, "chunked", "text/event-stream")
+    assert answer.read().endswith(b"}\r\n\r\n")
+    sock = connection.sock
+    connection.request("POST", STREAM.replace("streamGenerateContent?alt=sse", "generateContent"), BODY, HEADERS)
+    answer = connection.getresponse()
+    length = int(answer.getheader("content-length") or 0)
+    assert len(answer.read()) == length > 0
+    connection.request("GET", "/_wire/health")
+    assert json.loads(connection.getresponse().read()) == {"status": "ok", "requests": 2}
+    assert connection.sock is sock
+    connection.close()
+
+
+def test_a_body_in_chunks(server: Server) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", port(server), timeout=30)
+    connection.request("POST", STREAM, iter([BODY[:10].encode(), BODY[10:].encode()]), HEADERS, encode_chunked=True)
+    assert connection.getresponse().status == 200
+    assert server.requests[0]["body"] == json.loads(BODY)
+    connection.close()
+
+
+def test_a_length_that_is_none_and_a_script_that_fails(server: Server) -> None:
+    with socket.create_connection(("127.0.0.1", port(server)), timeout=30) as connection:
+        connection.sendall(b"POST / HTTP/1.1\r\ncontent-length: x\r\n\r\n")
+        assert connection.recv(12) == b"HTTP/1.1 400"
+
+    def fails(request: object) -> None:
+        raise KeyError("no")
+
+    with serve(Emulator(fails)) as failing:
+        asked = http.client.HTTPConnection("127.0.0.1", port(failing), timeout=30)
+        asked.request("POST", STREAM, BODY, HEADERS)
+        answer = asked.getresponse()
+        assert (answer.status, json.loads(answer.read())["error"]["message"]) == (500, "the emulator failed: KeyError: 'no'")
+        asked.close()
+
+
+def raw(server: Server, fault: str) -> tuple[bytes, Exception | None]:
+    """All bytes that come, and how they end."""
+    request = (
+        f"POST {STREAM} HTTP/1.1\r\nhost: x\r\nx-goog-api-key: k\r\nx-wire-fault: {fault}\r\ncontent-length: {len(BODY)}\r\n\r\n{BODY}"
+    )
+    found = b""
+    with socket.create_connection(("127.0.0.1", port(server)), timeout=30) as connection:
+        connection.sendall(request.encode())
+        try:
+            while data := connection.recv(65536):
+                found += data
+        except OSError as error:
+            return found, error
+    return found, None
+
+
+def test_breaks(server: Server) -> None:
+    cut, ended = raw(server, "cut; after=2")
+    assert (cut.count(b"data: "), cut.endswith(b"\r\n0\r\n\r\n"), ended) == (2, False, None)
+    reset, ended = raw(server, "reset; after=0")
+    assert reset == b"" or reset.startswith(b"HTTP/1.1 200")
+    assert isinstance(ended, ConnectionResetError)
+
+
+def test_a_server_that_stops_waits_for_nobody() -> None:
+    with serve(Emulator()) as server:
+        connection = http.client.HTTPConnection("127.0.0.1", port(server), timeout=30)
+        connection.request("POST", STREAM, BODY, {**HEADERS, "x-wire-fault": "stall; seconds=3600"})
+        answer = connection.getresponse()
+        assert answer.read1().startswith(b"data: ")
+    with pytest.raises((http.client.IncompleteRead, OSError)):
+        answer.read()
+    connection.close()
+
+
+# --- the command ----------------------------------------------------------------------------------------------------------------
+
+
+def emulate(*options: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "wire.cli", "emulate", "--port", "0", *options], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    )
+
+
+def test_the_command_says_where_it_is_and_answers(tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text('{"steps": [{"say": "from a file"}]}', "utf-8")
+    running = emulate("--script", str(script), "--warnings-too", "--seed", "3")
+    try:
+        assert running.stdout is not None
+        said = re.fullmatch(r"READY http://127\.0\.0\.1:(\d+)\n", running.stdout.readline())
+        assert said is not None
+        connection = http.client.HTTPConnection("127.0.0.1", int(said[1]), timeout=30)
+        connection.request("POST", STREAM, BODY, HEADERS)
+        assert b"from a " in connection.getresponse().read()
+        connection.close()
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(30) == 0
+    finally:
+        running.kill()
+        running.communicate()
+
+
+def test_help_lists_the_subcommands(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert ended.value.code == 0
+    assert "emulate" in capsys.readouterr().out
+
+
+def test_what_goes_wrong_is_one_line(capsys: pytest.CaptureFixture[str], server: Server) -> None:
+    assert main(["emulate", "--script", "nowhere.json"]) == 1
+    assert capsys.readouterr().err.startswith("ConfigurationError: script: nowhere.json: cannot be read")
+    assert main(["emulate", "--port", str(port(server))]) == 1
+    assert capsys.readouterr().err.startswith("wire: [Errno ")
+
+
+def test_the_command_and_the_plugin_are_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["scripts"] == {"wire": "wire.cli:main"}
+    assert project["entry-points"]["pytest11"] == {"wire": "wire.testing.plugin"}
+
+
+# --- the plugin -------------------------------------------------------------------------------------------------------------------
+
+TESTS = """
+import sys
+
+def test_first(gemini_emulator):
+    import http.client
+    connection = http.client.HTTPConnection(gemini_emulator.url.removeprefix("http://"))
+    connection.request("GET", "/v1beta/models", headers={"x-goog-api-key": "k"})
+    assert connection.getresponse().status == 200
+    assert len(gemini_emulator.requests) == 1
+    connection.close()
+    assert "httpx" not in sys.modules
+
+def test_each_begins_with_nothing(gemini_emulator):
+    assert gemini_emulator.requests == []
+
+def test_transport(gemini_transport):
+    from wire import Client, gemini
+    with Client("gemini", api_key="k", http=gemini_transport) as client:
+        request = gemini.GenerateContentRequest(contents=gemini.contents("hi"))
+        assert client.send(gemini.generate_content("gemini-2.5-flash", request)).text.endswith("You said: hi")
+    assert len(gemini_transport.emulator.requests) == 1
+"""
+
+
+def test_the_fixtures(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(TESTS, "utf-8")
+    # Alone, and by name: other plugins load httpx, and this environment may be older than the entry point.
+    command = [sys.executable, "-W", "error", "-m", "pytest", "-q", "-p", "wire.testing.plugin", "--rootdir", tmp_path, tmp_path]
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    found = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
+    assert "3 passed" in found.stdout, found.stdout + found.stderr

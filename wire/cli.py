@@ -1,0 +1,71 @@
+"""The command `wire`. Each subcommand is a row: its name, what it does, its options, its function."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from wire.errors import WireError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a subcommand; the exit status is 0 if all went well."""
+    parser = argparse.ArgumentParser(prog="wire", description="LLM providers over raw HTTP.")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for row in _COMMANDS:
+        command = commands.add_parser(row.name, help=row.help, description=row.help)
+        row.options(command)
+        command.set_defaults(run=row.run)
+    chosen = parser.parse_args(arguments)
+    run: Callable[[argparse.Namespace], int] = chosen.run
+    try:
+        return run(chosen)
+    except WireError as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"wire: {error}", file=sys.stderr)
+        return 1
+
+
+class Command(NamedTuple):
+    """One subcommand."""
+
+    name: str
+    help: str
+    options: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+def _emulate_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--port", type=int, default=8910, help="port on 127.0.0.1, 0 for a free one (default: %(default)s)")
+    command.add_argument("--script", metavar="FILE", help="what it answers: a script or a cassette")
+    command.add_argument("--warnings-too", action="store_true", help="refuse what only servers of an earlier time refused as well")
+    command.add_argument("--lenient", action="store_true", help="refuse nothing that a rule is about")
+    command.add_argument("--seed", type=int, default=0, help="another seed, other ids and signatures (default: %(default)s)")
+
+
+def _emulate(chosen: argparse.Namespace) -> int:
+    from wire.testing.emulator import Emulator, serve
+
+    over = threading.Event()
+    signal.signal(signal.SIGTERM, lambda number, frame: over.set())
+    emulator = Emulator(chosen.script, warnings_too=chosen.warnings_too, lenient=chosen.lenient, seed=chosen.seed)
+    with serve(emulator, chosen.port) as server:
+        print(f"READY {server.url}", flush=True)
+        try:
+            over.wait()
+        except KeyboardInterrupt:
+            pass  # as it should end
+    return 0
+
+
+_COMMANDS = (Command("emulate", "play Gemini's server on this machine, strictly", _emulate_options, _emulate),)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

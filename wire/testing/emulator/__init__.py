@@ -1,0 +1,37 @@
+"""Gemini's server, played on this machine: it refuses what the real one refuses, in its words, and nothing that that one takes.
+
+>>> from wire.testing.emulator import Emulator, serve
+>>> with serve(Emulator()) as server:
+...     server.url
+'http://127.0.0.1:...'
+
+`Emulator` is the whole of it, without a socket or a clock; `serve` puts it on loopback, `EmulatorTransport` and
+`AsyncEmulatorTransport` into an httpx client. Scripts: `wire.testing.emulator.script`; faults: `wire.testing.emulator.faults`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from wire.testing.emulator.answer import Answer as Answer
+from wire.testing.emulator.answer import Cut as Cut
+from wire.testing.emulator.answer import Pause as Pause
+from wire.testing.emulator.answer import Reset as Reset
+from wire.testing.emulator.core import Emulator as Emulator
+from wire.testing.emulator.server import Server as Server
+from wire.testing.emulator.server import serve as serve
+
+if TYPE_CHECKING:
+    from wire.testing.emulator.transports import AsyncEmulatorTransport as AsyncEmulatorTransport
+    from wire.testing.emulator.transports import EmulatorTransport as EmulatorTransport
+
+__all__ = ["Answer", "AsyncEmulatorTransport", "Cut", "Emulator", "EmulatorTransport", "Pause", "Reset", "Server", "serve"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("AsyncEmulatorTransport", "EmulatorTransport"):
+        raise AttributeError(f"module 'wire.testing.emulator' has no attribute {name!r}")
+    found = getattr(importlib.import_module("wire.testing.emulator.transports"), name)
+    globals()[name] = found
+    return found

@@ -1,0 +1,196 @@
+"""Files as the files endpoints have them: uploaded in one go or piece by piece, looked up, listed, deleted.
+
+Videos are PROCESSING until they were looked at twice; all else is ACTIVE at once. There is no clock: each file is a second
+younger than the one before, and none expires.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import dataclass, field
+from email.parser import BytesParser
+from typing import Any
+
+from wire.gemini.types import Content, CreateFileRequest, File
+from wire.testing.emulator.answer import Answer, whole
+from wire.testing.emulator.received import Received
+from wire.testing.emulator.refusals import Refusal, refusal, rule, typed
+from wire.testing.emulator.state import page, timestamp
+
+GRANULARITY = 8 << 20
+"""What every piece of an upload but the last is a multiple of."""
+_URI = re.compile(r"(?:^|/v1(?:beta|alpha)?/)files/([a-z0-9-]+)(?:$|[:?])")
+
+
+@dataclass(slots=True)
+class _Upload:
+    """One upload on its way."""
+
+    about: File
+    kind: str
+    size: int | None
+    version: str
+    data: bytearray = field(default_factory=bytearray)
+    state: str = "active"
+
+
+@dataclass(slots=True)
+class Files:
+    """The files of one emulator; those of every key."""
+
+    _files: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _uploads: dict[str, _Upload] = field(default_factory=dict)
+    _looks: dict[str, int] = field(default_factory=dict)
+    _made: int = 0
+
+    def upload(self, request: Received, version: str) -> Answer:
+        """One request of an upload, whichever."""
+        session = request.query.get("upload_id", "")
+        protocol = request.headers.get("x-goog-upload-protocol", "")
+        if session:
+            return self._continued(request, session)
+        if protocol == "multipart":
+            about, kind, data = _multipart(request)
+            return whole({"file": self._kept(about, kind, data)}, headers={"x-goog-upload-status": "final"})
+        if protocol == "raw" or (not protocol and request.body and "x-goog-upload-command" not in request.headers):
+            return whole({"file": self._kept(File(), request.headers.get("content-type", ""), request.body)})
+        if "start" not in request.headers.get("x-goog-upload-command", ""):
+            raise refusal(400, "Missing header: X-Goog-Upload-Command")
+        about = _about(request.body)
+        size = request.headers.get("x-goog-upload-header-content-length") or about.size_bytes
+        kind = request.headers.get("x-goog-upload-header-content-type") or about.mime_type or "application/octet-stream"
+        self._made += 1
+        session = _id(f"upload {self._made}")
+        self._uploads[session] = _Upload(about, kind, int(size) if size is not None and str(size).isdecimal() else None, version)
+        headers = {
+            "x-goog-upload-url": f"{request.base}/upload/{version}/files?upload_id={session}&upload_protocol=resumable",
+            "x-goog-upload-chunk-granularity": str(GRANULARITY),
+            "x-goog-upload-status": "active",
+        }
+        return Answer(200, (("content-type", "text/plain; charset=utf-8"), *headers.items()), (b"",))
+
+    def _continued(self, request: Received, session: str) -> Answer:
+        upload = self._uploads.get(session)
+        if upload is None:
+            raise refusal(404, "Upload session not found.")
+        commands = {each.strip().lower() for each in request.headers.get("x-goog-upload-command", "").split(",")}
+        if "query" in commands or upload.state == "final":
+            return _told(upload)
+        if "cancel" in commands:
+            del self._uploads[session]
+            return Answer(200, (("content-type", "text/plain; charset=utf-8"), ("x-goog-upload-status", "cancelled")), (b"",))
+        if not commands & {"upload", "finalize"}:
+            raise refusal(400, "Missing header: X-Goog-Upload-Command")
+        offset = request.headers.get("x-goog-upload-offset", "")
+        if "upload" in commands:
+            if not offset.isdecimal() or int(offset) != len(upload.data):
+                raise refusal(400, f"Invalid upload offset: {offset or 'none'}, received so far: {len(upload.data)}")
+            if "finalize" not in commands and len(request.body) % GRANULARITY:
+                raise refusal(400, f"The size of a piece is a multiple of {GRANULARITY} bytes, but of the last.")
+            upload.data += request.body
+        if "finalize" not in commands:
+            return _told(upload)
+        if upload.size is not None and upload.size != len(upload.data):
+            raise refusal(400, f"Upload has {len(upload.data)} bytes, {upload.size} were announced.")
+        upload.state = "final"
+        return whole({"file": self._kept(upload.about, upload.kind, bytes(upload.data))}, headers={"x-goog-upload-status": "final"})
+
+    def create(self, request: Received) -> Answer:
+        """A file of which only the metadata is known."""
+        about = _about(request.body)
+        return whole({"file": self._kept(about, about.mime_type or "application/octet-stream", b"")})
+
+    def get(self, name: str) -> Answer:
+        """One file; looking at a video twice makes it ACTIVE."""
+        file = self._files.get(name)
+        if file is None:
+            raise missing(name)
+        self._looks[name] = self._looks.get(name, 0) + 1
+        if file["state"] == "PROCESSING" and self._looks[name] > 1:
+            file["state"] = "ACTIVE"
+        return whole(file)
+
+    def delete(self, name: str) -> Answer:
+        """Forget a file."""
+        if self._files.pop(name, None) is None:
+            raise missing(name)
+        return whole({})
+
+    def listed(self, request: Received) -> Answer:
+        """One page of the files, the newest first."""
+        return whole(page("files", list(self._files.values())[::-1], request, 10, 100))
+
+    def check(self, contents: list[Content]) -> None:
+        """G67 and G68: files that a request names are there, and ACTIVE."""
+        for content in contents:
+            for part in content.parts or ():
+                found = _URI.search((part.file_data and part.file_data.file_uri) or "")
+                if found is not None:
+                    file = self._files.get(found[1])
+                    if file is None:
+                        raise missing(found[1])
+                    if file["state"] != "ACTIVE":
+                        raise rule("G67", name=found[1])
+
+    def _kept(self, about: File, kind: str, data: bytes) -> dict[str, Any]:
+        self._made += 1
+        wanted = (about.name or "").removeprefix("files/")
+        if wanted in self._files:
+            raise refusal(409, f"Requested entity already exists: files/{wanted}", code="ALREADY_EXISTS")
+        name = wanted or _id(f"file {self._made}")
+        kind = about.mime_type or kind.partition(";")[0].strip() or "application/octet-stream"
+        digest = hashlib.sha256(data).hexdigest()
+        file = {
+            "name": f"files/{name}",
+            **({"displayName": about.display_name} if about.display_name else {}),
+            "mimeType": kind,
+            "sizeBytes": str(len(data)),
+            "createTime": timestamp(self._made),
+            "updateTime": timestamp(self._made),
+            "expirationTime": timestamp(self._made, days=2),
+            "sha256Hash": base64.b64encode(digest.encode()).decode(),  # of the hexadecimal digits, as recorded
+            "uri": f"https://generativelanguage.googleapis.com/v1beta/files/{name}",
+            "state": "PROCESSING" if kind.startswith("video/") else "ACTIVE",
+            "source": "UPLOADED",
+        }
+        self._files[name] = file
+        return file
+
+
+def missing(name: str) -> Refusal:
+    """G68: not there, or not yours; the server does not tell which."""
+    return rule("G68", name=name)
+
+
+def _told(upload: _Upload) -> Answer:
+    headers = {"x-goog-upload-status": upload.state, "x-goog-upload-size-received": str(len(upload.data))}
+    return Answer(200, (("content-type", "text/plain; charset=utf-8"), *headers.items()), (b"",))
+
+
+def _about(body: bytes) -> File:
+    """The metadata of a file, wrapped or bare."""
+    return typed(body, CreateFileRequest).file or typed(body, File)
+
+
+def _multipart(request: Received) -> tuple[File, str, bytes]:
+    """Metadata and data of a multipart/related body."""
+    head = f"content-type: {request.headers.get('content-type', '')}\r\n\r\n".encode()
+    message = BytesParser().parsebytes(head + request.body)
+    parts = [each for each in message.walk() if not each.is_multipart()]
+    if len(parts) < 2:
+        raise refusal(400, "Multipart body has no metadata, or no data.")
+    about, data = (each.get_payload(decode=True) for each in parts[:2])
+    assert isinstance(about, bytes)
+    assert isinstance(data, bytes)
+    return _about(about), parts[1].get_content_type(), data
+
+
+def _id(words: str) -> str:
+    digits = "0123456789abcdefghijklmnopqrstuvwxyz"
+    number, made = int.from_bytes(hashlib.sha256(words.encode()).digest()[:9], "big"), ""
+    for _ in range(12):
+        number, digit = divmod(number, 36)
+        made += digits[digit]
+    return made

@@ -1,0 +1,138 @@
+"""A request as the emulator got it, and which endpoint it asks."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from wire.testing.kept import SHOWN, kept_url, key_like
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """One request; `number` counts from 1 since the list of requests was last cleared."""
+
+    number: int
+    method: str
+    target: str
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    body: bytes
+    base: str
+    """Scheme and host under which the emulator was called."""
+
+    def shown(self) -> dict[str, Any]:
+        """For `GET /_wire/requests`: without keys."""
+        try:
+            body: Any = json.loads(self.body) if self.body else None
+        except ValueError:
+            body = self.body.decode("utf-8", "replace")
+        headers = {name: SHOWN if key_like(name) else value for name, value in self.headers.items()}
+        return {"number": self.number, "method": self.method, "target": kept_url(self.target), "headers": headers, "body": body}
+
+
+def received(number: int, method: str, target: str, headers: Mapping[str, str] | Iterable[tuple[str, str]], body: bytes) -> Received:
+    """The request with its target taken apart; the target is a path, or a whole URL."""
+    named = {name.lower(): value for name, value in dict(headers).items()}
+    parts = urlsplit(target)
+    base = f"{parts.scheme or 'http'}://{parts.netloc or named.get('host', 'localhost')}"
+    path = unquote(parts.path) or "/"
+    shown = f"{parts.path}?{parts.query}" if parts.query else parts.path
+    return Received(number, method.upper(), shown, path, dict(parse_qsl(parts.query, keep_blank_values=True)), named, body, base)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """An endpoint, and what its path says."""
+
+    endpoint: str
+    """`models.generateContent`, `files.get`, `chat.completions`, ..."""
+    host: str = "gemini"
+    """`gemini`, `vertex`, or `openai` for chat completions; `compat` for those of Google."""
+    version: str = "v1beta"
+    name: str = ""
+    """The model, or the id of a file or cached content."""
+    place: str = ""
+    """Vertex: what stands before `publishers/`."""
+    known: bool = True
+    """False: the path is one of ours, and the method is not."""
+
+
+_VERSION = r"(?P<version>v1|v1beta|v1alpha|v1beta1)"
+# A path, and the endpoint of each method that it has. The first that fits counts.
+_PATHS: tuple[tuple[str, str, dict[str, str]], ...] = (
+    ("wire", r"/_wire/(?P<name>requests|health)", {"GET": "wire.{name}", "DELETE": "wire.clear"}),
+    ("compat", rf"/{_VERSION}/openai/chat/completions", {"POST": "chat.completions"}),
+    ("compat", rf"/{_VERSION}/openai/models(?:/(?P<name>.+))?", {"GET": "chat.models"}),
+    ("compat", rf"/{_VERSION}/openai/embeddings", {"POST": "chat.embeddings"}),
+    ("openai", r"/(?P<version>v1)/chat/completions", {"POST": "chat.completions"}),
+    ("openai", r"/(?P<version>v1)/embeddings", {"POST": "chat.embeddings"}),
+    ("gemini", rf"/upload/{_VERSION}/files", {"POST": "files.upload", "PUT": "files.upload"}),
+    ("gemini", rf"/{_VERSION}/files", {"GET": "files.list", "POST": "files.create"}),
+    ("gemini", rf"/{_VERSION}/files/(?P<name>[^/:]+)", {"GET": "files.get", "DELETE": "files.delete"}),
+    ("gemini", rf"/{_VERSION}/cachedContents", {"GET": "cachedContents.list", "POST": "cachedContents.create"}),
+    (
+        "gemini",
+        rf"/{_VERSION}/cachedContents/(?P<name>[^/:]+)",
+        {"GET": "cachedContents.get", "PATCH": "cachedContents.patch", "DELETE": "cachedContents.delete"},
+    ),
+    (
+        "vertex",
+        rf"/{_VERSION}/(?P<place>projects/[^/]+/locations/[^/]+/)cachedContents",
+        {"GET": "cachedContents.list", "POST": "cachedContents.create"},
+    ),
+    (
+        "vertex",
+        rf"/{_VERSION}/(?P<place>projects/[^/]+/locations/[^/]+/)cachedContents/(?P<name>[^/:]+)",
+        {"GET": "cachedContents.get", "PATCH": "cachedContents.patch", "DELETE": "cachedContents.delete"},
+    ),
+    (
+        "vertex",
+        rf"/{_VERSION}/(?P<place>(?:projects/[^/]+/locations/[^/]+/)?)publishers/google/models/(?P<name>[^/:]+):(?P<action>\w+)",
+        {"POST": "models.{action}"},
+    ),
+    (
+        "vertex",
+        rf"/{_VERSION}/(?P<place>(?:projects/[^/]+/locations/[^/]+/)?)publishers/google/models(?:/(?P<name>[^/:]+))?",
+        {"GET": "models.{list}"},
+    ),
+    ("gemini", rf"/{_VERSION}/(?P<name>(?:models|tunedModels)/[^/:]+):(?P<action>\w+)", {"POST": "models.{action}"}),
+    ("gemini", rf"/{_VERSION}/models(?:/(?P<name>[^/:]+))?", {"GET": "models.{list}"}),
+)
+_COMPILED = tuple((host, re.compile(pattern), methods) for host, pattern, methods in _PATHS)
+
+ACTIONS = ("generateContent", "streamGenerateContent", "countTokens", "embedContent", "batchEmbedContents")
+
+
+def route(request: Received) -> Route | None:
+    """Where a request goes; `None` for a path that no endpoint has."""
+    for host, pattern, methods in _COMPILED:
+        found = pattern.fullmatch(request.path)
+        if found is None:
+            continue
+        said = {"version": "v1", "name": "", "place": "", "action": "", **{key: value or "" for key, value in found.groupdict().items()}}
+        endpoint = methods.get(request.method, "").format(**said, list="get" if said["name"] else "list")
+        if endpoint in ("models.list", "models.get") and host == "gemini" and _of_openai(request):
+            host, endpoint = "openai", "chat.models"
+        name = said["name"].removeprefix("models/")
+        if said["action"] and said["action"] not in ACTIONS:
+            return None
+        return Route(endpoint, host, said["version"], name, said["place"], known=bool(endpoint))
+    return None
+
+
+def _of_openai(request: Received) -> bool:
+    """Both have `/v1/models`: Google's clients bring `x-goog-api-key` or `?key=`, OpenAI's an `Authorization` alone."""
+    return (
+        request.path.startswith("/v1/")
+        and "authorization" in request.headers
+        and "x-goog-api-key" not in request.headers
+        and "key" not in request.query
+        and not any(name.startswith("x-goog-") for name in request.headers)
+    )

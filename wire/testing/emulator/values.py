@@ -1,0 +1,214 @@
+"""A value that fits a schema, Gemini's or JSON Schema, the same one every time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from re import _constants as regex  # type: ignore[attr-defined]
+from re import _parser as regex_parser  # type: ignore[attr-defined]
+from typing import Any
+
+_DEEPEST = 6
+_FORMATS = {
+    "date-time": "2026-11-21T12:00:00Z",
+    "date": "2026-11-21",
+    "time": "12:00:00Z",
+    "duration": "P1D",
+    "email": "user@example.com",
+    "hostname": "example.com",
+    "ipv4": "192.0.2.1",
+    "ipv6": "2001:db8::1",
+    "uri": "https://example.com/",
+    "url": "https://example.com/",
+    "uuid": "00000000-0000-4000-8000-000000000000",
+}
+_TYPES = {1: "string", 2: "number", 3: "integer", 4: "boolean", 5: "array", 6: "object", 7: "null"}
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What the question names, for the strings and numbers of a value: the first fitting one is taken."""
+
+    names: Sequence[str] = ()
+    dates: Sequence[str] = ()
+    numbers: Sequence[float] = ()
+    question: str = ""
+
+
+@dataclass(slots=True)
+class _Left:
+    names: list[str]
+    dates: list[str]
+    numbers: list[float]
+    question: str
+
+
+def example(schema: Any, hints: Hints | None = None, *, every: bool = True) -> Any:
+    """A value that a schema allows, `every` property included or only what is required.
+
+    >>> example({"type": "OBJECT", "properties": {"city": {"type": "STRING"}, "days": {"type": "integer", "minimum": 2}}})
+    {'city': 'city', 'days': 2}
+
+    Raises `ValueError` for what is no schema.
+    """
+    hints = hints or Hints()
+    left = _Left(list(hints.names), list(hints.dates), list(hints.numbers), hints.question.lower())
+    try:
+        return _value(schema, schema, "value", left, every, 0)
+    except (TypeError, AttributeError, KeyError, IndexError, ArithmeticError, RecursionError) as cause:
+        raise ValueError(f"no schema: {cause}") from None
+
+
+def _value(node: Any, root: Any, name: str, left: _Left, every: bool, depth: int) -> Any:
+    if not isinstance(node, Mapping):
+        return name  # `true` allows anything
+    node = _resolved(node, root)
+    if "const" in node:
+        return node["const"]
+    options = node.get("enum")
+    if options:
+        return next((each for each in options if isinstance(each, str) and each.lower() in left.question), options[0])
+    for key in ("anyOf", "oneOf"):
+        branches = [each for each in node.get(key) or () if isinstance(each, Mapping)]
+        if branches:
+            chosen = next((each for each in branches if _type(_resolved(each, root)) != "null"), branches[0])
+            rest = {name: value for name, value in node.items() if name != key}
+            return _value({**rest, **_resolved(chosen, root)}, root, name, left, every, depth + 1)
+    kind = _type(node)
+    if kind == "object":
+        return _object(node, root, left, every, depth)
+    if kind == "array":
+        return _array(node, root, name, left, every, depth)
+    if kind in ("integer", "number"):
+        return _number(node, kind, left)
+    if kind == "boolean":
+        return True
+    return None if kind == "null" else _string(node, name, left)
+
+
+def _resolved(node: Mapping[str, Any], root: Any) -> Mapping[str, Any]:
+    """The node that a reference leads to, and all of `allOf` in one."""
+    seen = 0
+    while "$ref" in node or "ref" in node:
+        at: Any = root
+        for step in str(node.get("$ref") or node.get("ref")).lstrip("#/").split("/"):
+            at = at.get(step.replace("~1", "/").replace("~0", "~"), {}) if isinstance(at, Mapping) and step else at
+        node, seen = ({} if seen > _DEEPEST or not isinstance(at, Mapping) else at), seen + 1
+    if "allOf" in node:
+        found: dict[str, Any] = {}
+        for each in (node, *(_resolved(each, root) for each in node["allOf"])):
+            for key, value in each.items():
+                both = isinstance(value, Mapping) and isinstance(found.get(key), Mapping)
+                found[key] = {**found[key], **value} if both else [*found[key], *value] if key == "required" and key in found else value
+        found.pop("allOf", None)
+        return found
+    return node
+
+
+def _type(node: Mapping[str, Any]) -> str:
+    kind = node.get("type")
+    if isinstance(kind, list):
+        kind = next((each for each in kind if each != "null"), "null")
+    if isinstance(kind, int):
+        kind = _TYPES.get(kind, "")
+    if not kind:
+        kind = "object" if "properties" in node else "array" if "items" in node or "prefixItems" in node else "string"
+    return str(kind).lower()
+
+
+def _object(node: Mapping[str, Any], root: Any, left: _Left, every: bool, depth: int) -> dict[str, Any]:
+    properties = node.get("properties") or {}
+    required = node.get("required")
+    wanted = list(node.get("propertyOrdering") or properties)
+    if required is not None and (not every or depth >= _DEEPEST):
+        wanted = [name for name in wanted if name in required]
+    elif depth >= _DEEPEST:
+        wanted = []
+    return {name: _value(properties[name], root, name, left, every, depth + 1) for name in wanted if name in properties}
+
+
+def _array(node: Mapping[str, Any], root: Any, name: str, left: _Left, every: bool, depth: int) -> list[Any]:
+    first = [_value(each, root, name, left, every, depth + 1) for each in node.get("prefixItems") or ()]
+    least, most = int(node.get("minItems") or 0), node.get("maxItems")
+    wanted = max(least, 0 if depth >= _DEEPEST or "items" not in node else 1)
+    if most is not None:
+        wanted = min(wanted, int(most))
+    rest = [_value(node.get("items", True), root, name, left, every, depth + 1) for _ in range(len(first), wanted)]
+    return first + rest
+
+
+def _number(node: Mapping[str, Any], kind: str, left: _Left) -> int | float:
+    low, high = node.get("minimum"), node.get("maximum")
+    step = node.get("multipleOf") or 1
+    over, under = node.get("exclusiveMinimum"), node.get("exclusiveMaximum")
+    low = over + step if isinstance(over, (int, float)) and not isinstance(over, bool) else low
+    high = under - step if isinstance(under, (int, float)) and not isinstance(under, bool) else high
+    for place, hint in enumerate(left.numbers):
+        fits = (low is None or hint >= low) and (high is None or hint <= high) and not hint % step
+        if fits and (kind == "number" or hint == int(hint)):
+            return int(left.numbers.pop(place)) if hint == int(hint) else left.numbers.pop(place)
+    value = low if low is not None else min(step, high) if high is not None else step
+    value = -(-value // step) * step
+    return int(value) if kind == "integer" or value == int(value) else value
+
+
+def _string(node: Mapping[str, Any], name: str, left: _Left) -> str:
+    form = node.get("format")
+    if form in ("date", "date-time") and left.dates:
+        date = left.dates.pop(0)
+        return date if form == "date" else f"{date}T00:00:00Z"
+    if form in _FORMATS:
+        return _FORMATS[form]
+    pattern = node.get("pattern")
+    if pattern:
+        return _matching(pattern)
+    text = left.names.pop(0) if left.names else name
+    least, most = int(node.get("minLength") or 0), node.get("maxLength")
+    text = text + "." * (least - len(text))
+    return text if most is None else text[: int(most)]
+
+
+# --- a text that matches a pattern ------------------------------------------------------------------------------------
+
+
+def _matching(pattern: str) -> str:
+    """The shortest text that matches, or nothing if that cannot be said (look-arounds, references to groups)."""
+    try:
+        text = _spelled(regex_parser.parse(pattern))
+    except (re.error, KeyError, RecursionError):
+        return ""
+    return text if re.search(pattern, text) else ""
+
+
+def _spelled(tree: Any) -> str:
+    return "".join(_one(kind, value) for kind, value in tree)
+
+
+def _one(kind: Any, value: Any) -> str:
+    if kind is regex.LITERAL:
+        return chr(value)
+    if kind is regex.NOT_LITERAL:
+        return "a" if value != ord("a") else "b"
+    if kind is regex.ANY:
+        return "a"
+    if kind is regex.IN:
+        return _member(value)
+    if kind in (regex.MAX_REPEAT, regex.MIN_REPEAT):
+        return _spelled(value[2]) * int(value[0])
+    if kind is regex.SUBPATTERN:
+        return _spelled(value[3])
+    return _spelled(value[1][0]) if kind is regex.BRANCH else ""
+
+
+_CATEGORIES = {regex.CATEGORY_DIGIT: "0", regex.CATEGORY_WORD: "a", regex.CATEGORY_SPACE: " "}
+
+
+def _member(members: Any) -> str:
+    kind, value = members[0]
+    if kind is regex.NEGATE:
+        inside = re.compile("[" + "".join(re.escape(_one(*each)) for each in members[1:] if each[0] is regex.LITERAL) + "\0]")
+        return next(each for each in "a0-_ bcdefghij" if not inside.match(each))
+    if kind is regex.RANGE:
+        return chr(value[0])
+    return _CATEGORIES.get(value, "-") if kind is regex.CATEGORY else chr(value)
