@@ -57,9 +57,9 @@ def main() -> None:
         if len(watched.sent) > 1:
             second = watched.sent[1]
             print(f"--- the second request: {second.method} {second.url.raw_path.decode()}\n{second.content.decode()}")
-        print("--- a request that is wrong on purpose: a call of this turn without its signature")
+        print("--- a request that is wrong on purpose, and not checked before: a call of this turn without its signature")
         try:
-            client.send(gemini.generate_content(model, unsigned(question)))
+            client.send(gemini.generate_content(model, unsigned(question), checked=False))
         except WireError as error:
             print(f"{type(error).__name__}: {error}")
         if path:

@@ -36,7 +36,7 @@ from wire.memory import RAW, WireStruct
 T = TypeVar("T", bound=WireStruct)
 
 
-def generate_content(model: str, request: GenerateContentRequest) -> Call[GenerateContentResponse]:
+def generate_content(model: str, request: GenerateContentRequest, *, checked: bool = True) -> Call[GenerateContentResponse]:
     """One request, one whole answer.
 
     >>> call = generate_content("gemini-3-pro-preview", GenerateContentRequest(contents=[Content(parts=[{"text": "Hi"}])]))
@@ -46,21 +46,24 @@ def generate_content(model: str, request: GenerateContentRequest) -> Call[Genera
     <BLANKLINE>
     {"contents":[{"parts":[{"text":"Hi"}]}]}
 
-    Raises `ConfigurationError` for a model name that no path can hold, `RuleError` for a request that is refused by every
-    model, or that JSON cannot say; the error names the JSON path.
+    Raises `ConfigurationError` for a model name that no path can hold, `RuleError` for a request that this model refuses on every
+    host, or that JSON cannot say; the error names the JSON path. `gemini.check` tells what one host alone refuses, and warnings.
+    `checked=False` leaves the model's rules to the server.
     """
     return Call(
         "gemini",
         "POST",
         f"/{resource(model)}:generateContent",
-        generate_body(request),
+        generate_body(request, model, checked=checked),
         headers=JSON,
         parse=parse_answer,
         read_error=parse_error,
     )
 
 
-def stream_generate_content(model: str, request: GenerateContentRequest) -> StreamCall[GenerateContentResponse, GenerateContentResponse]:
+def stream_generate_content(
+    model: str, request: GenerateContentRequest, *, checked: bool = True
+) -> StreamCall[GenerateContentResponse, GenerateContentResponse]:
     """One request, the answer as server-sent events; `reply()` of its stream is what `generate_content` would have given.
 
     Raises as `generate_content`.
@@ -69,7 +72,7 @@ def stream_generate_content(model: str, request: GenerateContentRequest) -> Stre
         "gemini",
         "POST",
         f"/{resource(model)}:streamGenerateContent",
-        generate_body(request),
+        generate_body(request, model, "streamGenerateContent", checked=checked),
         query={"alt": "sse"},
         headers=JSON,
         reader=ChunkReader,
@@ -122,12 +125,13 @@ def get_model(model: str) -> Call[Model]:
 # --- bodies ---------------------------------------------------------------------------------------------------------
 
 
-def generate_body(request: GenerateContentRequest) -> bytes:
-    """A request as JSON. Raises `RuleError` that names the JSON path of what is refused by every model, or JSON cannot say."""
+def generate_body(request: GenerateContentRequest, model: str = "", endpoint: str = "generateContent", *, checked: bool = True) -> bytes:
+    """A request as JSON. Raises `RuleError` that names the JSON path of what the model refuses, or JSON cannot say."""
     if not isinstance(request, GenerateContentRequest):
         raise wrong_type("request", request, "GenerateContentRequest")
-    body, checked = _body(request)
-    violations = check(checked)
+    body, read = _body(request)
+    found = check(read, model, "", endpoint=endpoint) if checked else []
+    violations = [each for each in found if each.severity == "error"]
     if violations:
         raise RuleError(violations=violations)
     return body

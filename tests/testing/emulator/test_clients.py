@@ -74,8 +74,11 @@ def test_a_call_that_lost_its_signature(drive: Drive, options: dict[str, Any]) -
         gemini.Content(role="model", parts=[gemini.Part(function_call=call)]),
         gemini.Content(role="user", parts=[gemini.function_response(call, {})]),
     ]
+    lost = gemini.GenerateContentRequest(contents=contents, tools=TOOLS)
+    with pytest.raises(errors.RuleError, match=r"contents\[1\].parts\[0\]: .* \[G24\]"):
+        gemini.generate_content(MODEL, lost)
     with pytest.raises(errors.BadRequestError, match="Function call is missing a thought_signature"):
-        drive.send(gemini.generate_content(MODEL, gemini.GenerateContentRequest(contents=contents, tools=TOOLS)), **options)
+        drive.send(gemini.generate_content(MODEL, lost, checked=False), **options)
     contents[1] = gemini.Content(role="model", parts=[gemini.Part(function_call=call, thought_signature=gemini.PLACEHOLDER)])
     answer = drive.send(gemini.generate_content(MODEL, gemini.GenerateContentRequest(contents=contents, tools=TOOLS)), **options)
     assert answer.text == "Your tool get_weather says {}."
