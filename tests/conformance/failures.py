@@ -19,7 +19,8 @@ from tests.conformance.records import lines
 from tests.conformance.result import Mismatch, Result
 from wire import gemini, notes
 from wire.errors import SchemaError, Violation
-from wire.gemini.rules import STATE, WORDS, answer_of, check, said
+from wire.gemini.rules import STATE, WORDS, check, said
+from wire.testing.emulator import Emulator
 
 Case = dict[str, Any]
 
@@ -81,18 +82,41 @@ def check_foretold(case: Case) -> None:
 # --- refused --------------------------------------------------------------------------------------------------------
 
 
+SERVED = {"G63", "G67", "G68"}
+"""Rules that depend on the server's state, and whose state the emulator has."""
+
+
 def refuse(case: Case) -> tuple[int, str]:
-    """Status and message with which we refuse the case's payload, the server's state set up as the case wants it."""
-    if case["rule"] in STATE:
-        return WORDS[case["rule"]].status, said(case["rule"], case["run"]["host"], **_state(case))
-    answer = answer_of(found_in(case), warnings_too=bool(case["run"].get("dated")))
-    if answer is None:
-        return 200, ""
-    status, body = answer
-    return status, body["error"]["message"]
+    """Status and message with which the emulator refuses the case's payload, the server's state set up as the case wants it."""
+    to = case["run"]
+    if case["rule"] in set(STATE) - SERVED:
+        return WORDS[case["rule"]].status, said(case["rule"], to["host"], **_state(case))
+    emulator = Emulator(warnings_too=bool(to.get("dated")))
+    if case["rule"] == "G67":
+        _upload(emulator, _state(case)["name"])
+    vertex = to["host"] == "vertex"
+    root = "/v1beta1/projects/p/locations/us-central1" if vertex else f"/{to.get('version', 'v1beta')}"
+    resource, _, method = str(case["endpoint"]).partition(".")
+    path = f"{'/publishers/google' if vertex else ''}/models/{to['model']}:{method}" if resource == "models" else f"/{resource}"
+    head = {"authorization": "Bearer fake-token"} if vertex else {"x-goog-api-key": "fake-key"}
+    answer = emulator.answer("POST", root + path, head, json.dumps(case["bad_payload"]).encode())
+    body = json.loads(answer.body) if answer.status != 200 else {"error": {"message": ""}}
+    return answer.status, (body[0] if isinstance(body, list) else body)["error"]["message"]
 
 
-def _state(case: Case) -> dict[str, object]:
+def _upload(emulator: Emulator, name: str) -> None:
+    """A video of that name, which is looked at for a while before it is ACTIVE."""
+    head = {"x-goog-api-key": "fake-key", "x-goog-upload-protocol": "resumable", "x-goog-upload-command": "start"}
+    about = {"file": {"name": f"files/{name}", "mimeType": "video/mp4"}}
+    kind = {"x-goog-upload-header-content-type": "video/mp4", "x-goog-upload-header-content-length": "1"}
+    begun = emulator.answer("POST", "/upload/v1beta/files", {**head, **kind}, json.dumps(about).encode())
+    url = dict(begun.headers)["x-goog-upload-url"]
+    target = url.partition("//")[2].partition("/")[2]
+    last = {"x-goog-upload-command": "upload, finalize", "x-goog-upload-offset": "0"}
+    emulator.answer("POST", f"/{target}", last, b"\0")
+
+
+def _state(case: Case) -> dict[str, Any]:
     """What the server would know: names are those of the payload, numbers any."""
     uris = re.findall(r'"file_?[uU]ri": "([^"]*)"', json.dumps(case["bad_payload"]))
     name = uris[0].rpartition("/")[2] if uris else ""
