@@ -1,4 +1,4 @@
-"""A context cache kept alive beside the work that uses it: made at the start, refreshed in time, deleted at the end (S3-29).
+"""A context cache kept alive beside the work that uses it: made at the start, refreshed in time, deleted at the end (S3-28).
 
 What is due, and when, the cache itself says (`wire.gemini.ContextCache`); here is only the task that waits for it.
 """
