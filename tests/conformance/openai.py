@@ -119,7 +119,8 @@ def check_answer(record: Record) -> None:
             return  # nothing of the wire in it, and that is said
         raise
     except errors.APIError as error:
-        if not json.loads(body).get("error") or error.raw.strip() != body.strip():
+        said = json.loads(body)
+        if (isinstance(said, dict) and said.get("choices") and not said.get("error")) or error.raw.strip() != body.strip():
             raise
         return
     plain = json.loads(body)
@@ -168,6 +169,9 @@ def _named(call: Any) -> str:
 def check_stream(record: Record) -> None:
     """Each chunk as an answer; the fold and the reading hold all of them; the same whole and cut at random."""
     body = body_of(record)
+    if body.lstrip()[:1] in (b"{", b"["):
+        check_answer(record)  # a server that does not stream
+        return
     chunks, reader = _read([body])
     again, reader_again = _read(cut_at_random(body, record["id"]))
     if [chunk.raw for chunk in again] != [chunk.raw for chunk in chunks] or type(reader.error) is not type(reader_again.error):
