@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.conformance import gemini, openai
 from tests.conformance.records import Record, lines
-from tests.conformance.result import Mismatch, Result
+from tests.conformance.result import Result
 
 
 def run(paths: list[str]) -> Result:
@@ -25,15 +25,8 @@ def run(paths: list[str]) -> Result:
             if isinstance(checks, str):
                 result.out_of_scope += 1
                 outside[checks] += 1
-                continue
-            try:
-                for check in checks:
-                    check(record)
-                result.passed += 1
-            except Exception as problem:  # a foreign exception is a failure like any other, and has to be named as one
-                kind = "" if isinstance(problem, Mismatch) else f"{type(problem).__name__}: "
-                print(f"{record['id']} {record.get('fidelity', '')} {record.get('endpoint')}: {kind}{problem}"[:400])
-                result.failed.append(record["id"])
+            else:
+                result.hold(record, checks, "fidelity", "endpoint")
     for endpoint, number in sorted(outside.items()):
         print(f"out of scope: {number} of {endpoint}")
     return result

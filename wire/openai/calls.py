@@ -7,15 +7,13 @@ one piece. No call is ever dropped, and arguments that cannot be read are kept a
 from __future__ import annotations
 
 import json
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from wire.memory import sayable
 from wire.openai.decode import Halves, said
 from wire.openai.types import CustomCall, FunctionCall, ToolCall
-
-T = TypeVar("T")
 
 
 def present(text: str | None) -> str | None:

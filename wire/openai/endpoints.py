@@ -16,7 +16,7 @@ import msgspec
 from wire.bodies import checked_body, wrong_type
 from wire.call import Call, StreamCall
 from wire.errors import ConfigurationError, RuleError, Violation
-from wire.memory import RAW, WireStruct
+from wire.memory import RAW
 from wire.openai.dialect import Dialect
 from wire.openai.envelopes import parse_error
 from wire.openai.fold import fold
@@ -35,7 +35,6 @@ from wire.openai.types import (
     StreamOptions,
 )
 
-T = TypeVar("T", bound=WireStruct)
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
 JSON = {"content-type": "application/json"}
