@@ -14,12 +14,12 @@ from urllib.parse import quote, urlencode, urlsplit
 import msgspec
 
 from wire.errors import APIError, ConfigurationError, RuleError, Violation, WireError
-from wire.memory import Note, WireStruct, encode
+from wire.memory import Note, encode
 from wire.secret import SHOWN, Headers, checked_headers, sealed, shown_headers
 
 Answer = TypeVar("Answer")
-Chunk = TypeVar("Chunk", bound=WireStruct)
-Chunk_co = TypeVar("Chunk_co", bound=WireStruct, covariant=True)
+Chunk = TypeVar("Chunk")
+Chunk_co = TypeVar("Chunk_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,18 @@ class Reader(Protocol[Chunk_co]):
 
     def close(self) -> Sequence[Chunk_co]:
         """Chunks that the end of the body completes; `error` is set if it came too early."""
+        ...
+
+
+class Telling(Protocol):
+    """What a stream hands out in place of the chunks that it reads."""
+
+    def feed(self, chunk: Any) -> Sequence[Any]:
+        """What one chunk says, which may be nothing."""
+        ...
+
+    def close(self, answer: Any) -> Sequence[Any]:
+        """What is left to say of a stream that came to its end; `answer` is what it folds to. Raises the `WireError` that it means."""
         ...
 
 
@@ -136,6 +148,8 @@ class _Request:
     own: no key and no header of the client goes there, and it is shown without the values of its query."""
     once: bool = field(default=False, kw_only=True, repr=False)
     """A repetition would be something else: it is not sent again without being asked for."""
+    notes: tuple[Note, ...] = field(default=(), kw_only=True, repr=False)
+    """What was changed, added or dropped in building it; `wire.notes(call)` tells it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "headers", checked_headers(sealed(self.headers)))
@@ -245,9 +259,10 @@ class StreamCall(_Request, Generic[Chunk, Answer]):
     """One request answered by a stream of `Chunk`.
 
     `reader` makes the reader of one answer, given the most bytes that one event may have. `fold` makes of the bytes that the
-    chunks came in what the plain call would have given.
+    chunks came in what the plain call would have given. With `telling`, what it makes of the chunks is handed out as `Chunk`.
     """
 
-    reader: Callable[[int], Reader[Chunk]] = field(kw_only=True, repr=False)
+    reader: Callable[[int], Reader[Any]] = field(kw_only=True, repr=False)
+    telling: Callable[[], Telling] | None = field(default=None, kw_only=True, repr=False)
     fold: Callable[[Sequence[msgspec.Raw]], Answer] = field(kw_only=True, repr=False)
     read_error: ReadError = field(kw_only=True, repr=False)

@@ -23,6 +23,7 @@
     ├── StreamError                    the answer came, and is not whole or not readable
     │   ├── StreamIncomplete           it ended without a finish
     │   └── StreamInvalid              it is not what the wire allows
+    ├── OutputError                    the answer is whole, and not what `output=` asked for
     ├── LimitError                     event, body, ratio, depth or headers over the limit
     └── CassetteError, ToolError, PipelineError     of their rooms
 
@@ -280,6 +281,10 @@ class StreamIncomplete(StreamError):
 
 class StreamInvalid(StreamError):
     """What came is not what the wire allows; the message shows its beginning."""
+
+
+class OutputError(WireError):
+    """The answer is whole, and does not fit what `output=` asked for; `partial` is the reply."""
 
 
 class LimitError(WireError):

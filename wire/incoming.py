@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Generic
+from typing import Any, Generic, cast
 
 import msgspec
 
@@ -16,7 +16,7 @@ from wire.account import Account, keep_account
 from wire.call import Answer, Chunk, StreamCall
 from wire.errors import StreamError, StreamIncomplete, WireError
 from wire.limits import Inflater, Limits
-from wire.memory import NOTES, kept_bytes
+from wire.memory import kept_bytes, with_notes
 
 
 class Incoming(Generic[Chunk, Answer]):
@@ -37,6 +37,8 @@ class Incoming(Generic[Chunk, Answer]):
         self.account = account
         self._call = call
         self._reader = call.reader(limits.event)
+        self._telling = call.telling() if call.telling is not None else None
+        self._handed_out = False
         self._inflater = Inflater(encoding, limits)
         self._kept: list[msgspec.Raw] = []  # the bytes of each chunk are a quarter of the chunk, and all that folding needs
         self._masked = masked
@@ -88,18 +90,30 @@ class Incoming(Generic[Chunk, Answer]):
         return answer
 
     def _folded(self) -> Answer:
-        answer = self._call.fold(self._kept)
-        if self._reader.notes:
-            vars(answer)[NOTES] = tuple(self._reader.notes)
-        return answer
+        answer: Any = self._call.fold(self._kept)
+        return cast(Answer, with_notes(answer, self._reader.notes))
 
     def _close(self) -> None:
         self._take(self._reader.close())
-        self._end(self._reader.error)
+        error = self._reader.error
+        if error is None and self._telling is not None:
+            try:
+                self._hand_out(self._telling.close(self.reply()))
+            except WireError as meant:
+                error = meant
+        self._end(error)
 
-    def _take(self, chunks: Sequence[Chunk]) -> None:
-        self.ready.extend(chunks)
+    def _take(self, chunks: Sequence[Any]) -> None:
         self._kept += [kept_bytes(chunk) for chunk in chunks]
+        if self._telling is None:
+            self._hand_out(chunks)
+        else:
+            for chunk in chunks:
+                self._hand_out(self._telling.feed(chunk))
+
+    def _hand_out(self, told: Sequence[Any]) -> None:
+        self.ready.extend(told)
+        self._handed_out = self._handed_out or bool(told)
 
     def _end(self, error: WireError | None) -> None:
         self.over = True
@@ -111,4 +125,4 @@ class Incoming(Generic[Chunk, Answer]):
             error.request_id = error.request_id or self.account.request_id
             if self._kept:
                 error.partial = self._folded()
-                error.retryable = False  # a part of the answer was seen
+                error.retryable = error.retryable and not self._handed_out  # or a part of the answer was seen

@@ -23,6 +23,7 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 import msgspec
 
 T = TypeVar("T")
+B = TypeVar("B", bound="Beside")
 S = TypeVar("S", bound="WireStruct")
 
 RAW, ACCOUNT, NOTES = "_raw", "_account", "_notes"
@@ -30,8 +31,25 @@ _PLAIN_KEY = re.compile(r"[^.\[\]\"\\]+")
 _BESIDE, _RAW_OF = operator.attrgetter("__dict__"), operator.itemgetter(RAW)
 
 
-class WireStruct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, repr_omit_defaults=True, dict=True):
-    """Base of every struct that travels: immutable, absent fields are `None` and are not sent, memory beside the fields."""
+class Beside(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, repr_omit_defaults=True, dict=True):
+    """Base of immutable structs that have members beside their fields: copies and pickles keep them, `msgspec.structs.replace` does not."""
+
+    def __copy__(self: B) -> B:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = {name: getattr(self, name) for name in self.__struct_fields__}
+        return _restore, (type(self), fields, dict(self.__dict__))
+
+
+def _restore(cls: type[B], fields: dict[str, Any], beside: dict[str, Any]) -> B:
+    struct = cls(**fields)
+    vars(struct).update(beside)
+    return struct
+
+
+class WireStruct(Beside, frozen=True, kw_only=True):
+    """Base of every struct that travels: absent fields are `None` and are not sent, the bytes that it came in lie beside the fields."""
 
     remembers: ClassVar[bool] = False
     """Structs of this class may have bytes of their own inside a larger struct; `encode` looks for them there."""
@@ -40,19 +58,6 @@ class WireStruct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     def raw(self) -> bytes | None:
         """The bytes this struct came in, or `None` if it was built here."""
         return bytes(kept_bytes(self)) if RAW in self.__dict__ else None
-
-    def __copy__(self: S) -> S:
-        return self
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        fields = {name: getattr(self, name) for name in self.__struct_fields__}
-        return _restore, (type(self), fields, dict(self.__dict__))
-
-
-def _restore(cls: type[S], fields: dict[str, Any], beside: dict[str, Any]) -> S:
-    struct = cls(**fields)
-    vars(struct).update(beside)
-    return struct
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -80,15 +85,16 @@ def notes(built: object) -> tuple[Note, ...]:
     >>> [str(note) for note in notes(gemini.schema({"type": "object", "additionalProperties": False}))]
     ['additionalProperties: dropped, the Schema proto has no such keyword']
     """
-    if isinstance(built, Noted):
-        return built.notes
-    return tuple(getattr(built, "__dict__", {}).get(NOTES, ()))
+    own = getattr(built, "notes", None)
+    return tuple(own if own is not None else getattr(built, "__dict__", {}).get(NOTES, ()))
 
 
-def with_notes(built: S, found: typing.Iterable[Note]) -> S:
-    """`built`, with the notes of its making beside it."""
+def with_notes(built: B, found: typing.Iterable[Note]) -> B:
+    """`built`, with the notes of its making beside it; a struct that has a field for them gets them there."""
     found = tuple(found)
-    if found:
+    if found and "notes" in built.__struct_fields__:
+        msgspec.structs.force_setattr(built, "notes", (*notes(built), *found))
+    elif found:
         vars(built)[NOTES] = found
     return built
 

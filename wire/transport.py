@@ -230,6 +230,16 @@ class ClientState:
         self._target = target
 
     @property
+    def provider(self) -> str:
+        """The name of who is asked, with its region: `kimi@cn`."""
+        return self._target.provider.name
+
+    @property
+    def wire(self) -> str:
+        """The wire that calls for it must speak: `gemini`, `openai`."""
+        return self._target.provider.wire
+
+    @property
     def dialect(self) -> Dialect | None:
         """What this provider does differently on its wire, `None` if nobody else speaks the wire."""
         return self._target.provider.dialect

@@ -1,0 +1,74 @@
+"""A conversation made fit for another model: what only the one that said it takes back is taken out, and told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+import msgspec
+
+from wire.chat import Message, Other, Part, Text, Thought, ToolCall, with_origin
+from wire.memory import Note, Noted
+
+
+def hand_over(
+    messages: Iterable[Message], provider: str, model: str, *, thoughts: Literal["withhold", "as_text"] = "withhold"
+) -> Noted[Message]:
+    """The messages as this model of this provider may be told them; its own stay as they are, bytes and all.
+
+    >>> from wire.chat import Origin
+    >>> said = Message.assistant(with_origin(Thought("hm"), Origin("deepseek", "deepseek-chat", "openai")), "Hello.")
+    >>> handed = hand_over([Message.user("Hi"), said], "gemini", "gemini-3-pro-preview")
+    >>> handed[1].text, [str(note) for note in handed.notes]
+    ('Hello.', ['messages[1].parts[0]: withheld: a thought of another model'])
+
+    Of other models' messages signatures, encrypted thoughts and what else only they read are withheld; `thoughts="as_text"` lets what
+    they thought stand as text between `<thinking>` tags. Ids of calls stay, and each wire makes of them what it takes. What was made
+    here and never came from a model keeps what it says. Everything withheld stands in `wire.notes(result)`.
+    """
+    found: list[Note] = []
+    result: list[Message] = []
+    for index, message in enumerate(messages):
+        path = f"messages[{index}]"
+        if message.role != "assistant" or _is_own(message, provider, model):
+            result.append(message)
+            continue
+        parts = tuple(
+            kept
+            for place, part in enumerate(message.parts)
+            for kept in _handed(part, provider, model, f"{path}.parts[{place}]", found, thoughts == "as_text")
+        )
+        same = (
+            message.origin is None and len(parts) == len(message.parts) and all(a is b for a, b in zip(parts, message.parts, strict=True))
+        )
+        result.append(message if same else Message("assistant", parts))
+    return Noted(result, found)
+
+
+def _is_own(message: Message, provider: str, model: str) -> bool:
+    return message.origin is not None and message.origin.is_of(provider, model)
+
+
+def _handed(part: Part, provider: str, model: str, path: str, found: list[Note], as_text: bool) -> Iterator[Part]:
+    origin = part.origin
+    if origin is None or origin.is_of(provider, model):
+        yield part
+    elif isinstance(part, Thought):
+        if as_text and part.text:
+            found.append(Note(path, "a thought of another model, as text"))
+            yield Text(f"<thinking>\n{part.text}\n</thinking>\n")
+        else:
+            found.append(Note(path, "withheld: a thought of another model"))
+    elif isinstance(part, Other):
+        found.append(Note(path, f"withheld: {part.kind} is understood by its own vendor only"))
+    elif isinstance(part, ToolCall):
+        if part.signature or part.extra:
+            found.append(Note(path, f"withheld: what {origin.provider} sent beside the call of {part.name}"))
+        yield msgspec.structs.replace(part, signature="", extra=None)
+    elif isinstance(part, Text):
+        if part.signature:
+            found.append(Note(path, "withheld: the signature of another model"))
+        if part.text:
+            yield msgspec.structs.replace(part, signature="")
+    else:
+        yield with_origin(part, None)
