@@ -13,7 +13,7 @@ demo: .venv/.run
 demo-local: .venv/.run .venv-real/.ready
 	@$(BIN)/python -m tests.real.server examples/local.py
 
-examples: .venv/.run
+examples: .venv/.dev
 	@for each in examples/*.py; do case $$each in */demo.py|*/local.py|*/scripted_gemini.py) ;; *) echo "== $$each" && $(BIN)/python $$each || exit 1;; esac; done
 
 bench: .venv/.run
@@ -38,6 +38,7 @@ check: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy tests/typing
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 import msgspec
 
 from wire import gemini
-from wire.gemini.parse import parse_answer, read_chunk
+from wire.gemini.stream import parse_answer, read_chunk
 from wire.memory import encode
 
 REPEAT = 5

@@ -7,8 +7,8 @@ import os
 import sys
 
 import httpx
+from raw_tools import ask
 from scripted_gemini import serve
-from weather import ask
 
 from wire import Client, WireError, gemini
 from wire.lanes import Lanes

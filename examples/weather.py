@@ -1,56 +1,105 @@
-"""Ask something that needs a tool: stream the answer, run what the model calls, send the results back."""
+"""A bot that looks up the weather: the model calls `get_weather`, which asks wttr.in.
 
-from datetime import date
+python examples/weather.py                       everything is played on this machine
+LIVE=1 python examples/weather.py "New York?"    Gemini and wttr.in themselves; GEMINI_API_KEY is wanted
+"""
 
-from wire import Client, gemini
+from __future__ import annotations
 
-WEATHER = {"paris": (15, "light rain"), "oslo": (4, "snow"), "東京": (21, "clear"), "nairobi": (24, "sunny")}
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
+import anyio
+import httpx
 
-def get_weather(city: str) -> dict[str, object]:
-    temp_c, sky = WEATHER.get(city.lower(), (18, "unknown, so take a coat"))
-    return {"city": city, "temp_c": temp_c, "sky": sky}
+from wire import LLMAgent, create_provider
+from wire.testing.emulator import AsyncEmulatorTransport, Emulator
+from wire.tools import FunctionTool, tool
 
-
-def days_between(start: str, end: str) -> int:
-    return (date.fromisoformat(end) - date.fromisoformat(start)).days
-
-
-FUNCTIONS = {"get_weather": get_weather, "days_between": days_between}
-DAY = {"type": "string", "format": "date"}
-TOOLS = gemini.tools(
-    gemini.function_declaration(
-        "get_weather", "Weather (天気) and temperature of a city", {"type": "object", "properties": {"city": {"type": "string"}}}
-    ),
-    gemini.function_declaration(
-        "days_between", "How many days lie between two dates", {"type": "object", "properties": {"start": DAY, "end": DAY}}
-    ),
-)
-
-
-# README begins: the client part
-def ask(client: Client, model: str, question: str) -> gemini.GenerateContentResponse:
-    turns: list[gemini.Turn] = [question]
-    while True:
-        request = gemini.GenerateContentRequest(contents=gemini.contents(*turns), tools=TOOLS)
-        with client.stream(gemini.stream_generate_content(model, request)) as chunks:
-            for chunk in chunks:
-                print(chunk.text, end="", flush=True)
-                for call in chunk.function_calls:
-                    print(f"call {call.name}({call.args})")
-        answer = chunks.reply()
-        if not answer.function_calls:
-            return answer
-        results = [gemini.function_response(call, FUNCTIONS[call.name](**call.args)) for call in answer.function_calls]
-        turns += [answer, results]
+SCHEMAS = Path(__file__).parent.parent / "schemas" / "tools" / "get_weather"
+QUESTION = "東京の天気は？"
+SYSTEM = "You tell the weather. Answer in the language of the question."
+TIMEOUT = 3.0
+MOST_BYTES = 1024 * 1024
 
 
-# README ends
+class WeatherError(Exception):
+    """What the model is told when there is no weather to be had."""
+
+
+def weather_tool(http: httpx.AsyncClient) -> FunctionTool:
+    """`get_weather`, asking through this client."""
+
+    async def get_weather(arguments: dict[str, Any]) -> dict[str, str]:
+        location = arguments["location"]
+        url = f"https://wttr.in/{quote(location, safe='')}?format=j1"
+        try:
+            async with http.stream("GET", url, timeout=TIMEOUT) as response:
+                if response.status_code != 200:
+                    raise WeatherError(f"API returned error status {response.status_code}")
+                body = b""
+                async for data in response.aiter_bytes():
+                    body += data
+                    if len(body) > MOST_BYTES:
+                        raise WeatherError("API response is too large")
+        except httpx.TimeoutException:
+            raise WeatherError("API request failed: timeout") from None
+        except httpx.HTTPError as error:
+            raise WeatherError(f"API request failed: {type(error).__name__}") from error
+        return {"location": location, **current(body)}
+
+    return tool(
+        get_weather,
+        description="The weather of a city now. City names may be in English or Japanese.",
+        parameters=SCHEMAS / "parameters.json",
+        response=SCHEMAS / "response.json",
+        read_only=True,
+    )
+
+
+def current(body: bytes) -> dict[str, str]:
+    """What wttr.in says of the moment."""
+    try:
+        conditions = json.loads(body).get("current_condition") or []
+    except (ValueError, AttributeError):
+        raise WeatherError("API response is not readable") from None
+    if not conditions:
+        raise WeatherError("no weather data available")
+    described = (conditions[0].get("weatherDesc") or [{}])[0].get("value")
+    return {"current_temp_c": str(conditions[0].get("temp_C", "")), "condition": described or "unknown"}
+
+
+# --- played on this machine -----------------------------------------------------------------------------------------
+
+SCRIPT = [
+    {"match": {"number": 1}, "say": {"calls": [{"name": "get_weather", "args": {"location": "東京"}}]}},
+    {"match": {"number": 2}, "say": "東京は晴れ、気温は15度です。"},
+]
+
+
+def wttr(request: httpx.Request) -> httpx.Response:
+    """wttr.in's part."""
+    now = {"temp_C": "15", "weatherDesc": [{"value": "Sunny"}]}
+    return httpx.Response(200, json={"current_condition": [now]}) if request.url.raw_path.startswith(b"/%E6") else httpx.Response(404)
+
+
+async def main(question: str, live: bool) -> None:
+    model = os.environ.get("GEMINI_MODEL", "gemini-3-pro-preview")
+    web = httpx.AsyncClient() if live else httpx.AsyncClient(transport=httpx.MockTransport(wttr))
+    key = None if live else "fake-key"
+    provider = create_provider("gemini", key, model, http="auto" if live else AsyncEmulatorTransport(Emulator(SCRIPT)))
+    async with web, LLMAgent(provider, SYSTEM, tools=[weather_tool(web)]) as agent:
+        print(f"you    {question}")
+        result = await agent.run(question)
+        for run in result.runs:
+            print(f"call   {run.call.name}({json.dumps(run.call.arguments, ensure_ascii=False)})")
+            print(f"       {json.dumps(run.result.answer, ensure_ascii=False)}")
+        print(f"model  {result.text}")
 
 
 if __name__ == "__main__":
-    from scripted_gemini import serve
-
-    with serve() as server, Client("gemini", api_key="fake-key", base_url=server.url) as client:
-        ask(client, "gemini-3-pro-preview", "What is the weather in Paris and in Oslo?")
-        print()
+    anyio.run(main, " ".join(sys.argv[1:]) or QUESTION, bool(os.environ.get("LIVE")))

@@ -47,9 +47,9 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_every_rule_id_in_the_code_is_in_the_docs() -> None:
-    """A comment may name a rule; then docs/rules.md says what the rule is."""
-    ids = re.compile(r"\b(?:G\d+b?|[OQ]\d{1,2}|R-\d\d|S\d-\d\d|C-\d\d)\b")
-    known = set(ids.findall((ROOT / "docs" / "rules.md").read_text("utf-8")))
+    """A comment may name a rule; then docs/rules.md or docs/seeds.md says what the rule is."""
+    ids = re.compile(r"\b(?:G\d+b?|[OQ]\d{1,2}|H\d|R-\d\d|S\d-\d\d|C-\d\d)\b")
+    known = {id for page in ("rules.md", "seeds.md") for id in ids.findall((ROOT / "docs" / page).read_text("utf-8"))}
     used = {
         found
         for folder in ("wire", "tests", "examples")
@@ -57,3 +57,12 @@ def test_every_rule_id_in_the_code_is_in_the_docs() -> None:
         for found in ids.findall(path.read_text("utf-8"))
     }
     assert sorted(used - known) == []
+
+
+def test_s0_08_readme_names_the_two_formats_of_schemas_and_the_one_place() -> None:
+    section = (ROOT / "README.md").read_text("utf-8").split("### Two formats of schemas\n")[1].split("\n#")[0]
+    assert "JSON Schema" in section
+    assert "`wire/gemini/schemas.py` is the one place" in section
+    outside = [path for path in (ROOT / "wire").rglob("*.py") if path.parent.name != "gemini" and "gemini" not in path.parts[-3:-1]]
+    told = [path.name for path in outside if "gemini.schemas" in path.read_text("utf-8") and "emulator" not in path.parts]
+    assert told == []

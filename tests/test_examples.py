@@ -62,13 +62,35 @@ def test_recording_the_demo_again_changes_nothing(tmp_path: Path) -> None:
     assert path.read_text("utf-8") == (ROOT / "examples" / "demo.cassette.json").read_text("utf-8")
 
 
-def test_weather() -> None:
-    assert run("weather.py").splitlines()[-1].startswith("Your tool get_weather says")
+def test_raw_tools() -> None:
+    assert run("raw_tools.py").splitlines()[-1].startswith("Your tool get_weather says")
+
+
+def test_s3_17_weather() -> None:
+    assert run("weather.py") == (
+        "you    東京の天気は？\n"
+        'call   get_weather({"location": "東京"})\n'
+        '       {"location": "東京", "current_temp_c": "15", "condition": "Sunny"}\n'
+        "model  東京は晴れ、気温は15度です。\n"
+    )
+
+
+def test_streaming() -> None:
+    said = run("streaming.py").splitlines()
+    assert said[0].startswith("A clear sky, a low sun: short words will do.Because the air scatters blue light")
+    assert said[1].startswith("--- end, Usage(input=")
+
+
+def test_s1_71_two_vendors_in_one_run_and_the_session_of_it() -> None:
+    said = run("resume_agent.py")
+    assert 'parse_resume: {"name": "Ada Example", "place": "London"' in said
+    assert 'resume_write: {"result": "85 letters written"}\nresume_write: {"error": "only resume.md may be written"}\n' in said
+    assert "--- the session as saved and read again: 6 messages\nuser:\n  Parse this résumé" in said
 
 
 def test_readme_shows_the_demo_as_it_is() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
-    source = (ROOT / "examples" / "weather.py").read_text("utf-8")
+    source = (ROOT / "examples" / "raw_tools.py").read_text("utf-8")
     client_part = source.split("# README begins: the client part\n")[1].split("\n\n\n# README ends")[0]
     assert f"```python\n{client_part}\n```" in readme
     assert len(client_part.splitlines()) <= 30

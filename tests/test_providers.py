@@ -103,7 +103,7 @@ def sent(found: Target, token: Secret | None = None, **fields: Any) -> dict[str,
         ("KIMI@CN", "https://api.moonshot.cn/v1", "KIMI_API_KEY"),
     ],
 )  # S0-05, S1-32 to S1-36
-def test_url_and_key(name: str, url: str, variable: str, monkeypatch: pytest.MonkeyPatch):
+def test_s1_32_url_and_key(name: str, url: str, variable: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(variable, KEY)
     found = made(name)
     assert found.url(call()) == f"{url}/chat/completions"
@@ -230,7 +230,7 @@ PAIRS = [(name, other) for name in PROVIDERS for other in HOSTED]
 
 
 @pytest.mark.parametrize(("name", "other"), PAIRS, ids="-to-".join)
-def test_a_key_of_the_environment_goes_to_no_foreign_host(name: str, other: str, monkeypatch: pytest.MonkeyPatch):  # R-31, S1-36
+def test_s1_36_a_key_of_the_environment_goes_to_no_foreign_host(name: str, other: str, monkeypatch: pytest.MonkeyPatch):  # R-31, S1-36
     row, host = PROVIDERS[name], host_of(other)
     monkeypatch.setenv(row.key_variable, KEY)
     options: dict[str, Any] = dict(VERTEX) if name == "gemini@vertex" else {}
@@ -307,7 +307,7 @@ def test_without_a_key_there_is_nothing_to_keep():
 # --- names that are not in the list ---------------------------------------------------------------------------------
 
 
-def test_an_unknown_name_is_told_the_known_ones():
+def test_s1_36_an_unknown_name_is_told_the_known_ones():
     assert refused("cohere") == (
         f"provider: 'cohere' is unknown; known are {', '.join(sorted(PROVIDERS))}; any other host of chat completions needs base_url="
     )

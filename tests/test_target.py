@@ -176,7 +176,7 @@ VERTEX_PATH = "projects/my-project/locations/{0}/publishers/google/models/m:gene
     ],
     ids=["gemini", "version", "version-none", "base-url", "trailing-slashes", "vertex", "vertex-global", "vertex-all"],
 )
-def test_url(name: str, options: dict[str, Any], url: str):
+def test_s3_30_url(name: str, options: dict[str, Any], url: str):
     assert made(name, **options).url(call()) == url
 
 
@@ -196,7 +196,7 @@ def test_url(name: str, options: dict[str, Any], url: str):
     ],
     ids=lambda value: value.partition(" ")[0] if isinstance(value, str) else None,
 )
-def test_a_wrong_place_is_named(name: str, options: dict[str, Any], problem: str):
+def test_s3_21_s3_30_a_wrong_place_is_named(name: str, options: dict[str, Any], problem: str):
     assert refused(name, **options) == f"{name}: {problem}"
 
 

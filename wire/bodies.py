@@ -8,7 +8,7 @@ read.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -22,6 +22,37 @@ T = TypeVar("T", bound=WireStruct)
 def wrong_type(path: str, value: object, wanted: str) -> RuleError:
     """The error for an argument that is something else altogether."""
     return RuleError(violations=[Violation(path, f"a {wanted} is wanted, not {type(value).__name__}")])
+
+
+def merged_options(options: Mapping[str, Mapping[str, Any]], provider: str, built: WireStruct) -> dict[str, Any]:
+    """Further keys of the body for this provider: those of its region go before those of its name, and both before what was built.
+
+    Where both are objects, such as `generationConfig`, they are put together key by key. Raises `RuleError` for what is no mapping.
+    """
+    merged: dict[str, Any] = {}
+    names = dict(zip(built.__struct_encode_fields__, built.__struct_fields__, strict=True))
+    for name in dict.fromkeys((provider.partition("@")[0], provider)):
+        found = options.get(name, {})
+        if not isinstance(found, Mapping):
+            raise wrong_type(f"options.{name}", found, "mapping")
+        for key, value in found.items():
+            before = merged.get(key)
+            if before is None and isinstance(value, Mapping) and key in names:
+                before = msgspec.to_builtins(getattr(built, names[key]))
+            merged[key] = {**before, **value} if isinstance(before, Mapping) and isinstance(value, Mapping) else value
+    return merged
+
+
+def with_options(built: T, options: Mapping[str, Any]) -> T:
+    """The request that the rules look at; what an option says in a way that no field allows is the server's to judge."""
+    known = {}
+    for field in msgspec.structs.fields(built):
+        if field.encode_name in options:
+            try:
+                known[field.name] = msgspec.convert(options[field.encode_name], field.type)
+            except msgspec.ValidationError:
+                continue
+    return msgspec.structs.replace(built, **known) if known else built
 
 
 def _as_read(turn: object, read: Any) -> Any:

@@ -168,11 +168,13 @@ class Media(Value, frozen=True, kw_only=True, tag="media"):
 def _inline(url: str) -> tuple[str, bytes]:
     head, comma, body = url[5:].partition(",")
     media_type, _, rest = head.partition(";")
-    try:
-        data = base64.b64decode(body, validate=True) if rest.endswith("base64") else urllib.parse.unquote_to_bytes(body)
-    except (binascii.Error, ValueError):
-        comma = ""
-    if not comma:
+    data: bytes | None = None
+    if comma:
+        try:
+            data = base64.b64decode(body, validate=True) if rest.endswith("base64") else urllib.parse.unquote_to_bytes(body)
+        except (binascii.Error, ValueError):
+            pass
+    if data is None:
         raise RuleError(violations=[Violation("media.url", "this is no data URL: data:TYPE;base64,BYTES")])
     return media_type or "text/plain", data
 
@@ -419,6 +421,8 @@ class ToolCallStart(msgspec.Struct, frozen=True):
 
     position: int
     name: str
+    id: str = ""
+    """That of the call that it becomes; empty where the vendor tells it later."""
 
 
 class ToolCallDelta(msgspec.Struct, frozen=True):

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from wire.errors import ConfigurationError
 from wire.openai.dialect import PLAIN, CallIds, Dialect, Refusal
 
 
@@ -79,6 +80,25 @@ def unlisted(name: str, *, key_required: bool) -> Provider:
     'MY_HOST_API_KEY'
     """
     return chat_host(name.lower(), "", re.sub(r"[^A-Z0-9]", "_", name.upper()) + "_API_KEY", key_required=key_required)
+
+
+def model_of(name: str, default: str = "") -> tuple[str, str]:
+    """Provider and model of `provider:model`; the model keeps further colons. A bare name is a model of the default provider.
+
+    >>> model_of("openai:ft:gpt-4o:org::id"), model_of("kimi@cn:kimi-k2.6")
+    (('openai', 'ft:gpt-4o:org::id'), ('kimi@cn', 'kimi-k2.6'))
+
+    Raises `ConfigurationError` for a half that is missing.
+    """
+    provider, colon, model = name.partition(":") if isinstance(name, str) else ("", "", "")
+    if not colon:
+        provider, model = default, provider
+    problem = "empty model name" if not model.strip() else "empty provider name" if colon and not provider.strip() else ""
+    if not colon and not default:
+        problem = "missing 'provider:model-name' format"
+    if problem:
+        raise ConfigurationError(f"model: {name!r}: {problem}")
+    return provider, model
 
 
 # --- dialects ---------------------------------------------------------------------------------------------------------

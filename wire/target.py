@@ -61,9 +61,8 @@ class Target:
         if call.wire != self.provider.wire:
             message = f"call: it speaks {call.wire!r}, and {self.provider.name!r} speaks {self.provider.wire!r}"
             raise ConfigurationError(message, provider=self.provider.name)
-        if not call.url and self.key is None and self.token is None and self.provider.key_required:
-            message = f"no API key: give api_key= or set {self.provider.key_variable}"
-            raise ConfigurationError(message, provider=self.provider.name)
+        if not call.url:
+            self.require_key()
         try:
             if self.provider.name in call.elsewhere:
                 call = call.elsewhere[self.provider.name](call)
@@ -71,6 +70,12 @@ class Target:
         except WireError as error:
             self.masked(error)
             raise
+
+    def require_key(self) -> None:
+        """Raise `ConfigurationError`, which names the variable, if this provider needs a key and there is none."""
+        if self.key is None and self.token is None and self.provider.key_required:
+            message = f"no API key: give api_key= or set {self.provider.key_variable}"
+            raise ConfigurationError(message, provider=self.provider.name)
 
     def url(self, call: Call[Any] | StreamCall[Any, Any]) -> str:
         """The whole URL of a call; there is never a key in it (R-27)."""
@@ -150,7 +155,8 @@ class Options(TypedDict, total=False):
     """What the host does differently, in place of what its row says."""
 
 
-def _seal(options: Options) -> None:
+def seal(options: Options) -> None:
+    """Hide what is secret in options, in place: errors go up through frames that have them as a variable (R-28)."""
     if not isinstance(options.get("api_key"), Secret | None):
         options["api_key"] = Secret.unchecked(options.get("api_key"))
     if options.get("headers") is not None:
@@ -158,11 +164,8 @@ def _seal(options: Options) -> None:
 
 
 def target(name: str, options: Options) -> Target:
-    """Options of a client, checked. Raises `ConfigurationError` that names the option.
-
-    What is secret in `options` is hidden first, in place: errors go up through frames that have them as a variable (R-28).
-    """
-    _seal(options)
+    """Options of a client, checked, and what is secret in them hidden. Raises `ConfigurationError` that names the option."""
+    seal(options)
     unknown = sorted(set(options) - set(Options.__annotations__))
     if unknown:
         raise ConfigurationError(f"{unknown[0]}: no such option; there are http, {', '.join(Options.__annotations__)}")

@@ -244,6 +244,10 @@ class ClientState:
         """What this provider does differently on its wire, `None` if nobody else speaks the wire."""
         return self._target.provider.dialect
 
+    def require_key(self) -> None:
+        """Raise `ConfigurationError`, which names the variable, if there is no key for calls to be sent with."""
+        self._target.require_key()
+
     def preview(self, call: AnyCall) -> Preview:
         """What would be sent, as a value; needs no key, shows none, sends nothing."""
         return self._target.preview(call)

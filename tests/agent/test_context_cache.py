@@ -67,7 +67,7 @@ def asked(emulator: Emulator) -> list[str]:
     return [f"{each['method']} {each['target'].rpartition('/')[2].partition('?')[0]}" for each in emulator.requests]
 
 
-def test_a_cache_is_made_used_refreshed_and_deleted(kept: Any) -> None:
+def test_s3_28_a_cache_is_made_used_refreshed_and_deleted(kept: Any) -> None:
     names: list[str] = []
 
     async def work(keeping: Keeping, clock: Clock, emulator: Emulator) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from tests.conformance import corpus, failures, quirks
+from tests.conformance import corpus, failures, quirks, seeds
 
-COMMANDS = {"corpus": corpus.run, "quirks": quirks.run, "failures": failures.run}
+COMMANDS = {"corpus": corpus.run, "quirks": quirks.run, "failures": failures.run, "seeds": seeds.run}
 
 
 def main(arguments: list[str]) -> int:
-    if not arguments or arguments[0] not in COMMANDS or len(arguments) < 2:
-        print(f"usage: python -m tests.conformance {'|'.join(COMMANDS)} PATH...", file=sys.stderr)
+    if not arguments or arguments[0] not in COMMANDS or (len(arguments) < 2 and arguments[0] != "seeds"):
+        print("usage: python -m tests.conformance corpus|quirks|failures PATH..., or seeds [S0 S1 ...]", file=sys.stderr)
         return 2
     result = COMMANDS[arguments[0]](arguments[1:])
     print(result.line())

@@ -17,8 +17,9 @@ from wire.call import Call
 from wire.gemini import types
 from wire.gemini.batches import parse_batch
 from wire.gemini.decode import decode
+from wire.gemini.envelopes import parse_error
 from wire.gemini.fold import fold
-from wire.gemini.parse import ChunkReader, parse_answer, parse_error, parse_plain
+from wire.gemini.stream import ChunkReader, parse_answer, parse_plain
 from wire.gemini.uploads import start_upload
 from wire.memory import WireStruct
 from wire.target import target

@@ -211,7 +211,7 @@ def check_fold(chunks: list[types.ChatCompletionChunk], plains: list[Any], reade
         reading = Reading(choice=index)
         for chunk in chunks:
             reading.feed(chunk)
-        reading.close(reader.error)
+        reading.close(error=reader.error)
         reply = reading.reply()
         texts = [delta.get("content") for delta in deltas]
         if all(text is None or isinstance(text, str) for text in texts):

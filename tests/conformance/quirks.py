@@ -123,7 +123,7 @@ def read(case: Case, pieces: Sequence[bytes]) -> Seen:
         except WireError as error:
             failure = error
     for index, reading in readings.items():
-        events[index] += reading.close(failure)
+        events[index] += reading.close(error=failure)
         check_events(events[index], reading.reply())
     replies = {index: reading.reply() for index, reading in readings.items()}
     if answer is not None and failure is None:

@@ -14,7 +14,7 @@ from tests.conformance.__main__ import main
 from wire.errors import APIError
 from wire.gemini import types
 from wire.gemini.fold import fold
-from wire.gemini.parse import read_chunk
+from wire.gemini.stream import read_chunk
 from wire.openai import ChatCompletion
 from wire.openai import fold as openai_fold
 from wire.openai.calls import Calls

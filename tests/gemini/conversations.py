@@ -27,7 +27,7 @@ from wire.gemini import (
     function_response,
 )
 from wire.gemini.fold import fold
-from wire.gemini.parse import ChunkReader, parse_answer
+from wire.gemini.stream import ChunkReader, parse_answer
 
 # Invented, in the alphabet of real ones (standard base64).
 SIGNATURE, SECOND, THIRD = "CkkBdGlkZXBvb2wvc2lnbmVk+A==", "EpQCc2Vjb25kLXN0ZXA/+Q==", "EtsDdGhpcmQtc2lnbmF0dXJl"

@@ -25,7 +25,7 @@ from wire.gemini import (
     fold,
     generate_content,
 )
-from wire.gemini.parse import parse_answer
+from wire.gemini.stream import parse_answer
 from wire.memory import encode
 
 from .conversations import SIGNATURE, call, model, result

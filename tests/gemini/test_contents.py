@@ -26,7 +26,7 @@ from wire.gemini import (
     contents,
     function_response,
 )
-from wire.gemini.parse import parse_answer
+from wire.gemini.stream import parse_answer
 from wire.gemini.turns import asks_for_signatures
 from wire.memory import encode, notes
 

@@ -66,7 +66,7 @@ SHORT = {"contents": WHOLE["contents"], "generationConfig": WHOLE["generationCon
 # --- its life -------------------------------------------------------------------------------------------------------
 
 
-def test_it_is_counted_and_made():
+def test_s3_19_it_is_counted_and_made_with_tools_and_system_instruction():
     """System instruction, tools and tool config are in it."""
     cache = ContextCache(MODEL, SHARED, ttl=600, display_name="weather")
     assert body(cache.apply(ASK)) == WHOLE
@@ -87,7 +87,7 @@ def test_it_is_counted_and_made():
     assert (cache.name, cache.tokens, cache.due, cache.notes) == ("cachedContents/abc", 2000, 400.0, [])
 
 
-def test_requests_do_not_repeat_what_it_holds():
+def test_s3_27_requests_do_not_repeat_what_it_holds():
     """They go out short, and whole again when it is gone."""
     cache = cached()
     assert body(cache.apply(ASK)) == SHORT
@@ -96,7 +96,7 @@ def test_requests_do_not_repeat_what_it_holds():
     assert body(cache.apply(ASK)) == WHOLE
 
 
-def test_too_short_to_keep():
+def test_s3_26_too_short_to_keep():
     cache = ContextCache(MODEL, SHARED)
     assert play(cache.tick(0), b'{"totalTokens":1023}').asked == [f"POST /models/{MODEL}:countTokens"]
     assert (cache.name, cache.due) == (None, None)
@@ -108,7 +108,7 @@ def test_too_short_to_keep():
     assert other.name == "cachedContents/abc"
 
 
-def test_counting_that_fails_is_no_end():
+def test_s3_26_counting_that_fails_is_no_end():
     cache = ContextCache(MODEL, SHARED, ttl=600)
     played = play(cache.tick(0), ServerError("broke", status=500))
     assert (played.error, cache.name, cache.due) == (None, None, 300.0)
@@ -135,7 +135,7 @@ def test_making_that_fails(error: WireError, due: float | None):
         assert play(cache.tick(due), MADE).asked == ["POST /cachedContents"]
 
 
-def test_it_lives_longer_at_half_its_time():
+def test_s3_28_it_lives_longer_at_half_its_time():
     cache = cached()
     assert play(cache.tick(299.9)).calls == []
     played = play(cache.tick(301.0), MADE)
@@ -143,7 +143,7 @@ def test_it_lives_longer_at_half_its_time():
     assert (played.calls[0].body, cache.due) == (b'{"ttl":"600s"}', 601.0)
 
 
-def test_what_cannot_live_longer_is_made_anew():
+def test_s3_28_what_cannot_live_longer_is_made_anew():
     cache = cached()
     assert play(cache.tick(300), GONE).error is None
     assert (cache.name, [note.path for note in cache.notes]) == (None, ["contextCache.refresh"])
@@ -184,7 +184,7 @@ def test_generate():
     ],
     ids=lambda error: error.message,
 )
-def test_a_lost_cache_costs_one_more_request(error: WireError):
+def test_s3_29_a_lost_cache_costs_one_more_request(error: WireError):
     cache = cached()
     played = play(cache.generate(ASK), error, ANSWER)
     assert [json.loads(call.body) for call in played.calls] == [SHORT, WHOLE]
@@ -268,7 +268,7 @@ def test_key():
         ((MODEL, SHARED), {"least": -1}, "least: "),
     ],
 )
-def test_bad_settings_name_the_field(arguments: Any, options: dict[str, Any], message: str):
+def test_s3_21_bad_settings_name_the_field(arguments: Any, options: dict[str, Any], message: str):
     with pytest.raises((ConfigurationError, RuleError)) as caught:
         ContextCache(*arguments, **options)
     assert caught.value.message.startswith(message)

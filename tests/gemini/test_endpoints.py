@@ -28,8 +28,9 @@ from wire.gemini import (
     generate_content,
     stream_generate_content,
 )
+from wire.gemini.envelopes import parse_error
 from wire.gemini.fold import fold
-from wire.gemini.parse import ChunkReader, parse_answer, parse_error
+from wire.gemini.stream import ChunkReader, parse_answer
 
 from .conversations import CONVERSATIONS, ask
 

@@ -24,7 +24,7 @@ from wire.errors import (
     ServerError,
 )
 from wire.gemini import ErrorDetail, FieldViolation, HelpLink, QuotaViolation, generate_content
-from wire.gemini.parse import parse_error
+from wire.gemini.envelopes import parse_error
 
 from .conversations import ask
 

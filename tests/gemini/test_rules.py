@@ -24,7 +24,7 @@ from wire.gemini import (
     generate_content,
     stream_generate_content,
 )
-from wire.gemini.parse import parse_answer
+from wire.gemini.stream import parse_answer
 
 from .conversations import CONVERSATIONS
 

@@ -11,9 +11,9 @@ import pytest
 from wire.errors import SchemaError
 from wire.gemini import Content, FunctionCall, FunctionResponse, GenerateContentRequest, Part, Schema, check, function_declaration
 from wire.gemini.families import Budget
-from wire.gemini.parse import parse_answer
 from wire.gemini.rules.contents import is_foreign
 from wire.gemini.rules.parser import is_base64
+from wire.gemini.stream import parse_answer
 from wire.gemini.types import Blob, FunctionDeclaration, FunctionResponsePart, Tool
 
 from .bodies import DUMMY, FLASH3, FLASH25, FLASH36, GO, SIGNED, call, config, function, model, result, said, talk, tools, user

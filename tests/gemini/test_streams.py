@@ -25,7 +25,7 @@ from wire.errors import (
 )
 from wire.gemini import GenerateContentResponse, function_response, generate_content, stream_generate_content
 from wire.gemini.fold import fold
-from wire.gemini.parse import ChunkReader, parse_answer, read_chunk
+from wire.gemini.stream import ChunkReader, parse_answer, read_chunk
 from wire.memory import encode
 
 from .conversations import SECOND, SIGNATURE, ask

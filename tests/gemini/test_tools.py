@@ -34,7 +34,7 @@ def test_every_form_gives_the_same(definition):
     assert notes(built) == ()
 
 
-def test_one_tool_holds_all_declarations_and_builtins_follow():
+def test_s1_12_s3_06_one_tool_holds_all_declarations_and_builtins_follow():
     """F-10: one Tool with all declarations, in order; a Tool with both is split."""
     names = [FunctionDeclaration(name=name) for name in "abcd"]
     both = Tool(function_declarations=[names[1], names[2]], code_execution=CodeExecution())
@@ -89,7 +89,7 @@ def test_names_of_properties_are_data():
     }
 
 
-def test_json_schema_is_sent_as_it_is():
+def test_s3_06_json_schema_is_sent_as_it_is():
     declared = FunctionDeclaration(name="f", parameters_json_schema={**PORT, "additionalProperties": False})
     [tool] = tools(declared)
     assert tool.function_declarations == [declared]

@@ -56,7 +56,7 @@ def told(*pieces: bytes, dialect: Dialect = PLAIN, choice: int = 0) -> Told:
     reader = ChunkReader()
     chunks = [chunk for data in pieces for chunk in reader.feed(data)] + reader.close()
     reading = Reading(dialect, body=REQUEST, choice=choice)
-    events = [event for chunk in chunks for event in reading.feed(chunk)] + reading.close(reader.error)
+    events = [event for chunk in chunks for event in reading.feed(chunk)] + reading.close(error=reader.error)
     reply, answer = reading.reply(), fold(chunks, dialect)
     check_events(events, reply)
     if reader.error is None:

@@ -333,10 +333,10 @@ def test_events_of_calls():
     first = ToolCall(id="c1", name="f", arguments={"a": 1}, text=FULL)
     second = ToolCall(id="c2", name="g", arguments={"b": 2}, text=MORE)
     assert seen.events[:-1] == [
-        ToolCallStart(0, "f"),
+        ToolCallStart(0, "f", "c1"),
         ToolCallDelta(0, '{"a"'),
         ToolCallDelta(0, ":1}"),
-        ToolCallStart(1, "g"),
+        ToolCallStart(1, "g", "c2"),
         ToolCallEnd(0, first),
         ToolCallDelta(1, MORE),
         ToolCallEnd(1, second),
@@ -345,4 +345,4 @@ def test_events_of_calls():
 
 def test_a_call_without_arguments_is_begun_when_the_next_one_is():
     seen = streamed(chunk(piece("", id="c1", name="f")), chunk(piece("{}", id="c2", name="g", index=1)))
-    assert seen.events[:3] == [ToolCallStart(0, "f"), ToolCallStart(1, "g"), ToolCallDelta(1, "{}")]
+    assert seen.events[:3] == [ToolCallStart(0, "f", "c1"), ToolCallStart(1, "g", "c2"), ToolCallDelta(1, "{}")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import pytest
 
@@ -10,6 +11,7 @@ import wire
 from wire.chat import (
     Done,
     Message,
+    Origin,
     Reply,
     Stop,
     Text,
@@ -22,12 +24,13 @@ from wire.chat import (
     ToolCallStart,
     Usage,
 )
-from wire.errors import ConnectionLost, ServerError, StreamIncomplete
-from wire.openai import ChatCompletionChunk, Dialect, Reading, parse_reply
+from wire.errors import BlockedError, ConnectionLost, ServerError, StreamIncomplete
+from wire.openai import ChatCompletion, ChatCompletionChunk, Choice, Dialect, Reading, parse_reply
+from wire.openai import Message as WireMessage
 from wire.openai.finish import REASONS, finish_of, reason_of
 from wire.openai.stream import parse_completion
 
-from .bodies import DONE, chunk, piece, sse, streamed, told
+from .bodies import DONE, REQUEST, chunk, piece, sse, streamed, told
 
 CALL = piece('{"a":1}', id="c1", name="f")
 
@@ -256,7 +259,7 @@ def test_events_in_the_order_of_their_coming():
         ThoughtDelta("Hm"),
         TextDelta("Yes"),
         TextDelta(", "),
-        ToolCallStart(0, "f"),
+        ToolCallStart(0, "f", "c1"),
         ToolCallDelta(0, "{}"),
         ToolCallEnd(0, call),
         Done(reply),
@@ -287,7 +290,7 @@ def test_closed_with_an_error(error, stop):
     """What was collected is told all the same (Q14)."""
     reading = Reading()
     reading.feed(told(sse(chunk(piece('{"a"', id="c1", name="f")))).chunks[0])
-    *_, end, done = reading.close(error)
+    *_, end, done = reading.close(error=error)
     assert (end.call.text, end.call.arguments, done.reply.stop) == ('{"a"', None, stop)
 
 
@@ -370,3 +373,83 @@ def test_a_chunk_that_was_built_here():
     reading = Reading()
     assert reading.feed(ChatCompletionChunk(choices=None)) == []
     assert reading.close() == [Done(Reply(message=Message(role="assistant"), stop=Stop(reason="other")))]
+
+
+# --- where it came from ---------------------------------------------------------------------------------------------
+
+SAID = {
+    "role": "assistant",
+    "content": "Yes",
+    "reasoning": "Hm",
+    "tool_calls": [{"id": "c1", "function": {"name": "f", "arguments": "{}"}, "shore": 1}, {"id": "c2", "function": {"name": "g"}}],
+}
+
+
+def asked(answer: ChatCompletion, **beside) -> Reply:
+    return parse_reply(answer, provider="deepseek", model="deepseek-chat", **beside)
+
+
+def test_s1_52_a_reply_remembers_who_said_it_and_in_which_bytes():
+    body = json.dumps(
+        {"id": "a1", "model": "deepseek-chat-2", "choices": [{"index": 0, "message": SAID, "finish_reason": "stop"}]}
+    ).encode()
+    answer = parse_completion(body)
+    reply = asked(answer)
+    thought, text, first, second = reply.message.parts
+    calls = [json.dumps(call).encode() for call in SAID["tool_calls"]]
+    assert (reply.id, reply.model, reply.answer) == ("a1", "deepseek-chat-2", answer)
+    assert reply.message.origin == Origin("deepseek", "deepseek-chat", "openai", json.dumps(SAID).encode())
+    assert [part.origin for part in (first, second)] == [Origin("deepseek", "deepseek-chat", "openai", raw) for raw in calls]
+    assert [part.origin for part in (thought, text)] == [Origin("deepseek", "deepseek-chat", "openai")] * 2
+    again = pickle.loads(pickle.dumps(reply))
+    assert (again, again.message.origin, again.message.parts[2].origin) == (reply, reply.message.origin, first.origin)
+    assert again.answer.raw == body
+
+
+def test_a_message_without_bytes_is_known_by_its_parts():
+    reply = asked(ChatCompletion(choices=[Choice(message=WireMessage(content="Hi"))]))
+    assert (reply.message.origin, reply.message.parts[0].origin) == (None, Origin("deepseek", "deepseek-chat", "openai"))
+    assert (reply.id, reply.model) == ("", "")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"content": None, "function_call": {"name": "f", "arguments": "{}"}},
+        {"content": None, "tool_calls": [{"id": "c1", "function": {"name": "f"}}] * 2},  # one call, twice
+        {"content": None, "function_call": {"name": "f"}, "tool_calls": [{"id": "c1", "function": {"name": "g"}}]},
+    ],
+)
+def test_a_call_that_is_not_one_of_the_list_has_no_bytes(message):
+    reply = asked(parse_completion(json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode()))
+    assert reply.message.origin.raw == json.dumps(message).encode()
+    assert {call.origin for call in reply.tool_calls} == {Origin("deepseek", "deepseek-chat", "openai")}
+
+
+def test_two_choices_of_one_number_are_nobodys_bytes():
+    choices = [{"index": 0, "message": {"content": text}} for text in ("A", "B")]
+    assert asked(parse_completion(json.dumps({"choices": choices}).encode())).message.origin is None
+
+
+def test_s1_52_the_last_event_is_the_folded_reply():
+    datas = [chunk({"content": "Hi"}, id="", model=""), chunk(CALL, id="a1", model="m-1"), chunk({}, "stop", id="", model="")]
+    seen = streamed(*datas)
+    assert (seen.reply.id, seen.reply.model) == ("a1", "m-1") == (seen.answer.id, seen.answer.model)
+    folded = asked(seen.answer, body=REQUEST)
+    reading = Reading(body=REQUEST, provider="deepseek", model="deepseek-chat")
+    for each in seen.chunks:
+        reading.feed(each)
+    assert reading.reply().message.parts[0].origin == Origin("deepseek", "deepseek-chat", "openai")
+    *_, end, done = reading.close(folded)
+    assert (end.call is folded.tool_calls[0], done.reply is folded) == (True, True)
+    assert folded == seen.reply
+    assert reading.close(folded) == []
+
+
+def test_u_61_a_filtered_reply_is_an_error_at_the_end():
+    reading = Reading()
+    for each in told(sse(chunk({"reasoning": "Hm"}), chunk({}, "content_filter"), DONE)).chunks:
+        reading.feed(each)
+    with pytest.raises(BlockedError) as caught:
+        reading.close(reading.reply())
+    assert (caught.value.code, caught.value.partial.thought) == ("content_filter", "Hm")

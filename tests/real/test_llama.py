@@ -185,7 +185,7 @@ def test_a_call_in_fragments(door: Door) -> None:
     (read,) = openai.parse_reply(heard.answer, door.client.dialect).message.tool_calls
     assert msgspec.convert(read.arguments, Trip)
     start, *pieces, end, done = (event for event in heard.events if not isinstance(event, chat.TextDelta))
-    assert start == chat.ToolCallStart(0, "get_forecast")
+    assert start == chat.ToolCallStart(0, "get_forecast", read.id)
     assert "".join(piece.text for piece in pieces if isinstance(piece, chat.ToolCallDelta)) == read.text
     assert (end, isinstance(done, chat.Done)) == (chat.ToolCallEnd(0, read), True)
 
@@ -212,7 +212,7 @@ def test_several_calls(door: Door) -> None:
     assert all(msgspec.convert(call.arguments, Trip) for call in whole)
     assert last.arguments is None or msgspec.convert(last.arguments, Trip)
     starts = [event for event in heard.events if isinstance(event, chat.ToolCallStart)]
-    assert starts == [chat.ToolCallStart(place, "get_forecast") for place in range(len(calls))]
+    assert starts == [chat.ToolCallStart(place, "get_forecast", call.id) for place, call in enumerate([*whole, last])]
     ends = [event.call for event in heard.events if isinstance(event, chat.ToolCallEnd)]
     assert ends == [*whole, last]
 

@@ -36,10 +36,15 @@ from wire.gemini.files import get_file as get_file
 from wire.gemini.files import list_files as list_files
 from wire.gemini.files import register_files as register_files
 from wire.gemini.files import wait_for_file as wait_for_file
+from wire.gemini.parse import Reading as Reading
+from wire.gemini.parse import parse_reply as parse_reply
 from wire.gemini.prediction import compute_tokens as compute_tokens
 from wire.gemini.prediction import get_operation as get_operation
 from wire.gemini.prediction import predict as predict
 from wire.gemini.prediction import predict_long_running as predict_long_running
+from wire.gemini.rendering import render as render
+from wire.gemini.rendering import render_request as render_request
+from wire.gemini.rendering import render_whole as render_whole
 from wire.gemini.rules import check as check
 from wire.gemini.schemas import schema as schema
 from wire.gemini.stores import create_file_search_store as create_file_search_store

@@ -14,8 +14,8 @@ from wire.errors import RuleError, StreamInvalid, Violation, one_line
 from wire.flow import Flow, ask
 from wire.gemini.endpoints import generate_body
 from wire.gemini.fold import whole
-from wire.gemini.parse import parse_plain
 from wire.gemini.paths import NOT_ON_VERTEX, checked, named, page, plain, resource
+from wire.gemini.stream import parse_plain
 from wire.gemini.types import (
     AsyncBatchEmbedContentRequest,
     BatchGenerateContentRequest,

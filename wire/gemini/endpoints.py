@@ -17,10 +17,11 @@ import msgspec
 from wire.bodies import checked_body, wrong_type
 from wire.call import Call, StreamCall
 from wire.errors import RuleError, Violation
+from wire.gemini.envelopes import parse_error
 from wire.gemini.fold import fold
-from wire.gemini.parse import ChunkReader, parse_answer, parse_error
 from wire.gemini.paths import JSON, NOT_ON_VERTEX, page, plain, resource
 from wire.gemini.rules import check
+from wire.gemini.stream import ChunkReader, parse_answer
 from wire.gemini.types import (
     Content,
     CountTokensRequest,

@@ -8,7 +8,7 @@ from wire.bodies import wrong_type
 from wire.call import Call
 from wire.errors import StreamInvalid
 from wire.flow import Flow, ask
-from wire.gemini.parse import parse_error
+from wire.gemini.envelopes import parse_error
 from wire.gemini.paths import NOT_ON_VERTEX, checked, named, page, plain
 from wire.gemini.types import (
     CreateFileRequest,

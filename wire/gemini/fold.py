@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from wire.gemini.types import GenerateContentResponse, Part
+from wire.gemini.types import Content, GenerateContentResponse, Part
 from wire.memory import RAW, FrozenList, Slice, encode, freeze, kept_bytes, remember, sayable
 
 
@@ -185,6 +185,26 @@ def _cut(answer: GenerateContentResponse, data: bytes) -> GenerateContentRespons
                 vars(part)[RAW] = Slice(pieces.part, place)
             msgspec.structs.force_setattr(content, "parts", FrozenList(content.parts))
     return answer
+
+
+def content_in(data: bytes) -> Content:
+    """A Content out of the bytes that it came in, which were kept; it and its parts remember theirs, as in the answer."""
+    content: Content = remember(decoder(Content).decode(data), data)
+    pieces: _ContentCut = decoder(_ContentCut).decode(data)
+    if content.parts is not None:
+        parts = (_own_part(part, piece) for part, piece in zip(content.parts, pieces.parts or (), strict=True))
+        msgspec.structs.force_setattr(content, "parts", FrozenList(parts))
+    return content
+
+
+def part_in(data: bytes) -> Part:
+    """A Part out of the bytes that it came in."""
+    return _own_part(decoder(Part).decode(data), data)
+
+
+def _own_part(part: Part, data: msgspec.Raw | bytes) -> Part:
+    _freeze(part)
+    return remember(part, data)
 
 
 def _freeze(part: Part) -> None:

@@ -1,338 +1,331 @@
-"""What comes back: error answers as typed errors, whole answers as structs, bytes of a stream as chunks.
+"""Answers and chunks as neutral replies and events.
 
-What this file holds on to (facts of recorded traffic, docs/rules.md):
-
-- A stream is events of CRLF-framed JSON, or one JSON array, or a bare error object after good events; a relay may wrap a
-  chunk in `result` or end with `[DONE]`. An `error` object is an error wherever it stands (R-03, S2-24, S2-25).
-- It is whole when a chunk carried a finish or block reason and the body ended; otherwise it is `StreamIncomplete` (R-01).
+Every part of the wire becomes one neutral part, in its order, and remembers what it was; what only Gemini understands is an
+`Other`. A call is told when it comes, since it comes whole.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
-import re
-from collections.abc import Iterator, Mapping
-from typing import TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import msgspec
 
-from wire.errors import (
-    APIError,
-    AuthenticationError,
-    ContextLengthError,
-    LimitError,
-    QuotaError,
-    RateLimitError,
-    StreamError,
-    StreamIncomplete,
-    StreamInvalid,
-    WireError,
-    class_of_status,
-    one_line,
-    retryable_status,
+from wire.chat import (
+    Done,
+    Event,
+    Media,
+    Message,
+    Origin,
+    Other,
+    Reply,
+    Stop,
+    Text,
+    TextDelta,
+    Thought,
+    ThoughtDelta,
+    ToolCall,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+    Usage,
+    checked,
+    with_answer,
+    with_origin,
 )
-from wire.gemini.fold import HALVES, decoder, fold, whole
-from wire.gemini.types import ErrorDetail, GenerateContentResponse, Status
-from wire.jsonstream import Cutter
-from wire.memory import Note, WireStruct, remember
-from wire.sse import EVENT_LIMIT, Decoder
+from wire.chat import Part as Said
+from wire.errors import RuleError
+from wire.gemini.finish import reason_of
+from wire.gemini.fold import HALVES
+from wire.gemini.types import Candidate, FunctionCall, GenerateContentResponse, Modality, ModalityTokenCount, Part, UsageMetadata
+from wire.memory import Note, encode, notes, sayable
 
-S = TypeVar("S", bound=WireStruct)
-
-# --- errors ---------------------------------------------------------------------------------------------------------
-
-
-_CONTEXT = re.compile(r"input token count .*exceeds the maximum number of tokens", re.IGNORECASE)
-_DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
+WIRE = "gemini"
 
 
-class _Envelope(msgspec.Struct):
-    error: msgspec.Raw = msgspec.Raw()
+def parse_reply(answer: GenerateContentResponse, *, body: bytes = b"", provider: str = "gemini", model: str = "") -> Reply:
+    """An answer as a reply: its first candidate. `body` is that of the request: ids that Gemini did not give are made of it.
+
+    >>> from wire.gemini.stream import parse_answer
+    >>> reply = parse_reply(parse_answer(b'{"candidates":[{"content":{"parts":[{"text":"Hi"}]},"finishReason":"STOP"}]}'))
+    >>> reply.text, reply.stop
+    ('Hi', Stop(reason='end', raw='STOP'))
+
+    `provider` and `model` are who was asked: only they get back what they said as it came.
+    """
+    candidate = _first(answer)
+    content = candidate.content if candidate is not None else None
+    wires = (content.parts or ()) if content is not None else ()
+    served = _served(wires) if _has_servers(body) else frozenset()
+    model = model.removeprefix("models/")
+    found: list[Note] = []
+    parts: list[Said] = []
+    calls = 0
+    for place, wire in enumerate(wires):
+        call = wire.function_call
+        if _is_call(wire) and place not in served:
+            part: Said = _tool_call(wire, body, calls)
+            calls += 1
+        else:
+            part = _part(wire)
+            if call is not None and call.name and place not in served:
+                found.append(Note(f"message.parts[{place}]", f"the call of {call.name} came in pieces, which are not put together"))
+        parts.append(with_origin(part, Origin(provider, model, WIRE, wire)))
+    message = Message("assistant", tuple(parts))
+    if content is not None:
+        message = with_origin(message, Origin(provider, model, WIRE, content))
+    reply = Reply(
+        message=message,
+        stop=_stop(answer, candidate, calls=bool(calls), pieces=bool(found)),
+        usage=usage_of(answer.usage_metadata) if answer.usage_metadata is not None else None,
+        notes=(*notes(answer), *found),
+        id=answer.response_id or "",
+        model=answer.model_version or "",
+    )
+    return with_answer(reply, answer)
 
 
-def parse_error(status: int, headers: Mapping[str, str], body: bytes) -> APIError:
-    """The typed error that an error answer asks for; list-wrapped bodies and bodies that are no JSON are read as well."""
-    found = _error_in(body)
-    if found is not None:
-        return _typed(_status_of(found), status, body)
-    text = one_line(body.decode("utf-8", "replace"), 300)
-    return class_of_status(status)(text or "no body", status=status, retryable=retryable_status(status), raw=body)
+def _first(answer: GenerateContentResponse) -> Candidate | None:
+    """In a stream of several candidates a chunk may hold any of them."""
+    return next((candidate for candidate in answer.candidates or () if not candidate.index), None)
 
 
-def _error_in(data: bytes) -> bytes | None:
-    """The error object of an envelope, or of the first envelope of a list."""
-    try:
-        found: _Envelope | list[_Envelope] = decoder(_Envelope | list[_Envelope]).decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    envelope = found if isinstance(found, _Envelope) else found[0] if found else _Envelope()
-    error = bytes(envelope.error)
-    return None if error in (b"", b"null") else error
+# --- parts ----------------------------------------------------------------------------------------------------------
+
+_BESIDE = frozenset(
+    {"thought", "thoughtSignature", "partMetadata", "videoMetadata", "mediaResolution", "mediaProcessing", "speechMetadata"}
+)
+"""Keys that say something of what a part holds, and are not what it holds."""
 
 
-def _status_of(error: bytes) -> Status:
-    """The error object as a struct, whatever of it is not as it should be."""
-    try:
-        status: Status = decoder(Status).decode(error)
-    except msgspec.DecodeError:
-        plain = msgspec.json.decode(error)
-        if not isinstance(plain, dict):
-            return Status(message=plain if isinstance(plain, str) else msgspec.json.encode(plain).decode())
-        code, word, message = (str(plain.get(key) or "") for key in ("code", "status", "message"))
-        status = Status(message=message or None, status=word or None, code=int(code) if code.isdecimal() else None)
-    return status
+def _is_call(wire: Part) -> bool:
+    """A call as a whole, and not one of the pieces in which Vertex streams arguments."""
+    call = wire.function_call
+    return call is not None and bool(call.name) and call.partial_args is None and not call.will_continue
 
 
-def _typed(error: Status, http_status: int, body: bytes) -> APIError:
-    """An error object as an exception; in a stream the HTTP status is 200 and the object's own code counts."""
-    status = http_status
-    if http_status < 400:
-        status = error.code if isinstance(error.code, int) and 400 <= error.code < 600 else 500
-    details = error.details or []
-    cls = class_of_status(status)
-    message = error.message or "no message"
-    retryable = retryable_status(status)
-    if any(detail.reason == "API_KEY_INVALID" for detail in details):
-        cls = AuthenticationError
-    elif _CONTEXT.search(message):
-        cls = ContextLengthError
-    elif issubclass(cls, RateLimitError) and any(_is_daily(detail) for detail in details):
-        cls, retryable = QuotaError, False
-    violations = [violation for detail in details for violation in detail.field_violations or ()]
-    broken = next((violation.field for violation in violations if violation.field), None)
-    if broken and broken not in message:
-        message = f"{message} (field {broken})"
-    return cls(
-        message,
-        details=details,
-        status=status,
-        code=error.status,
-        retryable=retryable,
-        retry_after=next((seconds for detail in details if (seconds := _delay(detail)) is not None), None),
-        raw=body,
+def _has_servers(body: bytes) -> bool:
+    """Whether the request names MCP servers: then Gemini's side makes calls of its own, and tells them like those that it wants made."""
+    return b'"mcpServers"' in body or b'"mcp_servers"' in body
+
+
+def _served(wires: Iterable[Part]) -> frozenset[int]:
+    """Places of the calls that a server made: its results stand behind them, before anything else is said (G11)."""
+    found: set[int] = set()
+    waiting: dict[int, FunctionCall] = {}
+    for place, wire in enumerate(wires):
+        call, response = wire.function_call, wire.function_response
+        if call is not None:
+            waiting[place] = call
+        elif response is not None:
+            # Ids are not always given.
+            answered = (
+                at for at, call in waiting.items() if (call.id == response.id if call.id and response.id else call.name == response.name)
+            )
+            at = next(answered, None)
+            if at is not None:
+                found.add(at)
+                del waiting[at]
+        else:
+            waiting = {}
+    return frozenset(found)
+
+
+def _tool_call(wire: Part, body: bytes, position: int) -> ToolCall:
+    call = wire.function_call
+    assert call is not None
+    assert call.name is not None
+    return ToolCall(
+        id=call.id or f"call_{hashlib.sha256(body).hexdigest()[:12]}_{position}",
+        name=call.name,
+        arguments={} if call.args is None else call.args,
+        signature=wire.thought_signature or "",
     )
 
 
-def _is_daily(detail: ErrorDetail) -> bool:
-    """A quota by the day: its id says so, and its RetryInfo does not mean that waiting as long helps (G74)."""
-    return any("PerDay" in (violation.quota_id or "") for violation in detail.violations or ())
+def _part(wire: Part) -> Said:
+    """What is no call that somebody is to make."""
+    signature = wire.thought_signature or ""
+    if wire.thought:
+        return Thought(wire.text or "", slot="thought", signature=signature, details=() if wire.text is not None else _details(wire))
+    if wire.text is not None:
+        return Text(wire.text, signature)
+    media = _media(wire)
+    if media is not None:
+        return media
+    kind, data = _held(wire)
+    return Other(kind, data) if kind else Text("", signature)
 
 
-def _delay(detail: ErrorDetail) -> float | None:
-    found = _DELAY.fullmatch(detail.retry_delay or "")
-    return float(found[1]) if found else None
+def _details(wire: Part) -> tuple[dict[str, object], ...]:
+    kind, data = _held(wire)
+    return ({kind: data},) if kind else ()
 
 
-# --- decoding -------------------------------------------------------------------------------------------------------
+def _held(wire: Part) -> tuple[str, object]:
+    """What a part holds that is no text, under its key; an empty key if it holds nothing."""
+    plain = json.loads(encode(wire))
+    return next(((key, value) for key, value in plain.items() if key not in _BESIDE and value is not None), ("", None))
 
 
-class _Wrapped(msgspec.Struct):
-    """What a relay may put around a chunk."""
-
-    result: msgspec.Raw = msgspec.Raw()
-
-
-def _is_empty(answer: GenerateContentResponse) -> bool:
-    return answer.candidates is None and answer.prompt_feedback is None and answer.usage_metadata is None
-
-
-def read_chunk(data: bytes) -> GenerateContentResponse:
-    """One JSON object as a chunk. Raises the typed error that it is, or `StreamInvalid` if it is nothing of the wire."""
-    answer = _read(data)
-    if answer.error is not None:
-        raise _typed(answer.error, 200, data)
-    if _is_empty(answer):
-        wrapped: _Wrapped = decoder(_Wrapped).decode(data)
-        if bytes(wrapped.result)[:1] == b"{":
-            return read_chunk(bytes(wrapped.result))
-    return remember(answer, data)
-
-
-def _read(data: bytes) -> GenerateContentResponse:
+def _media(wire: Part) -> Media | None:
+    """Media, unless what came is none."""
+    blob, file, film = wire.inline_data, wire.file_data, wire.video_metadata
+    beside: dict[str, Any] = {}
+    if film is not None:
+        beside = {"start": film.start_offset or "", "end": film.end_offset or "", "fps": film.fps}
     try:
-        answer: GenerateContentResponse = decoder(GenerateContentResponse).decode(data)
-    except msgspec.ValidationError as cause:
-        error = _error_in(data)  # one that is not as it should be, such as a mere text
-        raise (_undecodable(data, cause) if error is None else _typed(_status_of(error), 200, data)) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as cause:
-        problem = cause
-    except RecursionError:
-        raise LimitError("JSON is nested too deeply", raw=data) from None
-    else:
-        return answer
-    if not _SURROGATE.search(data):
-        raise _undecodable(data, problem)
-    try:
-        answer = msgspec.convert(json.loads(data), GenerateContentResponse)
-    except (ValueError, RecursionError) as cause:
-        raise _undecodable(data, cause) from None
-    vars(answer)[HALVES] = True
-    return answer
+        if blob is not None:
+            kind = blob.mime_type or "application/octet-stream"
+            return Media(data=_decoded(blob.data or ""), media_type=kind, name=blob.display_name or "", **beside)
+        if file is not None:
+            url = file.file_uri or ""
+            return Media(url=url, media_type=file.mime_type or "", name=file.display_name or "", **beside)
+    except (RuleError, ValueError):
+        pass  # base64 that is none
+    return None
 
 
-_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+def _decoded(text: str) -> bytes:
+    """Bytes of base64 in either alphabet, padded or not."""
+    bare = text.rstrip("=").replace("-", "+").replace("_", "/")
+    return base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True)
 
 
-def _undecodable(data: bytes, cause: Exception, what: str = "an answer") -> StreamError:
-    shown = one_line(data[:200].decode("utf-8", "replace"))
-    return StreamInvalid(f"not {what} of Gemini ({cause}): {shown}", raw=data)
+# --- why, and how much ----------------------------------------------------------------------------------------------
 
 
-def parse_answer(body: bytes) -> GenerateContentResponse:
-    """A whole answer. A body that came as events, as an array of chunks or wrapped is read all the same.
+def _stop(answer: GenerateContentResponse, candidate: Candidate | None, *, calls: bool, pieces: bool) -> Stop:
+    feedback = answer.prompt_feedback
+    finish = candidate.finish_reason if candidate is not None else None
+    if finish is None and feedback is not None and feedback.block_reason is not None:
+        return Stop("filter", str(feedback.block_reason), feedback.block_reason_message or "")
+    message = (candidate.finish_message or "") if candidate is not None else ""
+    reason = reason_of(finish, calls=calls)
+    # A call that was not put together is still to be made: that is no end.
+    return Stop("other" if reason == "end" and pieces else reason, None if finish is None else str(finish), message)
 
-    Raises the provider's error if the body is one, `StreamInvalid` if it is nothing of the wire.
+
+def usage_of(usage: UsageMetadata) -> Usage:
+    """Tokens as all vendors' are counted here: input includes what is cached and what built-in tools brought in, output includes thoughts.
+
+    >>> usage_of(UsageMetadata(prompt_token_count=30, tool_use_prompt_token_count=5, candidates_token_count=2, thoughts_token_count=9))
+    Usage(input=35, output=11, reasoning=9, total=46)
     """
-    problem: StreamError | None = None
-    if body.lstrip()[:1] == b"{":
-        try:
-            answer = read_chunk(body)
-        except StreamError as error:
-            problem = error  # unless it is several objects, one after another
+    reasoning = usage.thoughts_token_count or 0
+    given = (usage.prompt_token_count or 0) + (usage.tool_use_prompt_token_count or 0)
+    said = usage.candidates_token_count if usage.candidates_token_count is not None else usage.response_token_count
+    output = (said or 0) + reasoning
+    by_modality: dict[str, int] = {}
+    for side, details in (
+        ("input", usage.prompt_tokens_details),
+        ("input", usage.tool_use_prompt_tokens_details),
+        ("output", usage.candidates_tokens_details or usage.response_tokens_details),
+    ):
+        for each in details or ():
+            key = f"{side}_{_modality(each)}"
+            by_modality[key] = by_modality.get(key, 0) + (each.token_count or 0)
+    return Usage(
+        input=given,
+        output=output,
+        cached=usage.cached_content_token_count or 0,
+        reasoning=reasoning,
+        total=usage.total_token_count or given + output,
+        by_modality={key: count for key, count in by_modality.items() if count},
+    )
+
+
+_MODALITIES = ("unknown", *(each.lower() for each in Modality))
+"""By their numbers, which come in place of names if the caller asks for numbers."""
+
+
+def _modality(count: ModalityTokenCount) -> str:
+    kind = count.modality
+    if isinstance(kind, int):
+        return _MODALITIES[kind] if 0 <= kind < len(_MODALITIES) else str(kind)
+    return (kind or "unknown").lower()
+
+
+# --- events ---------------------------------------------------------------------------------------------------------
+
+
+class Reading:
+    """Chunks of one answer in, events out: the first candidate.
+
+    >>> from wire.gemini.stream import read_chunk
+    >>> Reading().feed(read_chunk(b'{"candidates":[{"content":{"parts":[{"text":"Hi"}]}}]}'))
+    [TextDelta(text='Hi')]
+    """
+
+    def __init__(self, *, body: bytes = b"", provider: str = "gemini", model: str = "") -> None:
+        self._body = body
+        self._provider, self._model = provider, model.removeprefix("models/")
+        self._calls = 0
+        self._waits = _has_servers(body)
+        self._waiting: list[Part] = []  # calls that a server may answer yet, and its results
+        self._half = ""  # of a surrogate pair; the other half may stand in the next chunk (R-08)
+        self._half_of: bool | None = None
+
+    def feed(self, chunk: GenerateContentResponse) -> list[Event]:
+        """What the chunk says."""
+        candidate = _first(chunk)
+        parts = (candidate.content.parts or ()) if candidate is not None and candidate.content is not None else ()
+        halves = HALVES in vars(chunk)
+        return [event for part in parts for event in self._told(part, halves)]
+
+    def close(self, reply: Reply) -> list[Event]:
+        """What is left to say: `Done` with the reply. Raises `BlockedError` if the vendor's filters left nothing of it."""
+        return [*self._rest(), *self._made(), Done(checked(reply))]
+
+    def _told(self, part: Part, halves: bool) -> Iterator[Event]:
+        if _is_call(part) or (self._waits and (part.function_call or part.function_response)):
+            yield from self._rest()
+            self._waiting.append(_mended(part) if halves else part)
+            if not self._waits:
+                yield from self._made()
+            return
+        yield from self._made()
+        if part.text is None:
+            yield from self._rest()
         else:
-            if not _is_empty(answer):
-                return whole(answer, body)
-            raise _undecodable(body, ValueError("no candidates, no prompt feedback, no usage"))
-    reader = ChunkReader()
-    chunks = [*reader.feed(body), *reader.close()]
-    if not chunks and isinstance(reader.error, StreamError) and not body.lstrip().startswith((b":", b"data:")) and body.strip():
-        raise problem or _undecodable(body, ValueError("no candidates, no prompt feedback, no usage"))
-    if reader.error is not None:
-        raise reader.error
-    return fold(chunks)
+            yield from self._said(part, halves)
+
+    def _made(self) -> Iterator[Event]:
+        """The calls that wait, without those that a server has answered."""
+        waiting, self._waiting = self._waiting, []
+        served = _served(waiting) if self._waits else frozenset()
+        for place, part in enumerate(waiting):
+            if place not in served and _is_call(part):
+                position, self._calls = self._calls, self._calls + 1
+                call = with_origin(_tool_call(part, self._body, position), Origin(self._provider, self._model, WIRE, part))
+                yield ToolCallStart(position, call.name, call.id)
+                yield ToolCallDelta(position, msgspec.json.encode(call.arguments).decode())
+                yield ToolCallEnd(position, call)
+
+    def _said(self, part: Part, halves: bool) -> Iterator[Event]:
+        text = part.text or ""
+        if halves or self._half:
+            # Folding joins texts of one kind that have nothing beside them, and no others.
+            joins = part == Part(text=part.text, thought=part.thought)
+            if not joins or part.thought != self._half_of:
+                yield from self._rest()
+            text, self._half = self._half + text, ""
+            if joins and "\ud800" <= text[-1:] <= "\udbff":
+                text, self._half, self._half_of = text[:-1], text[-1], part.thought
+            text = sayable(text).decode()
+        if text:
+            yield ThoughtDelta(text) if part.thought else TextDelta(text)
+
+    def _rest(self) -> Iterator[Event]:
+        """What stands for a half whose other half did not come."""
+        if self._half:
+            self._half = ""
+            yield ThoughtDelta("\ufffd") if self._half_of else TextDelta("\ufffd")
 
 
-def parse_plain(kind: type[S], body: bytes) -> S:
-    """A whole answer that is one struct. Raises the provider's error if the body is one, `StreamInvalid` if it is nothing of the wire."""
-    error = _error_in(body)
-    if error is not None and not _is_own(kind, body):
-        raise _typed(_status_of(error), 200, body)
-    try:
-        return remember(msgspec.json.decode(body, type=kind), body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as cause:
-        raise _undecodable(body, cause, f"a {kind.__name__}") from None
-    except RecursionError:
-        raise LimitError("JSON is nested too deeply", raw=body) from None
-
-
-def _is_own(kind: type[WireStruct], body: bytes) -> bool:
-    """A file or a job that failed has an error of its own, and a name beside it; the answer is no error."""
-    return "error" in kind.__struct_fields__ and body.lstrip()[:1] == b"{" and len(decoder(dict[str, msgspec.Raw]).decode(body)) > 1
-
-
-# --- streams --------------------------------------------------------------------------------------------------------
-
-
-class ChunkReader:
-    """Bytes of one streamed body in, chunks out; `wire.call.Reader` says what its fields mean."""
-
-    def __init__(self, limit: int = EVENT_LIMIT) -> None:
-        self.error: WireError | None = None
-        self.done = False
-        self.finished = False
-        self.notes: list[Note] = []
-        self._events = Decoder(limit)
-        self._cutter = Cutter(limit)
-        self._begun = False  # it is clear how the body is framed
-        self._as_json = False
-        self._seen = 0
-        self._open: dict[int, bool] = {}  # candidate index -> it has not finished
-        self._blocked = False
-
-    def feed(self, data: bytes) -> list[GenerateContentResponse]:
-        """Chunks that `data` completes."""
-        chunks: list[GenerateContentResponse] = []
-        if self.error is not None or self.done:
-            return chunks
-        if not self._begun:
-            # Blanks before the first letter mean nothing to JSON, and the event reader knows what to do with them.
-            bare = data.removeprefix(b"\xef\xbb\xbf")
-            first = bare.lstrip()[:1]
-            self._begun, self._as_json = bool(first), bool(first) and first in b"[{"
-            data = bare if self._as_json else data
-        try:
-            for value in self._values(data):
-                chunk = read_chunk(value)
-                self._note(chunk)
-                chunks.append(chunk)
-        except WireError as error:
-            self.error = error
-        return chunks
-
-    def close(self) -> list[GenerateContentResponse]:
-        """The chunk that the end of the body completes, if one; `error` says if the answer is not whole."""
-        chunks: list[GenerateContentResponse] = []
-        if self.error is None and not self.done:
-            try:
-                for value in self._last_values():
-                    chunk = read_chunk(value)
-                    self._note(chunk)
-                    chunks.append(chunk)
-            except WireError as error:
-                self.error = error
-        if self.error is None and not self._whole():
-            self.error = self._incomplete()
-        return chunks
-
-    def _values(self, data: bytes) -> Iterator[bytes]:
-        if self._as_json:
-            yield from self._cutter.feed(data)
-            return
-        for event in self._events.feed(data):
-            if event.outside:
-                yield from self._cutter.feed(event.data + b"\n")
-            elif not event.blank:
-                if event.data.strip() == b"[DONE]":
-                    self.done = True
-                    return
-                yield from _unlisted(event.data)
-
-    def _last_values(self) -> Iterator[bytes]:
-        if self._as_json:
-            self._cutter.check()
-            return
-        for event in self._events.close():
-            if event.outside:
-                yield from self._cutter.feed(event.data + b"\n")
-            elif not event.blank and event.data.strip() != b"[DONE]":
-                # An event that was cut in the middle of its JSON says nothing wrong, it says too little.
-                try:
-                    msgspec.json.decode(event.data, type=msgspec.Raw)
-                except (msgspec.DecodeError, UnicodeDecodeError):
-                    self._cutter.rest += event.data
-                    return
-                yield from _unlisted(event.data)
-
-    def _note(self, chunk: GenerateContentResponse) -> None:
-        self._seen += 1
-        finished = False
-        for candidate in chunk.candidates or ():
-            ends = candidate.finish_reason is not None
-            finished = finished or ends
-            self._open[candidate.index or 0] = not ends and self._open.get(candidate.index or 0, True)
-        if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason is not None:
-            finished = self._blocked = True
-        self.finished = finished
-
-    def _whole(self) -> bool:
-        # What began after the finish and was cut says that more was to come.
-        return not self._cutter.rest and (self._blocked or (bool(self._open) and not any(self._open.values())))
-
-    def _incomplete(self) -> StreamError:
-        stray, rest = bytes(self._cutter.stray), bytes(self._cutter.rest)
-        if stray:
-            return _undecodable(stray, ValueError("bytes outside the framing"))
-        where = f", in the middle of {one_line(rest[:200].decode('utf-8', 'replace'))}" if rest else ""
-        if not self._seen:
-            return StreamIncomplete(f"the answer ended before its first event{where}", retryable=True, raw=rest)
-        return StreamIncomplete(f"the stream ended without a finish reason after {self._seen} events{where}", raw=rest)
-
-
-def _unlisted(data: bytes) -> list[bytes]:
-    """An event that holds a list (of one error, mostly) as its items."""
-    if data.lstrip()[:1] != b"[":
-        return [data]
-    try:
-        return [bytes(item) for item in msgspec.json.decode(data, type=list[msgspec.Raw])]
-    except msgspec.DecodeError as cause:
-        raise _undecodable(data, cause) from None
+def _mended(part: Part) -> Part:
+    """A call without halves of surrogate pairs, as folding mends it."""
+    return msgspec.json.decode(sayable(json.dumps(msgspec.to_builtins(part), ensure_ascii=False)), type=Part)

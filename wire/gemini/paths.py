@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 from wire.bodies import checked_body, wrong_type
 from wire.call import Call
 from wire.errors import ConfigurationError, RuleError, Violation
-from wire.gemini.parse import parse_error, parse_plain
+from wire.gemini.envelopes import parse_error
+from wire.gemini.stream import parse_plain
 from wire.memory import WireStruct
 
 S = TypeVar("S", bound=WireStruct)

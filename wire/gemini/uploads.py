@@ -21,8 +21,9 @@ from wire.call import Call
 from wire.errors import ConfigurationError, RuleError, StreamInvalid, Violation, WireError
 from wire.exchange import Pause
 from wire.flow import Flow, ask
-from wire.gemini.parse import parse_error, parse_plain
+from wire.gemini.envelopes import parse_error
 from wire.gemini.paths import JSON, NOT_ON_VERTEX, checked, named
+from wire.gemini.stream import parse_plain
 from wire.gemini.types import CreateFileRequest, CreateFileResponse, File, Operation, UploadToFileSearchStoreRequest
 from wire.memory import WireStruct
 from wire.retry import DEFAULT, Retry

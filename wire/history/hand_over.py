@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Literal
+from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
 from wire.chat import Message, Other, Part, Text, Thought, ToolCall, with_origin
+from wire.errors import ConfigurationError
+from wire.history.order import listed
 from wire.memory import Note, Noted
 
+Thoughts: TypeAlias = Literal["withhold", "as_text"]
 
-def hand_over(
-    messages: Iterable[Message], provider: str, model: str, *, thoughts: Literal["withhold", "as_text"] = "withhold"
-) -> Noted[Message]:
+
+def hand_over(messages: Iterable[Message], provider: str, model: str, *, thoughts: Thoughts = "withhold") -> Noted[Message]:
     """The messages as this model of this provider may be told them; its own stay as they are, bytes and all.
 
     >>> from wire.chat import Origin
@@ -24,14 +26,27 @@ def hand_over(
 
     Of other models' messages signatures, encrypted thoughts and what else only they read are withheld; `thoughts="as_text"` lets what
     they thought stand as text between `<thinking>` tags. Ids of calls stay, and each wire makes of them what it takes. What was made
-    here and never came from a model keeps what it says. Everything withheld stands in `wire.notes(result)`.
+    here and never came from a model keeps what it says. A message of which nothing is left goes too. Everything withheld stands in
+    `wire.notes(result)`.
+
+    Raises `RuleError` for what is no message, `ConfigurationError` for another way to treat thoughts.
     """
+    kept, found = handed(messages, provider, model, thoughts=thoughts)
+    return Noted(kept.values(), found)
+
+
+def handed(
+    messages: Iterable[Message], provider: str, model: str, *, thoughts: Thoughts = "withhold"
+) -> tuple[dict[int, Message], list[Note]]:
+    """As `hand_over`: what is left of the messages, each under its place among those that were given, and what was withheld."""
+    if thoughts not in get_args(Thoughts):
+        raise ConfigurationError(f"thoughts: withhold or as_text, not {thoughts!r}")
     found: list[Note] = []
-    result: list[Message] = []
-    for index, message in enumerate(messages):
+    result: dict[int, Message] = {}
+    for index, message in enumerate(listed(messages)):
         path = f"messages[{index}]"
         if message.role != "assistant" or _is_own(message, provider, model):
-            result.append(message)
+            result[index] = message
             continue
         parts = tuple(
             kept
@@ -41,8 +56,11 @@ def hand_over(
         same = (
             message.origin is None and len(parts) == len(message.parts) and all(a is b for a, b in zip(parts, message.parts, strict=True))
         )
-        result.append(message if same else Message("assistant", parts))
-    return Noted(result, found)
+        if parts or same:
+            result[index] = message if same else Message("assistant", parts)
+        else:
+            found.append(Note(path, "left out: nothing of it is left"))
+    return result, found
 
 
 def _is_own(message: Message, provider: str, model: str) -> bool:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from wire.openai.endpoints import stream_chat_completions as stream_chat_completions
     from wire.openai.parse import Reading as Reading
     from wire.openai.parse import parse_reply as parse_reply
+    from wire.openai.rendering import render as render
+    from wire.openai.rendering import render_request as render_request
+    from wire.openai.rendering import render_whole as render_whole
     from wire.openai.rules import check as check
     from wire.openai.turns import Turn as Turn
     from wire.openai.turns import messages as messages
@@ -40,6 +43,9 @@ _HOMES = {
     "stream_chat_completions": "endpoints",
     "Reading": "parse",
     "parse_reply": "parse",
+    "render": "rendering",
+    "render_request": "rendering",
+    "render_whole": "rendering",
     "check": "rules",
     "Turn": "turns",
     "messages": "turns",

@@ -1,7 +1,8 @@
 """Chunks and answers as neutral events and replies (Q5 to Q7, Q11, Q13, Q16).
 
 A whole answer is read as a stream of one chunk, so that both give the same reply. What a chunk cannot say for sure is told
-when it is: a call begins with its first argument, when its name is complete.
+when it is: a call begins with its first argument, when its name is complete. A message and its calls remember the bytes
+that they came in, texts and thoughts only whom they came from: here they have no JSON of their own.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from wire.chat import (
     Done,
     Event,
     Message,
+    Origin,
     Part,
     Reply,
     Stop,
@@ -29,9 +31,12 @@ from wire.chat import (
     ToolCallEnd,
     ToolCallStart,
     Usage,
+    checked,
+    with_answer,
+    with_origin,
 )
 from wire.errors import APIError, WireError
-from wire.memory import notes, sayable
+from wire.memory import RAW, notes, sayable
 from wire.openai.calls import Calls, OpenCall, arguments_of
 from wire.openai.decode import Halves, said
 from wire.openai.dialect import PLAIN, Dialect
@@ -41,22 +46,45 @@ from wire.openai.thinking import Tags
 from wire.openai.types import Audio, ChatCompletion, ChatCompletionChunk, Choice, CompletionUsage, ContentPart, Delta, FunctionCall
 from wire.openai.types import Message as WireMessage
 
+WIRE = "openai"
+
 SLOTS = ("reasoning_content", "reasoning", "reasoning_text")
 """Fields that hold reasoning as text, in the order in which they are looked at: some hosts send one text under two names (Q6)."""
 
 
-def parse_reply(answer: ChatCompletion, dialect: Dialect = PLAIN, *, body: bytes = b"", choice: int = 0) -> Reply:
+def parse_reply(
+    answer: ChatCompletion, dialect: Dialect = PLAIN, *, body: bytes = b"", choice: int = 0, provider: str = "openai", model: str = ""
+) -> Reply:
     """A whole answer as a reply. `body` is that of the request: ids that the vendor did not give are made of it.
 
     >>> from wire.openai.stream import parse_completion
     >>> reply = parse_reply(parse_completion(b'{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}'))
     >>> reply.text, reply.stop.reason
     ('Hi', 'end')
+
+    `provider` and `model` say who was asked: to them alone the message goes back as it came.
     """
-    reading = Reading(dialect, body=body, choice=choice)
+    reading = Reading(dialect, body=body, choice=choice, provider=provider, model=model)
     reading.feed(answer)
     reading.close()
-    return msgspec.structs.replace(reading.reply(), notes=notes(answer))
+    reply = msgspec.structs.replace(reading.reply(), notes=notes(answer))
+    said = [each.message for each in answer.choices or () if (each.index or 0) == choice]
+    if len(said) == 1 and said[0] is not None and RAW in vars(said[0]):
+        _remember(reply.message, said[0], provider, model)
+    return with_answer(reply, answer)
+
+
+def _remember(message: Message, source: WireMessage, provider: str, model: str) -> None:
+    """Put what a message and its calls were on the wire beside them."""
+    with_origin(message, Origin(provider, model, WIRE, source))
+    if says_its_calls(source, message):
+        for call, each in zip(message.tool_calls, source.tool_calls or (), strict=True):
+            with_origin(call, Origin(provider, model, WIRE, each))
+
+
+def says_its_calls(source: WireMessage, message: Message) -> bool:
+    """Whether each call of a message is one of `tool_calls`: none is the old call without an id, and none came twice."""
+    return len(source.tool_calls or ()) == len(message.tool_calls)
 
 
 class Reading:
@@ -71,8 +99,10 @@ class Reading:
     Stop(reason='end', raw='stop')
     """
 
-    def __init__(self, dialect: Dialect = PLAIN, *, body: bytes = b"", choice: int = 0) -> None:
+    def __init__(self, dialect: Dialect = PLAIN, *, body: bytes = b"", choice: int = 0, provider: str = "openai", model: str = "") -> None:
         self._dialect = dialect
+        self._origin = Origin(provider, model, WIRE)
+        self._id = self._model = ""
         self._body = body
         self._choice = choice
         self._tags = Tags(dialect.think_tags) if dialect.think_tags else None
@@ -94,6 +124,7 @@ class Reading:
     def feed(self, chunk: ChatCompletionChunk | ChatCompletion) -> list[Event]:
         """Events of one chunk, or of a whole answer."""
         events: list[Event] = []
+        self._id, self._model = chunk.id or self._id, chunk.model or self._model
         beside = chunk.x_groq.usage if chunk.x_groq is not None else None
         for usage in (beside, *(choice.usage for choice in chunk.choices or ()), chunk.usage):
             if usage is not None and usage != CompletionUsage():
@@ -103,20 +134,29 @@ class Reading:
                 events += self._in_choice(choice)
         return events
 
-    def close(self, error: WireError | None = None) -> list[Event]:
-        """The last events: the ends of the calls, and `Done`. `error` is what the stream ended with, if not as it should."""
+    def close(self, answer: Reply | None = None, *, error: WireError | None = None) -> list[Event]:
+        """The last events: the ends of the calls, and `Done`.
+
+        `answer` is what the stream folds to, if somebody has folded it; raises `BlockedError` if filters left nothing of it. `error`
+        is what the stream ended with, if not as it should.
+        """
         if self._closed:
             return []
         self._closed, self._failure = True, error
         events: list[Event] = list(self._said(self._tags.close())) if self._tags else []
         events += self._rest()
-        events += self._ends(self._calls.all)
-        return [*events, Done(self.reply())]
+        reply = self.reply() if answer is None else checked(answer)
+        events += self._ends(reply.tool_calls)
+        return [*events, Done(reply)]
 
     def reply(self) -> Reply:
         """The reply so far."""
         return Reply(
-            message=Message(role="assistant", parts=self._all_parts()), stop=self._stop(), usage=usage_of(self._usage, self._dialect)
+            message=Message(role="assistant", parts=self._all_parts()),
+            stop=self._stop(),
+            usage=usage_of(self._usage, self._dialect),
+            id=said(self._id),
+            model=said(self._model),
         )
 
     # --- what one choice says
@@ -196,15 +236,15 @@ class Reading:
 
     def _starts(self, calls: Sequence[OpenCall]) -> Iterator[Event]:
         for call in calls[len(self._started) :]:
-            yield ToolCallStart(len(self._started), call.name)
+            yield ToolCallStart(len(self._started), call.name, call.id or "")
             self._started.append(call)
 
-    def _ends(self, calls: Sequence[OpenCall]) -> Iterator[Event]:
-        yield from self._starts(calls)
-        for position, call in enumerate(calls):
+    def _ends(self, whole: Sequence[ToolCall]) -> Iterator[Event]:
+        yield from self._starts(self._calls.all)
+        for position, call in enumerate(self._calls.all):
             if call.rest:
                 yield ToolCallDelta(position, call.rest)
-            yield ToolCallEnd(position, self._call(position, call))
+            yield ToolCallEnd(position, whole[position] if position < len(whole) else self._call(position, call))
 
     # --- what it comes to
 
@@ -220,7 +260,8 @@ class Reading:
                 details = ()
         if details:  # encrypted, without a text
             parts.insert(0, Thought(slot="reasoning_details", details=details))
-        return (*parts, *(self._call(position, call) for position, call in enumerate(self._calls.all)))
+        parts += [self._call(position, call) for position, call in enumerate(self._calls.all)]
+        return tuple(with_origin(part, self._origin) for part in parts)
 
     def _call(self, position: int, call: OpenCall) -> ToolCall:
         id = call.id or f"call_{hashlib.sha256(self._body).hexdigest()[:12]}_{position}"

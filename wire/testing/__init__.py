@@ -10,8 +10,9 @@ every start.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from wire.lazy import loading
 
 if TYPE_CHECKING:
     from wire.testing.transports import AsyncRecord as AsyncRecord
@@ -22,9 +23,4 @@ if TYPE_CHECKING:
 __all__ = ["AsyncRecord", "AsyncReplay", "Record", "Replay"]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'wire.testing' has no attribute {name!r}")
-    found = getattr(importlib.import_module("wire.testing.transports"), name)
-    globals()[name] = found
-    return found
+__getattr__ = loading("wire.testing", dict.fromkeys(__all__, "transports"))

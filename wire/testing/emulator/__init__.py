@@ -11,9 +11,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from wire.lazy import loading
 from wire.testing.emulator.answer import Answer as Answer
 from wire.testing.emulator.answer import Cut as Cut
 from wire.testing.emulator.answer import Pause as Pause
@@ -29,9 +29,4 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "AsyncEmulatorTransport", "Cut", "Emulator", "EmulatorTransport", "Pause", "Reset", "Server", "serve"]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in ("AsyncEmulatorTransport", "EmulatorTransport"):
-        raise AttributeError(f"module 'wire.testing.emulator' has no attribute {name!r}")
-    found = getattr(importlib.import_module("wire.testing.emulator.transports"), name)
-    globals()[name] = found
-    return found
+__getattr__ = loading("wire.testing.emulator", dict.fromkeys(("AsyncEmulatorTransport", "EmulatorTransport"), "transports"))

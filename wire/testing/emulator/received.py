@@ -71,7 +71,7 @@ _PATHS: tuple[tuple[str, str, dict[str, str]], ...] = (
     ("compat", rf"/{_VERSION}/openai/chat/completions", {"POST": "chat.completions"}),
     ("compat", rf"/{_VERSION}/openai/models(?:/(?P<name>.+))?", {"GET": "chat.models"}),
     ("compat", rf"/{_VERSION}/openai/embeddings", {"POST": "chat.embeddings"}),
-    ("openai", r"/(?P<version>v1)/chat/completions", {"POST": "chat.completions"}),
+    ("openai", r"/(?:(?P<version>v1)/)?chat/completions", {"POST": "chat.completions"}),
     ("openai", r"/(?P<version>v1)/embeddings", {"POST": "chat.embeddings"}),
     ("gemini", rf"/upload/{_VERSION}/files", {"POST": "files.upload", "PUT": "files.upload"}),
     ("gemini", rf"/{_VERSION}/files", {"GET": "files.list", "POST": "files.create"}),

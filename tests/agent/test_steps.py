@@ -1,0 +1,380 @@
+"""The loop as a state machine: told what came, it says what is next."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from wire.agent.guard import ATTRACTOR, Guard
+from wire.agent.steps import Ask, Finished, RunCalls, RunResult, RunState, Steps, begun, is_transient, refused, resumed
+from wire.chat import Message, Reply, Stop, Text, Thought, ToolCall, ToolResult, Usage
+from wire.errors import BadRequestError, ConfigurationError, HistoryError, RuleError, ServerError, StreamIncomplete, WireError
+from wire.exchange import Pause
+from wire.history import check
+from wire.request import Tool
+from wire.retry import NONE, Retry
+from wire.tools import Toolbox, ToolRun, tool
+
+ASKED = Message.user("What is the weather?")
+FLAT = Retry(spread=(1, 1))
+
+
+def get_weather(city: str) -> str:
+    """The weather."""
+    return "sunny"
+
+
+@tool(read_only=True)
+def read(path: str) -> str:
+    """A file."""
+    return "text"
+
+
+@tool(needs_approval=True)
+def write(path: str) -> str:
+    """Write a file."""
+    return "written"
+
+
+@tool(final=lambda content: content == "bye")
+def leave(word: str) -> str:
+    """Say the last word."""
+    return word
+
+
+TOOLS = Toolbox([get_weather, read, write, leave, Tool("ask_user", "Ask the user.")])
+
+
+def call(id: str, name: str = "get_weather", **arguments: object) -> ToolCall:
+    return ToolCall(id=id, name=name, arguments=arguments or {"city": "Oslo"})
+
+
+def said(*parts: Text | ToolCall | str | Thought, stop: str = "end", usage: Usage | None = None) -> Reply:
+    message = Message.assistant(*parts)
+    return Reply(message, Stop("tool_calls" if message.tool_calls else stop), usage)  # type: ignore[arg-type]
+
+
+def done(*calls: ToolCall, content: object = "sunny", error: bool = False) -> list[ToolRun]:
+    return [ToolRun(each, ToolResult(each.id, each.name, content, error)) for each in calls]
+
+
+def steps_of(*messages: Message, **options: object) -> Steps:
+    return Steps(begun(messages or (ASKED,)), TOOLS, dice=Random(0), retry=FLAT, **options)  # type: ignore[arg-type]
+
+
+def finished(steps: Steps) -> RunResult:
+    step = steps.next()
+    assert isinstance(step, Finished)
+    return step.result
+
+
+def test_s3_07_s3_08_s3_10_a_run_adds_exactly_the_models_and_the_tools_messages() -> None:
+    before = (Message.user("Hi"), Message.assistant("Hello."), ASKED)
+    steps = steps_of(*before, max_steps=None)
+    assert steps.next() == Ask(before)
+    one, other = call("a"), call("b", city="Rome")
+    first = said("I look.", one, other, usage=Usage(input=5, output=2, total=7))
+    steps.replied(first)
+    assert steps.next() == RunCalls((one, other))
+    steps.answered([*done(other, content="rain"), *done(one)])  # in whatever order they are done
+    answers = Message.tool_response(ToolResult("a", "get_weather", "sunny"), ToolResult("b", "get_weather", "rain"))
+    assert steps.next() == Ask((*before, first.message, answers))
+    last = said("Sun and rain.", usage=Usage(input=9, output=3, total=12))
+    steps.replied(last)
+    result = finished(steps)
+    assert result.messages == (first.message, answers, last.message)
+    assert result.messages[0] is first.message
+    assert (result.reason, result.text, str(result), result.reply) == ("end", "Sun and rain.", "Sun and rain.", last)
+    assert result.usage == Usage(input=14, output=5, total=19)
+    assert [len(step.runs) for step in result.steps] == [2, 0]
+    assert finished(steps) == result
+
+
+def test_s1_56_the_limit_ends_a_run_with_its_text_and_a_history_that_can_go_on() -> None:
+    steps = steps_of(max_steps=2)
+    for number in range(2):
+        assert isinstance(steps.next(), Ask)
+        steps.replied(said(f"step {number}", call(f"c{number}")))
+        assert isinstance(steps.next(), RunCalls)
+        steps.answered(done(call(f"c{number}")))
+    result = finished(steps)
+    assert (result.reason, result.text, len(result.messages)) == ("max_steps", "step 1", 4)
+    assert check(result.state.messages) == []
+    again = Steps(resumed(result.state), TOOLS, max_steps=1)
+    assert isinstance(again.next(), Ask)
+    again.replied(said("Done."))
+    assert finished(again).text == "Done."
+    assert len(finished(again).messages) == 5
+
+
+@pytest.mark.parametrize("limit", [0, -1, True, 1.5, "3"])
+def test_a_limit_that_is_none_is_named(limit: object) -> None:
+    with pytest.raises(ConfigurationError, match="max_steps: a number from 1 up or None"):
+        steps_of(max_steps=limit)
+
+
+def test_s0_06_a_history_that_cannot_be_sent_is_refused_with_the_guilty_message() -> None:
+    with pytest.raises(HistoryError) as refused:
+        steps_of(Message.user("Hi"), Message.assistant(call("a")), Message.user("Well?")).next()
+    assert [(each.path, each.rule) for each in refused.value.violations] == [("messages[1].parts[0]", "H3")]
+
+
+def test_a_view_is_what_is_sent_and_not_what_is_kept() -> None:
+    steps = steps_of(Message.user("old"), Message.assistant("x"), ASKED, view=lambda messages: messages[2:])
+    assert steps.next() == Ask((ASKED,))
+    steps.replied(said("Sunny."))
+    assert len(finished(steps).state.messages) == 4
+
+
+# --- answers that say nothing, errors -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parts", [(), ("",), (Thought("hm"),)])
+@pytest.mark.parametrize("stop", ["end", "error", "other"])
+def test_s1_53_s3_18_an_answer_that_says_nothing_is_tried_again_then_an_error_that_names_its_finish(
+    parts: tuple[str, ...], stop: str
+) -> None:
+    steps = steps_of()
+    nothing = Reply(Message.assistant(*parts), Stop(stop, "MALFORMED_FUNCTION_CALL", "bad call"))  # type: ignore[arg-type]
+    for wait in (1.0, 2.0):
+        assert isinstance(steps.next(), Ask)
+        steps.replied(nothing)
+        assert steps.next() == Pause(wait)
+    assert isinstance(steps.next(), Ask)
+    with pytest.raises(StreamIncomplete, match=r"answered nothing \(finish MALFORMED_FUNCTION_CALL\): bad call") as failed:
+        steps.replied(nothing)
+    assert failed.value.partial is nothing
+    assert steps.result.messages == ()
+
+
+def test_an_answer_cut_off_before_it_began_is_no_failure_and_no_message() -> None:
+    steps = steps_of()
+    steps.next()
+    steps.replied(Reply(Message("assistant"), Stop("length", "MAX_TOKENS")))
+    result = finished(steps)
+    assert (result.reason, result.text, result.messages) == ("end", "", ())
+    assert result.reply is not None
+    assert result.reply.stop.reason == "length"
+
+
+def test_s1_51_s1_70_passing_failures_are_tried_again_by_the_policy() -> None:
+    steps = steps_of()
+    steps.next()
+    steps.failed(ConnectionResetError("gone"))
+    assert steps.next() == Pause(1.0)
+    assert isinstance(steps.next(), Ask)
+    steps.failed(ServerError("overloaded", status=503, retryable=True, retry_after=7))
+    assert steps.next() == Pause(7)
+    steps.next()
+    steps.replied(said("Sunny."))
+    assert finished(steps).text == "Sunny."
+
+
+@pytest.mark.parametrize(
+    ("error", "seen"),
+    [
+        (BadRequestError("no", status=400), False),
+        (ValueError("503 500 429"), False),
+        (ServerError("x", status=503, retryable=True, attempts=3), False),
+        (ConnectionResetError("gone"), True),
+    ],
+)
+def test_s1_70_s1_72_other_failures_are_raised_at_once(error: Exception, seen: bool) -> None:
+    steps = steps_of()
+    steps.next()
+    with pytest.raises(type(error)) as raised:
+        steps.failed(error, seen=seen)
+    assert raised.value is error
+
+
+def test_s1_70_classes_decide_and_not_words() -> None:
+    assert [is_transient(each) for each in (TimeoutError(), ConnectionError(), EOFError(), ValueError("500"), OSError(28, "no space"))] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert is_transient(WireError(retryable=True))
+    assert not is_transient(WireError("429"))
+
+
+def test_without_retries_the_first_failure_is_raised() -> None:
+    steps = Steps(begun([ASKED]), TOOLS, retry=NONE)
+    steps.next()
+    with pytest.raises(ConnectionError):
+        steps.failed(ConnectionError("gone"))
+
+
+# --- guard --------------------------------------------------------------------------------------------------------------
+
+
+def turn(steps: Steps, *calls: ToolCall, text: str = "") -> None:
+    """One more turn of the model that is nothing but calls, and their answers as far as they are run."""
+    assert isinstance(steps.next(), Ask)
+    steps.replied(said(*([text] if text else []), *calls))
+    step = steps.next()
+    if isinstance(step, RunCalls):
+        steps.answered(done(*step.calls))
+
+
+@pytest.mark.parametrize(("name", "argument", "made"), [("get_weather", "city", 2), ("read", "path", 3)])
+def test_s1_57_a_repeated_call_stops_the_run_and_leaves_the_history_whole(name: str, argument: str, made: int) -> None:
+    steps = steps_of(guard=Guard())
+    for number in range(made):
+        assert steps.result.state.reason is None
+        turn(steps, call(f"c{number}", name, **{argument: "x"}))
+    result = finished(steps)
+    assert (result.reason, len(result.messages), result.state.asked) == ("guard", 2 * made, made)
+    assert result.messages[-1].tool_results[0].answer == {"error": "stopped: the same calls were made again and again"}
+    assert check(result.state.messages) == []
+    assert len(result.runs) == made
+
+
+def test_s1_57_eight_turns_of_nothing_but_calls_stop_the_run() -> None:
+    steps = steps_of(guard=Guard())
+    for number in range(8):
+        turn(steps, call(f"c{number}", city=f"city {number}"))
+    assert (finished(steps).reason, finished(steps).state.asked) == ("guard", 8)
+    talking = steps_of(guard=Guard(), max_steps=9)
+    for number in range(9):
+        turn(talking, call(f"c{number}", city=f"city {number}"), text="Next.")
+    assert finished(talking).reason == "max_steps"
+
+
+def test_a_third_identical_call_is_steered_and_the_run_goes_on() -> None:
+    steps = steps_of(guard=ATTRACTOR)
+    for number in range(2):
+        turn(steps, ToolCall(id=f"c{number}", name="get_weather", arguments={"city": "Oslo", "day": 1}))
+    assert isinstance(steps.next(), Ask)
+    same = ToolCall(id="c3", name="get_weather", arguments={"day": 1, "city": "Oslo"})
+    other = call("c4", city="Rome")
+    steps.replied(said(same, other))
+    assert steps.next() == RunCalls((other,))
+    steps.answered(done(other))
+    assert isinstance(steps.next(), Ask)
+    results = steps.state.messages[-1].tool_results
+    assert results[0].answer == {"error": ATTRACTOR.steering}
+    assert results[1].answer == {"result": "sunny"}
+
+
+def test_without_a_guard_nothing_is_stopped() -> None:
+    steps = steps_of(max_steps=12)
+    for number in range(12):
+        turn(steps, call(f"c{number}"))
+    assert finished(steps).reason == "max_steps"
+
+
+def test_another_call_between_breaks_a_row() -> None:
+    steps = steps_of(guard=Guard(), max_steps=4)
+    for number, city in enumerate(["Oslo", "Rome", "Oslo", "Rome"]):
+        turn(steps, call(f"c{number}", city=city))
+    assert finished(steps).reason == "max_steps"
+
+
+@pytest.mark.parametrize("options", [{"repeats": 0}, {"read_only_repeats": None}, {"tool_only": 0}, {"then": "cry"}])
+def test_a_guard_that_is_none_is_named(options: dict[str, object]) -> None:
+    with pytest.raises(ConfigurationError, match=rf"guard\.{next(iter(options))}"):
+        Guard(**options)  # type: ignore[arg-type]
+
+
+# --- final tools, approval, waiting ---------------------------------------------------------------------------------------
+
+
+def test_s3_24_a_final_tool_ends_the_run_after_all_calls_of_its_turn() -> None:
+    steps = steps_of()
+    turn(steps, call("a"), call("b", "leave", word="bye"))
+    assert isinstance(steps.next(), Ask)  # its content was "sunny", which is not its last word
+    steps = steps_of()
+    steps.next()
+    calls = (call("a"), call("b", "leave", word="bye"))
+    steps.replied(said(*calls))
+    steps.next()
+    steps.answered([*done(calls[0]), *done(calls[1], content="bye")])
+    result = finished(steps)
+    assert (result.reason, len(result.messages[-1].tool_results)) == ("final", 2)
+    assert check(result.state.messages) == []
+
+
+def test_s3_24_an_error_of_a_final_tool_ends_nothing() -> None:
+    steps = steps_of()
+    steps.next()
+    steps.replied(said(call("b", "leave", word="bye")))
+    steps.next()
+    steps.answered(done(call("b", "leave"), content="bye", error=True))
+    assert isinstance(steps.next(), Ask)
+
+
+def test_calls_that_are_not_ours_wait_beside_those_that_are_run() -> None:
+    steps = steps_of()
+    steps.next()
+    mine, yours = call("a"), call("b", "ask_user", question="Which?")
+    steps.replied(said(yours, mine))
+    assert steps.next() == RunCalls((mine,))
+    steps.answered(done(mine))
+    result = finished(steps)
+    assert (result.reason, result.waiting) == ("waiting", (yours,))
+    assert result.messages[-1].tool_calls == (yours, mine)
+
+
+def test_a_waiting_run_goes_on_with_the_results() -> None:
+    steps = steps_of()
+    steps.next()
+    mine, yours = call("a"), call("b", "ask_user", question="Which?")
+    steps.replied(said(yours, mine))
+    steps.next()
+    steps.answered(done(mine))
+    waiting = finished(steps).state
+    again = Steps(resumed(waiting, [ToolResult("b", "ask_user", "Oslo")]), TOOLS)
+    step = again.next()
+    assert isinstance(step, Ask)
+    assert [result.content for result in step.messages[-1].tool_results] == ["Oslo", "sunny"]
+    with pytest.raises(RuleError, match=r"results\[0\]\.id: no call 'z' waits"):
+        resumed(waiting, [ToolResult("z", "ask_user", "?")])
+
+
+@pytest.mark.parametrize(
+    ("verdict", "step"),
+    [(True, RunCalls((call("a", "write", path="x"),))), (False, "refused by the user"), ("not that one", "not that one")],
+)
+def test_s1_58_a_call_that_needs_approval_waits_for_a_verdict(verdict: bool | str, step: RunCalls | str) -> None:
+    steps = steps_of()
+    steps.next()
+    steps.replied(said(call("a", "write", path="x")))
+    result = finished(steps)
+    assert (result.reason, [each.id for each in result.waiting]) == ("waiting", ["a"])
+    again = Steps(resumed(result.state), TOOLS, verdicts={"a": verdict})
+    next_step = again.next()
+    if isinstance(step, RunCalls):
+        assert next_step == step
+    else:
+        assert isinstance(next_step, Ask)
+        assert next_step.messages[-1].tool_results[0].answer == {"error": step}
+
+
+def test_s1_58_with_somebody_to_ask_nothing_waits() -> None:
+    steps = steps_of(asks_approval=True)
+    steps.next()
+    steps.replied(said(call("a", "write", path="x")))
+    assert isinstance(steps.next(), RunCalls)
+
+
+def test_refusals() -> None:
+    assert refused(call("a"), None) is None
+    assert refused(call("a"), True) is None
+    assert refused(call("a"), "") == ToolResult("a", "get_weather", "refused by the user", error=True)
+
+
+def test_a_run_stops_where_it_is_told_to_and_goes_on_later() -> None:
+    def enough(state: RunState) -> bool:
+        return state.asked >= 1
+
+    steps = steps_of(stop_when=enough)
+    turn(steps, call("a"))
+    stopped = finished(steps)
+    assert (stopped.reason, len(stopped.messages)) == ("stopped", 2)
+    again = Steps(resumed(stopped.state), TOOLS, stop_when=enough)
+    assert isinstance(again.next(), Ask)
+    again.replied(said("Sunny."))
+    assert (finished(again).reason, len(finished(again).messages)) == ("end", 3)

@@ -1,0 +1,84 @@
+"""Which test holds which row of docs/seeds.md: a test carries the ids of its rows in its name, `test_s1_42_s1_43_...`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.conformance.result import Result
+
+ROOT = Path(__file__).parent.parent.parent
+TOLD = ("S0", "S1", "S3")
+"""Systems whose rows all have to be told; of the others, those that the code names."""
+
+_ROW = re.compile(r"^\| (S\d-\d\d) \| (.+?) \| ?(.*?) ?\|$", re.MULTILINE)
+_NAME = re.compile(r"test_((?:s\d_\d\d_)+)")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the page."""
+
+    id: str
+    what: str
+    reason: str
+    """Why no test carries its id; empty if one has to."""
+
+
+def rows(page: str) -> list[Row]:
+    """The rows of the page, in their order."""
+    return [Row(*found) for found in _ROW.findall(page)]
+
+
+def ids_of(name: str) -> list[str]:
+    """The rows whose ids a test carries.
+
+    >>> ids_of("test_s1_42_s1_43_pruning_by_count"), ids_of("test_pruning")
+    (['S1-42', 'S1-43'], [])
+    """
+    found = _NAME.match(name)
+    return [f"S{each[1]}-{each[3:5]}" for each in re.findall(r"s\d_\d\d", found[1])] if found else []
+
+
+def carried_by(folder: Path) -> Iterator[tuple[str, str]]:
+    """Row and test, for every test below a folder that carries an id."""
+    for path in sorted(folder.rglob("test_*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                for id in ids_of(node.name):
+                    yield id, f"{path.relative_to(folder.parent).as_posix()}::{node.name}"
+
+
+def held(page: Iterable[Row], carried: Iterable[tuple[str, str]], systems: Sequence[str]) -> Result:
+    """Print the rows of these systems with what holds them; a row with neither a test nor a reason fails, and so does a test of no row."""
+    by_id: dict[str, list[str]] = {}
+    for id, test in carried:
+        by_id.setdefault(id, []).append(test)
+    result = Result()
+    known = set()
+    for row in page:
+        known.add(row.id)
+        if row.id[:2] not in systems:
+            continue
+        result.records += 1
+        found = by_id.get(row.id, [])
+        if found:
+            result.passed += 1
+        elif row.reason:
+            result.out_of_scope += 1
+        else:
+            result.failed.append(row.id)
+        print(row.id, *(found or [f"no test: {row.reason}" if row.reason else "NEITHER A TEST NOR A REASON"]), sep="\n    ")
+    for id in sorted(set(by_id) - known):
+        result.records += 1
+        result.failed.append(id)
+        print(id, *by_id[id], "NO ROW OF docs/seeds.md", sep="\n    ")
+    return result
+
+
+def run(arguments: Sequence[str]) -> Result:
+    """The command `seeds [S0 S1 ...]`."""
+    return held(rows((ROOT / "docs" / "seeds.md").read_text("utf-8")), carried_by(ROOT / "tests"), arguments or TOLD)

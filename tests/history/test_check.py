@@ -1,0 +1,140 @@
+"""Each rule of `check` by example: what breaks it, and what does not."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from wire.chat import Media, Message, Other, Text, Thought, ToolCall, ToolResult
+from wire.errors import RuleError
+from wire.history import check
+
+from .histories import conversation
+
+HI, WELL = Message.user("Hi"), Message.user("Well?")
+A, B = ToolCall(id="a", name="search"), ToolCall(id="b", name="read_file")
+A_DONE, B_DONE = ToolResult("a", "search", "found"), ToolResult("b", "read_file", "read")
+
+
+def found(*messages: Message) -> list[tuple[str, str]]:
+    return [(violation.rule, violation.path) for violation in check(messages)]
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [HI],
+        [Message.system("Be brief."), HI],
+        [HI, Message.assistant("Hello."), WELL],
+        [HI, WELL],
+        [HI, Message.assistant("Hel"), Message.assistant("lo."), WELL],
+        [HI, Message.assistant(A), Message.tool_response(A_DONE)],
+        [HI, Message.assistant("I look.", A, B, "So."), Message.tool_response(B_DONE, A_DONE), Message.assistant("Done."), WELL],
+        [HI, Message.assistant(A, B), Message.tool_response(B_DONE), Message.tool_response(A_DONE)],
+        [
+            HI,
+            Message.assistant(A, B),
+            Message.system("x"),
+            Message.tool_response(B_DONE),
+            Message.system("x"),
+            Message.tool_response(A_DONE),
+        ],
+        [HI, Message.assistant(A), Message.tool_response(A_DONE), Message.assistant(A), Message.tool_response(A_DONE)],
+        [HI, Message.user(Media(url="gs://a/b"), Other("input_audio")), Message.system("x")],
+    ],
+)
+def test_s0_06_what_can_be_sent_breaks_no_rule(messages):
+    assert check(messages) == []
+
+
+def test_500_random_conversations_break_no_rule():
+    for seed in range(500):
+        assert check(conversation(random.Random(seed))) == [], seed
+
+
+def test_h1_the_user_has_the_first_word():
+    assert found() == [("H1", "messages")]
+    assert found(Message.system("Be brief.")) == [("H1", "messages")]
+    assert found(Message.system("Be brief."), Message.assistant("Hello."), HI) == [("H1", "messages[1]")]
+    assert found(Message.tool_response(A_DONE), HI) == [("H1", "messages[0]"), ("H4", "messages[0].parts[0]")]
+
+
+def test_s4_13_h2_the_assistant_has_not_the_last_word():
+    assert found(HI, Message.assistant("Hello.")) == [("H2", "messages[1]")]
+    assert found(HI, Message.assistant("Hello."), Message.system("Be brief.")) == [("H2", "messages[1]")]
+    assert found(HI, Message.assistant("Hello."), WELL) == []
+
+
+def test_s1_45_h3_every_call_has_its_result():
+    assert found(HI, Message.assistant(A), WELL) == [("H3", "messages[1].parts[0]")]
+    assert found(HI, Message.assistant("I look.", A, B), Message.tool_response(A_DONE), WELL) == [("H3", "messages[1].parts[2]")]
+    assert found(HI, Message.assistant(A, B)) == [("H2", "messages[1]"), ("H3", "messages[1].parts[0]"), ("H3", "messages[1].parts[1]")]
+    [violation] = check([HI, Message.assistant(A), WELL])
+    assert violation.message == "the call of search (a) has no result in the messages after it"
+
+
+def test_h3_something_between_a_call_and_its_result():
+    for between in (WELL, Message.assistant("Wait.")):
+        assert found(HI, Message.assistant(A), between, Message.tool_response(A_DONE)) == [
+            ("H3", "messages[1].parts[0]"),
+            ("H4", "messages[3].parts[0]"),
+        ]
+
+
+def test_h4_a_result_answers_a_call_of_the_turn_before():
+    assert found(HI, Message.tool_response(A_DONE)) == [("H4", "messages[1].parts[0]")]
+    assert found(HI, Message.assistant(A), Message.tool_response(A_DONE, B_DONE)) == [("H4", "messages[2].parts[1]")]
+    late = [HI, Message.assistant(A), Message.tool_response(A_DONE), Message.assistant(B), Message.tool_response(B_DONE, A_DONE)]
+    assert found(*late) == [("H4", "messages[4].parts[1]")]
+
+
+def test_h5_a_call_is_answered_once():
+    assert found(HI, Message.assistant(A), Message.tool_response(A_DONE, A_DONE)) == [("H5", "messages[2].parts[1]")]
+    assert found(HI, Message.assistant(A), Message.tool_response(A_DONE), Message.tool_response(A_DONE)) == [("H5", "messages[3].parts[0]")]
+
+
+def test_h6_two_calls_of_one_turn_have_two_ids():
+    assert found(HI, Message.assistant(A, A), Message.tool_response(A_DONE, A_DONE)) == [("H6", "messages[1].parts[1]")]
+    assert found(HI, Message.assistant(A, A), Message.tool_response(A_DONE)) == [
+        ("H6", "messages[1].parts[1]"),
+        ("H3", "messages[1].parts[1]"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("role", "part"),
+    [
+        *[("system", part) for part in (Thought("hm"), A, A_DONE, Media(url="gs://a/b"), Other("x"))],
+        *[("user", part) for part in (Thought("hm"), A, A_DONE)],
+        ("assistant", A_DONE),
+        *[("tool", part) for part in (Text("x"), Thought("hm"), A, Media(url="gs://a/b"), Other("x"))],
+    ],
+)
+def test_h7_a_part_where_it_cannot_be(role, part):
+    messages = {
+        "system": [Message.system("x", part), HI],
+        "user": [Message.user("x", part)],
+        "assistant": [HI, Message.assistant("x", part), WELL],
+        "tool": [HI, Message.assistant(A), Message("tool", (A_DONE, part))],
+    }[role]
+    place = next(index for index, message in enumerate(messages) if message.role == role)
+    assert found(*messages) == [("H7", f"messages[{place}].parts[1]")]
+
+
+def test_h8_a_message_has_parts():
+    assert found(HI, Message.assistant(), WELL) == [("H8", "messages[1]")]
+    assert found(HI, Message.assistant(A), Message.user(), Message.tool_response(A_DONE)) == [
+        ("H3", "messages[1].parts[0]"),
+        ("H8", "messages[2]"),
+        ("H4", "messages[3].parts[0]"),
+    ]
+
+
+def test_what_is_no_message_is_named():
+    with pytest.raises(RuleError, match=r"messages\[1\]: a Message is wanted, not dict"):
+        check([HI, {"role": "user"}])
+    with pytest.raises(RuleError, match="messages: a list of messages is wanted, not Message"):
+        check(HI)
+    with pytest.raises(RuleError, match="messages: a list of messages is wanted, not str"):
+        check("Hi")

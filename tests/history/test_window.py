@@ -1,0 +1,213 @@
+"""`HistoryManager`: what is sent at every moment of a conversation."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from wire.chat import Media, Message, Part, Text, ToolCall, ToolResult
+from wire.errors import ConfigurationError, RuleError
+from wire.history import HistoryManager, check, estimate_tokens
+
+from .histories import conversation, damaged
+
+HI, WELL = Message.user("Hi"), Message.user("Well?")
+A, B = ToolCall(id="a", name="search"), ToolCall(id="b", name="read_file")
+A_DONE, B_DONE = ToolResult("a", "search", "found"), ToolResult("b", "read_file", "read")
+A_CANCELLED = ToolResult("a", "search", "cancelled", error=True)
+
+
+def history(*messages: Message, **options) -> HistoryManager:
+    made = HistoryManager(**options)
+    for message in messages:
+        made.add_message(message)
+    return made
+
+
+def test_s1_40_limits_and_clear():
+    made = history(HI, Message.assistant("Hello."))
+    assert (made.max_messages, made.max_tokens, made.estimate) == (50, 100_000, estimate_tokens)
+    assert (len(made), made.messages) == (2, [HI, Message.assistant("Hello.")])
+    made.add_message(Message.tool_response(A_DONE))
+    assert len(made.notes) == 1
+    made.clear()
+    assert (len(made), made.messages, made.notes, made.open_calls) == (0, [], (), ())
+
+
+def test_s1_40_the_limits_hold_for_what_is_sent():
+    made = HistoryManager()
+    for number in range(60):
+        made.add_message(Message.user(str(number)))
+        made.add_message(Message.assistant("yes"))
+        assert len(made) <= 50
+    assert [message.text for message in made.messages[::2]] == [str(number) for number in range(35, 60)]
+    wide = HistoryManager(None, 10, estimate=lambda message: 5)
+    for number in range(4):
+        wide.add_message(Message.user(str(number)))
+    assert [message.text for message in wide.messages] == ["2", "3"]
+
+
+def test_s1_41_none_is_nothing():
+    made = history(HI, None)
+    assert made.messages == [HI]
+
+
+def test_s1_41_calls_never_prune_and_their_answers_do():
+    first, calls = [HI, Message.assistant("Hello.")], Message.assistant(A, B)
+    made = history(*first, WELL, max_messages=3)
+    assert made.messages == [*first, WELL]
+    made.add_message(calls)
+    assert len(made) == 4
+    assert made.messages[:4] == [*first, WELL, calls]
+    assert made.open_calls == (A, B)
+    made.add_message(Message.tool_response(A_DONE))
+    assert len(made) == 5
+    assert made.open_calls == (B,)
+    made.add_message(Message.tool_response(B_DONE))
+    assert made.open_calls == ()
+    assert made.messages == [WELL, calls, Message.tool_response(A_DONE, B_DONE)]
+    assert [note.message for note in made.notes] == [
+        "joined to messages[4]: results of one turn",
+        "dropped: 1 turn, 2 messages, for the limit of 3 messages",
+    ]
+
+
+def test_s1_42_what_was_kept_begins_with_the_user():
+    made = history(HI, Message.assistant(A), Message.tool_response(A_DONE), Message.assistant("Done."), WELL, max_messages=4)
+    assert made.messages == [WELL]
+
+
+def test_s1_46_a_word_of_the_user_closes_open_calls():
+    made = history(HI, Message.assistant("I look.", A, B), Message.tool_response(B_DONE))
+    made.add_message(WELL)
+    assert made.messages == [HI, Message.assistant("I look.", A, B), Message.tool_response(B_DONE, A_CANCELLED), WELL]
+    assert made.messages[2].tool_results[1].answer == {"error": "cancelled"}
+    assert made.open_calls == ()
+    assert [str(note) for note in made.notes] == [
+        "messages[1].parts[1]: the call of search (a) had no result: answered with an error, cancelled"
+    ]
+
+
+def test_s1_46_a_word_of_the_user_drops_the_turn_if_asked():
+    made = history(HI, Message.assistant("I look.", A, B), Message.tool_response(B_DONE), WELL, on_open_calls="drop")
+    assert made.messages == [HI, Message.assistant("I look."), WELL]
+    assert len(made.notes) == 3
+
+
+def test_a_result_that_comes_too_late_is_dropped_and_told():
+    made = history(HI, Message.assistant(A), WELL, Message.tool_response(A_DONE))
+    assert made.messages == [HI, Message.assistant(A), Message.tool_response(A_CANCELLED), WELL]
+    assert made.notes[-1].message == "dropped: the result of search (a) answers no call of the turn before it"
+
+
+@pytest.mark.parametrize(("option", "sent"), [("answer", [HI, Message.assistant(A), Message.tool_response(A_CANCELLED)]), ("drop", [HI])])
+def test_s0_06_open_calls_are_never_sent_open(option, sent):
+    made = history(HI, Message.assistant(A), on_open_calls=option)
+    assert made.messages == sent
+    assert len(made.messages.notes) == 1
+    assert made.notes == ()
+    made.add_message(Message.tool_response(A_DONE))
+    assert made.messages == [HI, Message.assistant(A), Message.tool_response(A_DONE)]
+
+
+def test_s1_45_two_messages_of_results_are_joined():
+    made = history(HI, Message.assistant(A, B), Message.tool_response(B_DONE), Message.tool_response(A_DONE))
+    assert made.messages == [HI, Message.assistant(A, B), Message.tool_response(B_DONE, A_DONE)]
+
+
+def test_s1_47_a_text_and_the_call_after_it_are_one_turn():
+    made = history(HI, Message.assistant("I look."), Message.assistant(A), Message.tool_response(A_DONE))
+    assert made.messages == [HI, Message.assistant("I look.", A), Message.tool_response(A_DONE)]
+
+
+def test_the_system_may_speak_while_calls_are_open():
+    made = history(HI, Message.assistant(A), Message.system("x"))
+    assert made.open_calls == (A,)
+    assert made.messages == [HI, Message.assistant(A), Message.tool_response(A_CANCELLED), Message.system("x")]
+    made.add_message(Message.tool_response(A_DONE))
+    assert made.messages == [HI, Message.assistant(A), Message.system("x"), Message.tool_response(A_DONE)]
+    assert made.notes == ()
+
+
+def test_a_second_message_of_the_assistant_waits_with_the_first():
+    made = history(HI, Message.assistant(A), Message.assistant(B))
+    assert made.open_calls == (A, B)
+    made.add_message(Message.tool_response(A_DONE, B_DONE))
+    assert made.messages == [HI, Message.assistant(A, B), Message.tool_response(A_DONE, B_DONE)]
+
+
+def test_the_assistant_goes_on_with_half_of_the_results():
+    made = history(HI, Message.assistant(A, B), Message.tool_response(B_DONE), Message.assistant("Done."))
+    assert made.messages == [HI, Message.assistant(A, B), Message.tool_response(B_DONE, A_CANCELLED), Message.assistant("Done.")]
+
+
+def test_s1_41_incomplete_is_mended_later():
+    made = history(HI, Message.assistant("Hello."), max_messages=2)
+    made.add_message(WELL, allow_incomplete=True)
+    made.add_message(Message.assistant(), allow_incomplete=True)
+    assert len(made) == 4
+    assert made.messages == [WELL]
+    assert made.notes == ()
+    made.add_message(Message.assistant("Well."))
+    assert (len(made), made.messages) == (2, [WELL, Message.assistant("Well.")])
+    assert len(made.notes) == 2
+
+
+def test_what_it_hands_out_is_not_what_it_holds():
+    made = history(HI)
+    made.messages.clear()
+    assert made.messages == [HI]
+    assert made.messages[0] is HI
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"max_messages": 0}, "max_messages: a whole number from 1 on or None, not 0"),
+        ({"max_tokens": -5}, "max_tokens: a whole number from 1 on or None, not -5"),
+        ({"estimate": None}, "estimate: a function from a message to its tokens is wanted, not NoneType"),
+        ({"on_open_calls": "keep"}, "on_open_calls: answer or drop, not 'keep'"),
+    ],
+)
+def test_bad_options_are_named(options, words):
+    with pytest.raises(ConfigurationError, match=words):
+        HistoryManager(**options)
+
+
+def test_what_is_no_message_is_refused_and_changes_nothing():
+    made = history(HI)
+    with pytest.raises(RuleError, match="message: a Message is wanted, not str"):
+        made.add_message("Well?")
+    assert made.messages == [HI]
+
+
+@pytest.mark.parametrize("on_open_calls", ["answer", "drop"])
+def test_s0_06_s1_40_every_snapshot_can_be_sent(on_open_calls):
+    """Whole and damaged conversations, message by message: what is sent breaks no rule, and the user's last word is in it."""
+    for seed in range(400):
+        rng = random.Random(seed)
+        said = conversation(rng, 6)
+        if seed % 2:
+            said = damaged(rng, said)
+        made = HistoryManager(rng.choice((1, 2, 5, 50)), rng.choice((20, 200, 100_000)), on_open_calls=on_open_calls)
+        word: list[Part] = []
+        for message in said:
+            made.add_message(message, allow_incomplete=rng.random() < 0.2)
+            if message.role == "user":
+                word = [part for part in message.parts if isinstance(part, (Text, Media))] or word
+            sent = made.messages
+            assert {violation.rule for violation in check(sent)} <= ({"H2"} if word else {"H1"}), seed
+            assert not word or list([each for each in sent if each.role == "user"][-1].parts) == word, seed
+
+
+def test_s1_40_whole_conversations_stay_within_the_limits():
+    for seed in range(200):
+        made = HistoryManager(10, None)
+        for message in conversation(random.Random(seed)):
+            made.add_message(message)
+            sent = made.messages
+            if not made.open_calls:
+                turns = [index for index, each in enumerate(sent) if each.role == "user"]
+                assert len(sent) <= 10 or len(turns) == 1, seed
+                assert len(made) == len(sent), seed

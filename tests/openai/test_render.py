@@ -1,0 +1,570 @@
+"""The neutral door of chat completions on the way there: what a request becomes in each dialect, and what is refused."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conformance.quirks import Served
+from wire import Client, notes, openai
+from wire.chat import Media, Message, Origin, Other, Part, Text, Thought, ToolCall, ToolResult, with_origin
+from wire.errors import HistoryError, RuleError
+from wire.memory import encode
+from wire.openai import Dialect, Refusal, render, render_request, render_whole
+from wire.request import Output, Request, Tool
+
+from .neutral import HI, PNG, TIDE, A, B, asked, body_of, dialect_of, sent, told
+from .test_provider_fixtures import KEY
+
+# --- what is written ------------------------------------------------------------------------------------------------
+
+
+def test_s1_23_u_122_the_order_of_things():
+    made = sent(
+        HI,
+        Message.assistant("Let me ", "see.", A, B),
+        Message.tool_response(ToolResult("call_B", "get_tide", {"höhe": 2.5})),
+        Message.tool_response(ToolResult("call_A", "get_tide", "17:42 – ebb")),
+        system="Be brief.",
+    )
+    functions = [{"name": "get_tide", "arguments": '{"port":"Brest"}'}, {"name": "get_tide", "arguments": '{"port":"Łódź"}'}]
+    assert made == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Hi"},
+        {
+            "role": "assistant",
+            "content": "Let me see.",
+            "tool_calls": [
+                {"id": id, "type": "function", "function": each} for id, each in zip(("call_A", "call_B"), functions, strict=True)
+            ],
+        },
+        {"role": "tool", "content": "17:42 – ebb", "tool_call_id": "call_A"},
+        {"role": "tool", "content": '{"höhe":2.5}', "tool_call_id": "call_B"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("result", "content"),
+    [
+        (ToolResult("call_A", "f", ""), ""),
+        (ToolResult("call_A", "f", "grün"), "grün"),
+        (ToolResult("call_A", "f", {"ö": [1, 2.5, None]}), '{"ö":[1,2.5,null]}'),
+        (ToolResult("call_A", "f", ["ö"]), '["ö"]'),
+        (ToolResult("call_A", "f", 3), "3"),
+        (ToolResult("call_A", "f", None), "null"),
+        (ToolResult("call_A", "f", "no such port", error=True), '{"error":"no such port"}'),
+        (ToolResult("call_A", "f", {"error": "gone", "code": 4}, error=True), '{"error":"gone","code":4}'),
+    ],
+)
+def test_s1_23_results(result: ToolResult, content: str):
+    assert sent(HI, Message.assistant(A), Message.tool_response(result))[2] == {
+        "role": "tool",
+        "content": content,
+        "tool_call_id": "call_A",
+    }
+
+
+@pytest.mark.parametrize(("no_text", "wanted"), [("omit", {}), ("null", {"content": None}), ("empty", {"content": ""})])
+def test_s1_23_calls_without_text(no_text: Any, wanted: Any):
+    said = sent(HI, Message.assistant(A), Message.tool_result(A, "1"), dialect=Dialect(no_text=no_text))[1]
+    assert {key: value for key, value in said.items() if key == "content"} == wanted
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments"),
+    [
+        (ToolCall(id="c", name="f", arguments={"a": "ö"}), '{"a":"ö"}'),
+        (ToolCall(id="c", name="f", arguments={"a": 1}, text='{ "a": 1 }'), '{ "a": 1 }'),
+        (ToolCall(id="c", name="f", arguments={"a": 2}, text='{ "a": 1 }'), '{"a":2}'),  # changed since it came
+        (ToolCall(id="c", name="f", arguments=None, text='{"a": 1'), '{"a": 1'),
+        (ToolCall(id="c", name="f", arguments={}), "{}"),
+        (ToolCall(id="c", name="f", arguments={}, text=""), "{}"),
+    ],
+)
+def test_s1_25_arguments_go_out_as_they_came(call: ToolCall, arguments: str):
+    assert sent(HI, Message.assistant(call), Message.tool_result(call, "1"))[1]["tool_calls"][0]["function"]["arguments"] == arguments
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ToolCall(id="c", name="sql", kind="custom", arguments={"input": "x"}),
+        ToolCall(id="c", name="sql", kind="custom", arguments=None, text="x"),
+    ],
+)
+def test_custom_calls(call: ToolCall):
+    said = sent(HI, Message.assistant(call), Message.tool_result(call, "1"))[1]
+    assert said["tool_calls"] == [{"id": "c", "type": "custom", "custom": {"name": "sql", "input": "x"}}]
+
+
+def test_system_messages_stand_in_their_place():
+    made = sent(Message.system("A"), HI, Message.system("B"), Message.assistant("Ho"), HI, system="S")
+    assert [(each["role"], each["content"]) for each in made if each["role"] == "system"] == [
+        ("system", "S"),
+        ("system", "A"),
+        ("system", "B"),
+    ]
+    assert [each["role"] for each in made] == ["system", "system", "user", "system", "assistant", "user"]
+    assert told(asked(Message.system(" "), HI)) == ["messages[0]: left out: a system message that says nothing"]
+    assert [each["role"] for each in sent(Message.system(" "), HI, system=" ")] == ["user"]
+
+
+def test_system_messages_become_one_where_the_host_takes_one():
+    minimax = dialect_of("minimax")
+    request = asked(Message.system("A", "B"), HI, Message.system("C"), system="S")
+    assert body_of(request, dialect=minimax)["messages"] == [
+        {"role": "system", "content": "S\n\nA\n\nB\n\nC"},
+        {"role": "user", "content": "Hi"},
+    ]
+    assert told(request, dialect=minimax) == ["messages: 3 system messages became one: this host takes no more"]
+    one = asked(HI, Message.system("C"))
+    assert ([each["role"] for each in body_of(one, dialect=minimax)["messages"]], told(one, dialect=minimax)) == (["user", "system"], [])
+
+
+def test_a_system_message_among_results_stands_behind_them():
+    request = asked(
+        HI, Message.assistant(A, B), Message.system("S"), Message.tool_result(B, "2"), Message.tool_result(A, "1"), Message.system("T")
+    )
+    assert [each["content"] for each in body_of(request)["messages"][2:]] == ["1", "2", "S", "T"]
+    assert told(request) == ["messages[2]: moved behind the results, which stand directly behind their calls"]
+
+
+# --- U-42: media ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("media", "part"),
+    [
+        (PNG, {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}}),
+        (Media(url="data:image/png;base64,iVBORw=="), {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}}),
+        (
+            Media(url="https://x.test/a?b=1", detail="low"),
+            {"type": "image_url", "image_url": {"url": "https://x.test/a?b=1", "detail": "low"}},
+        ),
+        (Media(data=b"abc", media_type="audio/wav"), {"type": "input_audio", "input_audio": {"data": "YWJj", "format": "wav"}}),
+        (Media(data=b"abc", media_type="audio/mpeg"), {"type": "input_audio", "input_audio": {"data": "YWJj", "format": "mp3"}}),
+        (
+            Media(data=b"abc", media_type="application/pdf", name="a.pdf"),
+            {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,YWJj"}},
+        ),
+        (
+            Media(data=b"abc", media_type="application/pdf"),
+            {"type": "file", "file": {"filename": "document.pdf", "file_data": "data:application/pdf;base64,YWJj"}},
+        ),
+        (Media(url="file-abc123"), {"type": "file", "file": {"file_id": "file-abc123"}}),
+    ],
+)
+def test_u_42_media(media: Media, part: Any):
+    assert sent(Message.user("What is this?", media)) == [{"role": "user", "content": [{"type": "text", "text": "What is this?"}, part]}]
+    assert sent(Message.user(media))[0]["content"] == [part]
+
+
+@pytest.mark.parametrize(
+    "media",
+    [
+        Media(data=b"a", media_type="video/mp4"),
+        Media(data=b"a", media_type="audio/ogg"),
+        Media(data=b"a", media_type="text/plain"),
+        Media(url="gs://bucket/a.png", media_type="image/png"),
+        Media(url="files/abc"),
+        Media(url="https://x.test/a.pdf"),
+        Media(url="https://x.test/a.MP4?b=1"),
+        Media(url="https://x.test/a", media_type="audio/wav"),
+    ],
+)
+def test_u_42_other_media_are_refused(media: Media):
+    with pytest.raises(RuleError) as caught:
+        render(asked(Message.user("Hi"), Message.assistant("Ho"), Message.user("This", media)), "m")
+    assert [each.path for each in caught.value.violations] == ["messages[2].parts[1]"]
+    with pytest.raises(RuleError) as caught:
+        render(asked(HI, Message.assistant(A), Message.tool_response(ToolResult("call_A", "f", "", media=(PNG, media)))), "m")
+    assert [each.path for each in caught.value.violations] == ["messages[2].parts[0].media[1]"]
+
+
+def test_media_of_results_come_from_the_user():
+    request = asked(
+        HI,
+        Message.assistant(A, B),
+        Message.tool_response(ToolResult("call_A", "f", "see", media=(PNG,)), ToolResult("call_B", "f", "2")),
+        Message.user("Well?"),
+    )
+    made = body_of(request)["messages"]
+    assert [each["role"] for each in made] == ["user", "assistant", "tool", "tool", "user", "user"]
+    assert made[4]["content"] == [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}}]
+    assert told(request) == ["messages[2].parts[0].media: sent as a message of the user behind the results, which are text here"]
+
+
+def test_what_chat_completions_have_no_words_for_is_told():
+    said = Message.assistant("A", A, "B", Thought("Hm"), PNG, Other("executableCode", {}), Text("C", signature="c2ln"), "")
+    request = asked(Message.user("Hi", Other("x")), said, Message.tool_result(A, "1"), search_grounding=True)
+    assert body_of(request)["messages"][:2] == [
+        {"role": "user", "content": "Hi"},
+        {
+            "role": "assistant",
+            "content": "ABC",
+            "tool_calls": [{"id": "call_A", "type": "function", "function": {"name": "get_tide", "arguments": '{"port":"Brest"}'}}],
+        },
+    ]
+    assert told(request) == [
+        "search_grounding: not sent: only Gemini searches with Google",
+        "messages[0].parts[1]: withheld: x is understood by its own vendor only",
+        "messages[1].parts[2]: moved before the calls: a message has its text before them here",
+        "messages[1].parts[3]: withheld: a thought without a slot of this wire",
+        "messages[1].parts[4]: withheld: image/png of the assistant does not go back here",
+        "messages[1].parts[5]: withheld: executableCode is understood by its own vendor only",
+        "messages[1].parts[6]: moved before the calls: a message has its text before them here",
+        "messages[1].parts[6]: withheld: its signature, which has no place here",
+    ]
+
+
+def test_paths_stay_those_of_the_request_where_nothing_is_left_of_a_message():
+    gone = with_origin(Message.assistant(with_origin(Thought("Hm"), Origin("x", "y", "openai"))), Origin("x", "y", "openai"))
+    request = asked(HI, gone, HI, Message.assistant(Other("z")), HI)
+    assert [note.path for note in notes(render_request(request, "m"))] == [
+        "messages[1].parts[0]",
+        "messages[1]",
+        "messages[3].parts[0]",
+        "messages[2]",  # of the body
+    ]
+
+
+# --- tools ----------------------------------------------------------------------------------------------------------
+
+
+def test_s0_01_s1_24_u_124_tools():
+    parameters = {
+        "required": ["b"],
+        "properties": {"b": {"type": "string"}, "a": {"$ref": "#/$defs/x"}},
+        "type": "object",
+        "$defs": {"x": {}},
+    }
+    tools = (Tool("f", "Does it.", parameters, response={"type": "string"}), Tool("now"), Tool("empty", parameters={}))
+    before = copy.deepcopy(parameters)
+    call = render_whole(asked(tools=tools), "m")
+    assert parameters == before
+    assert json.dumps(parameters, separators=(",", ":")).encode() in call.body
+    assert json.loads(call.body)["tools"] == [
+        {"type": "function", "function": {"name": "f", "description": "Does it.", "parameters": parameters}},
+        {"type": "function", "function": {"name": "now", "parameters": {"type": "object", "properties": {}}}},
+        {"type": "function", "function": {"name": "empty", "parameters": {"type": "object", "properties": {}}}},
+    ]
+    assert "tool_choice" not in json.loads(call.body)
+
+
+ALLOWED = [{"type": "function", "function": {"name": name}} for name in ("f", "g")]
+
+
+@pytest.mark.parametrize(
+    ("choice", "wanted"),
+    [
+        (None, None),
+        ((), None),
+        ("auto", "auto"),
+        ("none", "none"),
+        ("required", "required"),
+        (("f",), {"type": "function", "function": {"name": "f"}}),
+        (("f", "g"), {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": ALLOWED}}),
+    ],
+)
+def test_s1_24_u_106_u_107_tool_choice(choice: Any, wanted: Any):
+    request = asked(tools=(Tool("f"), Tool("g"), Tool("h")), tool_choice=choice)
+    assert (body_of(request).get("tool_choice"), told(request)) == (wanted, [])
+
+
+def test_u_107_a_host_that_does_not_choose_among_several():
+    dialect = Dialect(refuses=(Refusal("tool_choice.allowed_tools", "unknown"),))
+    request = asked(tools=(Tool("f"), Tool("g")), tool_choice=("f", "g"))
+    assert body_of(request, dialect=dialect)["tool_choice"] == "required"
+    assert told(request, dialect=dialect) == ["tool_choice: required, of whichever tool: this host does not choose among f, g"]
+
+
+# --- settings -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ({}, {}),
+        ({"max_tokens": 9}, {"max_tokens": 9}),
+        ({"temperature": 0.0}, {"temperature": 0.0}),
+        ({"top_p": 0.5}, {"top_p": 0.5}),
+        ({"stop": ("a", "b")}, {"stop": ["a", "b"]}),
+        ({"effort": "xhigh"}, {"reasoning_effort": "xhigh"}),
+        ({"raw_schemas": True}, {}),
+        (
+            {"output": Output({"type": "object"})},
+            {"response_format": {"type": "json_schema", "json_schema": {"name": "answer", "schema": {"type": "object"}}}},
+        ),
+        (
+            {"output": Output({"type": "object"}, "tide", strict=True)},
+            {"response_format": {"type": "json_schema", "json_schema": {"name": "tide", "schema": {"type": "object"}, "strict": True}}},
+        ),
+    ],
+)
+def test_u_54_u_55_u_149_fields(settings: Any, wanted: Any):
+    plain = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+    assert body_of(asked(**settings)) == plain | wanted
+    assert body_of(asked(**settings), dialect=None) == plain | wanted
+    assert json.loads(encode(render_request(asked(**settings), "m", None))) == plain | wanted
+    streaming = {"stream": True, "stream_options": {"include_usage": True}}
+    assert json.loads(render(asked(**settings), "m").body) == plain | streaming | wanted
+    assert told(asked(**settings)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "field"),
+    [
+        ("openai", "gpt-5.6", "max_completion_tokens"),
+        ("openai", "o3", "max_completion_tokens"),
+        ("openai", "gpt-4.1", "max_tokens"),
+        ("deepseek", "deepseek-v4-pro", "max_tokens"),
+        ("mistral", "mistral-medium-latest", "max_tokens"),
+    ],
+)
+def test_the_field_for_the_most_tokens_is_one_that_the_model_takes(name: str, model: str, field: str):
+    body = body_of(asked(max_tokens=9), model, dialect_of(name), provider=name)
+    assert {key: value for key, value in body.items() if key.startswith("max_")} == {field: 9}
+    turned = Dialect(refuses=(Refusal("max_tokens", "no", models="a"), Refusal("max_completion_tokens", "no", models="b", ignored=True)))
+    assert [set(body_of(asked(max_tokens=9), each, turned)) & {"max_tokens", "max_completion_tokens"} for each in "ab"] == [
+        {"max_completion_tokens"},
+        {"max_tokens"},
+    ]
+
+
+SCHEMA = {"type": "object", "properties": {"höhe": {"type": "number"}}}
+WORDS = 'Answer with JSON that fits this schema: {"type":"object","properties":{"höhe":{"type":"number"}}}'
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "form", "note"),
+    [
+        ("mistral", "mistral-medium-latest", "json_schema", []),
+        ("openai", "gpt-5.4", "json_schema", []),
+        ("groq", "llama-4", "json_schema", []),
+        ("groq", "groq/compound", "json_object", ["as json_object"]),
+        ("deepseek", "deepseek-v4-pro", "json_object", ["as json_object"]),
+        ("openai", "gpt-audio", None, ["asked for in words alone"]),
+    ],
+)
+def test_u_54_u_55_output_in_the_best_form_that_the_host_takes(name: str, model: str, form: str | None, note: list[str]):
+    request, dialect = asked(output=Output(SCHEMA), system="Be brief."), dialect_of(name)
+    body = body_of(request, model, dialect, provider=name)
+    assert body.get("response_format", {}).get("type") == form
+    assert body["messages"][0]["content"] == ("Be brief." if form == "json_schema" else f"Be brief.\n\n{WORDS}")
+    assert [each.partition(",")[0] for each in told(request, model, dialect)] == [f"output: {each}" for each in note]
+    call = render(request, model, dialect, provider=name)
+    assert call.adapt is not None
+    assert call.adapt(call, dialect) is call
+
+
+def test_u_55_words_of_the_schema_stand_in_the_first_system_message():
+    deepseek = dialect_of("deepseek")
+    for first, content in ((Message.system("A"), f"A\n\n{WORDS}"), (Message.system("A", "B"), ["A", "B", WORDS]), (None, WORDS)):
+        made = sent(*filter(None, [first]), HI, Message.system("Z"), output=Output(SCHEMA), dialect=deepseek)
+        wanted = content if isinstance(content, str) else [{"type": "text", "text": text} for text in content]
+        assert (made[0], made[1]["role"], len(made)) == ({"role": "system", "content": wanted}, "user", 3)
+
+
+def test_s1_20_where_it_goes():
+    for base_url in ("https://host.test/v1", "https://host.test/v1/"):
+        with Client("openai", api_key=KEY, base_url=base_url) as client:
+            shown = client.preview(render(asked(), "m", client.dialect))
+        assert (shown.method, shown.url) == ("POST", "https://host.test/v1/chat/completions")
+        assert shown.headers["authorization"] == "Bearer ***"
+
+
+def test_s1_22_usage_may_not_be_asked_for():
+    call = render(asked(options={"openai": {"stream_options": {"include_usage": False}}}), "m")
+    assert json.loads(call.body)["stream_options"] == {"include_usage": False}
+
+
+# --- S1-29: options -------------------------------------------------------------------------------------------------
+
+
+def test_s1_29_options_of_the_provider_stand_at_the_top_of_the_body():
+    options = {
+        "kimi": {"thinking": {"type": "disabled", "x": 1}, "prompt_cache_key": "a"},
+        "kimi@cn": {"prompt_cache_key": "b", "new": None},
+        "glm": {"y": 1},
+    }
+    request, kimi = asked(options=options, temperature=0.5), dialect_of("kimi")
+    for name, wanted in (
+        ("kimi", {"thinking": {"type": "disabled", "x": 1}, "prompt_cache_key": "a"}),
+        ("kimi@cn", {"thinking": {"type": "disabled", "x": 1}, "prompt_cache_key": "b", "new": None}),
+        ("openai", {}),
+    ):
+        body = body_of(request, "kimi-k2.6", kimi, provider=name)
+        assert body == {"model": "kimi-k2.6", "messages": [{"role": "user", "content": "Hi"}], "temperature": 0.5, **wanted}
+    assert options["kimi"] == {"thinking": {"type": "disabled", "x": 1}, "prompt_cache_key": "a"}
+
+
+def test_s1_29_an_option_may_say_what_no_field_allows():
+    body = body_of(asked(options={"openai": {"max_tokens": "many", "stop": 5}}, temperature=0.5))
+    assert {key: body[key] for key in ("max_tokens", "stop", "temperature")} == {"max_tokens": "many", "stop": 5, "temperature": 0.5}
+
+
+def test_s1_29_the_rules_look_at_the_options_too():
+    kimi = dialect_of("kimi")
+    free = asked(tools=(TIDE,), tool_choice="required", options={"kimi": {"thinking": {"type": "disabled"}}})
+    call = render(free, "kimi-k2.6", kimi, provider="kimi")
+    assert call.adapt is not None
+    assert call.adapt(call, kimi) is call
+    forced = render(msgspec.structs.replace(free, options={}), "kimi-k2.6", kimi, provider="kimi")
+    assert forced.adapt is not None
+    with pytest.raises(RuleError) as caught:
+        forced.adapt(forced, kimi)
+    assert [each.rule for each in caught.value.violations] == ["O12"]
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"), [({"x": object()}, "JSON cannot say this"), ({"x": float("nan")}, "no numbers"), (5, "a mapping is wanted")]
+)
+def test_s1_29_options_that_are_none(options: Any, problem: str):
+    with pytest.raises(RuleError, match=problem) as caught:
+        render(asked(options={"openai": options}), "m")
+    assert [each.path for each in caught.value.violations] == ["options.openai"]
+
+
+# --- refusals -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("messages", "paths"),
+    [
+        ((HI, Message.assistant("Ho")), ["messages[1]"]),
+        ((Message.system("S"),), ["messages"]),
+        ((HI, Message.assistant(A), HI), ["messages[1].parts[0]"]),
+        ((HI, Message.tool_result(A, "1")), ["messages[1].parts[0]"]),
+    ],
+)
+def test_turns_out_of_order_are_refused(messages: Any, paths: list[str]):
+    with pytest.raises(HistoryError) as caught:
+        render(asked(*messages), "m")
+    assert [each.path for each in caught.value.violations] == paths
+
+
+@pytest.mark.parametrize(
+    ("request_", "path"),
+    [
+        (
+            asked(
+                HI,
+                Message.assistant(ToolCall(id="c", name="f", arguments={"a": object()})),
+                Message.tool_result(ToolCall(id="c", name="f"), "1"),
+            ),
+            "messages[1].parts[0].arguments",
+        ),
+        (asked(HI, Message.assistant(A), Message.tool_result(A, {1j})), "messages[2].parts[0].content"),
+        (asked(HI, Message.assistant(Thought("Hm", "reasoning_details", details=({"type": 5},))), HI), "messages[1].parts[0].details"),
+        (asked(max_tokens="many"), "max_tokens"),
+        (asked(tools=(Tool("f", parameters={"type": "object", "x": {1j}}),)), "tools[0].function.parameters.x"),
+        ("Hi", "request"),
+    ],
+)
+def test_what_cannot_be_said_is_refused_where_it_stands(request_: Any, path: str):
+    with pytest.raises(RuleError) as caught:
+        render_whole(request_, "m")
+    assert [each.path for each in caught.value.violations] == [path]
+
+
+def test_what_the_provider_refuses_is_an_error_of_the_client():
+    """The image is refused by DeepSeek's rules, before anything is sent."""
+    request = asked(Message.user("What is this?", PNG))
+    with Client("deepseek", api_key=KEY, http=Served({}, [])) as client, pytest.raises(RuleError) as caught:
+        client.send(render_whole(request, "deepseek-v4-pro", client.dialect, provider="deepseek"))
+    assert [(each.path, each.rule) for each in caught.value.violations] == [("messages[0].content[1].image_url", "O7")]
+
+
+def test_what_the_host_ignores_is_told():
+    request = asked(tools=(TIDE,), tool_choice="required")
+    assert told(request, dialect=dialect_of("ollama")) == ["tool_choice: ignored by the host: ignored by Ollama"]
+
+
+# --- laws -----------------------------------------------------------------------------------------------------------
+
+_texts = st.text(st.characters(codec="utf-8"), max_size=8)
+_calls = st.lists(st.builds(lambda a: {"a": a}, _texts), max_size=3)
+_slots = st.sampled_from(["", "reasoning", "reasoning_content", "reasoning_text", "reasoning_details", "content"])
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[Message, ...]:
+    """Turns of the user, of this model and of others, of parts in any order, with results in any order."""
+    said: list[Message] = []
+    for turn in range(draw(st.integers(1, 4))):
+        said.append(Message.user(draw(_texts), *draw(st.lists(st.one_of(_texts, st.just(PNG)), max_size=2))))
+        if draw(st.booleans()):
+            said.append(Message.system(draw(_texts)))
+        calls = [
+            ToolCall(id=draw(st.sampled_from([f"call_{turn}_{at}", f"{turn}{at}" * 25])), name="f", arguments=arguments)
+            for at, arguments in enumerate(draw(_calls))
+        ]
+        beside: list[Part] = [Text(draw(_texts)), Thought(draw(_texts), draw(_slots)), Other("x")]
+        if draw(st.booleans()):
+            origin = Origin("p", draw(st.sampled_from(["m", "m2"])), "openai")
+            parts = [with_origin(part, origin) for part in (*beside, *calls)]
+        else:
+            parts = [*beside, *calls]
+        said.append(Message.assistant(draw(st.permutations(parts))))
+        said += [Message.tool_result(call, draw(_texts)) for call in draw(st.permutations(calls))]
+        if calls and draw(st.booleans()):
+            said.insert(draw(st.integers(len(said) - len(calls), len(said))), Message.system(draw(_texts)))
+    return (*said, Message.user("Well?"))
+
+
+@given(histories(), st.sampled_from(["openai", "deepseek", "mistral", "minimax", "kimi", "gemini@openai", "vllm"]))
+def test_any_history_is_sent_in_order(said: tuple[Message, ...], name: str):
+    dialect = dialect_of(name)
+    request = Request(messages=said)
+    before = repr(said)
+    call = render_whole(request, "m", dialect, provider="p")
+    assert call.body == render_whole(request, "m", dialect, provider="p").body
+    assert call.body == render_whole(pickle.loads(pickle.dumps(request)), "m", dialect, provider="p").body
+    assert repr(said) == before
+    made = render_request(request, "m", dialect, provider="p")
+    # That DeepSeek takes no image and Kimi no empty text among parts is for their clients to say.
+    assert [each for each in openai.check(made, dialect) if not each.path.endswith(("].text", "].image_url"))] == []
+    sent_calls = [each for message in made.messages for each in message.tool_calls or ()]
+    neutral = [part for message in said for part in message.parts if isinstance(part, ToolCall)]
+    answers = {part.id: part.content for message in said for part in message.parts if isinstance(part, ToolResult)}
+    assert [json.loads(each.function.arguments) for each in sent_calls if each.function] == [each.arguments for each in neutral]
+    assert [each.content for each in made.messages if each.role == "tool"] == [answers[each.id] for each in neutral]
+    assert [each.tool_call_id for each in made.messages if each.role == "tool"] == [each.id for each in sent_calls]
+    texts = [message.text for message in said if message.role == "user"]
+    assert [message.text for message in made.messages if message.role == "user"] == texts
+
+
+# --- snapshots ------------------------------------------------------------------------------------------------------
+
+MODELS = {"": "m", "deepseek": "deepseek-chat", "mistral": "mistral-medium-latest", "minimax": "MiniMax-M3"}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_s0_03_s1_23_u_122_snapshot_of_one_conversation(name: str, snapshot: Any):
+    dialect = dialect_of(name) if name else openai.PLAIN
+    request = asked(
+        Message.system("Dates in ISO 8601."),
+        Message.user("Where is this, and when is high tide there?", Media(data=b"\x89PNG", media_type="image/png", detail="low")),
+        Message.assistant(Thought("A pier.", "reasoning_content"), "Let me see.", A, B),
+        Message.tool_response(
+            ToolResult("call_B", "get_tide", "no such port", error=True), ToolResult("call_A", "get_tide", {"um": "17:42"})
+        ),
+        Message.assistant("High tide in Brest is at 17:42."),
+        Message.user("Thanks. ", "And tomorrow?"),
+        system="Be brief.",
+        tools=(TIDE, Tool("now", "The time.")),
+        tool_choice="auto",
+        max_tokens=100,
+        temperature=0.5,
+        stop=("END",),
+        output=Output(SCHEMA),
+    )
+    call = render(request, MODELS[name], dialect, provider=name or "openai")
+    assert {"body": call.body.decode(), "notes": list(map(str, notes(call)))} == snapshot

@@ -1,0 +1,126 @@
+"""Types of the neutral door, as mypy and pyright see them; nothing here is run."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any, assert_type
+
+from wire import (
+    Agent,
+    AsyncChat,
+    Chat,
+    ChatProvider,
+    FunctionCall,
+    GeminiAgent,
+    Guard,
+    HistoryManager,
+    LLMAgent,
+    LLMResponse,
+    Message,
+    Reply,
+    StreamDelta,
+    Text,
+    Tool,
+    ToolCall,
+    ToolContext,
+    ToolSchema,
+    create_provider,
+    history,
+    load_config,
+    tool,
+)
+from wire.agent import RunResult, dump_session, load_session
+from wire.aio import AsyncStream
+from wire.chat import Event, Part, Usage
+from wire.client import Stream
+from wire.memory import Noted
+
+
+@dataclass
+class Weather:
+    city: str
+    temp_c: int
+
+
+def threads(chat: Chat) -> None:
+    reply = chat.ask("Hi", temperature=0.2, tools=[now])
+    assert_type(reply, Reply)
+    assert_type(reply.text, str)
+    assert_type(reply.tool_calls, tuple[ToolCall, ...])
+    assert_type(reply.usage, Usage | None)
+    assert_type(chat.ask(messages=[Message.user("Hi")], output=Weather).output, Any)
+    with chat.stream("Hi") as events:
+        assert_type(events, Stream[Event, Reply])
+        assert_type(events.reply(), Reply)
+
+
+async def tasks(chat: AsyncChat) -> None:
+    assert_type(await chat.ask("Hi"), Reply)
+    async with chat.stream("Hi") as events:
+        assert_type(events, AsyncStream[Event, Reply])
+
+
+def values() -> None:
+    message = Message.user("Hi", Text("there"))
+    assert_type(message, Message)
+    assert_type(message.parts, tuple[Part, ...])
+    assert_type(history.prune([message]), Noted[Message])
+    assert_type(history.repair([message]), Noted[Message])
+    assert_type(history.hand_over([message], "deepseek", "deepseek-chat"), Noted[Message])
+    assert_type(load_session(dump_session([message])).messages, tuple[Message, ...])
+    assert_type(FunctionCall(name="now"), ToolCall)
+    assert_type(ToolSchema("now"), Tool)
+
+
+def now(zone: str, context: ToolContext) -> str:
+    """The time."""
+    return f"{zone} {context.model}"
+
+
+@tool(timeout=3)
+async def slow(city: str) -> Weather:
+    """The weather."""
+    return Weather(city, 15)
+
+
+class Mine:
+    """A provider of one's own: structure is enough."""
+
+    async def generate(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Tool] | None = None,
+        system_prompt: str | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+    ) -> LLMResponse:
+        return LLMResponse(text="Hi")
+
+    async def generate_stream(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Tool] | None = None,
+        system_prompt: str | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+    ) -> AsyncIterator[StreamDelta]:
+        yield StreamDelta(text="Hi")
+
+
+async def agents() -> None:
+    mine: ChatProvider = Mine()
+    theirs: ChatProvider = create_provider("gemini", "fake-key", "gemini-3-pro-preview", search_grounding=True)
+    agent = LLMAgent(mine, "Be brief.", tools=[now, slow], history=HistoryManager(20), guard=Guard())
+    result = await agent.run("Hi", max_steps=5)
+    assert_type(result, RunResult)
+    assert_type(result.messages, tuple[Message, ...])
+    assert_type(await GeminiAgent(theirs).resume(result.state), RunResult)
+    async with agent.stream("Hi") as deltas:
+        async for delta in deltas:
+            assert_type(delta, StreamDelta)
+        assert_type(deltas.result, RunResult)
+    configured = LLMAgent.from_config(load_config({"provider": "gemini"}).llm)
+    assert_type(configured, LLMAgent)
+    with Agent(Chat("gemini:gemini-3-pro-preview"), tools=[now]) as threaded:
+        assert_type(threaded.run("Hi"), RunResult)

@@ -1,0 +1,39 @@
+"""Types of the raw door, as mypy and pyright see them; nothing here is run."""
+
+from typing import Any, assert_type
+
+from wire import AsyncClient, Call, Client, StreamCall, gemini, notes, openai, unknown
+from wire.aio import AsyncStream
+from wire.client import Stream
+from wire.memory import Note
+
+
+def one_answer(client: Client) -> None:
+    call = gemini.generate_content("gemini-3-pro-preview", gemini.GenerateContentRequest(contents=gemini.contents("Hi")))
+    assert_type(call, Call[gemini.GenerateContentResponse])
+    answer = client.send(call)
+    assert_type(answer, gemini.GenerateContentResponse)
+    assert_type(answer.text, str)
+    assert_type(unknown(answer), list[tuple[str, Any]])
+    assert_type(notes(call), tuple[Note, ...])
+    assert_type(client.send(openai.list_models()), openai.ModelList)
+
+
+def a_stream(client: Client) -> None:
+    request = openai.ChatCompletionRequest(model="gpt-5.4", messages=openai.messages("Hi"))
+    call = openai.stream_chat_completions(request)
+    assert_type(call, StreamCall[openai.ChatCompletionChunk, openai.ChatCompletion])
+    with client.stream(call) as chunks:
+        assert_type(chunks, Stream[openai.ChatCompletionChunk, openai.ChatCompletion])
+        for chunk in chunks:
+            assert_type(chunk, openai.ChatCompletionChunk)
+        assert_type(chunks.reply(), openai.ChatCompletion)
+
+
+async def without_threads(client: AsyncClient) -> None:
+    request = gemini.GenerateContentRequest(contents=gemini.contents("Hi"))
+    assert_type(await client.send(gemini.count_tokens("gemini-3-pro-preview", request)), gemini.CountTokensResponse)
+    async with client.stream(gemini.stream_generate_content("gemini-3-pro-preview", request)) as chunks:
+        assert_type(chunks, AsyncStream[gemini.GenerateContentResponse, gemini.GenerateContentResponse])
+        async for chunk in chunks:
+            assert_type(chunk, gemini.GenerateContentResponse)

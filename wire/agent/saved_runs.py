@@ -1,0 +1,65 @@
+"""A run as a file, and back: a session whose metadata tells where the run stands, so that whatever reads sessions reads it too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from wire.agent.sessions import Session, deserialize_message, dump_session, load_session, serialize_message
+from wire.agent.steps import Reason, RunState
+from wire.chat import Message, Usage
+from wire.errors import ConfigurationError
+
+_KEY = "run"
+
+
+class _Kept(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a run knows beside its messages."""
+
+    begun: int
+    asked: int = 0
+    tool_only: int = 0
+    repeats: dict[str, int] = {}
+    usage: Usage = Usage()
+    results: dict[str, Any] | None = None
+    """Results of the last turn, as a message."""
+    reason: Reason | None = None
+
+
+def dump_run(state: RunState, metadata: Mapping[str, Any] | None = None) -> bytes:
+    """The bytes of a session file that `load_run` makes the same state of. Raises `RuleError` for what JSON cannot say."""
+    kept = _Kept(
+        begun=state.begun,
+        asked=state.asked,
+        tool_only=state.tool_only,
+        repeats=state.repeats,
+        usage=state.usage,
+        results=serialize_message(Message.tool_response(state.results)) if state.results else None,
+        reason=state.reason,
+    )
+    return dump_session(Session(state.messages, {**(metadata or {}), _KEY: msgspec.to_builtins(kept)}))
+
+
+def load_run(source: bytes | str | Mapping[str, Any], name: str = "run") -> RunState:
+    """The state of a saved run. Raises `ConfigurationError` with `name` and the JSON path of what is wrong."""
+    session = load_session(source, name)
+    if _KEY not in session.metadata:
+        raise ConfigurationError(f"{name}: metadata.{_KEY}: this is a session without a run")
+    try:
+        kept = msgspec.convert(session.metadata[_KEY], _Kept)
+    except msgspec.ValidationError as cause:
+        raise ConfigurationError(f"{name}: metadata.{_KEY}: {cause}") from None
+    if not 0 <= kept.begun <= len(session.messages):
+        raise ConfigurationError(f"{name}: metadata.{_KEY}.begun: there are {len(session.messages)} messages, not {kept.begun}")
+    return RunState(
+        messages=session.messages,
+        begun=kept.begun,
+        asked=kept.asked,
+        tool_only=kept.tool_only,
+        repeats=kept.repeats,
+        usage=kept.usage,
+        results=deserialize_message(kept.results).tool_results if kept.results is not None else (),
+        reason=kept.reason,
+    )

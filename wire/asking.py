@@ -1,0 +1,260 @@
+"""One model to be asked, whoever offers it: `Chat` for threads, `AsyncChat` for asyncio and trio.
+
+They build calls out of neutral values, by the `render.py` of the wire that the provider speaks, and send them with a client;
+that is all they do. Nothing is remembered between two questions: a conversation is the list of messages that you pass.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, cast
+
+import msgspec
+
+from wire.aio import AsyncClient, AsyncStream
+from wire.call import Call, StreamCall, Telling
+from wire.chat import Done, Event, Message, Parts, Reply
+from wire.client import Client, Stream
+from wire.errors import ConfigurationError, OutputError, RuleError, Violation
+from wire.output import OutputType
+from wire.providers import model_of
+from wire.request import Request, Tool
+from wire.target import Options, seal
+from wire.tools import Toolbox
+
+AnyCall = TypeVar("AnyCall", bound=Call[Reply] | StreamCall[Event, Reply])
+AnyClient = TypeVar("AnyClient", bound=Client | AsyncClient)
+
+
+class Settings(TypedDict, total=False):
+    """How to ask; `wire.request.Request` says what each means. Given to a chat they hold for all questions, given to a question for it."""
+
+    system: str
+    tools: Iterable[Tool | Callable[..., Any]]
+    """Functions and structs are turned into tools by `wire.tools.tool`."""
+    tool_choice: str | Sequence[str] | None
+    max_tokens: int | None
+    temperature: float | None
+    top_p: float | None
+    stop: str | Sequence[str]
+    effort: str | None
+    search_grounding: bool
+    raw_schemas: bool
+    options: Mapping[str, Mapping[str, Any]]
+
+
+class ChatOptions(Settings, Options, total=False):
+    """Settings, and the options of the client that a chat makes if it is given none."""
+
+
+class ChatState(Generic[AnyClient]):
+    """What a chat is in every style: a client, a model, and how to ask it."""
+
+    def __init__(self, name: str, client: AnyClient | None, kind: type[AnyClient], http: Any, options: ChatOptions) -> None:
+        seal(options)
+        self._called = name
+        provider, self.model = model_of(name, client.provider if client is not None else "")
+        unknown = sorted(set(options) - set(ChatOptions.__annotations__))
+        if unknown:
+            raise ConfigurationError(f"{unknown[0]}: no such option; there are client, http, {', '.join(ChatOptions.__annotations__)}")
+        of_client = {name: options[name] for name in Options.__annotations__ if name in options}  # type: ignore[literal-required]
+        self.client: AnyClient
+        if client is None:
+            self.client = kind(provider, http=http, **of_client)
+        elif of_client or http != "auto":
+            raise ConfigurationError(f"{next(iter(of_client), 'http')}: it is an option of the client, and a client was given")
+        elif client.provider != provider.lower():
+            raise ConfigurationError(f"client: it asks {client.provider!r}, and {name!r} wants {provider!r}")
+        else:
+            self.client = client
+        self._called = f"{self.provider}:{self.model}"
+        self._own = client is None
+        self._settings = {name: options[name] for name in Settings.__annotations__ if name in options}  # type: ignore[literal-required]
+        self._settings = _checked(self._settings)
+
+    @property
+    def provider(self) -> str:
+        """The name of who is asked."""
+        return self.client.provider
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._called})"
+
+    def request(self, prompt: Parts | None = None, *, messages: Iterable[Message] | None = None, **settings: Unpack[Settings]) -> Request:
+        """What would be asked, as a value. Raises `RuleError` unless either a prompt or messages are given."""
+        if (prompt is None) == (messages is None):
+            raise RuleError(violations=[Violation("messages", "either a prompt or messages are wanted")])
+        asked = (Message.user(prompt),) if prompt is not None else tuple(messages or ())
+        for index, message in enumerate(asked):
+            if not isinstance(message, Message):
+                raise RuleError(violations=[Violation(f"messages[{index}]", f"a Message is wanted, not {type(message).__name__}")])
+        return Request(messages=asked, **{**self._settings, **_checked(settings)})
+
+    def whole(self, *args: Any, output: Any = None, **settings: Any) -> Call[Reply]:
+        """The call that `ask` sends."""
+        call: Call[Reply] = self._rendered("render_whole", args, output, settings)
+        return call
+
+    def streamed(self, *args: Any, output: Any = None, **settings: Any) -> StreamCall[Event, Reply]:
+        """The call that `stream` sends."""
+        call: StreamCall[Event, Reply] = self._rendered("render", args, output, settings)
+        return call
+
+    def _rendered(self, how: str, args: tuple[Any, ...], output: Any, settings: dict[str, Any]) -> Any:
+        request = self.request(*args, **settings)
+        wanted = OutputType(output) if output is not None else None
+        if wanted is not None:
+            request = msgspec.structs.replace(request, output=wanted.output)
+        wire = importlib.import_module(f"wire.{self.client.wire}.rendering")
+        call = getattr(wire, how)(request, self.model, self.client.dialect, provider=self.provider)
+        return call if wanted is None else expecting(call, wanted)
+
+
+def _checked(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as `Request` has them."""
+    found = dict(settings)
+    unknown = sorted(set(found) - set(Settings.__annotations__))
+    if unknown:
+        raise ConfigurationError(f"{unknown[0]}: no such setting; there are messages, output, {', '.join(Settings.__annotations__)}")
+    if "tools" in found:
+        found["tools"] = Toolbox(found["tools"]).definitions
+    if isinstance(found.get("stop"), str):
+        found["stop"] = (found["stop"],)
+    for name in ("stop", "tool_choice"):
+        if isinstance(found.get(name), Sequence) and not isinstance(found[name], str):
+            found[name] = tuple(found[name])
+    return found
+
+
+class Chat(ChatState[Client]):
+    """A model to be asked by threads.
+
+    >>> chat = Chat("gemini:gemini-3-pro-preview", api_key="fake-key", system="Be brief.")
+    >>> print(chat.client.preview(chat.whole("Hi")).body.decode())
+    {"contents":[{"parts":[{"text":"Hi"}],"role":"user"}],"systemInstruction":{"parts":[{"text":"Be brief."}]}}
+    >>> chat.close()
+
+    The name is `provider[@region]:model`. Without `client`, a client is made of the options that are its own, and closed with the chat.
+    Raises `ConfigurationError` that names the option.
+    """
+
+    def __init__(self, model: str, *, client: Client | None = None, http: Any = "auto", **options: Unpack[ChatOptions]) -> None:
+        super().__init__(model, client, Client, http, options)
+
+    def ask(
+        self, prompt: Parts | None = None, *, messages: Iterable[Message] | None = None, output: Any = None, **settings: Unpack[Settings]
+    ) -> Reply:
+        """One question, or a conversation in `messages`; the whole reply.
+
+        With `output`, a type that msgspec or pydantic knows or a JSON Schema, the model answers in JSON, and `reply.output` is the value.
+
+        Raises `RuleError` or `HistoryError` for what cannot be sent, `BlockedError` if filters left nothing of the answer, `OutputError` if
+        it does not fit `output`, and what the client raises.
+        """
+        return self.client.send(self.whole(prompt, messages=messages, output=output, **settings))
+
+    def stream(
+        self, prompt: Parts | None = None, *, messages: Iterable[Message] | None = None, output: Any = None, **settings: Unpack[Settings]
+    ) -> AbstractContextManager[Stream[Event, Reply]]:
+        """The events of the reply as they come, `Done` with the whole reply last: `with chat.stream("Hi") as events:`. Raises as `ask`."""
+        return self.client.stream(self.streamed(prompt, messages=messages, output=output, **settings))
+
+    def close(self) -> None:
+        """Close the client, if it was made here. Closing twice is fine."""
+        if self._own:
+            self.client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncChat(ChatState[AsyncClient]):
+    """A model to be asked on asyncio and trio; what `Chat` is for threads."""
+
+    def __init__(self, model: str, *, client: AsyncClient | None = None, http: Any = "auto", **options: Unpack[ChatOptions]) -> None:
+        super().__init__(model, client, AsyncClient, http, options)
+
+    async def ask(
+        self, prompt: Parts | None = None, *, messages: Iterable[Message] | None = None, output: Any = None, **settings: Unpack[Settings]
+    ) -> Reply:
+        """One question, or a conversation in `messages`; the whole reply. As `Chat.ask`."""
+        return await self.client.send(self.whole(prompt, messages=messages, output=output, **settings))
+
+    def stream(
+        self, prompt: Parts | None = None, *, messages: Iterable[Message] | None = None, output: Any = None, **settings: Unpack[Settings]
+    ) -> AbstractAsyncContextManager[AsyncStream[Event, Reply]]:
+        """The events of the reply as they come, `Done` with the whole reply last. As `Chat.stream`."""
+        return self.client.stream(self.streamed(prompt, messages=messages, output=output, **settings))
+
+    async def aclose(self) -> None:
+        """Close the client, if it was made here. Closing twice is fine."""
+        if self._own:
+            await self.client.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._own:
+            await self.client.__aexit__()
+
+
+# --- output ---------------------------------------------------------------------------------------------------------
+
+
+def expecting(call: AnyCall, wanted: OutputType) -> AnyCall:
+    """The call with `reply.output` read from its answer; an answer that does not fit is an `OutputError`."""
+    if isinstance(call, Call):
+        return cast(AnyCall, dataclasses.replace(call, parse=functools.partial(_parsed, call.parse, wanted)))
+    assert call.telling is not None
+    return cast(
+        AnyCall,
+        dataclasses.replace(
+            call, telling=functools.partial(_Expecting, call.telling, wanted), fold=functools.partial(_folded, call.fold, wanted)
+        ),
+    )
+
+
+def _parsed(parse: Callable[[bytes], Reply], wanted: OutputType, body: bytes) -> Reply:
+    return _read(parse(body), wanted)
+
+
+def _read(reply: Reply, wanted: OutputType) -> Reply:
+    if reply.tool_calls:
+        return reply  # the answer comes after the results
+    try:
+        msgspec.structs.force_setattr(reply, "output", wanted.read(reply.text))
+    except OutputError as error:
+        cut = "" if reply.stop.reason == "end" else f" (it stopped with {reply.stop.raw or reply.stop.reason!r})"
+        raise OutputError(f"{error.message}{cut}", partial=reply) from error
+    return reply
+
+
+def _folded(fold: Callable[[Sequence[msgspec.Raw]], Reply], wanted: OutputType, chunks: Sequence[msgspec.Raw]) -> Reply:
+    """What came so far, which may be too little to be the value."""
+    reply = fold(chunks)
+    try:
+        return _read(reply, wanted)
+    except OutputError:
+        return reply
+
+
+class _Expecting:
+    """Events of an answer whose output is wanted."""
+
+    def __init__(self, telling: Callable[[], Telling], wanted: OutputType) -> None:
+        self._telling, self._wanted = telling(), wanted
+
+    def feed(self, chunk: Any) -> Sequence[Event]:
+        return self._telling.feed(chunk)
+
+    def close(self, answer: Reply) -> Sequence[Event]:
+        events = self._telling.close(answer)
+        return [Done(_read(each.reply, self._wanted)) if isinstance(each, Done) else each for each in events]
