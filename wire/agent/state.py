@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from wire import retry as presets
@@ -26,7 +25,8 @@ class AgentState:
     `tools` are functions, structs, or what `wire.tools.tool` made. `history` keeps the conversation from run to run, and limits what is
     sent of it. `approve(call)` is asked before each call. `guard` stops or steers a model that repeats itself. `stop_when(state)` is
     asked between steps. `on_error(error, call)` makes the words that the model gets of an exception. `retry` is for answers that say
-    nothing, and for providers that do not try again themselves.
+    nothing, and for providers that do not try again themselves. `view(messages)` decides what is sent of them in place of the history's
+    limits.
     """
 
     def __init__(
@@ -42,6 +42,7 @@ class AgentState:
         stop_when: Callable[[RunState], bool] | None = None,
         on_error: Callable[[Exception, ToolCall], str] | None = None,
         retry: Retry = presets.RESUME_AGENT,
+        view: Callable[[Sequence[Message]], Iterable[Message]] | None = None,
     ) -> None:
         if history is not None and not isinstance(history, HistoryManager):
             raise ConfigurationError(f"history: a HistoryManager is wanted, not {type(history).__name__}")
@@ -49,7 +50,7 @@ class AgentState:
         self.max_tokens, self.temperature = max_tokens, temperature
         self.history = HistoryManager() if history is None else history
         self.tools = Toolbox(tools, on_error=on_error)
-        self._approve, self._guard, self._stop_when, self._retry = approve, guard, stop_when, retry
+        self._approve, self._guard, self._stop_when, self._retry, self._view = approve, guard, stop_when, retry, view
         self._remembered = 0
         self.last_run: Steps | None = None
         """The run that was begun last; after an error its `result` has what was done before it."""
@@ -74,13 +75,12 @@ class AgentState:
         return self._steps(state, max_steps, verdicts)
 
     def _steps(self, state: RunState, max_steps: int | None, verdicts: Mapping[str, Verdict] | None = None) -> Steps:
-        limits = self.history
         self._remembered = len(state.messages)
         self.last_run = Steps(
             state,
             self.tools,
             max_steps=max_steps,
-            view=functools.partial(prune, max_messages=limits.max_messages, max_tokens=limits.max_tokens, estimate=limits.estimate),
+            view=self._view or self._pruned,
             guard=self._guard,
             stop_when=self._stop_when,
             asks_approval=self._approve is not None,
@@ -88,6 +88,9 @@ class AgentState:
             retry=self._retry,
         )
         return self.last_run
+
+    def _pruned(self, messages: Sequence[Message]) -> Iterable[Message]:
+        return prune(messages, self.history.max_messages, self.history.max_tokens, estimate=self.history.estimate)
 
     def _remember(self, steps: Steps) -> None:
         """Messages that a step has added, into the history."""
