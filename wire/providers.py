@@ -9,6 +9,8 @@ import dataclasses
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from urllib.parse import urlsplit
 
 from wire.errors import ConfigurationError
 from wire.openai.dialect import PLAIN, CallIds, Dialect, Refusal
@@ -417,3 +419,16 @@ def _with_regions(row: Provider) -> Iterator[Provider]:
 
 
 PROVIDERS: dict[str, Provider] = {each.name: each for row in _ROWS for each in _with_regions(row)}
+
+
+def family_of(name: str) -> str:
+    """What rows of one provider have in common: their name before the `@`."""
+    return name.partition("@")[0]
+
+
+def owner_of(host: str) -> Provider | None:
+    """The provider whose host this is: no other provider's key goes there (R-31)."""
+    for row in PROVIDERS.values():
+        if any(fnmatchcase(host, own) for own in (urlsplit(row.base_url).hostname, *row.hosts) if own):
+            return row
+    return None

@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import Any, TypedDict, TypeVar
 from urllib.parse import urlsplit
 
@@ -16,7 +15,7 @@ from wire.call import LOOPBACK, Call, Preview, StreamCall, Timeouts
 from wire.errors import ConfigurationError, WireError
 from wire.limits import Limits
 from wire.openai.dialect import Dialect
-from wire.providers import PROVIDERS, Provider, unlisted
+from wire.providers import PROVIDERS, Provider, family_of, owner_of, unlisted
 from wire.retry import Retry
 from wire.secret import SHOWN, Headers, Secret, checked_headers, revealed_headers, sealed, shown_headers
 
@@ -281,7 +280,7 @@ def _checked_url(base_url: Any, provider: Provider, source: str) -> str:
     """
     scheme, host = _place(base_url)
     local = LOOPBACK.fullmatch(host)
-    owner = _owner(host) if source == provider.key_variable and not local else None
+    owner = owner_of(host) if source == provider.key_variable and not local else None
     if isinstance(base_url, str) and _KEYED_URL.search(base_url):
         problem = "no user, key or query may stand in it; give api_key="
     elif not host:
@@ -290,7 +289,7 @@ def _checked_url(base_url: Any, provider: Provider, source: str) -> str:
         problem = f"leave the endpoint's path out: {base_url[: found.start()]}"
     elif scheme == "http" and not local and (provider.key_required or not source.startswith("none ")):
         problem = f"https is wanted for {host}, or the key would travel in the open"
-    elif owner is not None and _family(owner) != _family(provider):
+    elif owner is not None and family_of(owner.name) != family_of(provider.name):
         problem = (
             f"{host} is a host of {owner.name!r}, and the key in {source} is not for it; "
             f'use Client("{owner.name}"), or give api_key= if that key is meant'
@@ -298,19 +297,6 @@ def _checked_url(base_url: Any, provider: Provider, source: str) -> str:
     else:
         return str(base_url).rstrip("/")
     raise ConfigurationError(f"base_url: {problem}", provider=provider.name)
-
-
-def _owner(host: str) -> Provider | None:
-    """The provider whose host this is."""
-    for row in PROVIDERS.values():
-        if any(fnmatchcase(host, own) for own in (urlsplit(row.base_url).hostname, *row.hosts) if own):
-            return row
-    return None
-
-
-def _family(provider: Provider) -> str:
-    """Rows of one provider have one name before the `@`."""
-    return provider.name.partition("@")[0]
 
 
 def _is_foundry(host: str, path: str) -> bool:

@@ -18,7 +18,6 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
@@ -26,7 +25,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from wire.errors import ConfigurationError
-from wire.providers import PROVIDERS, Provider, unlisted
+from wire.providers import PROVIDERS, Provider, family_of, owner_of, unlisted
 from wire.secret import Secret
 
 Source: TypeAlias = Mapping[str, Any] | str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -118,16 +117,16 @@ def _resolved(section: dict[str, Any], top: LLMConfig | None, where: str, look: 
     same = top is not None and top.provider == provider
     taken = {} if top is None else {name: getattr(top, name) for name in (_SETTINGS if same else _ANYWHERE)}
     row = _row(provider, given.get("api_base") or taken.get("api_base"), f"{where}provider")
-    if "model" not in given and not same and (top is not None or _family(provider) != _family(LLMConfig().provider)):
+    if "model" not in given and not same and (top is not None or family_of(provider) != family_of(LLMConfig().provider)):
         raise ConfigurationError(f"{where}model: {provider} needs one, there is none that it would take by default")
     settings = {**taken, **given}
     lent = bool(taken.get("api_key")) and "api_base" in given  # the key was not meant for this host in particular
     if "api_key" in given:
         settings["api_key"], lent = _key(given["api_key"], row, f"{where}api_key", look)
     owner = _owner(settings.get("api_base", "")) if lent else None
-    if owner is not None and _family(owner) != _family(provider):
-        problem = f"a host of {owner}, and the key is one of {provider} that was not given for it; name the provider, or give its api_key"
-        raise ConfigurationError(f"{where}api_base: {problem}")
+    if owner is not None and family_of(owner.name) != family_of(provider):
+        problem = f"a host of {owner.name}, and the key is one of {provider} that was not given for it"
+        raise ConfigurationError(f"{where}api_base: {problem}; name the provider, or give its api_key")
     return LLMConfig(**settings)
 
 
@@ -135,27 +134,19 @@ def _row(provider: str, api_base: str | None, path: str) -> Provider:
     listed = PROVIDERS.get(provider)
     if listed is not None:
         return listed
-    if not api_base or _family(provider) in PROVIDERS:  # a region that is not there is a slip of the pen
+    if not api_base or family_of(provider) in PROVIDERS:  # a region that is not there is a slip of the pen
         remedy = _meant(provider, PROVIDERS) or "any other host needs api_base"
         raise ConfigurationError(f"{path}: {provider!r} is unknown; known are {', '.join(sorted(PROVIDERS))}; {remedy}")
     return unlisted(provider, key_required=True)
 
 
-def _owner(api_base: str) -> str | None:
-    """The provider whose host this is."""
+def _owner(api_base: str) -> Provider | None:
+    """The provider whose host this is; a machine of one's own is nobody's."""
     try:
-        host = urlsplit(api_base).hostname or ""
+        owner = owner_of(urlsplit(api_base).hostname or "")
     except ValueError:
         return None  # no URL, as the client will say
-    for name, row in PROVIDERS.items():
-        if row.key_required and any(fnmatchcase(host, own) for own in (urlsplit(row.base_url).hostname, *row.hosts) if own):
-            return name
-    return None
-
-
-def _family(provider: str) -> str:
-    """Rows of one provider have one name before the `@`."""
-    return provider.partition("@")[0]
+    return owner if owner is not None and owner.key_required else None
 
 
 # --- values -----------------------------------------------------------------------------------------------------------
