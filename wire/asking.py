@@ -89,9 +89,6 @@ class ChatState(Generic[AnyClient]):
         if (prompt is None) == (messages is None):
             raise RuleError(violations=[Violation("messages", "either a prompt or messages are wanted")])
         asked = (Message.user(prompt),) if prompt is not None else tuple(messages or ())
-        for index, message in enumerate(asked):
-            if not isinstance(message, Message):
-                raise RuleError(violations=[Violation(f"messages[{index}]", f"a Message is wanted, not {type(message).__name__}")])
         return Request(messages=asked, **{**self._settings, **_checked(settings)})
 
     def whole(self, *args: Any, output: Any = None, **settings: Any) -> Call[Reply]:
@@ -116,7 +113,8 @@ class ChatState(Generic[AnyClient]):
 
 def _checked(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings as `Request` has them."""
-    found = dict(settings)
+    # What is `None` is as if it was not said.
+    found = {name: value for name, value in settings.items() if value is not None}
     unknown = sorted(set(found) - set(Settings.__annotations__))
     if unknown:
         raise ConfigurationError(f"{unknown[0]}: no such setting; there are messages, output, {', '.join(Settings.__annotations__)}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from types import NoneType
 from typing import Any
 
 import msgspec
@@ -83,6 +84,10 @@ class Request(Beside, frozen=True, kw_only=True):
     """Provider -> further keys of the body, for it alone."""
 
     def __post_init__(self) -> None:
+        for path, value, kinds in self._typed():
+            if not isinstance(value, kinds):
+                wanted = " or ".join(kind.__name__ for kind in kinds if kind is not NoneType)
+                raise RuleError(violations=[Violation(path, f"a {wanted} is wanted, not {type(value).__name__}")])
         names = [tool.name for tool in self.tools]
         for name in names:
             if names.count(name) > 1:
@@ -94,3 +99,18 @@ class Request(Beside, frozen=True, kw_only=True):
         for name in choice if isinstance(choice, tuple) else ():
             if name not in names:
                 raise RuleError(violations=[Violation("tool_choice", f"no tool is called {name!r}")])
+
+    def _typed(self) -> Iterator[tuple[str, Any, tuple[type, ...]]]:
+        """What no wire's types look at, with its path and what it has to be."""
+        yield from ((f"messages[{index}]", each, (Message,)) for index, each in enumerate(self.messages))
+        yield from ((f"tools[{index}]", each, (Tool,)) for index, each in enumerate(self.tools))
+        yield from ((name, getattr(self, name), kinds) for name, kinds in _KINDS.items())
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "system": (str,),
+    "effort": (str, NoneType),
+    "output": (Output, NoneType),
+    "tool_choice": (str, tuple, NoneType),
+    "options": (Mapping,),
+}
