@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import anyio
 
 from wire.agent.calls import run_calls
 from wire.agent.config import LLMConfig
-from wire.agent.state import MAX_STEPS, AgentState
+from wire.agent.state import MAX_STEPS, AgentOptions, AgentState
 from wire.agent.steps import Finished, RunCalls, RunResult, RunState, Steps, Verdict, is_transient
 from wire.asking import AsyncChat
 from wire.chat import Message, Parts, Reply, ToolResult
@@ -40,20 +40,21 @@ class AgentStream:
 class LLMAgent(AgentState):
     """A model that calls tools until it has an answer.
 
-    >>> async def main() -> None:
-    ...     async with LLMAgent(create_provider("gemini", "fake-key", "gemini-3-pro-preview")) as agent:
-    ...         agent.register_tool(lambda_free_function)
-    >>> def lambda_free_function(city: str) -> str:
-    ...     "The weather of a city."
-    ...     return "sunny"
-    >>> anyio.run(main)
+    >>> from wire.chat_provider import LLMResponse
+    >>> class Parrot:
+    ...     async def generate(self, messages, tools=None, system_prompt=None, max_tokens=None, temperature=None):
+    ...         return LLMResponse(text=messages[-1].text)
+    ...     async def generate_stream(self, messages, **settings):
+    ...         yield StreamDelta(text=messages[-1].text)
+    >>> anyio.run(LLMAgent(Parrot()).run, "Hello.").text
+    'Hello.'
 
-    `provider` is any `ChatProvider`, or an `AsyncChat`. The other arguments are those of `wire.agent.state.AgentState`. Runs of one agent
+    `provider` is any `ChatProvider`, or an `AsyncChat`. The other options are those of `wire.agent.state.AgentOptions`. Runs of one agent
     share its history and are not made at the same time; several agents may share a provider.
     """
 
-    def __init__(self, provider: ChatProvider | AsyncChat, system_prompt: str = "", **options: Any) -> None:
-        super().__init__(system_prompt=system_prompt, **options)
+    def __init__(self, provider: ChatProvider | AsyncChat, system_prompt: str = "", **options: Unpack[AgentOptions]) -> None:
+        super().__init__(system_prompt, **options)
         if isinstance(provider, AsyncChat):
             provider = ChatModel(provider)
         if not isinstance(provider, ChatProvider):
@@ -61,11 +62,13 @@ class LLMAgent(AgentState):
         self.provider = provider
 
     @classmethod
-    def from_config(cls, config: LLMConfig, system_prompt: str = "", *, http: Any = "auto", **options: Any) -> Self:
+    def from_config(cls, config: LLMConfig, system_prompt: str = "", *, http: Any = "auto", **options: Unpack[AgentOptions]) -> Self:
         """An agent whose provider is made of a config; it is closed with the agent."""
         grounding = {"search_grounding": True} if config.search_grounding else {}
         provider = create_provider(config.provider, config.api_key, config.model, config.api_base, http=http, **grounding)
-        return cls(provider, system_prompt, **{"max_tokens": config.max_tokens, "temperature": config.temperature, **options})
+        options.setdefault("max_tokens", config.max_tokens)
+        options.setdefault("temperature", config.temperature)
+        return cls(provider, system_prompt, **options)
 
     async def run(
         self,

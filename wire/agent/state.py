@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from wire import retry as presets
 from wire.agent.calls import Approve
@@ -19,38 +19,46 @@ from wire.tools import Toolbox
 MAX_STEPS = 20
 
 
+class AgentOptions(TypedDict, total=False):
+    """What an agent takes beside who is asked and the system prompt."""
+
+    tools: Iterable[Tool | Callable[..., Any]]
+    """Functions, structs, or what `wire.tools.tool` made."""
+    max_tokens: int | None
+    temperature: float | None
+    history: HistoryManager | None
+    """Keeps the conversation from run to run, and limits what is sent of it."""
+    approve: Approve | None
+    """Asked before each call: `True` lets it be made, `False` or a reason refuses it."""
+    guard: Guard | None
+    """Stops or steers a model that repeats itself."""
+    stop_when: Callable[[RunState], bool] | None
+    """Asked between steps whether to stop here; `resume` goes on."""
+    on_error: Callable[[Exception, ToolCall], str] | None
+    """Makes the words that the model gets of an exception."""
+    retry: Retry
+    """For answers that say nothing, and for providers that do not try again themselves."""
+    view: Callable[[Sequence[Message]], Iterable[Message]] | None
+    """Decides what is sent of the messages, in place of the history's limits."""
+
+
 class AgentState:
-    """Tools, history and rules of an agent; `LLMAgent` and `Agent` ask the model and run the calls.
+    """Tools, history and rules of an agent; `LLMAgent` and `Agent` ask the model and run the calls."""
 
-    `tools` are functions, structs, or what `wire.tools.tool` made. `history` keeps the conversation from run to run, and limits what is
-    sent of it. `approve(call)` is asked before each call. `guard` stops or steers a model that repeats itself. `stop_when(state)` is
-    asked between steps. `on_error(error, call)` makes the words that the model gets of an exception. `retry` is for answers that say
-    nothing, and for providers that do not try again themselves. `view(messages)` decides what is sent of them in place of the history's
-    limits.
-    """
-
-    def __init__(
-        self,
-        *,
-        system_prompt: str = "",
-        tools: Iterable[Tool | Callable[..., Any]] = (),
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        history: HistoryManager | None = None,
-        approve: Approve | None = None,
-        guard: Guard | None = None,
-        stop_when: Callable[[RunState], bool] | None = None,
-        on_error: Callable[[Exception, ToolCall], str] | None = None,
-        retry: Retry = presets.RESUME_AGENT,
-        view: Callable[[Sequence[Message]], Iterable[Message]] | None = None,
-    ) -> None:
+    def __init__(self, system_prompt: str = "", **options: Unpack[AgentOptions]) -> None:
+        unknown = sorted(set(options) - set(AgentOptions.__annotations__))
+        if unknown:
+            raise ConfigurationError(f"{unknown[0]}: no such option; there are {', '.join(AgentOptions.__annotations__)}")
+        history = options.get("history")
         if history is not None and not isinstance(history, HistoryManager):
             raise ConfigurationError(f"history: a HistoryManager is wanted, not {type(history).__name__}")
         self.system_prompt = system_prompt
-        self.max_tokens, self.temperature = max_tokens, temperature
+        self.max_tokens, self.temperature = options.get("max_tokens"), options.get("temperature")
         self.history = HistoryManager() if history is None else history
-        self.tools = Toolbox(tools, on_error=on_error)
-        self._approve, self._guard, self._stop_when, self._retry, self._view = approve, guard, stop_when, retry, view
+        self.tools = Toolbox(options.get("tools", ()), on_error=options.get("on_error"))
+        self._approve, self._guard = options.get("approve"), options.get("guard")
+        self._stop_when, self._view = options.get("stop_when"), options.get("view")
+        self._retry = options.get("retry", presets.RESUME_AGENT)
         self._remembered = 0
         self.last_run: Steps | None = None
         """The run that was begun last; after an error its `result` has what was done before it."""

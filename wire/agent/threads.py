@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from typing import Any, Self
+from typing import Self, Unpack
 
 from wire.agent.calls import run_calls_in_threads
-from wire.agent.state import MAX_STEPS, AgentState
+from wire.agent.state import MAX_STEPS, AgentOptions, AgentState
 from wire.agent.steps import Finished, RunCalls, RunResult, RunState, Steps, Verdict
 from wire.asking import Chat
 from wire.chat import Message, Parts, Reply, ToolResult
@@ -35,11 +35,11 @@ class RunStream:
 class Agent(AgentState):
     """A model that calls tools until it has an answer; each call of a turn in a thread of its own.
 
-    The arguments are a `Chat` and those of `wire.agent.state.AgentState`. The methods are those of `LLMAgent`.
+    It takes a `Chat` and the options of `wire.agent.state.AgentOptions`. The methods are those of `LLMAgent`.
     """
 
-    def __init__(self, chat: Chat, system_prompt: str = "", **options: Any) -> None:
-        super().__init__(system_prompt=system_prompt, **options)
+    def __init__(self, chat: Chat, system_prompt: str = "", **options: Unpack[AgentOptions]) -> None:
+        super().__init__(system_prompt, **options)
         if not isinstance(chat, Chat):
             raise ConfigurationError(f"chat: a Chat is wanted, not {type(chat).__name__}; LLMAgent takes providers")
         self.chat = chat
