@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
 from wire.chat import ToolCall
 from wire.errors import ConfigurationError
 from wire.tools import Toolbox
-
-if TYPE_CHECKING:
-    from wire.agent.steps import RunState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,20 +49,20 @@ class Guard:
             counts[key] = counts.get(key, before.get(key, -1)) + 1
         return counts
 
-    def stops(self, calls: Iterable[ToolCall], state: RunState, toolbox: Toolbox) -> bool:
-        """Whether the run ends here."""
-        if self.tool_only is not None and state.tool_only >= self.tool_only:
+    def stops(self, calls: Iterable[ToolCall], counts: Mapping[str, int], tool_only: int, toolbox: Toolbox) -> bool:
+        """Whether the run ends here; `tool_only` turns in a row were nothing but calls."""
+        if self.tool_only is not None and tool_only >= self.tool_only:
             return True
-        return self.then == "stop" and any(self._too_often(call, state, toolbox) for call in calls)
+        return self.then == "stop" and any(self._too_often(call, counts, toolbox) for call in calls)
 
-    def steers(self, call: ToolCall, state: RunState, toolbox: Toolbox) -> str:
+    def steers(self, call: ToolCall, counts: Mapping[str, int], toolbox: Toolbox) -> str:
         """What to tell the model in place of a result; empty if the call may be made."""
-        return self.steering if self.then == "steer" and self._too_often(call, state, toolbox) else ""
+        return self.steering if self.then == "steer" and self._too_often(call, counts, toolbox) else ""
 
-    def _too_often(self, call: ToolCall, state: RunState, toolbox: Toolbox) -> bool:
+    def _too_often(self, call: ToolCall, counts: Mapping[str, int], toolbox: Toolbox) -> bool:
         tool = toolbox.get(call.name)
         most = self.read_only_repeats if getattr(tool, "read_only", False) else self.repeats
-        return state.repeats.get(_key(call), 0) >= most
+        return counts.get(_key(call), 0) >= most
 
 
 ATTRACTOR = Guard(repeats=2, tool_only=None, then="steer")

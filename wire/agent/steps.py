@@ -225,7 +225,7 @@ class Steps:
             usage=self.state.usage + reply.usage if reply.usage is not None else self.state.usage,
             reason=None if calls else "end",
         )
-        self._guarded = self._guard is not None and bool(calls) and self._guard.stops(calls, self.state, self._toolbox)
+        self._guarded = self._guard is not None and bool(calls) and self._guard.stops(calls, repeats, self.state.tool_only, self._toolbox)
 
     def failed(self, error: Exception, *, seen: bool = False) -> None:
         """The model could not be asked. Raises the error, unless another attempt is worth it: then the next step is a pause.
@@ -268,7 +268,7 @@ class Steps:
     def _answer_at_once(self, call: ToolCall) -> ToolResult | None:
         if self._guarded:
             return ToolResult(call.id, call.name, "stopped: the same calls were made again and again", error=True)
-        if self._guard is not None and (steering := self._guard.steers(call, self.state, self._toolbox)):
+        if self._guard is not None and (steering := self._guard.steers(call, self.state.repeats, self._toolbox)):
             return ToolResult(call.id, call.name, steering, error=True)
         return refused(call, self._verdicts.get(call.id))
 
