@@ -211,12 +211,24 @@ def test_the_key_shows_itself_nowhere() -> None:
     assert key not in repr(vars(Chat(GEMINI, api_key=key)))
 
 
-def test_a_client_that_was_given_stays_open() -> None:
-    emulator = Emulator([{"times": 0, "say": "Hi."}])
-    with Client("gemini", api_key="fake-key", http=EmulatorTransport(emulator)) as client:
+class Closing(EmulatorTransport):
+    closed = 0
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def test_a_client_that_was_given_stays_open_and_an_own_one_does_not() -> None:
+    given, own = (Closing(Emulator([{"times": 0, "say": "Hi."}])) for _ in range(2))
+    with Client("gemini", api_key="fake-key", http=given) as client:
         with Chat(GEMINI, client=client) as chat:
             chat.ask("Hi")
+        assert given.closed == 0
         assert Chat(GEMINI, client=client).ask("Hi").text == "Hi."
+    assert given.closed == 1
+    with Chat(GEMINI, api_key="fake-key", http=own) as chat:
+        chat.ask("Hi")
+    assert own.closed == 1
 
 
 # --- output -------------------------------------------------------------------------------------------------------------
@@ -324,12 +336,39 @@ def test_s1_72_a_stream_that_breaks_has_the_reply_so_far(door: Door) -> None:
     assert lost.value.retryable is False
 
 
-def test_s1_72_a_stream_that_breaks_before_anything_is_said_is_tried_again(door: Door) -> None:
-    silent = {"candidates": [{"content": {"role": "model"}, "index": 0}]}
-    emulator = Emulator([{"stream": [silent], "fault": "reset; after=1"}, {"say": "Here."}])
-    events, reply = door.stream(emulator, "Hi", chat={"retry": AT_ONCE})
-    assert (reply.text, len(emulator.requests)) == ("Here.", 2)
-    assert isinstance(events[0], TextDelta)
+class Broken(httpx.SyncByteStream):
+    """A connection that is gone after these bytes."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self.data
+        raise httpx.ReadError("gone")
+
+
+@pytest.mark.parametrize(("first", "requests"), [({"role": "model"}, 2), ({"role": "model", "parts": [{"text": "So"}]}, 1)])
+def test_s1_72_a_stream_that_breaks_before_anything_is_said_is_tried_again(first: dict[str, Any], requests: int) -> None:
+    bodies = [Broken(event(content=first)), event(content={"role": "model", "parts": [{"text": "Here."}]}, finishReason="STOP")]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        body = bodies[len(seen) - 1]
+        head = {"content-type": "text/event-stream"}
+        return (
+            httpx.Response(200, headers=head, content=body) if isinstance(body, bytes) else httpx.Response(200, headers=head, stream=body)
+        )
+
+    seen: list[httpx.Request] = []
+    with Chat(GEMINI, api_key="fake-key", http=httpx.MockTransport(answer), retry=AT_ONCE) as chat:
+        if requests == 2:
+            with chat.stream("Hi") as events:
+                assert [each.text for each in events if isinstance(each, TextDelta)] == ["Here."]
+        else:
+            with chat.stream("Hi") as events, pytest.raises(ConnectionLost) as lost:
+                list(events)
+            assert lost.value.retryable is False
+    assert len(seen) == requests
 
 
 def test_a_stream_without_a_finish_is_no_reply(door: Door) -> None:
