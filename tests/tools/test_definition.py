@@ -313,6 +313,16 @@ def test_docstrings() -> None:
     assert made.description == "Find things. Args: none of this."
     assert made.parameters["properties"]["query"]["description"] == "What."
     assert "description" not in made.parameters["properties"]["other"]
+
+    def close(query: str) -> None:
+        """Find
+        things.
+        Args:
+            query: What.
+        """
+
+    made = tool(close)
+    assert (made.description, made.parameters["properties"]["query"]["description"]) == ("Find things.", "What.")
     made = tool(Search())
     assert (made.name, made.description) == ("Search", "Looks.")
     assert bound(made, {"a": 3}) == 3
@@ -500,6 +510,7 @@ def pieces(a: int) -> Any:
         (lambda: tool(get_weather, timeout=0), "tool get_weather: timeout: "),
         (lambda: tool(get_weather, timeout=True), "tool get_weather: timeout: "),
         (lambda: tool(get_weather, timeout=float("nan")), "tool get_weather: timeout: "),
+        (lambda: tool(get_weather, timeout=float("inf")), "tool get_weather: timeout: "),
         (lambda: tool(get_weather, timeout="3"), "tool get_weather: timeout: "),
         (lambda: tool(get_weather, final="yes"), "tool get_weather: final: "),
         (lambda: tool(lambda: 1, name="f", parameters=Place), "tool f: its function must take the Place as its one positional argument"),

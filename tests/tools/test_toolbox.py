@@ -173,6 +173,16 @@ def test_s3_25_the_call_in_the_context_keeps_its_origin() -> None:
     assert given.arguments is not wanted.arguments
 
 
+def test_s3_25_what_is_done_to_no_arguments_is_not_seen_in_the_history() -> None:
+    def adds(context: ToolContext) -> None:
+        assert context.call.arguments is not None
+        context.call.arguments["n"] = 1
+
+    wanted = call("adds")
+    ready_of(Toolbox([adds]), wanted).run()
+    assert wanted.arguments == {}
+
+
 # --- after the call -------------------------------------------------------------------------------------------------
 
 
@@ -338,6 +348,21 @@ def test_s3_12_u_104_an_exception_is_told_by_its_message(error: Exception, messa
     assert run == ToolRun(call(city="Oslo"), ToolResult("call_7", "get_weather", message, error=True), error)
     assert run.result.answer == {"error": message}
     assert Message.tool_response(run.result).tool_results == (run.result,)
+
+
+def test_s3_12_a_result_that_cannot_say_itself_is_a_failed_call() -> None:
+    class Torn:
+        def to_message(self) -> str:
+            raise KeyError("city")
+
+    class Model:
+        def model_dump(self, mode: str) -> Any:
+            raise AttributeError("gone")
+
+    run = told(Torn())
+    assert (run.result.answer, type(run.error)) == ({"error": "'city'"}, KeyError)
+    run = told([Model()])
+    assert (run.result.answer, type(run.error)) == ({"error": "gone"}, AttributeError)
 
 
 def test_s3_12_internals_are_told_to_the_user_alone() -> None:

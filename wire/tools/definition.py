@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Callable
 from typing import Any, get_origin, overload
@@ -105,7 +106,7 @@ def tool(
     name = name_of(function) if name is None else name
     if gives_pieces(function):
         raise ToolError(f"tool {name}: a generator has no one result")
-    if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout > 0):
+    if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout < math.inf):
         raise ToolError(f"tool {name}: timeout: seconds from 0 up are wanted, not {timeout!r}")
     if not isinstance(final, bool) and not callable(final):
         raise ToolError(f"tool {name}: final: a bool or a function of the result is wanted, not {final!r}")

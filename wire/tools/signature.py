@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -236,9 +237,9 @@ def _shown(kind: Any) -> str:
 
 
 def summary(function: Any) -> str:
-    """The first paragraph of the docstring, as one line."""
-    paragraph = _docstring(function).partition("\n\n")[0]
-    return "" if _SECTION.match(paragraph) else " ".join(paragraph.split())
+    """The first paragraph of the docstring, as one line; the section of the arguments is not of it, even without a blank line between."""
+    paragraph = itertools.takewhile(lambda line: line and not _SECTION.fullmatch(line), map(str.strip, _docstring(function).splitlines()))
+    return " ".join(" ".join(paragraph).split())
 
 
 def documented(function: Any) -> dict[str, str]:

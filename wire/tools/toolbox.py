@@ -142,6 +142,8 @@ class Toolbox:
         except Mismatch as mismatch:
             problem = f"invalid response: {mismatch}"
             return self._failed(ready.call, ToolError(f"tool {ready.call.name}: {problem}"), problem)
+        except Exception as raised:  # `to_message` and `model_dump` are the user's, as the function is
+            return self._failed(ready.call, raised, _message(raised))
 
     def timed_out(self, ready: Ready) -> ToolRun:
         """The answer to a call that took longer than it may (S3-15)."""
@@ -177,7 +179,7 @@ def _arguments(call: ToolCall) -> dict[str, Any]:
 def _unshared(context: ToolContext) -> ToolContext:
     """The context with a call of its own, so that what a function does to its arguments is not seen in the history."""
     call = context.call
-    if not call.arguments:
+    if call.arguments is None:
         return context
     copy = with_origin(msgspec.structs.replace(call, arguments=plain(call.arguments)), call.origin)
     return msgspec.structs.replace(context, call=copy)
