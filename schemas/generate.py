@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from wire.anthropic import types as anthropic
 from wire.gemini import types as gemini
 from wire.openai import types as openai
 
@@ -49,6 +50,20 @@ ROOTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
         gemini.Document,
         gemini.ListDocumentsResponse,
         gemini.ErrorBody,
+    ),
+    "anthropic": (
+        anthropic.MessageRequest,
+        anthropic.MessageResponse,
+        anthropic.MessageStreamEvent,
+        anthropic.CountTokensRequest,
+        anthropic.TokenCount,
+        anthropic.ModelList,
+        anthropic.ModelInfo,
+        anthropic.BatchCreateRequest,
+        anthropic.MessageBatch,
+        anthropic.MessageBatchList,
+        anthropic.MessageBatchResult,
+        anthropic.ErrorBody,
     ),
     "openai": (
         openai.ChatCompletionRequest,

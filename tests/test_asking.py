@@ -177,7 +177,7 @@ def test_what_cannot_be_asked_is_refused_before_anything_is_sent(door: Door, ask
         (lambda: Chat("gemini-3-pro-preview"), "model: 'gemini-3-pro-preview': missing 'provider:model-name' format"),
         (lambda: Chat(":x"), "model: ':x': empty provider name"),
         (lambda: Chat("gemini:"), "model: 'gemini:': empty model name"),
-        (lambda: Chat("nobody:x"), "provider: 'nobody' is unknown; known are azure, "),
+        (lambda: Chat("nobody:x"), "provider: 'nobody' is unknown; known are anthropic, azure, "),
         (lambda: Chat(GEMINI, temprature=1), "temprature: no such option; there are client, http, system, "),
         (lambda: Chat(GEMINI, client=Client("deepseek")), "client: it asks 'deepseek', and 'gemini:gemini-3-pro-preview' wants 'gemini'"),
         (lambda: Chat(GEMINI, client=Client("gemini"), api_key="fake"), "api_key: it is an option of the client, and a client was given"),

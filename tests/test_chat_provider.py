@@ -264,7 +264,7 @@ def test_s1_31_s1_36_another_base_and_names_that_are_in_no_list() -> None:
     assert made.chat.client.preview(made.chat.whole("Hi")).url == "https://proxy.example/google/v1beta/models/m:generateContent"
     mine = create_provider("My-Host", "fake-key", "m", api_base="https://llm.example/v1/")
     assert mine.chat.client.preview(mine.chat.whole("Hi")).url == "https://llm.example/v1/chat/completions"
-    with pytest.raises(ConfigurationError, match="'my-host' is unknown; known are azure, cerebras, deepseek"):
+    with pytest.raises(ConfigurationError, match="'my-host' is unknown; known are anthropic, azure, cerebras, deepseek"):
         create_provider("my-host", "fake-key", "m")
 
 

@@ -29,6 +29,7 @@ from wire.target import Target, target
 KEY, OTHER = "fake-key-4711", "fake-key-0815"
 PAGE = Path(__file__).parent.parent / "docs" / "providers.md"
 CHAT = sorted(name for name, row in PROVIDERS.items() if row.wire == "openai")
+MESSAGES = sorted(name for name, row in PROVIDERS.items() if row.wire == "anthropic")
 OWN = ["ollama", "vllm", "llama.cpp", "lmstudio"]
 VERTEX = {"project": "my-project", "location": "us-central1"}
 
@@ -112,6 +113,52 @@ def test_s1_32_url_and_key(name: str, url: str, variable: str, monkeypatch: pyte
     assert (found.describe()["provider"], found.describe()["base_url"], found.describe()["key"]) == (name.lower(), url, variable)
 
 
+def message(**fields: Any) -> Call[bytes]:
+    return Call("anthropic", "POST", "/messages", b"{}", parse=bytes, read_error=error_of, **fields)
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "variable", "header"),
+    [
+        ("anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", "x-api-key"),
+        ("deepseek@anthropic", "https://api.deepseek.com/anthropic", "DEEPSEEK_API_KEY", "x-api-key"),
+        ("glm@anthropic", "https://api.z.ai/api/anthropic", "GLM_API_KEY", "authorization"),
+        ("glm@anthropic-cn", "https://open.bigmodel.cn/api/anthropic", "GLM_API_KEY", "authorization"),
+        ("kimi@anthropic", "https://api.moonshot.ai/anthropic", "KIMI_API_KEY", "authorization"),
+        ("kimi@anthropic-cn", "https://api.moonshot.cn/anthropic", "KIMI_API_KEY", "authorization"),
+        ("kimi@anthropic-coding", "https://api.kimi.com/coding", "KIMI_API_KEY", "x-api-key"),
+        ("minimax@anthropic", "https://api.minimax.io/anthropic", "MINIMAX_API_KEY", "x-api-key"),
+        ("minimax@anthropic-cn", "https://api.minimaxi.com/anthropic", "MINIMAX_API_KEY", "x-api-key"),
+        ("qwen@anthropic", "https://dashscope-intl.aliyuncs.com/apps/anthropic", "DASHSCOPE_API_KEY", "x-api-key"),
+        ("qwen@anthropic-cn", "https://dashscope.aliyuncs.com/apps/anthropic", "DASHSCOPE_API_KEY", "x-api-key"),
+        ("openrouter@anthropic", "https://openrouter.ai/api", "OPENROUTER_API_KEY", "authorization"),
+        ("ollama@anthropic", "http://localhost:11434", "OLLAMA_API_KEY", "x-api-key"),
+        ("llama.cpp@anthropic", "http://127.0.0.1:8080", "LLAMA_CPP_API_KEY", "x-api-key"),
+    ],
+)
+def test_hosts_of_messages(name: str, url: str, variable: str, header: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(variable, KEY)
+    found = made(name)
+    assert found.url(message()) == f"{url}/v1/messages"
+    assert {name: value for name, value in found.send_headers(message(), None) if KEY in value} == {
+        header: f"Bearer {KEY}" if header == "authorization" else KEY
+    }
+    assert found.accept(message(), Call) == message()
+    with pytest.raises(ConfigurationError, match=f"call: it speaks 'openai', and '{name}' speaks 'anthropic'"):
+        found.accept(call(), Call)
+
+
+def test_a_base_url_of_messages_ends_before_the_version():
+    found = made("anthropic", api_key=KEY, base_url="https://proxy.example/claude")
+    assert found.url(message()) == "https://proxy.example/claude/v1/messages"
+
+
+@pytest.mark.parametrize("name", ["ollama@anthropic", "llama.cpp@anthropic"])
+def test_a_server_of_messages_of_ones_own_is_asked_without_a_key(name: str):
+    found = made(name, base_url="http://10.0.0.7:8000")
+    assert {"x-api-key", "authorization"} & {header for header, _ in found.send_headers(message(), None)} == set()
+
+
 def test_no_row_was_forgotten():
     regions = {
         "deepseek": ["beta"],
@@ -137,7 +184,10 @@ def test_no_row_was_forgotten():
         "azure",
     ]
     assert {*plain, *regions, *(f"{name}@{region}" for name, all in regions.items() for region in all)} <= set(CHAT)
-    assert sorted(set(PROVIDERS) - set(CHAT)) == ["gemini", "gemini@vertex"]
+    messages = ["anthropic", *(f"{name}@anthropic" for name in ("deepseek", "glm", "kimi", "minimax", "qwen", "openrouter"))]
+    messages += ["glm@anthropic-cn", "kimi@anthropic-cn", "kimi@anthropic-coding", "minimax@anthropic-cn", "qwen@anthropic-cn"]
+    assert set(MESSAGES) == {*messages, "ollama@anthropic", "llama.cpp@anthropic"}
+    assert sorted(set(PROVIDERS) - set(CHAT) - set(MESSAGES)) == ["gemini", "gemini@vertex"]
     for name, expected in regions.items():
         assert list(PROVIDERS[name].regions) == expected
 
@@ -172,7 +222,7 @@ def test_the_rows_load_no_types_and_no_http_library():
 
 
 @pytest.mark.parametrize("name", [name for name in CHAT if PROVIDERS[name].key_required])
-def test_a_missing_key_is_told_with_the_variable(name: str):
+def test_s4_02_a_missing_key_is_told_with_the_variable(name: str):
     with pytest.raises(ConfigurationError) as caught:
         made(name).accept(call(), Call)
     assert str(caught.value) == f"{name}: no API key: give api_key= or set {PROVIDERS[name].key_variable}"
@@ -225,7 +275,7 @@ def family(name: str) -> str:
     return name.partition("@")[0]
 
 
-HOSTED = [name for name in PROVIDERS if name not in OWN]
+HOSTED = [name for name, row in PROVIDERS.items() if row.key_required]
 PAIRS = [(name, other) for name in PROVIDERS for other in HOSTED]
 
 
@@ -235,9 +285,9 @@ def test_s1_36_a_key_of_the_environment_goes_to_no_foreign_host(name: str, other
     monkeypatch.setenv(row.key_variable, KEY)
     options: dict[str, Any] = dict(VERTEX) if name == "gemini@vertex" else {}
     if family(name) == family(other):
-        assert made(name, base_url=f"https://{host}/v1", **options).base_url == f"https://{host}/v1"
+        assert made(name, base_url=f"https://{host}/llm", **options).base_url == f"https://{host}/llm"
         return
-    message = refused(name, base_url=f"https://{host}/v1", **options)
+    message = refused(name, base_url=f"https://{host}/llm", **options)
     owner = next(each for each in PROVIDERS if family(each) == family(other) and f'Client("{each}")' in message)
     assert message == (
         f"{name}: base_url: {host} is a host of {owner!r}, and the key in {row.key_variable} is not for it; "
@@ -249,8 +299,8 @@ def test_s1_36_a_key_of_the_environment_goes_to_no_foreign_host(name: str, other
 @pytest.mark.parametrize(("name", "other"), PAIRS, ids="-to-".join)
 def test_a_key_that_is_given_goes_where_it_is_told(name: str, other: str):
     options: dict[str, Any] = dict(VERTEX) if name == "gemini@vertex" else {}
-    found = made(name, base_url=f"https://{host_of(other)}/v1", api_key=KEY, **options)
-    assert found.base_url == f"https://{host_of(other)}/v1"
+    found = made(name, base_url=f"https://{host_of(other)}/llm", api_key=KEY, **options)
+    assert found.base_url == f"https://{host_of(other)}/llm"
     assert KEY in "".join(sent(found).values())
 
 
@@ -292,16 +342,16 @@ def test_hosts_are_compared_as_hosts(host: str, owner: str, monkeypatch: pytest.
 def test_hosts_of_nobody_get_the_key(host: str, monkeypatch: pytest.MonkeyPatch):
     """A proxy of one's own, and what runs on this machine, is not told from the provider."""
     monkeypatch.setenv("MISTRAL_API_KEY", KEY)
-    assert sent(made("mistral", base_url=f"https://{host}/v1"))["authorization"] == f"Bearer {KEY}"
+    assert sent(made("mistral", base_url=f"https://{host}/llm"))["authorization"] == f"Bearer {KEY}"
 
 
 def test_a_token_goes_where_it_is_told(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    assert made("openai", token=lambda: OTHER, base_url="https://api.x.ai/v1").base_url == "https://api.x.ai/v1"
+    assert made("openai", token=lambda: OTHER, base_url="https://api.x.ai/llm").base_url == "https://api.x.ai/llm"
 
 
 def test_without_a_key_there_is_nothing_to_keep():
-    assert made("openai", base_url="https://api.x.ai/v1").base_url == "https://api.x.ai/v1"
+    assert made("openai", base_url="https://api.x.ai/llm").base_url == "https://api.x.ai/llm"
 
 
 # --- names that are not in the list ---------------------------------------------------------------------------------
@@ -375,6 +425,13 @@ def test_a_base_url_with_a_path(path: str):
 def test_a_base_url_has_no_endpoint_in_it(name: str, path: str):
     message = refused(name, base_url=f"https://llm.example/v1{path}")
     assert message == f"{name}: base_url: leave the endpoint's path out: https://llm.example/v1"
+
+
+@pytest.mark.parametrize("path", ["/v1", "/v1/", "/v1/messages", "/V1/models//"])
+@pytest.mark.parametrize("name", ["anthropic", "deepseek@anthropic"])
+def test_a_base_url_of_messages_has_no_version_in_it(name: str, path: str):
+    message = refused(name, base_url=f"https://llm.example/anthropic{path}")
+    assert message == f"{name}: base_url: leave the endpoint's path out: https://llm.example/anthropic"
 
 
 def test_foundry_is_azures_alone():

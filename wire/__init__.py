@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from wire.lazy import loading
 
 if TYPE_CHECKING:
+    from wire import anthropic as anthropic
     from wire import errors as errors
     from wire import gemini as gemini
     from wire import history as history
@@ -118,6 +119,7 @@ __all__ = [
     "Usage",
     "WireError",
     "answer_account",
+    "anthropic",
     "create_provider",
     "errors",
     "gemini",
@@ -184,7 +186,7 @@ _HOMES = {
     "tool": "tools",
     "unknown": "memory",
 }
-_MODULES = ("errors", "gemini", "history", "openai", "retry")
+_MODULES = ("anthropic", "errors", "gemini", "history", "openai", "retry")
 
 
 __getattr__ = loading("wire", _HOMES, modules=_MODULES)

@@ -75,6 +75,20 @@ def chat_host(
     )
 
 
+def messages_host(name: str, base_url: str, key_variable: str, *, bearer: bool = False, key_required: bool = True) -> Provider:
+    """A host of Anthropic's Messages: as its SDKs have it, the version does not stand in the base URL."""
+    return Provider(
+        name,
+        wire="anthropic",
+        base_url=base_url,
+        prefix="/v1",
+        key_variable=key_variable,
+        key_header="authorization" if bearer else "x-api-key",
+        key_scheme="Bearer " if bearer else "",
+        key_required=key_required,
+    )
+
+
 def unlisted(name: str, *, key_required: bool) -> Provider:
     """The row of a host of chat completions that nothing is known about; its key has a variable of its own.
 
@@ -408,6 +422,20 @@ _ROWS = (
     ),
     chat_host("llama.cpp", "http://127.0.0.1:8080/v1", "LLAMA_CPP_API_KEY", _LLAMA_CPP, key_required=False),
     chat_host("lmstudio", "http://127.0.0.1:1234/v1", "LMSTUDIO_API_KEY", key_required=False),
+    messages_host("anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY"),
+    messages_host("deepseek@anthropic", "https://api.deepseek.com/anthropic", "DEEPSEEK_API_KEY"),
+    messages_host("glm@anthropic", "https://api.z.ai/api/anthropic", "GLM_API_KEY", bearer=True),
+    messages_host("glm@anthropic-cn", "https://open.bigmodel.cn/api/anthropic", "GLM_API_KEY", bearer=True),
+    messages_host("kimi@anthropic", "https://api.moonshot.ai/anthropic", "KIMI_API_KEY", bearer=True),
+    messages_host("kimi@anthropic-cn", "https://api.moonshot.cn/anthropic", "KIMI_API_KEY", bearer=True),
+    messages_host("kimi@anthropic-coding", "https://api.kimi.com/coding", "KIMI_API_KEY"),
+    messages_host("minimax@anthropic", "https://api.minimax.io/anthropic", "MINIMAX_API_KEY"),
+    messages_host("minimax@anthropic-cn", "https://api.minimaxi.com/anthropic", "MINIMAX_API_KEY"),
+    messages_host("qwen@anthropic", "https://dashscope-intl.aliyuncs.com/apps/anthropic", "DASHSCOPE_API_KEY"),
+    messages_host("qwen@anthropic-cn", "https://dashscope.aliyuncs.com/apps/anthropic", "DASHSCOPE_API_KEY"),
+    messages_host("openrouter@anthropic", "https://openrouter.ai/api", "OPENROUTER_API_KEY", bearer=True),
+    messages_host("ollama@anthropic", "http://localhost:11434", "OLLAMA_API_KEY", key_required=False),
+    messages_host("llama.cpp@anthropic", "http://127.0.0.1:8080", "LLAMA_CPP_API_KEY", key_required=False),
 )
 
 

@@ -28,7 +28,11 @@ _OPTION = re.compile(r"(?!\.+$)[A-Za-z0-9_.:-]+")
 _KEYED_URL = re.compile(r"[?#@]|(key|token)=", re.IGNORECASE)
 _URL = re.compile(r"https?://[^\s?#@\\]+", re.IGNORECASE)
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*(@[a-z0-9._-]+)?", re.IGNORECASE)
-_ENDPOINT = re.compile(r"/(chat/completions|embeddings|models)/*$", re.IGNORECASE)
+_ENDPOINTS = {
+    "openai": re.compile(r"/(chat/completions|embeddings|models)/*$", re.IGNORECASE),
+    "anthropic": re.compile(r"/(v1(/(messages|models))?)/*$", re.IGNORECASE),
+}
+"""What a base URL must not end with: the calls bring it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +289,7 @@ def _checked_url(base_url: Any, provider: Provider, source: str) -> str:
         problem = "no user, key or query may stand in it; give api_key="
     elif not host:
         problem = "an http(s) URL with a host is wanted"
-    elif provider.wire == "openai" and (found := _ENDPOINT.search(base_url)) and not _is_foundry(host, found[1]):
+    elif (found := _endpoint(provider.wire, base_url)) and not _is_foundry(host, found[1]):
         problem = f"leave the endpoint's path out: {base_url[: found.start()]}"
     elif scheme == "http" and not local and (provider.key_required or not source.startswith("none ")):
         problem = f"https is wanted for {host}, or the key would travel in the open"
@@ -297,6 +301,11 @@ def _checked_url(base_url: Any, provider: Provider, source: str) -> str:
     else:
         return str(base_url).rstrip("/")
     raise ConfigurationError(f"base_url: {problem}", provider=provider.name)
+
+
+def _endpoint(wire: str, base_url: str) -> re.Match[str] | None:
+    """The path of an endpoint at the end of a base URL."""
+    return _ENDPOINTS[wire].search(base_url) if wire in _ENDPOINTS else None
 
 
 def _is_foundry(host: str, path: str) -> bool:

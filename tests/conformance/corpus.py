@@ -9,7 +9,7 @@ from __future__ import annotations
 import collections
 from pathlib import Path
 
-from tests.conformance import gemini, openai
+from tests.conformance import anthropic, gemini, openai
 from tests.conformance.records import Record, lines
 from tests.conformance.result import Result
 
@@ -35,5 +35,7 @@ def run(paths: list[str]) -> Result:
 def scope(record: Record) -> gemini.Checks | str:
     """What is to hold of a record, or the endpoint's name if it is not built."""
     vendor = str(record.get("vendor"))
-    checks = gemini.scope(record) if vendor == "gemini" else openai.scope(record) if vendor.startswith("openai-") else None
+    wires = {"gemini": gemini.scope, "anthropic": anthropic.scope, "anthropic-compatible": anthropic.scope}
+    find = wires.get(vendor, openai.scope if vendor.startswith("openai-") else None)
+    checks = find(record) if find is not None else None
     return f"{vendor} {record.get('endpoint')}" if checks is None else checks

@@ -9,8 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.conformance import gemini, openai
+from tests.conformance import anthropic, gemini, openai
 from tests.conformance.__main__ import main
+from wire.anthropic import MessageResponse
+from wire.anthropic import fold as anthropic_fold
 from wire.errors import APIError
 from wire.gemini import types
 from wire.gemini.fold import fold
@@ -20,12 +22,21 @@ from wire.openai import fold as openai_fold
 from wire.openai.calls import Calls
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "corpus"
-SAMPLE, OPENAI = FOLDER / "sample.jsonl", FOLDER / "openai.jsonl"
+SAMPLE, OPENAI, ANTHROPIC = FOLDER / "sample.jsonl", FOLDER / "openai.jsonl", FOLDER / "anthropic.jsonl"
 SHARED = Path(__file__).parents[3] / "shared" / "corpus"
-RECORDED = {"gemini": 1341, "openai-chat": 1058, "openai-chat-compatible": 2438, "openai-other": 68}
+RECORDED = {
+    "gemini": 1341,
+    "openai-chat": 1058,
+    "openai-chat-compatible": 2438,
+    "openai-other": 68,
+    "anthropic": 847,
+    "anthropic-compatible": 10,
+}
 
 
-@pytest.mark.parametrize(("sample", "records", "passed"), [(SAMPLE, 14, 13), (OPENAI, 22, 21)], ids=["gemini", "openai"])
+@pytest.mark.parametrize(
+    ("sample", "records", "passed"), [(SAMPLE, 14, 13), (OPENAI, 22, 21), (ANTHROPIC, 20, 19)], ids=["gemini", "openai", "anthropic"]
+)
 def test_sample(sample: Path, records: int, passed: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["corpus", str(sample)]) == 0
     found = tally(capsys)
@@ -141,6 +152,55 @@ def test_a_library_of_chat_completions_that_loses_something_fails(
     owner, name, replacement, failed = openai_mutants()[mutant]
     monkeypatch.setattr(owner, name, replacement)
     assert main(["corpus", str(OPENAI)]) == 1
+    assert set(failed) <= set(tally(capsys)["failed"])
+
+
+def anthropic_mutants() -> dict[str, tuple[Any, str, Any, list[str]]]:
+    """Name -> what to replace where, by what, and the records that fail then."""
+
+    def without_memory(body: bytes) -> Any:
+        return msgspec.json.decode(body, type=MessageResponse)
+
+    def first_usage(_self: Any, event: Any) -> Any:
+        return real_go_on(_self, {name: value for name, value in event.items() if name != "usage"})
+
+    def unsigned(_self: Any, delta: Any) -> Any:
+        return real_add(_self, {name: value for name, value in delta.items() if name != "signature"})
+
+    def without_input(text: str) -> Any:
+        return {}
+
+    def kept(raw: Any) -> Any:
+        return {name: value for name, value in real_fields_of(raw).items() if name in MessageResponse.__struct_fields__}
+
+    def alike(status: int, headers: Any, body: bytes) -> Any:
+        return APIError(body.decode(), status=status, raw=body)
+
+    folding, block, real_fields_of = anthropic_fold._Folding, anthropic_fold._Block, anthropic_fold.fields_of
+    real_go_on, real_add = folding._go_on, block.add
+    return {
+        "unknown keys of an answer are dropped": (anthropic, "parse_message", without_memory, ["plain", "unknown-keys", "signed"]),
+        "unknown keys of a request are dropped": (
+            anthropic,
+            "decoded",
+            lambda body, kind: msgspec.json.decode(body, type=kind),
+            ["unknown-keys"],
+        ),
+        "the first usage counts": (folding, "_go_on", first_usage, ["stream-text", "stream-call", "stream-server-tools"]),
+        "signatures are lost": (block, "add", unsigned, ["stream-thinking-then-text"]),
+        "input of a call is lost": (anthropic_fold, "_json", without_input, ["stream-call", "stream-server-tools"]),
+        "what stands beside the usage is lost": (anthropic_fold, "fields_of", kept, ["stream-compaction", "stream-unknown"]),
+        "all errors are alike": (anthropic, "parse_error", alike, ["bad-key", "no-model"]),
+    }
+
+
+@pytest.mark.parametrize("mutant", anthropic_mutants())
+def test_a_library_of_messages_that_loses_something_fails(
+    mutant: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    owner, name, replacement, failed = anthropic_mutants()[mutant]
+    monkeypatch.setattr(owner, name, replacement)
+    assert main(["corpus", str(ANTHROPIC)]) == 1
     assert set(failed) <= set(tally(capsys)["failed"])
 
 

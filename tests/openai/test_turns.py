@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from wire import chat
 from wire.errors import HistoryError, RuleError
+from wire.ids import CallIds, LegalIds
 from wire.memory import notes
 from wire.openai import ChatCompletion, Choice, Dialect, FunctionCall, Message, ToolCall, messages, tool_message
-from wire.openai.dialect import CallIds
-from wire.openai.ids import LegalIds
 from wire.openai.rules import check
 from wire.openai.stream import parse_completion
 from wire.openai.types import ChatCompletionRequest

@@ -21,3 +21,11 @@ def door(request: pytest.FixtureRequest, server: str, monkeypatch: pytest.Monkey
     monkeypatch.delenv("LLAMA_CPP_API_KEY", raising=False)
     with opened(request.param, f"{server}/v1") as door:
         yield door
+
+
+@pytest.fixture(params=["sync", "asyncio", "trio"])
+def messages_door(request: pytest.FixtureRequest, server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
+    """The same server by its endpoints of Anthropic's Messages."""
+    monkeypatch.delenv("LLAMA_CPP_API_KEY", raising=False)
+    with opened(request.param, server, "llama.cpp@anthropic") as door:
+        yield door

@@ -39,12 +39,12 @@ class Door(Protocol):
 
 
 @contextmanager
-def opened(style: str, url: str) -> Iterator[Door]:
+def opened(style: str, url: str, name: str = "llama.cpp") -> Iterator[Door]:
     if style == "sync":
-        with Client("llama.cpp", base_url=url) as client:
+        with Client(name, base_url=url) as client:
             yield _SyncDoor(client)
     else:
-        with start_blocking_portal(style) as portal, portal.wrap_async_context_manager(AsyncClient("llama.cpp", base_url=url)) as client:
+        with start_blocking_portal(style) as portal, portal.wrap_async_context_manager(AsyncClient(name, base_url=url)) as client:
             yield _AsyncDoor(client, portal)
 
 

@@ -88,6 +88,25 @@ OPENAI: dict[str, list[Any]] = {
     "stream_error": ["ok", ["APIError", None, None]],
     "stream_cut": ["ok", ["APIConnectionError", None, None]],
 }
+ANTHROPIC: dict[str, list[Any]] = {
+    "plain": ["ok", [SAID, "end_turn", 15, True]],
+    "bearer": ["ok", "end_turn"],
+    "stream": ["ok", ["message_start", ["message_delta", "message_stop"]]],
+    "stream_helper": ["ok", [["thinking", "tool_use", "tool_use"], CITIES, SKY]],
+    "tools": ["ok", ["tool_use", SUNNY]],
+    "cache": ["ok", [[True, False], [False, True]]],
+    "count_tokens": ["ok", 3],
+    "models": ["ok", [True, True, "Claude Sonnet 4.5"]],
+    "other_host": ["ok", ["thinking", "text"]],
+    "error_400": ["ok", ["BadRequestError", 400, "invalid_request_error", "temperature: range: 0..1"]],
+    "error_key": ["ok", ["AuthenticationError", 401, "authentication_error", "invalid x-api-key"]],
+    "error_404": ["ok", ["NotFoundError", 404, "not_found_error", "model: claude-nothing"]],
+    "error_429": ["ok", ["RateLimitError", 429, "rate_limit_error"]],
+    "error_529": ["ok", ["OverloadedError", 529, "overloaded_error", "Overloaded"]],
+    "retried": ["ok", ["ok", "end_turn"]],
+    "stream_error": ["ok", ["APIStatusError", 200, "overloaded_error", "Overloaded"]],
+    "stream_cut": ["ok", ["RemoteProtocolError", None, None, None]],
+}
 JAVASCRIPT: dict[str, list[Any]] = {
     "plain": ["ok", SAID],
     "stream": ["ok", SAID],
@@ -124,6 +143,11 @@ def test_google_genai_for_python(url: str) -> None:
 @pytest.mark.sdks
 def test_openai_for_python(url: str) -> None:
     assert cases(VENV / "bin" / "python", HERE / "drive_openai.py", url) == OPENAI
+
+
+@pytest.mark.sdks
+def test_anthropic_for_python(url: str) -> None:
+    assert cases(VENV / "bin" / "python", HERE / "drive_anthropic.py", url) == ANTHROPIC
 
 
 @pytest.mark.sdks

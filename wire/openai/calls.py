@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
+from wire.lenient import Halves, said
 from wire.memory import sayable
-from wire.openai.decode import Halves, said
 from wire.openai.types import CustomCall, FunctionCall, ToolCall
 
 

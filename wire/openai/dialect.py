@@ -6,8 +6,10 @@ is the careful one, since many hosts refuse keys that they do not know.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
+
+from wire.ids import CallIds as CallIds
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +26,6 @@ class Refusal:
     """Regular expression that the model's name begins with; empty for all."""
     ignored: bool = False
     """The server answers, and does not do what the field says: a warning of `check`, not an error."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallIds:
-    """What ids of tool calls may look like."""
-
-    least: int = 1
-    most: int = 0
-    """0 for no limit."""
-    letters: str = ""
-    """Regular expression of one letter; empty for any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +66,7 @@ class Dialect:
     """What stands for the content of a message that is nothing but calls."""
     invalid_arguments: Literal["as_they_came", "wrapped"] = "as_they_came"
     """Arguments that are no JSON object: wrapped, they go back as the one text in an object, for hosts that parse the history."""
-    call_ids: CallIds = CallIds()
+    call_ids: CallIds = field(default_factory=CallIds)
 
     # --- what it sends
     think_tags: Literal["", "tags", "open_implied"] = ""

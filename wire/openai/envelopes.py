@@ -7,7 +7,6 @@ status 200, or as an event of a stream.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +21,7 @@ from wire.errors import (
     one_line,
     retryable_status,
 )
-from wire.openai.decode import fitted
+from wire.lenient import fitted, plain
 from wire.openai.types import ErrorObject
 
 _CONTEXT = re.compile(
@@ -128,20 +127,6 @@ def _delay(error: ErrorObject) -> float | None:
 
 
 # --- envelopes ------------------------------------------------------------------------------------------------------
-
-
-def plain(body: bytes) -> Any:
-    """JSON as plain values, `None` for what is none."""
-    body = body.removeprefix(b"\xef\xbb\xbf")
-    try:
-        return msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
-    try:
-        # Of the standard library, since it reads half a surrogate pair; bytes that are no UTF-8 become U+FFFD.
-        return json.loads(body.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return None
 
 
 def error_in(value: Any, *, certain: bool) -> ErrorObject | None:

@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from wire.lenient import decoded, fitted, number
 from wire.memory import RAW, Slice, encode, freeze, sayable
 from wire.openai.calls import Calls, OpenCall, present
-from wire.openai.decode import decoded, fitted, number
 from wire.openai.dialect import PLAIN, Dialect
 from wire.openai.types import ChatCompletion, ChatCompletionChunk, CompletionUsage, FunctionCall, ToolCall
 

@@ -36,9 +36,9 @@ from wire.chat import (
     with_origin,
 )
 from wire.errors import APIError, WireError
+from wire.lenient import Halves, said
 from wire.memory import RAW, notes, sayable
 from wire.openai.calls import Calls, OpenCall, arguments_of
-from wire.openai.decode import Halves, said
 from wire.openai.dialect import PLAIN, Dialect
 from wire.openai.finish import finish_of, reason_of
 from wire.openai.fold import ANSWERS, joined_details

@@ -14,9 +14,9 @@ import msgspec
 
 from wire.chat import Media, Message, Origin, Other, Part, Text, Thought, ToolCall, ToolResult
 from wire.errors import RuleError, Violation
+from wire.lenient import Unreadable, decoded
 from wire.memory import Note, WireStruct, encode, freeze
 from wire.openai.calls import arguments_of
-from wire.openai.decode import Unreadable, decoded
 from wire.openai.dialect import Dialect
 from wire.openai.fold import whole
 from wire.openai.parse import SLOTS, WIRE, says_its_calls

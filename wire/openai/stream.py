@@ -13,9 +13,9 @@ import msgspec
 
 from wire.errors import StreamError, StreamIncomplete, StreamInvalid, WireError, one_line
 from wire.jsonstream import Cutter
+from wire.lenient import Unreadable, decoded, plain
 from wire.memory import Note, WireStruct, with_notes
-from wire.openai.decode import Unreadable, decoded
-from wire.openai.envelopes import error_in, parse_error, plain, typed
+from wire.openai.envelopes import error_in, parse_error, typed
 from wire.openai.finish import finish_of, reason_of
 from wire.openai.fold import fold, whole
 from wire.openai.types import ChatCompletion, ChatCompletionChunk, Choice, ErrorObject

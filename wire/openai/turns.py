@@ -15,11 +15,11 @@ import msgspec
 
 from wire import chat
 from wire.errors import HistoryError, RuleError, Violation
+from wire.ids import LegalIds
+from wire.lenient import decoded
 from wire.memory import RAW, Note, Noted, encode
 from wire.openai.calls import arguments_of, present
-from wire.openai.decode import decoded
 from wire.openai.dialect import PLAIN, Dialect
-from wire.openai.ids import LegalIds
 from wire.openai.types import ChatCompletion, Choice, Message, ToolCall
 
 Turn: TypeAlias = "str | Message | Choice | ChatCompletion | Sequence[Turn]"

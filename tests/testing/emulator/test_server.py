@@ -155,7 +155,7 @@ def test_what_goes_wrong_is_one_line(capsys: pytest.CaptureFixture[str], server:
 
 def test_the_command_and_the_plugin_are_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert project["scripts"] == {"wire": "wire.cli:main"}
+    assert project["scripts"] == {"wire": "wire.cli:main", "attractor": "wire.pipeline.cli:main"}
     assert project["entry-points"]["pytest11"] == {"wire": "wire.testing.plugin"}
 
 

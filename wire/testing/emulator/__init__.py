@@ -1,4 +1,5 @@
-"""Gemini's server, played on this machine: it refuses what the real one refuses, in its words, and nothing that that one takes.
+"""The servers of Gemini, chat completions and Anthropic's Messages, played on this machine: what the real ones refuse is refused, in
+their words, and nothing that they take.
 
 >>> from wire.testing.emulator import Emulator, serve
 >>> with serve(Emulator()) as server:

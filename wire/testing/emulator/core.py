@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import re
+import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -11,18 +11,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from wire.anthropic.types import CountTokensRequest as CountMessages
+from wire.anthropic.types import MessageRequest
 from wire.errors import ConfigurationError
 from wire.gemini.types import CachedContent, CountTokensRequest, GenerateContentRequest
 from wire.providers import PROVIDERS
-from wire.testing.emulator import chat, embeddings, refusals
+from wire.testing.emulator import chat, claude, embeddings, messages, refusals
 from wire.testing.emulator.answer import Answer, array, events, lines, whole
 from wire.testing.emulator.caches import Caches
 from wire.testing.emulator.catalog import Traits, described, listed, traits
 from wire.testing.emulator.faults import Fault, fault_of, spoiled, status_answer
 from wire.testing.emulator.files import Files
 from wire.testing.emulator.generate import Speaker, wish_of
+from wire.testing.emulator.keys import authorise
 from wire.testing.emulator.model import Said, Wish, answered
-from wire.testing.emulator.received import Received, Route, received, route
+from wire.testing.emulator.prompts import Prompts, length
+from wire.testing.emulator.received import Received, Route, of_anthropic, received, route
 from wire.testing.emulator.recorded import Recorded
 from wire.testing.emulator.refusals import Refusal, refusal
 from wire.testing.emulator.script import OF_A_MODEL, Script, Step, read, step_of, steps_of, together
@@ -30,12 +34,11 @@ from wire.testing.emulator.signatures import Signatures
 from wire.testing.emulator.state import page
 from wire.testing.emulator.tokens import counted, details
 
-_BAD = re.compile(r"(?i)^(bad|invalid|wrong|expired)")
 _TIER = {"x-gemini-service-tier": "standard"}
 
 
 class Emulator:
-    """A server that speaks as Gemini does, and refuses what Gemini refuses.
+    """A server that speaks as Gemini, chat completions and Claude do, and refuses what they refuse.
 
     >>> emulator = Emulator()
     >>> answer = emulator.answer("GET", "/v1beta/models/gemini-3-pro-preview", {"x-goog-api-key": "any"}, b"")
@@ -59,7 +62,7 @@ class Emulator:
         self._requests: list[dict[str, Any]] = []
         self._faults: Counter[tuple[str, bytes]] = Counter()
         self._seen: Counter[bytes] = Counter()
-        self._files, self._caches, self._signatures = Files(), Caches(), Signatures(self._seed)
+        self._files, self._caches, self._signatures, self._prompts = Files(), Caches(), Signatures(self._seed), Prompts()
 
     def reset(self) -> None:
         """As it was when it was made: no requests, no files, no cached contents, the script at its beginning."""
@@ -97,16 +100,19 @@ class Emulator:
         )
 
     def _answered(self, request: Received, where: Route | None) -> Answer:
+        to = where or Route("")
         try:
             fault = self._fault(request)
             answer = self._right(request, where, fault)
             if fault is not None and fault.kind != "status":
-                answer = spoiled(answer, fault, _named(where), openai=where is not None and where.endpoint.startswith("chat."))
+                answer = spoiled(answer, fault, to.name, to.wire)
         except Refusal as refused:
             answer = refused.answer
-            if where is not None and where.endpoint == "models.streamGenerateContent" and request.query.get("alt") == "sse":
+            if to.endpoint == "models.streamGenerateContent" and request.query.get("alt") == "sse":
                 answer = refusals.as_stream(answer)
-        return chat.as_google(answer) if where is not None and where.host == "compat" and answer.status != 200 else answer
+        if self._cassette is None and (to.wire == "anthropic" or (where is None and of_anthropic(request))):
+            return claude.finished(answer, request.number, request.body)
+        return chat.as_google(answer) if to.host == "compat" and answer.status != 200 else answer
 
     def _right(self, request: Received, where: Route | None, fault: Fault | None) -> Answer:
         """The answer as it should be, or that of a fault in its place."""
@@ -115,35 +121,16 @@ class Emulator:
                 return refusals.not_a_path(request.path)
             if not where.known:
                 return refusals.not_a_method(request.method, request.path)
-            self._authorise(request, where)
+            authorise(request, where)
         if fault is not None and fault.kind == "status":
-            return status_answer(fault, _named(where), where is not None and where.host == "openai")
+            to = where or Route("")
+            return status_answer(fault, to.name, to.errors)
         if self._cassette is not None:
             return self._cassette.play(request)
         assert where is not None
         return self._scripted(request, where) or _ENDPOINTS[where.endpoint](self, request, where)
 
     # --- who asks, and what goes wrong ------------------------------------------------------------------------------------
-
-    def _authorise(self, request: Received, where: Route) -> None:
-        if where.endpoint == "files.upload" and "upload_id" in request.query:
-            return  # the URL of an upload speaks for itself, and clients send no key with it
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        bearer = token.strip() if scheme.lower() == "bearer" else ""
-        key = request.headers.get("x-goog-api-key") or request.query.get("key") or ""
-        if where.host in ("openai", "compat"):
-            if not (bearer or key):
-                raise chat.no_key() if where.host == "openai" else refusals.no_key("gemini")
-            if _BAD.match(bearer or key):
-                raise chat.bad_key() if where.host == "openai" else refusals.bad_key()
-        elif not (bearer or key):
-            raise refusals.no_key(where.host)
-        elif where.host == "vertex" and where.place and not bearer:
-            raise refusals.key_for_vertex()
-        elif _BAD.match(key):
-            raise refusals.bad_key()
-        elif _BAD.match(bearer):
-            raise refusals.bad_token()
 
     def _fault(self, request: Received) -> Fault | None:
         said = request.headers.get("x-wire-fault")
@@ -175,11 +162,10 @@ class Emulator:
         step = self._step(request, where, "")
         if step is None:
             return None
-        openai = where.host == "openai"
         if step.fault is not None and step.fault.kind == "status":
-            return status_answer(step.fault, where.name, openai)
+            return status_answer(step.fault, where.name, where.errors)
         answer = _ENDPOINTS[where.endpoint](self, request, where) if step.answer is None else whole(step.answer, step.status)
-        return answer if step.fault is None else spoiled(answer, step.fault, where.name, openai=openai)
+        return answer if step.fault is None else spoiled(answer, step.fault, where.name, where.errors)
 
     # --- answers of a model -----------------------------------------------------------------------------------------------
 
@@ -209,7 +195,7 @@ class Emulator:
         streams = where.endpoint == "models.streamGenerateContent"
         step = self._step(request, where, wish.question)
         if step is not None and step.fault is not None and step.fault.kind == "status":
-            return status_answer(step.fault, where.name, openai=False)
+            return status_answer(step.fault, where.name, where.errors)
         if step is not None and step.status != 200:
             return whole(step.answer, step.status)
         chunks = self._chunks(step, speaker, wish, streams)
@@ -277,7 +263,7 @@ class Emulator:
         wish = wish_of(asked, model)
         step = self._step(request, where, wish.question)
         if step is not None and step.fault is not None and step.fault.kind == "status":
-            return status_answer(step.fault, where.name, openai=not google)
+            return status_answer(step.fault, where.name, where.errors)
         if step is not None and step.answer is not None:
             answer = lines([step.answer]) if wanted.stream else whole(step.answer, step.status)
         elif step is not None and step.stream is not None:
@@ -288,7 +274,7 @@ class Emulator:
                 said = replace(said, calls=said.calls[:1])
             talker = chat.Talker(wanted, asked, model, self._signatures, self._id(request))
             answer = lines(talker.chunks(said)) if wanted.stream else talker.whole(said)
-        return answer if step is None or step.fault is None else spoiled(answer, step.fault, where.name, openai=True)
+        return answer if step is None or step.fault is None else spoiled(answer, step.fault, where.name, where.wire)
 
     def _chat_models(self, request: Received, where: Route) -> Answer:
         names = (
@@ -296,6 +282,42 @@ class Emulator:
         )
         owner = "google" if where.host == "compat" else "wire"
         return whole(chat.described(where.name, owner) if where.name else chat.models(names, owner), kind="application/json")
+
+    # --- messages ---------------------------------------------------------------------------------------------------------
+
+    def _messages(self, request: Received, where: Route) -> Answer:
+        asked = messages.asked(request.body, MessageRequest, where.host, era=self._warnings_too, lenient=self._lenient)
+        where, signs = replace(where, name=asked.model), where.host == "anthropic"
+        if signs and not self._lenient:
+            messages.check_thoughts(asked, self._signatures)
+        wish = messages.wish_of(asked)
+        step = self._step(request, where, wish.question)
+        if step is not None and step.fault is not None and step.fault.kind == "status":
+            return status_answer(step.fault, where.name, where.wire)
+        if step is not None and step.answer is not None and (step.status != 200 or not isinstance(step.answer, dict)):
+            return claude.whole(step.answer, step.status)
+        teller = messages.Teller(asked, self._id(request), self._prompts.usage(json.loads(request.body)), self._signatures, signs)
+        if step is not None and step.stream is not None:
+            message = teller.folded(step.stream)
+        else:
+            message = teller.message(_said(step, wish)) if step is None or step.answer is None else teller.named(step.answer)
+        if asked.stream:
+            told = messages.events_of(message) if step is None or step.stream is None else step.stream
+            answer = claude.events(told)
+        else:
+            answer = claude.whole(message)
+        return answer if step is None or step.fault is None else spoiled(answer, step.fault, where.name, where.wire)
+
+    def _count_messages(self, request: Received, where: Route) -> Answer:
+        messages.asked(request.body, CountMessages, where.host, era=self._warnings_too, lenient=self._lenient)
+        return claude.whole({"input_tokens": length(json.loads(request.body))})
+
+    def _messages_models(self, request: Received, where: Route) -> Answer:
+        if not where.name:
+            return claude.whole(claude.listed(request.query))
+        if not (self._lenient or claude.is_known(where.name)):
+            raise claude.unknown_model(where.name)
+        return claude.whole(claude.described(where.name))
 
     # --- the rest -----------------------------------------------------------------------------------------------------------
 
@@ -313,10 +335,6 @@ class Emulator:
             wanted = (refusals.typed(request.body, CachedContent).model or "").rpartition("models/")[2]
             return self._caches.create(request, self._model(replace(where, name=wanted)), where.place)
         return _CACHES[action](self._caches, request, where)
-
-
-def _named(where: Route | None) -> str:
-    return where.name if where is not None else ""
 
 
 def _said(step: Step | None, wish: Wish) -> Said:
@@ -359,6 +377,9 @@ _ENDPOINTS: dict[str, Callable[[Emulator, Received, Route], Answer]] = {
     "models.get": Emulator._models,
     "chat.completions": Emulator._chat,
     "chat.models": Emulator._chat_models,
+    "messages": Emulator._messages,
+    "messages.count_tokens": Emulator._count_messages,
+    "messages.models": Emulator._messages_models,
     "chat.embeddings": lambda emulator, request, where: embeddings.embedded_openai(request),
     **{f"files.{action}": Emulator._stored for action in _FILES},
     **{f"cachedContents.{action}": Emulator._stored for action in ("create", *_CACHES)},

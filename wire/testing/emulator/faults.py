@@ -6,7 +6,7 @@ A fault is a word and its settings, `429; retry-after=2` or `cut; after=1`, or t
 | word | what happens |
 |---|---|
 | a status | an error answer in the provider's envelope; `retry-after` gives the header and the RetryInfo |
-| `error` | an error object as an event, after `after` events; `status` is its code |
+| `error` | an error object as an event, after `after` events; `status` is its code, 503 unless given: overloaded |
 | `error-bare` | the same outside the framing, over several lines, after which the body ends |
 | `cut` | the connection is closed after `after` events, before the body's announced end |
 | `end` | the body ends well after `after` events, without a finish |
@@ -27,6 +27,7 @@ from typing import Any
 
 from wire.errors import ConfigurationError
 from wire.gemini.rules import WORDS
+from wire.testing.emulator import claude
 from wire.testing.emulator.answer import Answer, Cut, Pause, Piece, Reset, event, whole
 from wire.testing.emulator.refusals import envelope, quota, retry_info
 
@@ -86,10 +87,12 @@ def fault_of(named: str | Mapping[str, Any]) -> Fault:
     return Fault(word, **found)
 
 
-def error_of(fault: Fault, model: str, openai: bool) -> dict[str, Any]:
+def error_of(fault: Fault, model: str, wire: str) -> dict[str, Any]:
     """The error object of a fault in the envelope of its wire."""
+    if wire == "anthropic":
+        return claude.envelope(fault.status, fault.message)
     message = fault.message or _MESSAGES.get(fault.status, f"scripted {fault.status}")
-    if openai:
+    if wire == "openai":
         kind = _OPENAI_TYPES.get(fault.status, "server_error")
         message = fault.message or ("Rate limit reached for requests" if fault.status == 429 else message)
         return {"error": {"message": message, "type": kind, "param": None, "code": "rate_limit_exceeded" if fault.status == 429 else None}}
@@ -98,16 +101,18 @@ def error_of(fault: Fault, model: str, openai: bool) -> dict[str, Any]:
     return envelope(fault.status, message, details=retry_info(fault.retry_after))
 
 
-def status_answer(fault: Fault, model: str, openai: bool) -> Answer:
-    """The answer in place of a good one."""
+def status_answer(fault: Fault, model: str, wire: str) -> Answer:
+    """The answer in place of a good one; the wire is `gemini`, `openai` or `anthropic`."""
     headers = {} if fault.retry_after is None else {"retry-after": f"{fault.retry_after:g}"}
-    said = error_of(fault, model, openai)
-    if openai:
+    said = error_of(fault, model, wire)
+    if wire == "anthropic":
+        return claude.whole(said, fault.status, headers)
+    if wire == "openai":
         return Answer(fault.status, (("content-type", "application/json"), *headers.items()), (json.dumps(said, indent=2).encode(),))
     return whole(said, fault.status, headers)
 
 
-def spoiled(answer: Answer, fault: Fault, model: str = "", *, openai: bool = False) -> Answer:
+def spoiled(answer: Answer, fault: Fault, model: str = "", wire: str = "gemini") -> Answer:
     """An answer with a fault in it."""
     pieces = list(answer.pieces)
     if fault.kind == "slow":
@@ -121,15 +126,20 @@ def spoiled(answer: Answer, fault: Fault, model: str = "", *, openai: bool = Fal
     if fault.kind == "stall":
         return _with(answer, [*before, Pause(fault.seconds), *after])
     if fault.kind == "garbage":
-        return _with(answer, [*before, b"data: {not json\r\n\r\n" if framed else b"{not json", *after])
+        return _with(answer, [*before, _framed(b"{not json", wire) if framed else b"{not json", *after])
     if fault.kind in ("error", "error-bare"):
-        said = error_of(fault, model, openai)
+        said = error_of(fault, model, wire)
         bare = b"\n".join((json.dumps(said, indent=2).encode(), b""))
         if fault.kind == "error-bare" or not framed:
             return _with(answer, [*before, bare])
-        return _with(answer, [*before, b"data: " + json.dumps(said).encode() + b"\n\n" if openai else event(said)])
+        return _with(answer, [*before, event(said) if wire == "gemini" else _framed(json.dumps(said).encode(), wire, "error")])
     end: list[Piece] = [Cut()] if fault.kind == "cut" else [Reset()] if fault.kind == "reset" else []
     return _with(answer, [*before, *end])
+
+
+def _framed(data: bytes, wire: str, name: str = "content_block_delta") -> bytes:
+    end = b"\r\n\r\n" if wire == "gemini" else b"\n\n"
+    return (f"event: {name}\n".encode() if wire == "anthropic" else b"") + b"data: " + data + end
 
 
 def _with(answer: Answer, pieces: list[Piece]) -> Answer:

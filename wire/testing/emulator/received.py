@@ -52,9 +52,10 @@ class Route:
     """An endpoint, and what its path says."""
 
     endpoint: str
-    """`models.generateContent`, `files.get`, `chat.completions`, ..."""
+    """`models.generateContent`, `files.get`, `chat.completions`, `messages`, ..."""
     host: str = "gemini"
-    """`gemini`, `vertex`, or `openai` for chat completions; `compat` for those of Google."""
+    """`gemini`, `vertex`, or `openai` for chat completions; `compat` for those of Google; `anthropic` for Messages, `alike` for
+    those of another host."""
     version: str = "v1beta"
     name: str = ""
     """The model, or the id of a file or cached content."""
@@ -63,8 +64,19 @@ class Route:
     known: bool = True
     """False: the path is one of ours, and the method is not."""
 
+    @property
+    def wire(self) -> str:
+        """`gemini`, `openai`, `anthropic`: whose shapes are spoken."""
+        return {"openai": "openai", "compat": "openai", "anthropic": "anthropic", "alike": "anthropic"}.get(self.host, "gemini")
+
+    @property
+    def errors(self) -> str:
+        """Whose shapes errors have: Google tells them in its own, whatever the rest is."""
+        return "gemini" if self.host == "compat" else self.wire
+
 
 _VERSION = r"(?P<version>v1|v1beta|v1alpha|v1beta1)"
+_PREFIX = r"/(?:anthropic|api/anthropic|apps/anthropic|coding|api)"  # of hosts that serve Messages beside their own wire
 # A path, and the endpoint of each method that it has. The first that fits counts.
 _PATHS: tuple[tuple[str, str, dict[str, str]], ...] = (
     ("wire", r"/_wire/(?P<name>requests|health)", {"GET": "wire.{name}", "DELETE": "wire.clear"}),
@@ -73,6 +85,10 @@ _PATHS: tuple[tuple[str, str, dict[str, str]], ...] = (
     ("compat", rf"/{_VERSION}/openai/embeddings", {"POST": "chat.embeddings"}),
     ("openai", r"/(?:(?P<version>v1)/)?chat/completions", {"POST": "chat.completions"}),
     ("openai", r"/(?P<version>v1)/embeddings", {"POST": "chat.embeddings"}),
+    ("anthropic", r"/v1/messages", {"POST": "messages"}),
+    ("anthropic", r"/v1/messages/count_tokens", {"POST": "messages.count_tokens"}),
+    ("alike", rf"{_PREFIX}/v1/messages", {"POST": "messages"}),
+    ("alike", rf"{_PREFIX}/v1/messages/count_tokens", {"POST": "messages.count_tokens"}),
     ("gemini", rf"/upload/{_VERSION}/files", {"POST": "files.upload", "PUT": "files.upload"}),
     ("gemini", rf"/{_VERSION}/files", {"GET": "files.list", "POST": "files.create"}),
     ("gemini", rf"/{_VERSION}/files/(?P<name>[^/:]+)", {"GET": "files.get", "DELETE": "files.delete"}),
@@ -118,8 +134,8 @@ def route(request: Received) -> Route | None:
             continue
         said = {"version": "v1", "name": "", "place": "", "action": "", **{key: value or "" for key, value in found.groupdict().items()}}
         endpoint = methods.get(request.method, "").format(**said, list="get" if said["name"] else "list")
-        if endpoint in ("models.list", "models.get") and host == "gemini" and _of_openai(request):
-            host, endpoint = "openai", "chat.models"
+        if endpoint in ("models.list", "models.get") and host == "gemini" and request.path.startswith("/v1/"):
+            host, endpoint = _models_of(request, endpoint)
         name = said["name"].removeprefix("models/")
         if said["action"] and said["action"] not in ACTIONS:
             return None
@@ -127,12 +143,16 @@ def route(request: Received) -> Route | None:
     return None
 
 
-def _of_openai(request: Received) -> bool:
-    """Both have `/v1/models`: Google's clients bring `x-goog-api-key` or `?key=`, OpenAI's an `Authorization` alone."""
-    return (
-        request.path.startswith("/v1/")
-        and "authorization" in request.headers
-        and "x-goog-api-key" not in request.headers
-        and "key" not in request.query
-        and not any(name.startswith("x-goog-") for name in request.headers)
-    )
+def of_anthropic(request: Received) -> bool:
+    """Whether it is one of Anthropic's clients that asks."""
+    return "anthropic-version" in request.headers or "x-api-key" in request.headers
+
+
+def _models_of(request: Received, endpoint: str) -> tuple[str, str]:
+    """All have `/v1/models`: Google's clients bring `x-goog-api-key` or `?key=`, Anthropic's their version or `x-api-key`, OpenAI's an
+    `Authorization` alone."""
+    if "key" in request.query or any(name.startswith("x-goog-") for name in request.headers):
+        return "gemini", endpoint
+    if of_anthropic(request):
+        return "anthropic", "messages.models"
+    return ("openai", "chat.models") if "authorization" in request.headers else ("gemini", endpoint)

@@ -3,12 +3,12 @@
 A script is `{"steps": [...]}`, or the list alone. The first step that matches a request and has turns left answers it; where
 none does, the model answers. A step:
 
-- `match`: `endpoint` (`generateContent`, `chat.completions`, `files.get`, ...), `model` (with `*`), `text` (a regular expression,
-  looked for in the last words of the user), `number` (of the request, from 1); all must fit. Without `endpoint`, only requests
-  for answers of a model match.
+- `match`: `endpoint` (`generateContent`, `chat.completions`, `messages`, `files.get`, ...), `model` (with `*`), `text` (a regular
+  expression, looked for in the last words of the user), `number` (of the request, from 1); all must fit. Without `endpoint`, only
+  requests for answers of a model match.
 - `times`: how often it answers, 1 unless given; 0 is for ever.
 - `say`: a text, or `{"text", "thoughts", "calls": [{"name", "args"}], "finish"}`: said as the model would, streamed or not, signed.
-- `answer`: a whole body; `status` beside it if it is no 200. In a stream it is the one event.
+- `answer`: a whole body; `status` beside it if it is no 200. In a stream it is the one event; of `messages` it is told in events.
 - `stream`: a list of chunks; for a request that is no stream they are put together.
 - `fault`: as in `wire.testing.emulator.faults`, alone or beside the others.
 
@@ -37,7 +37,7 @@ Script = str | Path | Mapping[str, Any] | Sequence[Mapping[str, Any] | Function]
 _KEYS = frozenset({"match", "times", "say", "answer", "status", "stream", "fault"})
 _MATCHED = frozenset({"endpoint", "model", "text", "number"})
 _SAID = frozenset({"text", "thoughts", "calls", "finish", "thinking"})
-OF_A_MODEL = frozenset({"generateContent", "streamGenerateContent", "chat.completions"})
+OF_A_MODEL = frozenset({"generateContent", "streamGenerateContent", "chat.completions", "messages"})
 
 
 @dataclass(slots=True)

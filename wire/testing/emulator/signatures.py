@@ -22,6 +22,8 @@ STAND_INS = ("skip_thought_signature_validator", "context_engineering_is_the_way
 
 
 _HEAD = b"\x12\x43\x0a\x41\x01"  # as all begin that Gemini makes, so that none is taken for another provider's
+_CLAUDES_HEAD = b"\x12\xb6\x02\x0a\x23"  # as those begin that Claude makes
+_NONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Signatures:
     ids: set[str] = field(default_factory=set)
     """Of the calls that were given out."""
     _given: dict[bytes, set[str]] = field(default_factory=dict)
+    _thoughts: set[tuple[str, str]] = field(default_factory=set)
 
     def of_call(self, model: Traits, name: str, step: int, place: int = 0) -> str:
         """The signature of a call.
@@ -75,10 +78,36 @@ class Signatures:
         known = raw in _STAND_INS or raw == decoded(self.of_call(model, name, step, place))
         return known or f"{name} {step} {place}" in self._given.get(raw, ())
 
+    def of_thought(self, family: str, shown: str, id: str) -> str:
+        """The signature of a thought of Claude's, of which `shown` is what the answer shows; another one in each answer.
+
+        >>> signatures = Signatures()
+        >>> signature = signatures.of_thought("sonnet 4.5", "Hm.", "msg_1")
+        >>> [signatures.knows_thought(signature, *each) for each in (("sonnet 4.5", "Hm."), ("sonnet 4.5", "Oh."), ("opus 5", "Hm."))]
+        [True, False, False]
+        """
+        return base64.b64encode(self._thought(family, shown, hashlib.sha256(id.encode()).digest()[:_NONCE])).decode()
+
+    def knows_thought(self, signature: str, family: str, shown: str) -> bool:
+        """Whether a signature was given out with this thought, by a model of this family or by a script."""
+        if (signature, shown) in self._thoughts:
+            return True
+        raw = decoded(signature)
+        return raw is not None and raw == self._thought(family, shown, raw[len(_CLAUDES_HEAD) :][:_NONCE])
+
+    def remember_thought(self, signature: str, shown: str) -> None:
+        """A script signed a thought itself."""
+        self._thoughts.add((signature, shown))
+
+    def _thought(self, family: str, shown: str, nonce: bytes) -> bytes:
+        return _CLAUDES_HEAD + nonce + self._mac(f"thought {family} {nonce.hex()} {shown}".encode("utf-8", "surrogatepass"))
+
     def _made(self, words: str) -> str:
-        key = f"wire emulator {self.seed}".encode()
-        first = hmac.new(key, words.encode(), hashlib.sha256).digest()
-        return base64.b64encode(_HEAD + first + hmac.new(key, first, hashlib.sha256).digest()).decode()
+        first = self._mac(words.encode())
+        return base64.b64encode(_HEAD + first + self._mac(first)).decode()
+
+    def _mac(self, words: bytes) -> bytes:
+        return hmac.new(f"wire emulator {self.seed}".encode(), words, hashlib.sha256).digest()
 
 
 def decoded(signature: str) -> bytes | None:

@@ -42,6 +42,11 @@ def counted(contents: Sequence[Content], request: GenerateContentRequest | None 
     return found
 
 
+def cost(mime_type: str) -> int:
+    """Tokens of one piece of media."""
+    return _media(mime_type)[1]
+
+
 def details(found: dict[str, int]) -> list[dict[str, Any]]:
     """The same as `promptTokensDetails`."""
     return [{"modality": modality, "tokenCount": number} for modality, number in found.items() if number]
@@ -52,8 +57,12 @@ def _parts(contents: Sequence[Content]) -> Iterator[tuple[str, int]]:
         for part in content.parts or ():
             blob = part.inline_data or part.file_data
             if blob is not None:
-                yield next(((kind, cost) for begin, kind, cost in _MEDIA if (blob.mime_type or "").startswith(begin)), ("TEXT", 100))
+                yield _media(blob.mime_type or "")
             elif part.text is not None:
                 yield "TEXT", count(part.text)
             else:
                 yield "TEXT", count(msgspec.json.encode(part.function_call or part.function_response or part).decode())
+
+
+def _media(mime_type: str) -> tuple[str, int]:
+    return next(((kind, number) for begin, kind, number in _MEDIA if mime_type.startswith(begin)), ("TEXT", 100))

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import dataclass
 
-from wire.openai.dialect import CallIds
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallIds:
+    """What ids of tool calls may look like."""
+
+    least: int = 1
+    most: int = 0
+    """0 for no limit."""
+    letters: str = ""
+    """Regular expression of one letter; empty for any."""
+
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _USUAL = 24

@@ -44,7 +44,23 @@ def decoded(data: bytes, kind: type[W]) -> W:
         raise LimitError("JSON is nested too deeply", raw=data) from None
     if not isinstance(plain, dict):
         raise Unreadable("no object")
-    return remember(fitted(plain, kind), data)
+    try:
+        return remember(fitted(plain, kind), data)
+    except UnicodeEncodeError:  # half a surrogate pair in a key, where no struct can have it
+        return remember(fitted(json.loads(sayable(json.dumps(plain, ensure_ascii=False))), kind), data)
+
+
+def plain(body: bytes) -> Any:
+    """JSON as plain values, `None` for what is none."""
+    body = body.removeprefix(b"\xef\xbb\xbf")
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return json.loads(body.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
 
 
 def number(digits: str) -> float:

@@ -1,0 +1,65 @@
+"""Anthropic's Messages, which other vendors offer too: types, calls as values, rules. Nothing here does I/O or loads an HTTP library.
+
+Names are loaded when they are first used: a client of another wire does not pay for the types of this one.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wire.anthropic.batches import batch_results as batch_results
+    from wire.anthropic.batches import cancel_batch as cancel_batch
+    from wire.anthropic.batches import create_batch as create_batch
+    from wire.anthropic.batches import delete_batch as delete_batch
+    from wire.anthropic.batches import get_batch as get_batch
+    from wire.anthropic.batches import list_batches as list_batches
+    from wire.anthropic.endpoints import count_tokens as count_tokens
+    from wire.anthropic.endpoints import create_message as create_message
+    from wire.anthropic.endpoints import get_model as get_model
+    from wire.anthropic.endpoints import list_models as list_models
+    from wire.anthropic.endpoints import stream_message as stream_message
+    from wire.anthropic.parse import Reading as Reading
+    from wire.anthropic.parse import parse_reply as parse_reply
+    from wire.anthropic.rendering import render as render
+    from wire.anthropic.rendering import render_request as render_request
+    from wire.anthropic.rendering import render_whole as render_whole
+    from wire.anthropic.rules import check as check
+    from wire.anthropic.types import *  # noqa: F403
+
+_HOMES = {
+    "batch_results": "batches",
+    "cancel_batch": "batches",
+    "create_batch": "batches",
+    "delete_batch": "batches",
+    "get_batch": "batches",
+    "list_batches": "batches",
+    "count_tokens": "endpoints",
+    "create_message": "endpoints",
+    "get_model": "endpoints",
+    "list_models": "endpoints",
+    "stream_message": "endpoints",
+    "Reading": "parse",
+    "parse_reply": "parse",
+    "render": "rendering",
+    "render_request": "rendering",
+    "render_whole": "rendering",
+    "check": "rules",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(f"module 'wire.anthropic' has no attribute {name!r}")
+    home = importlib.import_module(f"wire.anthropic.{_HOMES.get(name, 'types')}")
+    found = home if name == "types" else getattr(home, name, None)
+    if found is None:
+        raise AttributeError(f"module 'wire.anthropic' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    types = importlib.import_module("wire.anthropic.types")
+    return sorted({*_HOMES, *types.__all__, *globals()})

@@ -1,0 +1,250 @@
+"""Events folded into the answer that the plain call would have given, and the bytes that each block of it came in.
+
+Folding is done on the JSON of the events, so that keys are kept that no struct knows, and what came whole keeps its bytes.
+Texts are joined, counts of usage replaced (they are cumulative), input of a call is the JSON that its pieces make.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+
+from wire.anthropic.types import MessageResponse, MessageStreamEvent
+from wire.lenient import decoded, plain, said
+from wire.memory import RAW, Slice, encode, freeze, sayable
+
+Fields: TypeAlias = dict[str, Any]
+"""An object of JSON: text that is added to as `str`, everything else as the bytes that it came in."""
+
+
+def fold(events: Sequence[MessageStreamEvent | msgspec.Raw]) -> MessageResponse:
+    """The answer that the plain call would have given; of an event its bytes are enough."""
+    folding = _Folding()
+    for event in events:
+        folding.add(fields_of(event if isinstance(event, msgspec.Raw) else msgspec.Raw(encode(event))))
+    data = msgspec.json.encode(folding.merged())
+    return whole(decoded(data, MessageResponse), data)
+
+
+def fields_of(raw: Any) -> Fields:
+    """The members of an object as bytes; nothing of what is no object."""
+    try:
+        found: Fields = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
+        value = _readable(bytes(raw)) if isinstance(raw, msgspec.Raw) else None
+        found = {said(key): msgspec.Raw(json.dumps(item).encode()) for key, item in value.items()} if isinstance(value, dict) else {}
+    return found
+
+
+def _readable(data: bytes) -> Any:
+    """JSON with what no JSON has, such as NaN, as null; halves of surrogate pairs stay, since others may come (R-08)."""
+    return json.loads(data.decode("utf-8", "replace"), parse_constant=lambda _: None, parse_float=_finite)
+
+
+def _finite(digits: str) -> float | None:
+    value = float(digits)
+    return value if math.isfinite(value) else None
+
+
+def plain_of(raw: Any) -> Any:
+    """A value that is kept as bytes."""
+    return plain(bytes(raw)) if isinstance(raw, msgspec.Raw) else raw
+
+
+def _says_nothing(raw: Any) -> bool:
+    return raw is None or (isinstance(raw, msgspec.Raw) and bytes(raw) == b"null")
+
+
+# --- blocks ---------------------------------------------------------------------------------------------------------
+
+
+class _Block:
+    """One block on its way; until a delta comes it is the bytes that it began with."""
+
+    def __init__(self, start: msgspec.Raw) -> None:
+        self.start = start
+        self._fields: Fields = {}
+        self._pieces: list[str] = []
+        self._texts: dict[str, list[str]] = {}
+        self._citations: list[Any] = []
+
+    def add(self, delta: Fields) -> None:
+        """What a delta says of it. A kind of delta that is not known adds its members: text goes on, of others the last one counts."""
+        kind = _text(delta.get("type"))
+        if kind == "input_json_delta":
+            self._pieces.append(_text(delta.get("partial_json")))
+        elif kind == "citations_delta" and not _says_nothing(delta.get("citation")):
+            self._citations.append(delta["citation"])
+        elif kind == "signature_delta" and not _says_nothing(delta.get("signature")):
+            self._fields["signature"] = delta["signature"]
+        elif kind in _TEXTS:
+            self._join(_TEXTS[kind], _text(delta.get(_TEXTS[kind])))
+        else:
+            for name, value in delta.items():
+                if isinstance(text := plain_of(value), str) and name != "type":
+                    self._join(name, text)
+                elif name != "type" and not _says_nothing(value):
+                    self._fields[name] = value
+
+    def _join(self, name: str, text: str) -> None:
+        self._texts.setdefault(name, []).append(text)
+
+    def merged(self) -> Any:
+        """The block as far as it has come."""
+        if not (self._fields or self._texts or self._citations or self._pieces):
+            return self.start
+        block: Fields = fields_of(self.start) | self._fields
+        for name, texts in self._texts.items():
+            # Half a surrogate pair may have come in one delta, and the other half in the next (R-08).
+            block[name] = said("".join([_text(block.get(name)), *texts]))
+        if self._citations:
+            before = plain_of(block.get("citations"))
+            block["citations"] = [*(before if isinstance(before, list) else ()), *self._citations]
+        text = "".join(self._pieces)
+        if text.strip():
+            block["input"] = _json(text)
+        elif "input" not in block and self._pieces:
+            block["input"] = {}
+        return block
+
+
+_TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "compaction_delta": "content"}
+"""Kinds of deltas that a text goes on with, and the member that it stands in. Their other members are about the way, not the answer."""
+
+_TYPES = {
+    "text_delta": "text",
+    "citations_delta": "text",
+    "thinking_delta": "thinking",
+    "signature_delta": "thinking",
+    "input_json_delta": "tool_use",
+    "compaction_delta": "compaction",
+}
+
+
+def _text(raw: Any) -> str:
+    value = plain_of(raw)
+    return value if isinstance(value, str) else ""
+
+
+def _json(text: str) -> msgspec.Raw | str:
+    """Bytes of the JSON that a text is; the text itself where it ends in the middle of it."""
+    data = sayable(text)
+    try:
+        msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return data.decode()
+    return msgspec.Raw(data)
+
+
+# --- messages -------------------------------------------------------------------------------------------------------
+
+
+class _Folding:
+    """The answer as far as the events go."""
+
+    def __init__(self) -> None:
+        self._message: Fields = {"type": "message", "role": "assistant", "content": []}
+        self._usage: Fields = {}
+        self._blocks: list[_Block] = []
+        self._open: dict[bytes, _Block] = {}  # index -> the block that a delta of this index is for
+
+    def add(self, event: Fields) -> None:
+        kind = plain_of(event.get("type"))
+        if kind == "message_start":
+            self._begin(fields_of(event.get("message")))
+        elif kind == "content_block_start":
+            self._open[_index(event)] = self._started(event.get("content_block", msgspec.Raw(b"{}")))
+        elif kind == "content_block_delta":
+            index, delta = _index(event), fields_of(event.get("delta"))
+            if index not in self._open:  # some hosts forget to begin a block
+                begun = {"type": _TYPES.get(_text(delta.get("type")), "text")}
+                self._open[index] = self._started(msgspec.Raw(msgspec.json.encode(begun)))
+            self._open[index].add(delta)
+        elif kind == "content_block_stop":
+            self._open.pop(_index(event), None)
+        elif kind in ("message_delta", "message_stop"):
+            self._go_on(event)
+
+    def _begin(self, message: Fields) -> None:
+        """A second beginning is one of an answer that was begun anew, and what was collected is none of it."""
+        self._message = {**message, "content": []} if message else self._message
+        self._usage = fields_of(message.get("usage"))
+        self._open = {}
+        content = plain_of(message.get("content"))
+        self._blocks = [_Block(each) for each in items_of(message["content"])] if isinstance(content, list) else []
+
+    def _started(self, start: msgspec.Raw) -> _Block:
+        block = _Block(start)
+        self._blocks.append(block)
+        return block
+
+    def _go_on(self, event: Fields) -> None:
+        for name, value in [*event.items(), *fields_of(event.get("delta")).items()]:
+            if name not in ("type", "delta", "usage") and not (_says_nothing(value) and name in self._message):
+                self._message[name] = value
+        for name, value in fields_of(event.get("usage")).items():
+            if not (_says_nothing(value) and name in self._usage):
+                self._usage[name] = value
+
+    def merged(self) -> Fields:
+        message = {**self._message, "content": [block.merged() for block in self._blocks]}
+        return {**message, "usage": self._usage} if self._usage else message
+
+
+def _index(event: Fields) -> bytes:
+    return bytes(event.get("index", b""))
+
+
+def items_of(raw: Any) -> list[msgspec.Raw]:
+    """The items of a list as bytes."""
+    try:
+        found: list[msgspec.Raw] = msgspec.json.decode(raw, type=list[msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        found = [msgspec.Raw(json.dumps(item).encode()) for item in _readable(bytes(raw))]
+    return found
+
+
+# --- bytes of blocks ------------------------------------------------------------------------------------------------
+
+
+class _AnswerCut(msgspec.Struct):
+    content: list[msgspec.Raw] | None = None
+
+
+_ANSWER = msgspec.json.Decoder(_AnswerCut)
+
+
+class _Pieces:
+    """The slices of an answer's blocks, found when the first of them is wanted."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    @functools.cached_property
+    def _blocks(self) -> list[msgspec.Raw]:
+        try:
+            blocks = _ANSWER.decode(self._data).content or []
+            for block in blocks:
+                bytes(block).decode()
+        except (msgspec.DecodeError, UnicodeDecodeError):  # half a surrogate pair, or no UTF-8: nothing that can go back
+            blocks = _ANSWER.decode(sayable(json.dumps(_readable(self._data), ensure_ascii=False))).content or []
+        return blocks
+
+    def block(self, place: int) -> msgspec.Raw:
+        """The bytes of one block."""
+        return self._blocks[place].copy()
+
+
+def whole(answer: MessageResponse, data: bytes) -> MessageResponse:
+    """Give each block of a received answer the slice of its bytes, to be cut out when somebody wants it."""
+    if answer.content:
+        pieces = _Pieces(data)
+        msgspec.structs.force_setattr(answer, "content", freeze(answer.content))
+        for place, block in enumerate(answer.content):
+            vars(block)[RAW] = Slice(pieces.block, place)
+    return answer

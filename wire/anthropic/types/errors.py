@@ -1,0 +1,41 @@
+"""Errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wire.anthropic.types.base import AnthropicStruct
+
+
+class ErrorBody(AnthropicStruct, frozen=True, kw_only=True):
+    """Body of an error, and data of an `error` event."""
+
+    type: str | None = None
+    """`error`."""
+    error: ErrorObject | str | None = None
+    """Text at hosts that only look like this wire."""
+    request_id: str | None = None
+    base_resp: BaseResp | None = None
+
+
+class ErrorObject(AnthropicStruct, frozen=True, kw_only=True):
+    """What went wrong."""
+
+    type: str | None = None
+    """`invalid_request_error`, `authentication_error`, `billing_error`, `permission_error`, `not_found_error`, `request_too_large`,
+    `rate_limit_error`, `api_error`, `timeout_error`, `overloaded_error`; `<nil>` at Kimi."""
+    message: str | None = None
+    details: dict[str, Any] | None = None
+    """`error_code` says more, such as `enforced_spend_limit_reached`."""
+    code: str | int | None = None
+    """Other hosts."""
+    http_code: str | int | None = None
+    """MiniMax: `"400"`."""
+
+
+class BaseResp(AnthropicStruct, frozen=True, kw_only=True):
+    """MiniMax's status inside an answer of HTTP status 200."""
+
+    status_code: int | None = None
+    """Not 0: an error."""
+    status_msg: str | None = None

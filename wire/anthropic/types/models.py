@@ -1,0 +1,81 @@
+"""Models, and what each can do."""
+
+from __future__ import annotations
+
+from wire.anthropic.types.base import AnthropicStruct
+
+
+class ModelList(AnthropicStruct, frozen=True, kw_only=True):
+    """A page of models, the newest first."""
+
+    data: list[ModelInfo] | None = None
+    has_more: bool | None = None
+    first_id: str | None = None
+    last_id: str | None = None
+    """Where the next page begins: `list_models(after_id=...)`."""
+
+
+class ModelInfo(AnthropicStruct, frozen=True, kw_only=True):
+    """What the server says of a model."""
+
+    id: str | None = None
+    type: str | None = None
+    """`model`."""
+    display_name: str | None = None
+    created_at: str | None = None
+    """RFC 3339."""
+    max_input_tokens: int | None = None
+    max_tokens: int | None = None
+    """Most that `MessageRequest.max_tokens` may be."""
+    capabilities: ModelCapabilities | None = None
+
+
+class ModelCapabilities(AnthropicStruct, frozen=True, kw_only=True):
+    """What a model can do."""
+
+    batch: Capability | None = None
+    citations: Capability | None = None
+    code_execution: Capability | None = None
+    context_management: ContextManagementCapability | None = None
+    effort: EffortCapability | None = None
+    image_input: Capability | None = None
+    pdf_input: Capability | None = None
+    structured_outputs: Capability | None = None
+    thinking: ThinkingCapability | None = None
+
+
+class Capability(AnthropicStruct, frozen=True, kw_only=True):
+    """Whether it can."""
+
+    supported: bool | None = None
+
+
+class ContextManagementCapability(Capability, frozen=True, kw_only=True):
+    """Which edits of `ContextManagement` it takes."""
+
+    clear_thinking_20251015: Capability | None = None
+    clear_tool_uses_20250919: Capability | None = None
+    compact_20260112: Capability | None = None
+
+
+class EffortCapability(Capability, frozen=True, kw_only=True):
+    """Which values of `OutputConfig.effort` it takes."""
+
+    low: Capability | None = None
+    medium: Capability | None = None
+    high: Capability | None = None
+    xhigh: Capability | None = None
+    max: Capability | None = None
+
+
+class ThinkingCapability(Capability, frozen=True, kw_only=True):
+    """Whether it thinks."""
+
+    types: ThinkingTypes | None = None
+
+
+class ThinkingTypes(AnthropicStruct, frozen=True, kw_only=True):
+    """Which values of `Thinking.type` it takes."""
+
+    adaptive: Capability | None = None
+    enabled: Capability | None = None

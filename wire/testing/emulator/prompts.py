@@ -1,0 +1,123 @@
+"""Prompts of Messages: their tokens, and how many of these the cache knows.
+
+A prompt is its tools, its system and its blocks, in this order. What a mark (`cache_control`) stands behind is kept, and the
+longest beginning of a prompt that was kept once is read from there, up to its last mark. Time does not pass: nothing expires.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from wire.testing.emulator.tokens import cost, count
+
+LEAST_KEPT = 1024
+"""Tokens that a beginning has at least, to be kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    plain: Mapping[str, Any]
+    mark: str | None
+    """`5m`, `1h`."""
+
+    @property
+    def tokens(self) -> int:
+        return _tokens(self.plain)
+
+
+@dataclass(slots=True)
+class Prompts:
+    """What one emulator has kept."""
+
+    _kept: set[str] = field(default_factory=set)
+
+    def usage(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Tokens of a prompt as `usage` has them, after which what it marks is kept.
+
+        >>> Prompts().usage({"messages": [{"role": "user", "content": "Hello, world!"}]})["input_tokens"]
+        6
+        """
+        digest = hashlib.sha256(str(request.get("model")).encode())
+        total = 0
+        marks: list[tuple[int, str, str]] = []
+        found: list[tuple[int, str]] = []
+        for piece in _pieces(request):
+            plain = {key: value for key, value in piece.plain.items() if key != "cache_control"}
+            digest.update(json.dumps(plain, sort_keys=True).encode())
+            total += piece.tokens
+            found.append((total, digest.hexdigest()))
+            if piece.mark is not None and total >= LEAST_KEPT:
+                marks.append((total, digest.hexdigest(), piece.mark))
+        end = marks[-1][0] if marks else 0
+        read = max((tokens for tokens, name in found if tokens <= end and name in self._kept), default=0)
+        written = {"5m": 0, "1h": 0}
+        begin = read
+        for tokens, name, mark in marks:
+            written[mark] += max(0, tokens - begin)
+            begin = max(begin, tokens)
+            self._kept.add(name)
+        return {
+            "input_tokens": total - end,
+            "cache_creation_input_tokens": sum(written.values()),
+            "cache_read_input_tokens": read,
+            "cache_creation": {"ephemeral_5m_input_tokens": written["5m"], "ephemeral_1h_input_tokens": written["1h"]},
+        }
+
+
+def length(request: Mapping[str, Any]) -> int:
+    """Tokens of a prompt."""
+    return sum(piece.tokens for piece in _pieces(request))
+
+
+def _pieces(request: Mapping[str, Any]) -> Iterator[_Piece]:
+    """The prompt; a mark of the whole request stands behind its last piece."""
+    pieces = [*_marked(request.get("tools"), "tool"), *_marked(request.get("system"))]
+    for message in request.get("messages") or ():
+        role = message.get("role")
+        pieces += [_Piece({**piece.plain, "role": role}, piece.mark) for piece in _marked(message.get("content"))]
+    whole = _mark(request)
+    if pieces and whole is not None and pieces[-1].mark is None:
+        pieces[-1] = _Piece(pieces[-1].plain, whole)
+    yield from pieces
+
+
+def _marked(content: Any, kind: str = "text") -> Iterator[_Piece]:
+    if isinstance(content, str):
+        yield _Piece({"type": "text", "text": content}, None)
+        return
+    for block in content or ():
+        inner = block.get("content")
+        marks = [_mark(block), *(_mark(each) for each in inner or () if isinstance(inner, list) and isinstance(each, dict))]
+        yield _Piece({"type": kind, **block}, next((mark for mark in marks if mark), None))
+
+
+def _mark(block: Mapping[str, Any]) -> str | None:
+    mark = block.get("cache_control")
+    return None if not mark else "1h" if mark.get("ttl") == "1h" else "5m"
+
+
+def _tokens(block: Any) -> int:
+    if isinstance(block, str):
+        return count(block)
+    kind = block.get("type")
+    source = block.get("source")
+    if kind == "text":
+        return count(block.get("text") or "")
+    if kind == "thinking":
+        return count(block.get("thinking") or "")
+    if kind == "image":
+        return cost("image/")
+    if kind == "document" and isinstance(source, dict):
+        inner = source.get("content") if source.get("type") == "content" else source.get("data")
+        return _all(inner) if source.get("type") in ("text", "content") else cost("application/pdf")
+    if kind == "tool_result":
+        return _all(block.get("content"))
+    return count(json.dumps({key: value for key, value in block.items() if key not in ("role", "cache_control")}, ensure_ascii=False))
+
+
+def _all(content: Any) -> int:
+    return sum(map(_tokens, [content] if isinstance(content, str) else content or ()))
