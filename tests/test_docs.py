@@ -48,7 +48,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_every_rule_id_in_the_code_is_in_the_docs() -> None:
     """A comment may name a rule; then docs/rules.md or docs/seeds.md says what the rule is."""
-    ids = re.compile(r"\b(?:G\d+b?|[OQ]\d{1,2}|H\d|R-\d\d|S\d-\d\d|C-\d\d)\b")
+    ids = re.compile(r"\b(?:G\d+b?|[AOQ]\d{1,2}|H\d|P-\d{2,3}|R-\d\d|S\d-\d\d|C-\d\d)\b")
     known = {id for page in ("rules.md", "seeds.md") for id in ids.findall((ROOT / "docs" / page).read_text("utf-8"))}
     used = {
         found
@@ -66,3 +66,13 @@ def test_s0_08_readme_names_the_two_formats_of_schemas_and_the_one_place() -> No
     outside = [path for path in (ROOT / "wire").rglob("*.py") if path.parent.name != "gemini" and "gemini" not in path.parts[-3:-1]]
     told = [path.name for path in outside if "gemini.schemas" in path.read_text("utf-8") and "emulator" not in path.parts]
     assert told == []
+
+
+KEY_LIKE = re.compile(rb"sk-[A-Za-z0-9_-]{20,}|AIza[0-9A-Za-z_-]{30,}|ghp_[A-Za-z0-9]{30,}|xox[bp]-[0-9A-Za-z-]{20,}")
+
+
+def test_s4_29_no_file_holds_what_looks_like_a_key() -> None:
+    folders = ("wire", "tests", "examples", "docs", "schemas", "bench")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    assert KEY_LIKE.search(b"sk-" + b"a" * 20)
+    assert {str(path.relative_to(ROOT)): found[0] for path in files if (found := KEY_LIKE.search(path.read_bytes()))} == {}

@@ -73,7 +73,7 @@ def test_the_last_error_is_raised_when_the_attempts_are_used_up():
 
 
 @pytest.mark.parametrize("failures", [1, 2, 3, 4])
-def test_the_error_says_how_many_attempts_were_made(failures: int):
+def test_s4_40_the_error_says_how_many_attempts_were_made(failures: int):
     _, error = run(PLAIN, [*[lost() for _ in range(failures - 1)], lost(retryable=failures == 4)])
     assert error.attempts == failures
 
@@ -153,7 +153,7 @@ PRESETS = [
 
 
 @pytest.mark.parametrize("preset", PRESETS, ids=[row[0] for row in PRESETS])
-def test_numbers_of_the_presets(preset: tuple):
+def test_s4_04_s4_27_numbers_of_the_presets(preset: tuple):
     assert dataclasses.astuple(getattr(retry, preset[0])) == preset[1:]
 
 

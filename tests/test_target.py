@@ -108,7 +108,7 @@ def test_a_wrong_key_is_refused(key: Any, problem: str):
     assert KEY not in message
 
 
-def test_the_key_travels_in_a_header_and_not_in_the_url():
+def test_s2_05_the_key_travels_in_a_header_and_not_in_the_url():
     found = made(api_key=KEY)
     assert KEY not in found.url(call(query={"alt": "sse"}))
     assert [name for name, value in sent(found).items() if KEY in value] == ["x-goog-api-key"]

@@ -13,9 +13,9 @@ from tests.conformance.records import Record, body_of, cut_at_random, same_bytes
 from tests.conformance.result import Mismatch
 from wire import errors
 from wire.chat import Reply
+from wire.lenient import decoded
 from wire.memory import WireStruct, encode
 from wire.openai import types
-from wire.openai.decode import decoded
 from wire.openai.endpoints import chat_completions, stream_chat_completions
 from wire.openai.envelopes import parse_error
 from wire.openai.fold import fold

@@ -17,9 +17,9 @@ from tests.conformance.quirks import Case, check, compare, cuts, read
 from tests.conformance.records import lines
 from tests.conformance.result import Mismatch
 from wire.errors import StreamIncomplete
+from wire.lenient import Halves
 from wire.openai import Reading, calls, parse, stream
 from wire.openai.calls import Calls, OpenCall
-from wire.openai.decode import Halves
 from wire.openai.stream import ChunkReader
 from wire.sse import Event
 

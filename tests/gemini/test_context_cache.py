@@ -243,7 +243,7 @@ def test_tools_alone_are_counted_with_a_dot():
     assert counted["contents"] == [{"parts": [{"text": "."}], "role": "user"}]
 
 
-def test_key():
+def test_s2_31_key():
     """Equal for equal beginnings."""
     keys = [
         ContextCache(MODEL, SHARED).key,

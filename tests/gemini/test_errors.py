@@ -64,7 +64,7 @@ TOO_LONG = "The input token count (2097153) exceeds the maximum number of tokens
         (504, "DEADLINE_EXCEEDED", ServerError, True),
     ],
 )
-def test_status(status, code, cls, retryable):
+def test_s4_18_status(status, code, cls, retryable):
     error = parse_error(status, {}, body(status, code))
     assert (type(error), error.status, error.code, error.retryable) == (cls, status, code, retryable)
     assert (error.message, error.retry_after, error.details) == ("No.", None, ())

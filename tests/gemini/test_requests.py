@@ -29,7 +29,7 @@ def test_snapshot(name, snapshot):
 
 
 @pytest.mark.parametrize("name", CONVERSATIONS)
-def test_both_transports_send_one_body(name):
+def test_s2_32_both_transports_send_one_body(name):
     request = CONVERSATIONS[name]()
     streamed = gemini.stream_generate_content(MODEL, request)
     assert streamed.body == gemini.generate_content(MODEL, request).body

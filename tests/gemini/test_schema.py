@@ -520,7 +520,7 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("source", "expected", "expected_notes"), [pytest.param(*case[1:], id=case[0]) for case in CASES])
-def test_table(source: Any, expected: dict[str, Any], expected_notes: list[str]) -> None:
+def test_s2_21_table(source: Any, expected: dict[str, Any], expected_notes: list[str]) -> None:
     before = copy.deepcopy(source)
     built = schema(source)
     assert json.loads(encode(built)) == expected
@@ -667,7 +667,7 @@ ERRORS: list[tuple[str, Any, str, str]] = [
 
 
 @pytest.mark.parametrize(("source", "path", "message"), [pytest.param(*case[1:], id=case[0]) for case in ERRORS])
-def test_errors(source: Any, path: str, message: str) -> None:
+def test_s2_21_errors(source: Any, path: str, message: str) -> None:
     with pytest.raises(SchemaError) as caught:
         schema(source)
     (violation,) = caught.value.violations

@@ -340,7 +340,7 @@ def test_every_prefix_is_a_prefix(name):
 # --- errors ---------------------------------------------------------------------------------------------------------
 
 
-def test_error_in_a_stream_says_all_that_it_knows():
+def test_s2_24_error_in_a_stream_says_all_that_it_knows():
     error = read(STREAMS["error-event"])[0].error
     assert (error.message, error.retryable, error.retry_after) == ("Slow down.", True, 7.0)
     assert error.details[0].retry_delay == "7s"
@@ -356,7 +356,7 @@ def test_error_in_a_stream_says_all_that_it_knows():
         ("error-bare", "The model is overloaded. Please try again later.", True),
     ],
 )
-def test_message(name, message, retryable):
+def test_s2_26_message(name, message, retryable):
     error = read(STREAMS[name])[0].error
     assert (error.message, error.retryable) == (message, retryable)
 
@@ -364,7 +364,7 @@ def test_message(name, message, retryable):
 @pytest.mark.parametrize(
     ("name", "shown"), [("html", "<title>502 Bad Gateway</title>"), ("not-json", "upstream says no"), ("wrong-shape", "$.candidates")]
 )
-def test_what_cannot_be_read_is_shown(name, shown):
+def test_s2_25_what_cannot_be_read_is_shown(name, shown):
     error = read(STREAMS[name])[0].error
     assert shown in error.message
     assert "\n" not in error.message

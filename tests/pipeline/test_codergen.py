@@ -1,0 +1,297 @@
+"""Nodes that are agents, against the emulator."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.pipeline.pipelines import BACKENDS, connecting, run
+from wire.chat import Message, ToolCall, ToolResult
+from wire.errors import PipelineError
+from wire.history import check
+from wire.pipeline import codergen
+from wire.pipeline.codergen import MaxTurnsError, connect, model_of_node
+from wire.pipeline.dot import parse
+from wire.pipeline.engine import NodeError
+from wire.pipeline.graph import Node
+from wire.pipeline.session import shortened
+from wire.retry import ATTRACTOR, Retry
+from wire.testing.emulator import Emulator
+
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
+GEMINI, GPT = "gemini:gemini-2.0-flash", "openai:gpt-4o"
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An emulator whose script is at its end calls tools as it likes; it shall not do so here."""
+    monkeypatch.chdir(tmp_path)
+
+
+def one(attributes: str) -> str:
+    return f"digraph x {{ start [type=start]; n [type=codergen, {attributes}]; done [type=exit]; start -> n -> done }}"
+
+
+def asked(emulator: Emulator) -> list[Any]:
+    return [each["body"] for each in emulator.requests if each["method"] == "POST"]
+
+
+def test_s4_19_s4_20_p_27_the_example_asks_once_and_stores_the_answer(backend: str) -> None:
+    emulator = Emulator([{"say": "A directed graph is points and arrows."}])
+    ended = run(backend, (EXAMPLES / "gemini.dot").read_text("utf-8"), emulator=emulator)
+    assert ended.context["last_output"] == ended.context["ask_output"] == "A directed graph is points and arrows."
+    (body,) = asked(emulator)
+    assert body["contents"] == [{"role": "user", "parts": [{"text": "Explain in two sentences what a directed graph is."}]}]
+    assert emulator.requests[0]["target"].startswith("/v1beta/models/gemini-2.0-flash:generateContent")
+    assert [each["name"] for each in body["tools"][0]["functionDeclarations"]] == [
+        "read_file",
+        "write_file",
+        "run_command",
+        "list_dir",
+        "search_file",
+        "patch_file",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "variables", "said"),
+    [
+        ('prompt="About {{.seed}}.", label=L', {"seed": "tea"}, "About tea."),
+        ("label=L", {"seed": "tea {{.x}}"}, "tea {{.x}}"),
+        ('label="Make {{.it}}"', {"it": "tea"}, "Make tea"),
+    ],
+)
+def test_p_26_prompt_then_seed_then_label(backend: str, attributes: str, variables: dict[str, str], said: str) -> None:
+    emulator = Emulator([{"say": "Ok."}])
+    run(backend, one(f'model="{GEMINI}", {attributes}'), variables, emulator=emulator)
+    assert asked(emulator)[0]["contents"][0]["parts"] == [{"text": said}]
+
+
+def test_p_26_without_any_of_them_the_node_fails(backend: str) -> None:
+    with pytest.raises(NodeError, match=r"^node 'n': no prompt"):
+        run(backend, one(f'model="{GEMINI}"'))
+
+
+def test_p_25_the_system_prompt_is_a_template_too(backend: str) -> None:
+    emulator = Emulator([{"say": "Ok."}])
+    run(backend, one(f'model="{GEMINI}", prompt=p, system_prompt="Like {{{{.seed}}}}."'), {"seed": "Ada"}, emulator=emulator)
+    assert asked(emulator)[0]["systemInstruction"] == {"parts": [{"text": "Like Ada."}]}
+
+
+@pytest.mark.parametrize(
+    ("attributes", "default", "model"),
+    [
+        ({"model": "openai:ft:gpt:x"}, "gemini:g", "openai:ft:gpt:x"),
+        ({"llm_model": "gpt", "llm_provider": "openai"}, "", "openai:gpt"),
+        ({"llm_model": "openai:gpt"}, "", "openai:gpt"),
+        ({"model": "a:b", "llm_model": "gpt", "llm_provider": "openai"}, "", "a:b"),
+        ({}, "gemini:g", "gemini:g"),
+    ],
+)
+def test_p_25_p_29_which_model_a_node_asks(attributes: dict[str, Any], default: str, model: str) -> None:
+    assert model_of_node(Node("n", attributes), default) == model
+
+
+@pytest.mark.parametrize(
+    ("attributes", "said"),
+    [
+        ({}, "no model"),
+        ({"model": "gpt"}, "missing 'provider:model-name' format"),
+        ({"model": ":gpt"}, "empty provider name"),
+        ({"model": "openai:"}, "empty model name"),
+    ],
+)
+def test_p_107_a_model_without_its_provider_is_an_error(attributes: dict[str, Any], said: str) -> None:
+    with pytest.raises(PipelineError, match=f"^node 'n': .*{said}"):
+        model_of_node(Node("n", attributes))
+
+
+def test_s4_23_p_28_tools_work_in_the_work_folder(backend: str, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("red\nblue sky\n")
+    emulator = Emulator(
+        [
+            {"say": {"calls": [{"name": "search_file", "args": {"pattern": "blue"}}, {"name": "read_file", "args": {"path": "../x"}}]}},
+            {"say": {"calls": [{"name": "run_command", "args": {"command": "cat notes.txt; exit 3"}}]}},
+            {"say": "The sky."},
+        ]
+    )
+    ended = run(backend, one(f'model="{GEMINI}", prompt="What is blue?"'), emulator=emulator, workdir=tmp_path)
+    assert ended.context["n_output"] == "The sky."
+    found, refused = (part["functionResponse"]["response"] for part in asked(emulator)[1]["contents"][2]["parts"])
+    assert found == {"result": "notes.txt:2: blue sky"}
+    assert list(refused) == ["error"]
+    ran = asked(emulator)[2]["contents"][4]["parts"][0]["functionResponse"]["response"]["result"]
+    assert (ran.startswith("red\nblue sky\n"), "exit status 3" in ran) == (True, True)
+
+
+def calls(path: str = ".") -> dict[str, Any]:
+    return {"text": "I look.", "calls": [{"name": "list_dir", "args": {"path": path}}]}
+
+
+@pytest.mark.parametrize(("attributes", "turns"), [("max_turns=3", 3), ('max_turns="2"', 2), ("", 50)])
+def test_s4_24_an_agent_without_an_end_is_stopped(backend: str, tmp_path: Path, attributes: str, turns: int) -> None:
+    emulator = Emulator([{"times": 0, "say": calls()}], lenient=True)
+    with pytest.raises(NodeError) as caught:
+        run(backend, one(f'model="{GPT}", prompt=p, {attributes}'), emulator=emulator, workdir=tmp_path)
+    assert str(caught.value) == f"node 'n': agent loop exceeded maximum turns ({turns})"
+    assert (caught.value.partial, len(asked(emulator))) == ("I look.", turns)
+    assert isinstance(caught.value.__cause__, MaxTurnsError)
+
+
+@pytest.mark.parametrize("turns", ["0", "-1", "1.5", "many", "true"])
+def test_s4_24_what_is_no_number_of_turns_fails_the_node(backend: str, turns: str) -> None:
+    with pytest.raises(PipelineError, match=r"max_turns"):
+        run(backend, one(f'model="{GEMINI}", prompt=p, max_turns={turns}'))
+    node = parse(one(f"max_turns={turns}")).nodes["n"]
+    with pytest.raises(PipelineError, match=rf"^max_turns: a number from 1 up is wanted, not '{turns}'$"):
+        codergen.turns_of(node)
+
+
+def test_s4_25_the_third_identical_call_is_steered(backend: str, tmp_path: Path) -> None:
+    emulator = Emulator([*({"say": calls()} for _ in range(3)), {"say": "Done."}])
+    run(backend, one(f'model="{GEMINI}", prompt=p'), emulator=emulator, workdir=tmp_path)
+    answers = [
+        part["functionResponse"]["response"]
+        for content in asked(emulator)[3]["contents"]
+        for part in content["parts"]
+        if "functionResponse" in part
+    ]
+    assert [list(each) for each in answers] == [["result"], ["result"], ["error"]]
+    assert "Try something else" in answers[2]["error"]
+
+
+def test_s4_26_of_a_long_session_the_first_and_the_last_messages_are_sent(backend: str, tmp_path: Path) -> None:
+    script = [*({"say": calls(f"{number}")} for number in range(11)), {"say": "Done."}]
+    emulator = Emulator(script)
+    run(backend, one(f'model="{GEMINI}", prompt="Look."'), emulator=emulator, workdir=tmp_path)
+    # 1, 3, 5, ... messages: the ninth request would be of 17, the tenth of 19.
+    assert [len(body["contents"]) for body in asked(emulator)] == [1, 3, 5, 7, 9, 11, 13, 15, 17, 11, 11, 11]
+    last = asked(emulator)[-1]["contents"]
+    assert last[0] == {"role": "user", "parts": [{"text": "Look."}]}
+    assert [content["role"] for content in last] == ["user", *["model", "user"] * 5]
+    assert last[1]["parts"][-1]["functionCall"]["args"] == {"path": "6"}
+
+
+def groups(counts: list[int], *, split: bool = False) -> list[Message]:
+    """A talk: of each number n, n calls and their results, in one message or in n; of 0, a text and a question."""
+    said = [Message.user("First.")]
+    for turn, count in enumerate(counts):
+        if count == 0:
+            said += [Message.assistant(f"text {turn}"), Message.user(f"question {turn}")]
+            continue
+        made = [ToolCall(id=f"c{turn}_{number}", name="now") for number in range(count)]
+        results = [ToolResult(call.id, "now", "1") for call in made]
+        said.append(Message.assistant(*made))
+        said += [Message.tool_response([each]) for each in results] if split else [Message.tool_response(results)]
+    return said
+
+
+def test_s4_26_s1_42_s1_43_no_call_is_parted_from_its_results() -> None:
+    import random
+
+    cut = 0
+    for seed in range(400):
+        dice = random.Random(seed)
+        said = groups([dice.choice([0, 1, 2, 5, 12]) for _ in range(dice.randint(1, 15))], split=dice.random() < 0.7)
+        assert check(said) == []
+        short = shortened(said)
+        assert check(short) == []
+        assert short[0] == said[0]
+        assert short[1:] == said[len(said) - len(short) + 1 :]
+        if len(said) <= 17:
+            assert (list(short), short.notes) == (said, ())
+        elif len(short) < len(said):
+            cut += 1
+            assert short[1].role == "assistant"
+            # No shorter than it must be: ten messages or fewer from the first turn among them, or one turn alone that is longer.
+            assert len(short) <= 11 or sum(message.role == "assistant" for message in short) == 1
+            assert f"{len(said) - len(short)} messages" in str(short.notes[0])
+    assert cut > 100
+
+
+def test_s4_22_p_27_each_node_gets_the_work_of_the_one_before(backend: str) -> None:
+    text = f"""digraph x {{ start [type=start]; done [type=exit];
+        a [type=codergen, model="{GPT}", prompt="Write about {{{{.seed}}}}."]
+        b [type=codergen, model="{GEMINI}", prompt="Judge: {{{{.a_output}}}}"]
+        c [type=codergen, model="{GPT}", prompt="{{{{.last_output}}}} / {{{{.a_output}}}}"]
+        start -> a -> b -> c -> done }}"""
+    emulator = Emulator(
+        [{"match": {"text": f"^{words}"}, "say": say} for words, say in (("Write", "Rain."), ("Judge: Rain", "Wet."), ("Wet", "Good."))],
+        lenient=True,
+    )
+    made: list[Any] = []
+
+    def noted(name: str) -> Any:
+        made.append((name, connecting(emulator)(name)))
+        return made[-1][1]
+
+    context = run(backend, text, {"seed": "rain"}, connect=noted).context
+    assert {key: context[key] for key in ("a_output", "b_output", "c_output", "last_output")} == {
+        "a_output": "Rain.",
+        "b_output": "Wet.",
+        "c_output": "Good.",
+        "last_output": "Good.",
+    }
+    assert asked(emulator)[2]["messages"][-1]["content"] == "Wet. / Rain."
+    assert [name for name, _ in made] == [GPT, GEMINI]  # one for each, shared by the nodes
+
+
+def test_s4_22_three_vendors_one_after_the_other(backend: str) -> None:
+    says = [("claude-*", "A train."), ("gpt-*", "Add snow."), ("gemini-*", "A train in the snow.")]
+    emulator = Emulator([{"match": {"model": model}, "say": say} for model, say in says])
+    ended = run(backend, (EXAMPLES / "multi_provider.dot").read_text("utf-8"), emulator=emulator)
+    assert [ended.context[f"{id}_output"] for id in ("draft", "review", "revise")] == [say for _, say in says]
+    assert ended.context["last_output"] == "A train in the snow."
+    draft, review, revise = asked(emulator)
+    assert "a night train through the mountains" in json.dumps(draft["messages"])
+    assert "A train." in review["messages"][-1]["content"]
+    (said,) = revise["contents"][0]["parts"]
+    assert "A train." in said["text"]
+    assert "Add snow." in said["text"]
+
+
+def test_an_answer_that_was_cut_is_told(backend: str, caplog: pytest.LogCaptureFixture) -> None:
+    run(backend, one(f'model="{GEMINI}", prompt=p'), script=[{"say": {"text": "Once upon", "finish": "MAX_TOKENS"}}])
+    run(backend, one(f'model="{GEMINI}", prompt=p'), script=[{"say": "The end."}])
+    told = [record.getMessage() for record in caplog.records if record.name == "wire.pipeline"]
+    assert told == ["the answer of gemini-2.0-flash stopped with MAX_TOKENS: it may not be whole"]
+
+
+def test_p_83_s4_27_s4_40_the_client_tries_again_before_the_node_fails(backend: str) -> None:
+    busy = {"answer": {"error": {"code": 503, "message": "busy", "status": "UNAVAILABLE"}}, "status": 503}
+    quick = Retry(attempts=ATTRACTOR.attempts, base=0)
+    emulator = Emulator([{**busy, "times": 3}, {"say": "At last."}])
+    assert run(backend, one(f'model="{GEMINI}", prompt=p'), connect=connecting(emulator, retry=quick)).context["n_output"] == "At last."
+    emulator = Emulator([{**busy, "times": 0}])
+    with pytest.raises(NodeError, match=r"^node 'n': gemini: 503 UNAVAILABLE: busy \(after 4 attempts\)$"):
+        run(backend, one(f'model="{GEMINI}", prompt=p'), connect=connecting(emulator, retry=quick))
+    assert len(asked(emulator)) == 4
+    emulator = Emulator([{"answer": {"error": {"code": 400, "message": "bad", "status": "INVALID_ARGUMENT"}}, "status": 400}])
+    with pytest.raises(NodeError, match=r"400 INVALID_ARGUMENT: bad$"):
+        run(backend, one(f'model="{GEMINI}", prompt=p'), connect=connecting(emulator, retry=quick))
+    assert len(asked(emulator)) == 1
+
+
+def test_s4_27_where_the_models_are_is_told_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEMINI_BASE_URL", "http://127.0.0.1:8910")
+    monkeypatch.setenv("KIMI_CN_BASE_URL", "http://127.0.0.1:8911/v1")
+    monkeypatch.setenv("OPENAI_BASE_URL", " ")
+    found = {name: connect(f"{name}:m").client.describe()["base_url"] for name in ("gemini", "kimi@cn", "openai")}
+    assert found == {"gemini": "http://127.0.0.1:8910/v1beta", "kimi@cn": "http://127.0.0.1:8911/v1", "openai": "https://api.openai.com/v1"}
+    assert connect("openai:m").client._target.retry == ATTRACTOR
+    assert codergen.MAX_TURNS == 50
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.dot")), ids=lambda path: path.name)
+def test_p_25_the_examples_name_a_model_for_every_agent(path: Path) -> None:
+    graph = parse(path.read_text("utf-8"))
+    assert all(model_of_node(node) for node in graph.of_type("codergen"))
+    assert json.dumps(graph.name) == f'"{path.stem}"'

@@ -1,0 +1,55 @@
+"""Pipelines: graphs of agents in DOT, read, linted and run.
+
+>>> from wire.pipeline import Engine, lint, parse, summary
+>>> graph = parse('digraph hello { start [type=start] say [type=set, key=last_output, value="Hi"] done [type=exit] start -> say -> done }')
+>>> [str(finding) for finding in lint(graph)], summary(graph)
+([], 'OK: pipeline "hello" is valid (3 nodes, 2 edges)')
+>>> import anyio
+>>> anyio.run(Engine(graph).run).context["last_output"]
+'Hi'
+
+Names are loaded when they are first used: reading and linting need no HTTP stack.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wire.lazy import loading
+
+if TYPE_CHECKING:
+    from wire.pipeline.dot import parse as parse
+    from wire.pipeline.engine import Ended as Ended
+    from wire.pipeline.engine import Engine as Engine
+    from wire.pipeline.engine import LintError as LintError
+    from wire.pipeline.engine import NodeError as NodeError
+    from wire.pipeline.graph import Edge as Edge
+    from wire.pipeline.graph import Graph as Graph
+    from wire.pipeline.graph import Node as Node
+    from wire.pipeline.handlers import Handlers as Handlers
+    from wire.pipeline.handlers import Visit as Visit
+    from wire.pipeline.linting import Finding as Finding
+    from wire.pipeline.linting import lint as lint
+    from wire.pipeline.linting import summary as summary
+
+_HOMES = {
+    "Edge": "graph",
+    "Ended": "engine",
+    "Engine": "engine",
+    "Finding": "linting",
+    "Graph": "graph",
+    "Handlers": "handlers",
+    "LintError": "engine",
+    "Node": "graph",
+    "NodeError": "engine",
+    "Visit": "handlers",
+    "lint": "linting",
+    "parse": "dot",
+    "summary": "linting",
+}
+
+__getattr__ = loading("wire.pipeline", _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted([*_HOMES, *globals()])

@@ -1,0 +1,353 @@
+"""The command `attractor`. Each subcommand is a row: its name, what it does, its options, its function."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import logging
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from wire.errors import PipelineError, WireError, one_line
+from wire.pipeline.dot import parse
+from wire.pipeline.graph import Graph
+from wire.pipeline.linting import Finding, lint, summary
+
+if TYPE_CHECKING:
+    from wire.pipeline.engine import Ended
+
+_FAILED, _MISUSED = 1, 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a subcommand; the exit status is 0 if all went well, 1 for an error, 2 for a wrong command line, 128 + n after signal n."""
+    parser = _Parser(prog="attractor", description="Pipelines of agents, as graphs in DOT.")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for row in _COMMANDS:
+        command = commands.add_parser(row.name, help=row.help, description=row.help)
+        row.options(command)
+        command.set_defaults(run=row.run)
+    chosen = parser.parse_args(arguments)
+    run: Callable[[argparse.Namespace], int] = chosen.run
+    try:
+        return run(chosen)
+    except WireError as error:
+        _tell(error)
+    except OSError as error:
+        _tell(f"{error.filename}: {error.strerror}" if error.filename else error)
+    except KeyboardInterrupt:
+        return _cancelled(signal.SIGINT)
+    return _FAILED
+
+
+def _cancelled(number: int) -> int:
+    _tell(f"cancelled by {signal.Signals(number).name}")
+    return 128 + number
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        _tell(message)
+        sys.exit(_MISUSED)
+
+
+def _tell(error: object, kind: str = "error") -> None:
+    print(f"{kind}: {error}", file=sys.stderr)
+
+
+def _say(text: str) -> None:
+    encoding = sys.stdout.encoding or "utf-8"
+    print(text.encode(encoding, "backslashreplace").decode(encoding))  # a model says more than some terminals can
+
+
+class Command(NamedTuple):
+    """One subcommand."""
+
+    name: str
+    help: str
+    options: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+def _graph(path: str) -> Graph:
+    from wire.pipeline.checkpoint import read
+
+    try:
+        text = read(path).decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise PipelineError(f"{path}: byte {problem.start} is not UTF-8") from None
+    try:
+        return parse(text, Path(path).stem)
+    except PipelineError as problem:
+        raise PipelineError(f"{path}: {problem.message}") from None
+
+
+# --- run and resume -------------------------------------------------------------------------------------------------
+
+
+def _run_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file", metavar="FILE", help="the pipeline")
+    _options_of_both(command)
+    command.add_argument("--checkpoint", metavar="FILE", help="write after each node where the run stands")
+
+
+def _resume_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file", metavar="FILE", help="the pipeline")
+    command.add_argument("from_checkpoint", metavar="CHECKPOINT", help="what run --checkpoint has written")
+    _options_of_both(command)
+    command.add_argument("--checkpoint", metavar="FILE", help="write on into this file (default: CHECKPOINT)")
+
+
+def _options_of_both(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--seed", metavar="TEXT", help="what it is about: {{.seed}} in its templates")
+    command.add_argument("--model", metavar="PROVIDER:MODEL", default="", help="the model of nodes that name none")
+    command.add_argument("--workdir", metavar="FOLDER", default=".", help="where its agents work (default: here)")
+    command.add_argument("--timeout", metavar="TIME", help="cancel the run after 5m, 30s, 100ms, ...")
+    command.add_argument("--var", metavar="KEY=VALUE", action="append", default=[], help="a value of the context; may be given often")
+    command.add_argument("--var-file", metavar="FILE", help="values of the context, as a JSON object")
+    command.add_argument("--output-context", metavar="FILE", help="write the context as JSON when the run has ended; - is stdout")
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    return _drive(chosen, None, chosen.checkpoint)
+
+
+def _resume(chosen: argparse.Namespace) -> int:
+    return _drive(chosen, chosen.from_checkpoint, chosen.checkpoint or chosen.from_checkpoint)
+
+
+def _drive(chosen: argparse.Namespace, begin: str | None, checkpoint: str | None) -> int:
+    # Here, since lint and show need no HTTP stack.
+    import anyio
+
+    from wire.pipeline.checkpoint import context_json, read, read_checkpoint, write
+    from wire.pipeline.context import variables
+    from wire.pipeline.engine import Engine, LintError
+    from wire.pipeline.progress import Progress
+
+    graph = _graph(chosen.file)
+    known = variables(chosen.seed, None if chosen.var_file is None else read(chosen.var_file), chosen.var)
+    progress = Progress(sys.stderr)
+    options: dict[str, Any] = {"model": chosen.model, "workdir": chosen.workdir, "checkpoint": checkpoint, "timeout": chosen.timeout}
+    try:
+        engine = Engine(graph, told=progress, ask=Terminal().ask, **options)
+    except LintError as error:
+        for finding in error.findings:
+            _tell_finding(chosen.file, finding)
+        return _FAILED
+    begun = functools.partial(engine.run, known) if begin is None else functools.partial(engine.resume, read_checkpoint(begin), known)
+    # Without a handler of ours, what agents log would come with its tracebacks.
+    log, handler = logging.getLogger("wire"), _Log(progress.say)
+    log.addHandler(handler)
+    try:
+        ended = anyio.run(_until_signal, begun)
+    finally:
+        log.removeHandler(handler)
+        progress.close()
+    if isinstance(ended, int):
+        return _cancelled(ended)
+    if chosen.output_context == "-":
+        _say(context_json(ended.context).decode().rstrip())
+        return 0
+    if chosen.output_context is not None:
+        write(chosen.output_context, context_json(ended.context))
+    if isinstance(said := ended.context.get("last_output"), str):
+        _say(said)
+    return 0
+
+
+class _Log(logging.Handler):
+    """Warnings as lines."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        super().__init__(logging.WARNING)
+        self._say = say
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._say(f"{record.levelname.lower()}: {one_line(record.getMessage())}")
+
+
+async def _until_signal(run: Callable[[], Awaitable[Ended]]) -> Ended | int:
+    """What the run gives, or the number of the signal that has cancelled it."""
+    import anyio
+
+    found: list[Ended | int] = []
+    failed: list[Exception] = []
+
+    async def watch() -> None:
+        # Not every system has them; there an interrupt is an exception.
+        with suppress(NotImplementedError), anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            async for number in signals:
+                found.append(int(number))
+                group.cancel_scope.cancel()
+                return
+
+    async with anyio.create_task_group() as group:
+        if threading.current_thread() is threading.main_thread():  # no other gets signals
+            group.start_soon(watch)
+        try:
+            found.insert(0, await run())
+        except Exception as error:
+            failed.append(error)  # in a group it would come out wrapped
+        group.cancel_scope.cancel()
+    if failed:
+        raise failed[0]
+    return found[0]
+
+
+class Terminal:
+    """Asks whoever sits at stdin, and reads lines without blocking the run: a run that is cancelled does not wait for an answer."""
+
+    def __init__(self) -> None:
+        self._read = b""
+
+    async def ask(self, text: str) -> str:
+        """Show a text, give the next line. Raises `EOFError` at the end of the input."""
+        print(f"{text}\n> ", end="", file=sys.stderr, flush=True)
+        try:
+            descriptor = sys.stdin.fileno()
+        except (OSError, ValueError):  # stdin was replaced by something that is no file
+            line = sys.stdin.readline()
+        else:
+            line = (await self._line(descriptor)).decode(sys.stdin.encoding or "utf-8", "replace")
+        if not line:
+            raise EOFError
+        return line.rstrip("\r\n")
+
+    async def _line(self, descriptor: int) -> bytes:
+        """Not by `sys.stdin`, whose buffer would keep lines that no descriptor tells of."""
+        import anyio
+
+        while b"\n" not in self._read:
+            with suppress(OSError, NotImplementedError):  # a file is always ready, and cannot be waited for
+                await anyio.wait_readable(descriptor)
+            data = os.read(descriptor, 1 << 16)
+            if not data:
+                break
+            self._read += data
+        line, newline, self._read = self._read.partition(b"\n")
+        return line + newline
+
+
+# --- lint and show --------------------------------------------------------------------------------------------------
+
+
+def _lint_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("files", metavar="FILE", nargs="+", help="pipelines")
+
+
+def _lint(chosen: argparse.Namespace) -> int:
+    status = 0
+    for path in chosen.files:
+        try:
+            graph = _graph(path)
+        except PipelineError as problem:
+            _tell(problem)
+            status = _FAILED
+            continue
+        findings = lint(graph)
+        for finding in findings:
+            _tell_finding(path, finding)
+        if any(finding.severity == "error" for finding in findings):
+            status = _FAILED
+        else:
+            print(summary(graph))
+    return status
+
+
+def _tell_finding(path: str, finding: Finding) -> None:
+    place, _, told = str(finding).partition(f": {finding.severity}: ")
+    _tell(f"{path}: {place}: {told}", finding.severity)
+
+
+def _show_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file", metavar="FILE", help="the pipeline")
+    command.add_argument("--text", action="store_true", help="as text, even if Graphviz is there")
+
+
+def _show(chosen: argparse.Namespace) -> int:
+    graph = _graph(chosen.file)
+    graphviz = None if chosen.text else shutil.which("dot")
+    if graphviz is None:
+        _say(as_text(graph))
+        return 0
+    drawn = subprocess.run([graphviz, "-Tsvg"], input=as_plain_dot(graph).encode(), capture_output=True)
+    if drawn.returncode:
+        raise PipelineError(f"{graphviz}: {drawn.stderr.decode('utf-8', 'replace')}")
+    _say(drawn.stdout.decode().rstrip())
+    return 0
+
+
+def as_text(graph: Graph) -> str:
+    """A pipeline as lines: each node, and where it leads.
+
+    >>> print(as_text(parse('digraph tea { start -> boil [label="thirst"]; start -> exit }')))
+    tea: 3 nodes, 2 edges
+    start (start)
+      -> boil  if thirst
+      -> exit
+    boil (codergen)
+    exit (exit)
+    """
+    lines = [f"{graph.name}: {len(graph.nodes)} nodes, {len(graph.edges)} edges"]
+    for node in graph.nodes.values():
+        lines.append(f"{node.id} ({node.type})")
+        lines += [f"  -> {edge.target}" + (f"  if {edge.condition}" if edge.condition else "") for edge in graph.outgoing(node.id)]
+    return "\n".join(lines)
+
+
+def as_plain_dot(graph: Graph) -> str:
+    """A pipeline in words that Graphviz knows: not every file that is a pipeline is one that it reads.
+
+    >>> print(as_plain_dot(parse('digraph tea { start -> boil [label="mood == \\\\"bad\\\\""] }')))
+    digraph "tea" {
+      "start" [label="start", shape="Mdiamond"];
+      "boil" [label="boil\\ncodergen", shape="box"];
+      "start" -> "boil" [label="mood == \\"bad\\""];
+    }
+    """
+    lines = [f"digraph {_quoted(graph.name)} {{"]
+    for node in graph.nodes.values():
+        label = node.text("label") or node.id
+        told = label if node.type in (node.id, label) else f"{label}\n{node.type}"
+        lines.append(f"  {_quoted(node.id)} [label={_quoted(told)}, shape={_quoted(_SHAPES.get(node.type, 'box'))}];")
+    for edge in graph.edges:
+        label = f" [label={_quoted(edge.condition)}]" if edge.condition else ""
+        lines.append(f"  {_quoted(edge.source)} -> {_quoted(edge.target)}{label};")
+    return "\n".join([*lines, "}"])
+
+
+_SHAPES = {
+    "start": "Mdiamond",
+    "exit": "Msquare",
+    "wait.human": "hexagon",
+    "fan_out": "component",
+    "fan_in": "tripleoctagon",
+    "conditional": "diamond",
+}
+
+
+def _quoted(text: str) -> str:
+    """A string of Graphviz: a backslash of one's own stands there twice, since it has escapes of its own."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+_COMMANDS = (
+    Command("run", "run a pipeline from its start", _run_options, _run),
+    Command("resume", "go on with a run after the last node of its checkpoint", _resume_options, _resume),
+    Command("lint", "check pipelines without running them", _lint_options, _lint),
+    Command("show", "draw a pipeline: SVG if Graphviz is there, else text", _show_options, _show),
+)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,150 @@
+"""When an edge is taken: `a == 'x' && !b`, and the other dialect's `outcome=success && context.x!=y`, as one language.
+
+    any     = all { "||" all }
+    all     = one { "&&" one }
+    one     = "!" one | "(" any ")" | key | key ("==" | "=" | "!=") value
+    key     = letters, digits, "_", "."
+    value   = 'text' | "text" | word
+
+A missing key is the empty text, in comparisons too (P-63). Values are compared as texts, letter for letter.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from wire.errors import PipelineError
+from wire.pipeline.graph import written
+
+_Test: TypeAlias = Callable[[Mapping[str, Any]], bool]
+
+_TOKEN = re.compile(r"""\s*(==|!=|=|!|&&|\|\||\(|\)|'[^']*'|"[^"]*"|[\w.:/+-]+)""")
+_WORD = re.compile(r"[\w.:/+-]+")
+_KEY = re.compile(r"[A-Za-z0-9_.]+")
+_DEEPEST = 100  # parentheses and "!" in each other: more would be an error of Python's stack
+
+
+@dataclasses.dataclass(frozen=True)
+class Condition:
+    """A condition that was read."""
+
+    text: str
+    _test: _Test = dataclasses.field(repr=False, compare=False)
+
+    def holds(self, context: Mapping[str, Any]) -> bool:
+        """Whether it is so in this context."""
+        return self._test(context)
+
+
+def parse_condition(text: str) -> Condition:
+    """The condition that `text` says; an empty one, and `_`, always holds (P-60).
+
+    >>> condition = parse_condition("verdict == 'ok' || !(draft && tries != 3)")
+    >>> condition.holds({"verdict": "ok"}), condition.holds({"draft": "...", "tries": 2})
+    (True, False)
+    >>> parse_condition("outcome=success && context.tests_passed=true").holds({"outcome": "success", "tests_passed": True})
+    True
+
+    Raises `PipelineError` with the column for what does not parse, also after a whole expression (P-64).
+    """
+    if text.strip() in ("", "_"):
+        return Condition(text, lambda context: True)
+    return Condition(text, _Parser(text).condition())
+
+
+def _value(key: str, context: Mapping[str, Any]) -> Any:
+    """What stands under `key`; `context.x` is `x` if nothing has the longer name (P-65)."""
+    return context.get(key, context.get(key.removeprefix("context.")))
+
+
+def _compared(key: str, value: str, equal: bool) -> _Test:
+    return lambda context: (written(_value(key, context)) == value) == equal
+
+
+def _present(key: str) -> _Test:
+    return lambda context: _value(key, context) not in (None, "", [], {})
+
+
+def _negated(test: _Test) -> _Test:
+    return lambda context: not test(context)
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens: list[tuple[str, int]] = []
+        self._next = 0
+        at, end = 0, len(text.rstrip())
+        while at < end:
+            found = _TOKEN.match(text, at)
+            if found is None:
+                at += len(text[at:]) - len(text[at:].lstrip())
+                raise self._error(at, "this text is not closed" if text[at] in "'\"" else "", text[at])
+            self._tokens.append((found.group(1), found.start(1)))
+            at = found.end()
+        self._tokens.append(("", end))
+
+    def condition(self) -> _Test:
+        test = self._any(0)
+        if self._token:
+            raise self._unexpected("the condition is whole before it; && or || is wanted")
+        return test
+
+    @property
+    def _token(self) -> str:
+        return self._tokens[self._next][0]
+
+    def _take(self, *wanted: str) -> str:
+        token = self._token
+        if token not in wanted:
+            return ""
+        self._next += 1
+        return token
+
+    def _error(self, at: int, hint: str, token: str) -> PipelineError:
+        told = repr(token) if token else "end"
+        return PipelineError(f"condition {self._text!r}: column {at + 1}: unexpected {told}{f': {hint}' if hint else ''}")
+
+    def _unexpected(self, hint: str) -> PipelineError:
+        token, at = self._tokens[self._next]
+        return self._error(at, hint, token)
+
+    def _any(self, depth: int) -> _Test:
+        tests = [self._all(depth)]
+        while self._take("||"):
+            tests.append(self._all(depth))
+        return tests[0] if len(tests) == 1 else lambda context: any(test(context) for test in tests)
+
+    def _all(self, depth: int) -> _Test:
+        tests = [self._one(depth)]
+        while self._take("&&"):
+            tests.append(self._one(depth))
+        return tests[0] if len(tests) == 1 else lambda context: all(test(context) for test in tests)
+
+    def _one(self, depth: int) -> _Test:
+        if depth > _DEEPEST:
+            raise self._unexpected(f"nested deeper than {_DEEPEST}")
+        if self._take("!"):
+            return _negated(self._one(depth + 1))
+        if self._take("("):
+            test = self._any(depth + 1)
+            if not self._take(")"):
+                raise self._unexpected("')' is wanted")
+            return test
+        key = self._token
+        if not _KEY.fullmatch(key):
+            raise self._unexpected("a key is wanted: letters, digits, _ and .")
+        self._next += 1
+        compared = self._take("==", "=", "!=")
+        return _compared(key, self._literal(), compared != "!=") if compared else _present(key)
+
+    def _literal(self) -> str:
+        token = self._token
+        quoted = token[:1] in ("'", '"') and token != ""
+        if not quoted and not _WORD.fullmatch(token):
+            raise self._unexpected("a value is wanted: a word, or a text in quotes")
+        self._next += 1
+        return token[1:-1] if quoted else token

@@ -1,0 +1,168 @@
+"""What the nodes of each type do. A handler says what is new in the context; how the run goes on is the engine's."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from wire.asking import AsyncChat
+from wire.errors import PipelineError
+from wire.pipeline.codergen import model_of_node, run_agent, turns_of
+from wire.pipeline.context import Context
+from wire.pipeline.graph import Graph, Node, written
+from wire.pipeline.templates import render
+
+
+@dataclasses.dataclass(frozen=True)
+class Visit:
+    """One run of one node: what a handler is given."""
+
+    node: Node
+    context: Context
+    graph: Graph
+    workdir: Path
+    """Where agents work."""
+    model: str
+    """For nodes that name none."""
+    chats: Mapping[str, AsyncChat]
+    """The models of this run, by name."""
+    ask: Callable[[str], Awaitable[str]]
+    """Shows a text to the user, and gives the line that was answered. Raises `EOFError` when nobody answers any more."""
+    branches: Callable[[], Awaitable[None]]
+    """Runs the branches of a fan_out."""
+    now: Callable[[], str]
+    """The time as text."""
+
+    def text(self, name: str, default: str = "") -> str:
+        """An attribute with its templates filled in. Raises `PipelineError`, which names node and key, for a key that is not there."""
+        goal = self.graph.attributes.get("goal")
+        return render(self.node.text(name, default), self.context, node=self.node.id, goal=None if goal is None else written(goal))
+
+
+Handler: TypeAlias = Callable[[Visit], Mapping[str, Any] | Awaitable[Mapping[str, Any] | None] | None]
+"""A function, async or not, that gives what is new in the context. What it raises fails the node, and with it the run."""
+
+
+class Handlers(Mapping[str, Handler]):
+    """The handlers of a pipeline, by type: those of this library, and your own.
+
+    >>> handlers = Handlers()
+    >>> handlers.register("shout", lambda visit: {"loud": visit.text("text").upper()})
+    >>> "shout" in handlers, "set" in handlers
+    (True, True)
+
+    They keep nothing between two visits, since branches run at once.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, Handler] = dict(_BUILT_IN)
+
+    def register(self, type: str, handler: Handler) -> None:
+        """Let `handler` do the nodes of a type, in place of another if there was one. Raises `PipelineError` for what is no handler."""
+        if not isinstance(type, str) or not type:
+            raise PipelineError(f"handlers: a type is a text and not empty, not {type!r}")
+        if not callable(handler):
+            raise PipelineError(f"handlers: {type}: a function is wanted, not {handler.__class__.__name__}")
+        self._known[type] = handler
+
+    def __getitem__(self, type: str) -> Handler:
+        return self._known[type]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+def start(visit: Visit) -> dict[str, Any]:
+    """Store the seed, which the command line gives or else the node, and the time (P-23)."""
+    seed = {"seed": visit.node.text("seed")} if "seed" in visit.node.attributes and "seed" not in visit.context else {}
+    return {**seed, "start_time": visit.now()}
+
+
+def exit(visit: Visit) -> dict[str, Any]:
+    """Store the time (P-24)."""
+    return {"exit_time": visit.now()}
+
+
+def set_value(visit: Visit) -> dict[str, Any]:
+    """Store `value` under `key` (P-33)."""
+    key = visit.node.text("key").strip()
+    if not key:
+        raise PipelineError("a node of type set needs the attribute key")
+    return {key: visit.text("value")}
+
+
+def pass_through(visit: Visit) -> None:
+    """Do nothing: what comes next is decided by the edges, or by the engine."""
+
+
+async def fan_out(visit: Visit) -> None:
+    """Run the branches at once, each with a context of its own (P-34)."""
+    await visit.branches()
+
+
+async def codergen(visit: Visit) -> dict[str, Any]:
+    """Let an agent work on the prompt, and store its answer (P-25 to P-28)."""
+    said = await run_agent(
+        visit.chats[model_of_node(visit.node, visit.model)],
+        _prompt(visit),
+        system_prompt=visit.text("system_prompt"),
+        workdir=visit.workdir,
+        max_turns=turns_of(visit.node),
+    )
+    return {"last_output": said, f"{visit.node.id}_output": said}
+
+
+def _prompt(visit: Visit) -> str:
+    """What is asked: the prompt, else the seed, else the label (P-26)."""
+    if visit.node.text("prompt").strip():
+        return visit.text("prompt")
+    if visit.context.get("seed"):
+        return written(visit.context["seed"])
+    if visit.node.text("label").strip():
+        return visit.text("label")
+    raise PipelineError("no prompt: give the node the attribute prompt, or the run a seed")
+
+
+async def wait_human(visit: Visit) -> dict[str, Any]:
+    """Show the prompt, read a line, store it; with `options`, one of these, by its number or its text (P-30)."""
+    options = [each.strip() for each in visit.text("options").split(",") if each.strip()]
+    shown = visit.text("prompt") or visit.text("label") or visit.node.id
+    for number, option in enumerate(options, 1):
+        shown += f"\n  {number}) {option}"
+    key = visit.node.text("key").strip() or f"{visit.node.id}_response"
+    while True:
+        try:
+            line = (await visit.ask(shown)).strip()
+        except EOFError:
+            raise PipelineError("the input ended before there was an answer") from None
+        chosen = _chosen(line, options)
+        if chosen is not None:
+            return {key: chosen}
+        shown = f"{line!r} is none of them; a number from 1 to {len(options)} or its text is wanted"
+
+
+def _chosen(line: str, options: list[str]) -> str | None:
+    """What was meant; a text comes before a number, since an option may be one."""
+    if not options:
+        return line
+    by_text = {option.casefold(): option for option in reversed(options)}
+    if line.casefold() in by_text:
+        return by_text[line.casefold()]
+    return options[int(line) - 1] if line.isascii() and line.isdigit() and 1 <= int(line) <= len(options) else None
+
+
+_BUILT_IN: dict[str, Handler] = {
+    "start": start,
+    "exit": exit,
+    "codergen": codergen,
+    "set": set_value,
+    "fan_out": fan_out,
+    "fan_in": pass_through,
+    "conditional": pass_through,
+    "wait.human": wait_human,
+}

@@ -1,0 +1,334 @@
+"""What is wrong with a pipeline, all of it at once, before anything is run: no key, no network, no client.
+
+A rule is a function from a graph to findings, in `_RULES`. Nodes that only edges name are told of once, by their edges.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Literal, TypeAlias
+
+from wire.errors import ConfigurationError, PipelineError
+from wire.pipeline.conditions import parse_condition
+from wire.pipeline.graph import TOP, Edge, Graph, Node, Place, not_one, seconds
+from wire.pipeline.routing import fan_ins
+from wire.pipeline.templates import keys_of
+from wire.providers import PROVIDERS, model_of
+
+TYPES = frozenset({"start", "exit", "codergen", "set", "fan_out", "fan_in", "conditional", "wait.human"})
+"""The types of nodes that this library runs."""
+
+Severity: TypeAlias = Literal["error", "warning"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One thing that is wrong: an `error` keeps the pipeline from being run, a `warning` does not.
+
+    `node_id` or `edge`, its two ends, says what it is about; both are empty if that is the pipeline. `fix` says what to do.
+    """
+
+    rule: str
+    severity: Severity
+    message: str
+    node_id: str = ""
+    edge: tuple[str, str] | None = None
+    place: Place = TOP
+    fix: str = ""
+
+    def __str__(self) -> str:
+        about = f"edge {' -> '.join(self.edge)}: " if self.edge else f"node {self.node_id!r}: " if self.node_id else ""
+        return f"{self.place}: {self.severity}: {about}{self.message} [{self.rule}]{f' ({self.fix})' if self.fix else ''}"
+
+
+def lint(graph: Graph, types: Collection[str] = TYPES, keys: Collection[str] = ()) -> list[Finding]:
+    """What is wrong with the pipeline, in the order of the file; empty if nothing is.
+
+    >>> from wire.pipeline.dot import parse
+    >>> print(*lint(parse("digraph g { start [type=start]; greet [type=set]; done [type=exit]; start -> greet -> done }")))
+    line 1, column 33: error: node 'greet': missing required attribute 'key' for node type 'set' [required_attribute]
+
+    `types` are the types that have a handler, `keys` what the run begins with beside the seed.
+    """
+    subject = _Subject(graph, frozenset(types), frozenset(keys))
+    found = [finding for rule in _RULES for finding in rule(subject)]
+    if not any(finding.severity == "error" for finding in found):
+        found += _nesting(graph)
+    return sorted(found, key=lambda each: (each.place.line, each.place.column, each.severity, each.rule, each.node_id, each.message))
+
+
+def summary(graph: Graph) -> str:
+    """What is told of a pipeline without errors.
+
+    >>> from wire.pipeline.dot import parse
+    >>> summary(parse("digraph hello { start -> done }"))
+    'OK: pipeline "hello" is valid (2 nodes, 1 edges)'
+    """
+    return f'OK: pipeline "{graph.name}" is valid ({len(graph.nodes)} nodes, {len(graph.edges)} edges)'
+
+
+@dataclasses.dataclass(frozen=True)
+class _Subject:
+    graph: Graph
+    types: frozenset[str]
+    keys: frozenset[str]
+
+    @property
+    def declared(self) -> list[Node]:
+        return [node for node in self.graph.nodes.values() if node.declared]
+
+
+def _of_node(rule: str, severity: Severity, node: Node, message: str, fix: str = "") -> Finding:
+    return Finding(rule=rule, severity=severity, message=message, node_id=node.id, place=node.place, fix=fix)
+
+
+def _of_edge(rule: str, severity: Severity, edge: Edge, message: str, fix: str = "") -> Finding:
+    return Finding(rule=rule, severity=severity, message=message, edge=(edge.source, edge.target), place=edge.place, fix=fix)
+
+
+def _reached(first: Iterable[str], following: Callable[[str], Iterable[str]]) -> set[str]:
+    waiting, reached = list(first), set[str]()
+    while waiting:
+        id = waiting.pop()
+        if id not in reached:
+            reached.add(id)
+            waiting += following(id)
+    return reached
+
+
+def _after(graph: Graph, first: Iterable[str]) -> set[str]:
+    return _reached(first, lambda id: [edge.target for edge in graph.outgoing(id)])
+
+
+def _before(graph: Graph, last: Iterable[str]) -> set[str]:
+    return _reached(last, lambda id: [edge.source for edge in graph.incoming(id)])
+
+
+def _ids(nodes: Iterable[Node]) -> list[str]:
+    return [node.id for node in nodes]
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(word.lower(), sorted(known), n=1)
+    return f"did you mean {near[0]!r}?" if near else ""
+
+
+# --- the graph --------------------------------------------------------------------------------------------------------
+
+
+def _one_start_and_one_exit(subject: _Subject) -> Iterator[Finding]:
+    for type, rule in (("start", "start_node"), ("exit", "terminal_node")):
+        found = subject.graph.of_type(type)
+        if len(found) != 1:
+            fix = f"they are {', '.join(_ids(found))}" if found else f"give one node type={type}"
+            place = found[1].place if found else TOP
+            yield Finding(rule=rule, severity="error", message=not_one(type, len(found)), place=place, fix=fix)
+
+
+def _known_ends(subject: _Subject) -> Iterator[Finding]:
+    known = set(_ids(subject.declared))
+    for edge in subject.graph.edges:
+        for end, id in (("source", edge.source), ("target", edge.target)):
+            if id not in known:
+                fix = _meant(id, known) or f"declare it: {id} [type=...]"
+                yield _of_edge("edge_target_exists", "error", edge, f"edge references unknown {end} node {id!r}", fix)
+
+
+def _reachable(subject: _Subject) -> Iterator[Finding]:
+    starts = _ids(subject.graph.of_type("start"))
+    reached = _after(subject.graph, starts)
+    for node in subject.declared if starts else ():
+        if node.id not in reached:
+            yield _of_node("reachability", "error", node, "node is not reachable from start", "give it an incoming edge, or take it out")
+
+
+def _ways_out(subject: _Subject) -> Iterator[Finding]:
+    graph = subject.graph
+    exits = _ids(graph.of_type("exit"))
+    leading_out = _before(graph, exits)
+    for node in subject.declared:
+        if node.type != "exit" and not graph.outgoing(node.id):
+            yield _of_node("path_to_exit", "warning", node, "node has no outgoing edge: the run ends there")
+        elif exits and node.id not in leading_out:
+            yield _of_node("path_to_exit", "warning", node, "no path leads from it to exit")
+
+
+def _ends_of_the_run(subject: _Subject) -> Iterator[Finding]:
+    graph = subject.graph
+    for edge in graph.edges:
+        target, source = graph.nodes.get(edge.target), graph.nodes.get(edge.source)
+        if target is not None and target.type == "start":
+            yield _of_edge("start_no_incoming", "error", edge, "the start node has an incoming edge")
+        if source is not None and source.type == "exit":
+            yield _of_edge("exit_no_outgoing", "error", edge, "the exit node has an outgoing edge")
+
+
+def _fan_ins_reached(subject: _Subject) -> Iterator[Finding]:
+    graph = subject.graph
+    for node in graph.of_type("fan_out"):
+        lost = [edge for edge in graph.outgoing(node.id) if not _meets(graph, edge.target)]
+        if len(lost) == len(graph.outgoing(node.id)):
+            yield _of_node("fan_in", "error", node, "fan_out node has no reachable fan_in node", "let its branches meet at a type=fan_in")
+            continue
+        for edge in lost:
+            yield _of_edge("fan_in", "error", edge, "this branch has no reachable fan_in node", "let it meet the others at their fan_in")
+
+
+def _meets(graph: Graph, id: str) -> bool:
+    """Whether a branch that begins at `id` comes to a fan_in of its own; those between belong to further fan_outs (P-37)."""
+    deepest = len(graph.of_type("fan_out"))
+    waiting, seen = [(id, 1)], set[tuple[str, int]]()
+    while waiting:
+        id, depth = waiting.pop()
+        type = graph.nodes[id].type if id in graph.nodes else ""
+        if type == "fan_in" and depth == 1:
+            return True
+        if (id, depth) not in seen and depth <= deepest:
+            seen.add((id, depth))
+            inner = depth + (type == "fan_out") - (type == "fan_in")
+            waiting += [(edge.target, inner) for edge in graph.outgoing(id)]
+    return False
+
+
+def _nesting(graph: Graph) -> Iterator[Finding]:
+    """What the runner would refuse of the pairs of fan_out and fan_in; told only where simpler rules find nothing."""
+    try:
+        fan_ins(graph)
+    except PipelineError as problem:
+        yield Finding(rule="fan_in", severity="error", message=problem.message)
+
+
+# --- edges ------------------------------------------------------------------------------------------------------------
+
+
+def _conditions(subject: _Subject) -> Iterator[Finding]:
+    for edge in subject.graph.edges:
+        try:
+            parse_condition(edge.condition)
+        except PipelineError as problem:
+            fix = "a label is a condition; a caption goes beside a condition of its own" if edge.dialect == "label" else ""
+            yield _of_edge("condition_syntax", "error", edge, problem.message, fix)
+
+
+def _order_of_edges(subject: _Subject) -> Iterator[Finding]:
+    for node in subject.graph.nodes.values():
+        always: Edge | None = None
+        for edge in subject.graph.outgoing(node.id) if node.type != "fan_out" else ():
+            if always is not None:
+                yield _of_edge("edge_order", "warning", edge, f"never taken: {always} stands before it and has no condition")
+            elif not edge.condition:
+                always = edge
+
+
+# --- nodes ------------------------------------------------------------------------------------------------------------
+
+_REQUIRED = {"set": ("key",)}
+
+
+def _known_types(subject: _Subject) -> Iterator[Finding]:
+    for node in subject.declared:
+        if node.type not in subject.types:
+            by_shape = "" if "type" in node.attributes else f", by its shape {node.text('shape')}"
+            yield _of_node("type_known", "error", node, f"unknown type {node.type!r}{by_shape}", _meant(node.type, subject.types))
+
+
+def _attributes(subject: _Subject) -> Iterator[Finding]:
+    for node in subject.declared:
+        for name in _REQUIRED.get(node.type, ()):
+            if not node.text(name).strip():
+                yield _of_node(
+                    "required_attribute", "error", node, f"missing required attribute {name!r} for node type {node.type!r}"
+                )  # fmt: skip
+        if node.type == "codergen" and "max_turns" in node.attributes and not re.fullmatch(r"0*[1-9][0-9]{0,8}", node.text("max_turns")):
+            yield _of_node("attribute_value", "error", node, f"max_turns is a number from 1 up, not {node.text('max_turns')!r}")
+        try:
+            seconds(node.attributes.get("timeout", 1))
+        except PipelineError as problem:
+            yield _of_node("attribute_value", "error", node, f"timeout: {problem.message}")
+
+
+def _models(subject: _Subject) -> Iterator[Finding]:
+    for node in subject.graph.of_type("codergen"):
+        if not node.model:
+            continue
+        try:
+            provider, _ = model_of(node.model)
+        except ConfigurationError as problem:
+            yield _of_node("model_name", "error", node, problem.message, "as in gemini:gemini-3-pro-preview")
+            continue
+        if provider not in PROVIDERS:
+            yield _of_node("provider_known", "warning", node, f"unknown provider {provider!r}", _meant(provider, PROVIDERS))
+
+
+def _prompts(subject: _Subject) -> Iterator[Finding]:
+    if "seed" in subject.keys or any(node.text("seed").strip() for node in subject.graph.of_type("start")):
+        return
+    for node in subject.declared:
+        if node.type == "codergen" and not node.text("prompt").strip() and not node.text("label").strip():
+            yield _of_node("prompt_on_llm_nodes", "warning", node, "node has no prompt: it can be run with a seed only", "give it a prompt")
+
+
+def _templates(subject: _Subject) -> Iterator[Finding]:
+    graph = subject.graph
+    for node in subject.declared:
+        wanted: list[str] = []
+        for text in _templates_of(node):
+            try:
+                wanted += keys_of(text)
+            except PipelineError as problem:
+                yield _of_node("template_syntax", "error", node, problem.message)
+        missing = [key for key in dict.fromkeys(wanted) if key != "seed" and key not in subject.keys]
+        earlier = _earlier(graph, node.id) if missing else []
+        if any(each.type not in TYPES for each in earlier):
+            continue  # who knows what a handler of somebody else's sets
+        known = {"seed", *subject.keys, *(key for each in earlier for key in _keys_set_by(each))}
+        for key in missing:
+            if key not in known:
+                message = f"its template wants {key!r}, which no node before it sets"
+                yield _of_node("template_key", "warning", node, message, _meant(key, known))
+
+
+def _earlier(graph: Graph, id: str) -> list[Node]:
+    """The nodes from which a path leads to `id`."""
+    before = _before(graph, [edge.source for edge in graph.incoming(id)])
+    return [node for each, node in graph.nodes.items() if each in before]
+
+
+def _templates_of(node: Node) -> Iterator[str]:
+    """The attributes of a node that are templates; a label is one only where it stands in for a prompt."""
+    if node.type == "set":
+        yield node.text("value")
+    elif node.type in ("codergen", "wait.human"):
+        yield node.text("prompt") if node.text("prompt").strip() else node.text("label")
+        yield node.text("system_prompt" if node.type == "codergen" else "options")
+
+
+def _keys_set_by(node: Node) -> tuple[str, ...]:
+    own = node.text("key").strip()
+    if node.type == "start":
+        return ("start_time",)
+    if node.type == "codergen":
+        return ("last_output", f"{node.id}_output")
+    if node.type == "wait.human":
+        return (own or f"{node.id}_response",)
+    return (own,) if node.type == "set" else ()
+
+
+_RULES: tuple[Callable[[_Subject], Iterator[Finding]], ...] = (
+    _one_start_and_one_exit,
+    _known_ends,
+    _reachable,
+    _ways_out,
+    _ends_of_the_run,
+    _fan_ins_reached,
+    _conditions,
+    _order_of_edges,
+    _known_types,
+    _attributes,
+    _models,
+    _prompts,
+    _templates,
+)
