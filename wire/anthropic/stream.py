@@ -17,6 +17,7 @@ from wire.anthropic.envelopes import error_in, parse_error, request_id_in, typed
 from wire.anthropic.fold import fields_of, fold, items_of, whole
 from wire.anthropic.types import ErrorObject, MessageBatchResult, MessageResponse, MessageStreamEvent
 from wire.errors import StreamError, StreamIncomplete, StreamInvalid, WireError, one_line
+from wire.framing import Framing
 from wire.jsonstream import Cutter
 from wire.lenient import Unreadable, decoded, plain
 from wire.memory import Note, WireStruct, remember, with_notes
@@ -106,8 +107,7 @@ class ChunkReader:
         self.notes: list[Note] = []
         self._events = Decoder(limit)
         self._cutter = Cutter(limit)
-        self._head: bytes | None = b""  # what came before the first letter that tells how the body is framed
-        self._as_json = False
+        self._framing = Framing()
         self._seen = 0
         self._begun = False  # something of an answer came
         self._stop: str | None = None
@@ -117,10 +117,9 @@ class ChunkReader:
         events: list[MessageStreamEvent] = []
         if self.error is not None or self.done:
             return events
-        if self._head is not None:
-            data = self._framed(self._head + data)
+        data = self._framing.feed(data)
         try:
-            if self._as_json:
+            if self._framing.as_json:
                 for value in self._cutter.feed(data):
                     if not self.done:
                         self._read(value, "", events)
@@ -135,7 +134,7 @@ class ChunkReader:
         """The event that the end of the body completes, if one; `error` says if the answer is not whole."""
         events: list[MessageStreamEvent] = []
         try:
-            if self.error is None and self._as_json:
+            if self.error is None and self._framing.as_json:
                 self._cutter.check()
             elif self.error is None and not self.done:
                 for event in self._events.close():
@@ -144,17 +143,6 @@ class ChunkReader:
         except WireError as error:
             self.error = error
         return events
-
-    def _framed(self, data: bytes) -> bytes:
-        """Bytes to be read, none of them before it is clear how."""
-        bare = data.removeprefix(_BOM)
-        first = bare.lstrip()[:1]
-        if not first or _BOM.startswith(data):
-            self._head = data if len(data) <= _MOST_BLANKS else data[-1:]
-            return b""
-        self._head = None
-        self._as_json = first in b"[{"
-        return bare
 
     def _take(self, event: Event, events: list[MessageStreamEvent]) -> None:
         if self.done:
@@ -186,7 +174,7 @@ class ChunkReader:
             found = error_in(value, certain=certain) or (ErrorObject(message=data.decode("utf-8", "replace")) if certain else None)
             if found is not None:
                 raise typed(found, 200, data, request_id_in(value))
-        if event.type == "message" or (event.type is None and self._as_json):
+        if event.type == "message" or (event.type is None and self._framing.as_json):
             for told in self._told(data):
                 self._note(told, events)
         elif event.type != "ping":
@@ -236,7 +224,7 @@ class ChunkReader:
     def _incomplete(self) -> StreamError | None:
         if self.done:
             return None
-        if self._as_json and self._cutter.rest:
+        if self._framing.as_json and self._cutter.rest:
             rest = bytes(self._cutter.rest)
             return StreamIncomplete(f"the answer ended in the middle of its JSON: {_shown(rest)}", retryable=not self._begun, raw=rest)
         told = f"; dropped: {self.notes[0]}" if self.notes else ""
@@ -245,8 +233,6 @@ class ChunkReader:
         return StreamIncomplete(f"the stream ended without message_stop{told}")
 
 
-_BOM = b"\xef\xbb\xbf"
-_MOST_BLANKS = 4096
 _MOST_NOTES = 100
 
 

@@ -6,7 +6,9 @@ Names are loaded when they are first used: the table of providers needs the dial
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from wire.lazy import loading
 
 if TYPE_CHECKING:
     from wire.openai.dialect import PLAIN as PLAIN
@@ -53,15 +55,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(f"module 'wire.openai' has no attribute {name!r}")
-    home = importlib.import_module(f"wire.openai.{_HOMES.get(name, 'types')}")
-    found = home if name == "types" else getattr(home, name, None)
-    if found is None:
-        raise AttributeError(f"module 'wire.openai' has no attribute {name!r}")
-    globals()[name] = found
-    return found
+__getattr__ = loading("wire.openai", _HOMES, modules=("types",), rest="types")
 
 
 def __dir__() -> list[str]:

@@ -12,6 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from wire.errors import StreamError, StreamIncomplete, StreamInvalid, WireError, one_line
+from wire.framing import Framing
 from wire.jsonstream import Cutter
 from wire.lenient import Unreadable, decoded, plain
 from wire.memory import Note, WireStruct, with_notes
@@ -100,8 +101,7 @@ class ChunkReader:
         self.notes: list[Note] = []
         self._events = Decoder(limit)
         self._cutter = Cutter(limit)
-        self._head: bytes | None = b""  # what came before the first letter that tells how the body is framed
-        self._as_json = False
+        self._framing = Framing()
         self._seen = 0
         self._chunks = 0
         self._finishes: dict[int, str | None] = {}  # index of a choice -> its finish
@@ -112,10 +112,9 @@ class ChunkReader:
         chunks: list[ChatCompletionChunk] = []
         if self.error is not None or self.done:
             return chunks
-        if self._head is not None:
-            data = self._begun(self._head + data)
+        data = self._framing.feed(data)
         try:
-            if self._as_json:
+            if self._framing.as_json:
                 for value in self._cutter.feed(data):
                     self._read(value, False, chunks)
             elif data:
@@ -129,7 +128,7 @@ class ChunkReader:
         """The chunk that the end of the body completes, if one; `error` says if the answer is not whole."""
         chunks: list[ChatCompletionChunk] = []
         try:
-            if self.error is None and self._as_json:
+            if self.error is None and self._framing.as_json:
                 self._cutter.check()
             elif self.error is None:
                 for event in self._events.close():
@@ -138,17 +137,6 @@ class ChunkReader:
         except WireError as error:
             self.error = error
         return chunks
-
-    def _begun(self, data: bytes) -> bytes:
-        """Bytes to be read, none of them before it is clear how (Q1)."""
-        bare = data.removeprefix(_BOM)
-        first = bare.lstrip()[:1]
-        if not first or _BOM.startswith(data):
-            self._head = data if len(data) <= _MOST_BLANKS else data[-1:]
-            return b""
-        self._head = None
-        self._as_json = first in b"[{"
-        return bare
 
     def _take(self, event: Event, chunks: list[ChatCompletionChunk]) -> None:
         if event.outside:
@@ -172,18 +160,18 @@ class ChunkReader:
             chunk = decoded(data, ChatCompletionChunk)
         except Unreadable as cause:
             items = [] if listed else _listed(data)
-            if items or (b"\n" in data and not failed and not self._as_json):
+            if items or (b"\n" in data and not failed and not self._framing.as_json):
                 for piece in items or data.split(b"\n"):
                     self._read(piece, failed, chunks, listed or bool(items))
             elif failed:
                 raise parse_error(500, {}, data) from None
-            elif self._as_json:
+            elif self._framing.as_json:
                 raise StreamInvalid(f"not an answer of chat completions ({cause}): {_shown(data)}", raw=data) from None
             else:
                 self._drop("bad_chunk", data)
             return
         # A document without choices is an error (Q1), but not the usage at the end of a list of chunks.
-        beside = self._as_json and chunk.choices is None and not (self._chunks and chunk.usage is not None)
+        beside = self._framing.as_json and chunk.choices is None and not (self._chunks and chunk.usage is not None)
         error = error_of(chunk, data, certain=failed or beside)
         if error is None or chunk.choices or chunk.usage is not None:
             self._note(chunk)
@@ -212,7 +200,7 @@ class ChunkReader:
         for choice in chunk.choices or ():
             index = choice.index or 0
             self._finishes[index] = finish_of(choice) or self._finishes.get(index)
-        if self._as_json and chunk.choices is not None:
+        if self._framing.as_json and chunk.choices is not None:
             self._whole = self._whole or all(map(_in_one_piece, chunk.choices))
         self.finished = bool(self._finishes) and all(self._finishes.values())
 
@@ -220,7 +208,7 @@ class ChunkReader:
         failure = next((finish for finish in self._finishes.values() if reason_of(finish) == "error"), None)
         if failure is not None:
             return StreamIncomplete(f"the server ended the answer with {failure!r}", code=failure)
-        if self._as_json and self._cutter.rest:
+        if self._framing.as_json and self._cutter.rest:
             rest = bytes(self._cutter.rest)
             return StreamIncomplete(f"the answer ended in the middle of its JSON: {_shown(rest)}", retryable=not self._chunks, raw=rest)
         if self.done or self._whole or self.finished:
@@ -231,8 +219,6 @@ class ChunkReader:
         return StreamIncomplete(f"the stream ended without a finish reason and without [DONE] after {self._chunks} events{told}")
 
 
-_BOM = b"\xef\xbb\xbf"
-_MOST_BLANKS = 4096
 _MOST_NOTES = 100
 
 
