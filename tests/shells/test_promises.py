@@ -268,7 +268,7 @@ def storm(backend: str, calls: int, seed: int) -> collections.Counter[str]:
                 async with anyio.create_task_group() as tasks:
                     for _ in range(8):
                         tasks.start_soon(native if backend == "asyncio" and dice.random() < 0.5 else scoped, client)
-            with anyio.fail_after(10):
+            with anyio.fail_after(60):  # a lost lane waits for ever; the server has thousands of dead connections to look at first
                 assert (await client.send(CALL)).text == "Hello."
                 async with client.stream(STREAM_CALL) as chunks:
                     assert [chunk.text async for chunk in chunks] == ["Hel", "lo."]

@@ -35,6 +35,7 @@ from wire.aio import AsyncStream
 from wire.chat import Event, Part, Usage
 from wire.client import Stream
 from wire.memory import Noted
+from wire.pipeline import Ended, Engine, Finding, Graph, lint, parse
 
 
 @dataclass
@@ -124,3 +125,10 @@ async def agents() -> None:
     assert_type(configured, LLMAgent)
     with Agent(Chat("gemini:gemini-3-pro-preview"), tools=[now]) as threaded:
         assert_type(threaded.run("Hi"), RunResult)
+
+
+async def pipelines() -> None:
+    graph = parse("digraph g { start [type=start] done [type=exit] start -> done }")
+    assert_type(graph, Graph)
+    assert_type(lint(graph), list[Finding])
+    assert_type(await Engine(graph, timeout="5m").run({"seed": "Hi"}), Ended)

@@ -2,7 +2,7 @@
 
 from typing import Any, assert_type
 
-from wire import AsyncClient, Call, Client, StreamCall, gemini, notes, openai, unknown
+from wire import AsyncClient, Call, Client, StreamCall, anthropic, gemini, notes, openai, unknown
 from wire.aio import AsyncStream
 from wire.client import Stream
 from wire.memory import Note
@@ -17,6 +17,9 @@ def one_answer(client: Client) -> None:
     assert_type(unknown(answer), list[tuple[str, Any]])
     assert_type(notes(call), tuple[Note, ...])
     assert_type(client.send(openai.list_models()), openai.ModelList)
+    said = anthropic.MessageRequest(model="claude-sonnet-5", max_tokens=9, messages=[anthropic.Message(role="user", content="Hi")])
+    assert_type(client.send(anthropic.create_message(said)), anthropic.MessageResponse)
+    assert_type(anthropic.stream_message(said), StreamCall[anthropic.MessageStreamEvent, anthropic.MessageResponse])
 
 
 def a_stream(client: Client) -> None:
