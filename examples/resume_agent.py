@@ -20,7 +20,7 @@ from wire.agent import export, read_session, save_session
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator
 
 CONFIG = Path(__file__).parent / "resume_agent.toml"
-RESUME = "Ada Example, mathematician in London. 1842-43: notes on the Analytical Engine, with the first program for it."
+RESUME = "Ada Lovelace, mathematician in London. 1842-43: notes on the Analytical Engine, with the first program for it."
 TASK = f"Parse this résumé, then write it as one good sentence to resume.md:\n\n{RESUME}"
 
 
@@ -51,8 +51,8 @@ def approve(call: ToolCall) -> bool | str:
 
 # --- played on this machine -----------------------------------------------------------------------------------------
 
-PARSED = {"name": "Ada Example", "place": "London", "work": ["notes on the Analytical Engine, 1842-43"]}
-SENTENCE = "Ada Example of London wrote the first program, in her notes on the Analytical Engine."
+PARSED = {"name": "Ada Lovelace", "place": "London", "work": ["notes on the Analytical Engine, 1842-43"]}
+SENTENCE = "Ada Lovelace of London wrote the first program, in her notes on the Analytical Engine."
 GEMINI = [
     {"match": {"number": 1}, "say": {"text": "I'll have it parsed.", "calls": [{"name": "parse_resume", "args": {"text": RESUME}}]}},
     {

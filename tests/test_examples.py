@@ -83,8 +83,8 @@ def test_streaming() -> None:
 
 def test_s1_71_two_vendors_in_one_run_and_the_session_of_it() -> None:
     said = run("resume_agent.py")
-    assert 'parse_resume: {"name": "Ada Example", "place": "London"' in said
-    assert 'resume_write: {"result": "85 letters written"}\nresume_write: {"error": "only resume.md may be written"}\n' in said
+    assert 'parse_resume: {"name": "Ada Lovelace", "place": "London"' in said
+    assert 'resume_write: {"result": "86 letters written"}\nresume_write: {"error": "only resume.md may be written"}\n' in said
     assert "--- the session as saved and read again: 6 messages\nuser:\n  Parse this résumé" in said
 
 

@@ -25,9 +25,9 @@ _SHOWN = 200  # bytes of a path in an error
 def confined(folder: Path, path: str) -> Path:
     """The place in `folder`, which is absolute, that `path` names by its text: without `..`, absolute.
 
-    >>> confined(Path("/work"), "src/../notes.md").as_posix(), confined(Path("/work"), "/work/src").as_posix()
-    ('/work/notes.md', '/work/src')
-    >>> confined(Path("/work"), "../etc/passwd")
+    >>> confined(Path("/home/agent"), "src/../notes.md").as_posix(), confined(Path("/home/agent"), "/home/agent/src").as_posix()
+    ('/home/agent/notes.md', '/home/agent/src')
+    >>> confined(Path("/home/agent"), "../etc/passwd")
     Traceback (most recent call last):
     wire.errors.ToolError: ../etc/passwd: it is outside the work folder
 
