@@ -517,13 +517,14 @@ def test_what_is_said_differently():
         "cumulative_details": True,
     }
     assert fields_unlike_plain("xai") == {"reasoning_outside_output": True}
+    assert fields_unlike_plain("llama.cpp") == {"invalid_arguments": "wrapped"}
     ids = {name: row.dialect.call_ids for name, row in PROVIDERS.items() if row.dialect and row.dialect.call_ids != PLAIN.call_ids}
     assert {name: (each.least, each.most, each.letters) for name, each in ids.items()} == {
         "openai": (1, 40, ""),
         "azure": (1, 40, ""),
         "mistral": (9, 9, "[a-zA-Z0-9]"),
     }
-    for name in ("glm", "openrouter", "together", "fireworks", "cerebras", "ollama", "vllm", "llama.cpp", "lmstudio", "gemini@openai"):
+    for name in ("glm", "openrouter", "together", "fireworks", "cerebras", "ollama", "vllm", "lmstudio", "gemini@openai"):
         assert fields_unlike_plain(name) == {}
 
 

@@ -300,6 +300,7 @@ _LLAMA_CPP = Dialect(
     refuses=(Refusal("tool_choice.function", "a named tool_choice counts as auto", remedy='tool_choice: "required"', ignored=True),),
     verbatim=True,
     reasoning_slots=("reasoning_content",),
+    invalid_arguments="wrapped",  # it parses the history, and answers 500 to arguments that were cut off
 )
 
 # --- rows -------------------------------------------------------------------------------------------------------------
