@@ -244,6 +244,11 @@ class ClientState:
         """What this provider does differently on its wire, `None` if nobody else speaks the wire."""
         return self._target.provider.dialect
 
+    @property
+    def key_variable(self) -> str:
+        """The environment variable that is asked for a key."""
+        return self._target.provider.key_variable
+
     def require_key(self) -> None:
         """Raise `ConfigurationError`, which names the variable, if there is no key for calls to be sent with."""
         self._target.require_key()

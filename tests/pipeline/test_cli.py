@@ -104,7 +104,7 @@ def test_s4_03_s4_20_a_missing_key_is_told_before_any_request(attractor: Any, mo
         monkeypatch.delenv("GEMINI_API_KEY")
         said = attractor("run", EXAMPLES / "gemini.dot", "--checkpoint", "run.json")
     assert (said.status, said.out, emulator.requests) == (1, "", [])
-    assert said.err == "error: node 'ask': gemini: no API key: give api_key= or set GEMINI_API_KEY\n"
+    assert said.err == "error: node 'ask': gemini: GEMINI_API_KEY environment variable not set\n"
     assert not Path("run.json").exists()
 
 

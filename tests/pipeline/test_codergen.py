@@ -284,6 +284,8 @@ def test_s4_27_where_the_models_are_is_told_by_the_environment(monkeypatch: pyte
     monkeypatch.setenv("GEMINI_BASE_URL", "http://127.0.0.1:8910")
     monkeypatch.setenv("KIMI_CN_BASE_URL", "http://127.0.0.1:8911/v1")
     monkeypatch.setenv("OPENAI_BASE_URL", " ")
+    for variable in ("GEMINI_API_KEY", "KIMI_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.setenv(variable, "fake-key")
     found = {name: connect(f"{name}:m").client.describe()["base_url"] for name in ("gemini", "kimi@cn", "openai")}
     assert found == {"gemini": "http://127.0.0.1:8910/v1beta", "kimi@cn": "http://127.0.0.1:8911/v1", "openai": "https://api.openai.com/v1"}
     assert connect("openai:m").client._target.retry == ATTRACTOR

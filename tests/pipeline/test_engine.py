@@ -308,7 +308,7 @@ def test_s4_03_s4_20_every_missing_key_is_named_before_the_first_node_runs(backe
     text = f"digraph x {{ {HEAD} {nodes} start -> first -> a -> b -> done }}"
     with pytest.raises(ConfigurationError) as caught:
         run(backend, text, types={"seen": seen}, connect=connect)
-    assert "node 'a': gemini: no API key" in str(caught.value)
+    assert "node 'a': gemini: GEMINI_API_KEY environment variable not set" in str(caught.value)
     assert "GEMINI_API_KEY" in str(caught.value)
     assert "OPENAI_API_KEY" in str(caught.value)
     assert seen.nodes == []

@@ -62,10 +62,17 @@ def turns_of(node: Node) -> int:
 def connect(name: str) -> AsyncChat:
     """A chat with the model `provider:model`, where `<PROVIDER>_BASE_URL` in the environment says, else at its provider's own host.
 
-    It tries again as often as pipelines do (S4-27). Raises `ConfigurationError` for an unknown provider and a URL that is none.
+    It tries again as often as pipelines do (S4-27). Raises `ConfigurationError` for an unknown provider, a URL that is none, and a key
+    that is missing (S4-03).
     """
     variable = re.sub(r"[^A-Z0-9]", "_", model_of(name)[0].upper()) + "_BASE_URL"
-    return AsyncChat(name, retry=retry.ATTRACTOR, base_url=os.environ.get(variable, "").strip() or None)
+    chat = AsyncChat(name, retry=retry.ATTRACTOR, base_url=os.environ.get(variable, "").strip() or None)
+    try:
+        chat.client.require_key()
+    except ConfigurationError:
+        # Of pipelines, keys come from the environment alone.
+        raise ConfigurationError(f"{chat.client.key_variable} environment variable not set", provider=chat.provider) from None
+    return chat
 
 
 async def run_agent(chat: AsyncChat, prompt: str, *, system_prompt: str = "", workdir: Path, max_turns: int = MAX_TURNS) -> str:
