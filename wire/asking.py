@@ -1,6 +1,6 @@
 """One model to be asked, whoever offers it: `Chat` for threads, `AsyncChat` for asyncio and trio.
 
-They build calls out of neutral values, by the `render.py` of the wire that the provider speaks, and send them with a client;
+They build calls out of neutral values, by the `rendering.py` of the wire that the provider speaks, and send them with a client;
 that is all they do. Nothing is remembered between two questions: a conversation is the list of messages that you pass.
 """
 

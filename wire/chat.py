@@ -1,6 +1,6 @@
 """What is said in a conversation, whoever says it: parts, messages, replies, and the events of a reply that is on its way.
 
-These values hold no wire's names and no wire's order of things; each wire's `parse.py` makes them, its `render.py` writes
+These values hold no wire's names and no wire's order of things; each wire's `parse.py` makes them, its `rendering.py` writes
 them. They compare by what they say. Where a message and its parts came from a model, they remember it beside their fields
 (`origin`); what `msgspec.structs.replace` makes of them does not, so that the memory cannot lie.
 """

@@ -64,7 +64,7 @@ def _emulate(chosen: argparse.Namespace) -> int:
     return 0
 
 
-_COMMANDS = (Command("emulate", "play Gemini's server on this machine, strictly", _emulate_options, _emulate),)
+_COMMANDS = (Command("emulate", "play the vendors' servers on this machine, strictly", _emulate_options, _emulate),)
 
 
 if __name__ == "__main__":

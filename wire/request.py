@@ -1,4 +1,4 @@
-"""What a model is asked: the conversation, the tools it may call, how to answer. Each wire's `render.py` writes it."""
+"""What a model is asked: the conversation, the tools it may call, how to answer. Each wire's `rendering.py` writes it."""
 
 from __future__ import annotations
 
