@@ -128,7 +128,10 @@ def _read_request(peer: socket.socket) -> bytes:
     top, _, body = data.partition(b"\r\n\r\n")
     length = next((int(line.split(b":")[1]) for line in top.split(b"\r\n") if line.lower().startswith(b"content-length:")), 0)
     while len(body) < length:
-        body += peer.recv(65536)
+        piece = peer.recv(65536)
+        if not piece:  # the client hung up; recv says so again and again, and the loop would never end
+            return b""
+        body += piece
     return top + b"\r\n\r\n" + body
 
 
