@@ -142,7 +142,11 @@ def test_encoding_leaves_the_value_as_it_was():
     assert (request.turns is turns, request.either is part, turns[0].parts[0].raw) == (True, True, RAW)
 
 
-@pytest.mark.parametrize(("value", "error"), [({1j}, TypeError), (object(), TypeError), ("\ud800", UnicodeEncodeError)], ids=ascii)
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [({1j}, TypeError), (object(), TypeError), ("\ud800", UnicodeEncodeError)],
+    ids=["set", "object", "surrogate"],
+)
 def test_what_json_has_not_is_refused(value: object, error: type[Exception]):
     with pytest.raises(error):
         encode({"a": value})

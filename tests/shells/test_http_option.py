@@ -51,7 +51,7 @@ def test_by_name(drive: Drive) -> None:
         assert drive.send(http="httpx", base_url=server.url).text == "Hello."
 
 
-@pytest.mark.parametrize("wrong", ["curl", 5, object(), None], ids=repr)
+@pytest.mark.parametrize("wrong", ["curl", 5, object(), None], ids=["name", "number", "object", "none"])
 def test_what_is_no_transport_is_named(wrong: Any) -> None:
     for client in (Client, AsyncClient):
         with pytest.raises(errors.ConfigurationError, match="http: "):
