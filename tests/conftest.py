@@ -1,8 +1,13 @@
-"""What every test may use: Hypothesis without a deadline (the machines are shared), and no key of the environment."""
+"""What holds for every test: Hypothesis has no deadline (the machines are shared), no key of the
+environment is seen, and no thread is left at the end of the run."""
+
+import threading
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.threads import running
 from wire.providers import PROVIDERS
 
 settings.register_profile("wire", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -18,3 +23,14 @@ def _no_environment(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
     for name in (*keys, "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_thread_is_left() -> Iterator[None]:
+    """Fails the run if a thread that it started, of a server above all, still runs at its end."""
+    before = set(threading.enumerate())
+    yield
+    started = set(threading.enumerate()) - before
+    # trio keeps idle threads of its own for ten seconds, to use them again.
+    ours = [each for each in started if not each.name.startswith("Trio thread ")]
+    assert running(ours, within=5) == []

@@ -10,6 +10,8 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from tests.threads import running
+
 Step = bytes | str
 """Bytes to send, or what to do: "hold" until the client goes away, "reset" the connection, "close" it."""
 Script = Callable[[int, bytes], Sequence[Step]]
@@ -60,6 +62,8 @@ class Loopback:
         self._gone = threading.Event()
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
+        self._accepting = threading.Thread(target=self._accept, name="loopback accepts", daemon=True)
+        self._serving: list[threading.Thread] = []
         self.closed = threading.Semaphore(0)
         """Released each time that a connection has ended."""
 
@@ -67,7 +71,10 @@ class Loopback:
     def url(self) -> str:
         return f"http://127.0.0.1:{self._socket.getsockname()[1]}"
 
-    def run(self) -> None:
+    def start(self) -> None:
+        self._accepting.start()
+
+    def _accept(self) -> None:
         while not self._gone.is_set():
             try:
                 peer, _ = self._socket.accept()
@@ -77,7 +84,14 @@ class Loopback:
             with self._lock:
                 self.connections += 1
                 self._open.add(peer)
-            threading.Thread(target=self._serve, args=(peer,), daemon=True).start()
+            thread = threading.Thread(
+                target=self._serve,
+                args=(peer,),
+                name="loopback serves",
+                daemon=True,
+            )
+            self._serving.append(thread)
+            thread.start()
 
     def _serve(self, peer: socket.socket) -> None:
         try:
@@ -108,14 +122,19 @@ class Loopback:
         return True
 
     def stop(self) -> None:
+        """Ends every connection and waits for the threads; AssertionError if one still runs."""
         self._gone.set()
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
+        # First: a connection that is taken at this moment would not be among the open ones.
+        self._accepting.join(5)
         self._socket.close()
         with self._lock:
             for peer in self._open:
                 with contextlib.suppress(OSError):
                     peer.shutdown(socket.SHUT_RDWR)
+        left = running([self._accepting, *self._serving], within=5)
+        assert not left, f"threads of the server still run: {left}"
 
 
 def _read_request(peer: socket.socket) -> bytes:
@@ -140,10 +159,8 @@ def loopback(script: Script | Sequence[Step]) -> Iterator[Loopback]:
     """A running server; a list of steps is played to every request."""
     steps = script if callable(script) else (lambda number, request: script)
     server = Loopback(steps)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
+    server.start()
     try:
         yield server
     finally:
         server.stop()
-        thread.join(5)

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from .loopback import GOOD_STREAM, loopback
+from tests.shells.loopback import GOOD_STREAM, loopback
 
 
 @pytest.mark.parametrize("sent", [b"", b"POST / HT", b"POST / HTTP/1.1\r\ncontent-length: 9\r\n\r\n{"])
