@@ -7,6 +7,7 @@ expectations mean is said in docs/rules.md, Q17 to Q21.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -104,14 +105,14 @@ class _Pieces(httpx.SyncByteStream):
 def read(case: Case, pieces: Sequence[bytes]) -> Seen:
     """The case as a client's caller sees it."""
     dialect = PROFILES[case.get("profile")]
-    call = openai.stream_chat_completions(REQUEST)
+    call = _asked(case.get("profile"))
     readings: dict[int, Reading] = {0: Reading(dialect, body=call.body)}
     events: dict[int, list[Event]] = {0: []}
     failure: WireError | None = None
     answer: ChatCompletion | None = None
     with Client("openai", api_key="fake-key-of-a-test", http=Served(case, pieces), retry=retry.NONE) as client:
         try:
-            with client.stream(_spoken(call, dialect)) as stream:
+            with client.stream(call) as stream:
                 try:
                     for chunk in stream:
                         for index in {0} | {choice.index or 0 for choice in chunk.choices or ()}:
@@ -133,8 +134,11 @@ def read(case: Case, pieces: Sequence[bytes]) -> Seen:
     return Seen(replies, partial, failure, told)
 
 
-def _spoken(call: Any, dialect: Dialect) -> Any:
-    return dataclasses.replace(call.adapt(call, dialect), adapt=None)
+@functools.cache
+def _asked(profile: str | None) -> Any:
+    """The call that every case is an answer to, as a host of this profile is asked."""
+    call: Any = openai.stream_chat_completions(REQUEST)
+    return dataclasses.replace(call.adapt(call, PROFILES[profile]), adapt=None)
 
 
 def check_events(events: list[Event], reply: Reply) -> None:

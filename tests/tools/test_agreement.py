@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import inspect
+from collections.abc import Callable
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import jsonschema_rs
@@ -69,15 +70,17 @@ LEAVES: list[Any] = [
     *(Annotated[int, Meta(ge=0, lt=3)], Annotated[str, Meta(min_length=1, max_length=2)], Annotated[str, Meta(pattern="^a+$")]),
     *(Annotated[list[int], Meta(min_length=1, max_length=2)], Annotated[float, Meta(gt=0, multiple_of=0.5)]),
 ]
+FORMS: dict[str, Callable[[st.SearchStrategy[Any]], st.SearchStrategy[Any]]] = {
+    "leaf": lambda inner: st.sampled_from(LEAVES),
+    "list": lambda inner: inner.map(lambda kind: list[kind]),
+    "dict": lambda inner: inner.map(lambda kind: dict[str, kind]),
+    "tuple": lambda inner: st.tuples(inner, inner).map(lambda kinds: tuple[kinds]),
+    "optional": lambda inner: inner.filter(lambda kind: kind not in (None, Any)).map(lambda kind: kind | None),
+    "struct": lambda inner: st.lists(inner, min_size=1, max_size=2).map(_struct),
+}
 TYPES = st.recursive(
     st.sampled_from(LEAVES),
-    lambda inner: st.one_of(
-        inner.map(lambda kind: list[kind]),
-        inner.map(lambda kind: dict[str, kind]),
-        st.tuples(inner, inner).map(lambda kinds: tuple[kinds]),
-        inner.map(lambda kind: kind | None if kind is not None and kind is not Any else kind),
-        st.lists(inner, min_size=1, max_size=2).map(_struct),
-    ),
+    lambda inner: st.one_of(form(inner) for name, form in FORMS.items() if name != "leaf"),
     max_leaves=4,
 )
 
@@ -120,9 +123,12 @@ def fitting(kind: Any, schema: dict[str, Any], drawn: Any) -> Any:
     return next((value for value in drawn if check.is_valid(value)), drawn[0])
 
 
-@given(st.lists(st.tuples(TYPES, st.booleans()), max_size=3), st.data())
-@settings(max_examples=300, deadline=None)
-def test_s3_02_s3_04_a_function_takes_what_its_schema_accepts(kinds: list[tuple[Any, bool]], data: st.DataObject) -> None:
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+@given(data=st.data())
+@settings(max_examples=75)
+def test_s3_02_s3_04_a_function_takes_what_its_schema_accepts(count: int, data: st.DataObject) -> None:
+    parameter = st.tuples(TYPES, st.booleans())
+    kinds = data.draw(st.lists(parameter, min_size=count, max_size=count))
     made = tool(signature(kinds), name="f")
     check = jsonschema_rs.validator_for(made.parameters)
     arguments: dict[str, Any] = {}
@@ -138,10 +144,12 @@ def test_s3_02_s3_04_a_function_takes_what_its_schema_accepts(kinds: list[tuple[
         assert ready.run().keys() == arguments.keys()  # a default is the function's to fill in
 
 
-@given(TYPES, st.lists(JSON, min_size=1, max_size=8))
-@settings(max_examples=300, deadline=None)
-def test_what_was_read_says_what_was_sent(kind: Any, drawn: list[Any]) -> None:
+@pytest.mark.parametrize("form", FORMS)
+@given(data=st.data(), drawn=st.lists(JSON, min_size=1, max_size=8))
+@settings(max_examples=50)
+def test_what_was_read_says_what_was_sent(form: str, data: st.DataObject, drawn: list[Any]) -> None:
     """Read, told again and read again, a value is the same; so it is as an answer."""
+    kind = data.draw(FORMS[form](TYPES))
     shape = TypeShape(kind)
     value = fitting(kind, shape.schema, drawn)
     try:
