@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from wire.decoders import convert, decoder
 from wire.errors import RuleError, Violation
 from wire.memory import WireStruct, encode
 
@@ -49,7 +50,7 @@ def with_options(built: T, options: Mapping[str, Any]) -> T:
     for field in msgspec.structs.fields(built):
         if field.encode_name in options:
             try:
-                known[field.name] = msgspec.convert(options[field.encode_name], field.type)
+                known[field.name] = convert(options[field.encode_name], field.type)
             except msgspec.ValidationError:
                 continue
     return msgspec.structs.replace(built, **known) if known else built
@@ -77,7 +78,7 @@ def checked_body(
     try:
         body = encode(request)
         unsure = msgspec.structs.replace(request, **{turns: [items[index] for index in places]}) if items else request
-        checked = msgspec.json.decode(encode(unsure), type=type(request))
+        checked = decoder(type(request)).decode(encode(unsure))
     except msgspec.ValidationError as cause:
         message, _, path = str(cause).partition(" - at `$")
         raise RuleError(violations=[Violation(_placed(path.strip("`."), turns, places), message)]) from None

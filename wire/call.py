@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
 
+from wire.decoders import decoder
 from wire.errors import APIError, ConfigurationError, RuleError, Violation, WireError
 from wire.memory import Note, encode
 from wire.secret import SHOWN, Headers, checked_headers, sealed, shown_headers
@@ -223,7 +224,7 @@ def _extended(body: bytes, extra: Mapping[str, Any]) -> bytes:
     if not isinstance(extra, Mapping):
         raise RuleError(violations=[Violation("body_extra", f"a mapping of keys to values is wanted, not {type(extra).__name__}")])
     try:
-        merged: dict[str, Any] = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+        merged: dict[str, Any] = decoder(dict[str, msgspec.Raw]).decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise RuleError(violations=[Violation("body_extra", "this call has no JSON object for a body")]) from None
     try:

@@ -29,6 +29,7 @@ from wire.chat import (
     ToolCallStart,
     Usage,
 )
+from wire.decoders import decoder
 from wire.errors import ConfigurationError, StreamIncomplete
 from wire.memory import Beside
 from wire.request import Tool
@@ -312,7 +313,7 @@ class Collected:
 def _ended(name: str, id: str, text: str) -> ToolCall:
     """A call whose sender never said that it is whole."""
     try:
-        arguments = msgspec.json.decode(text or "{}", type=dict[str, Any])
+        arguments = decoder(dict[str, Any]).decode(text or "{}")
     except msgspec.DecodeError:
         raise StreamIncomplete(f"the stream ended in the middle of the call of {name}: {text[:200]}", retryable=False) from None
     call = ToolCall(name=name, arguments=arguments, text=text)

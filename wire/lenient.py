@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from wire.decoders import convert, decoder
 from wire.errors import LimitError
 from wire.memory import WireStruct, remember, sayable
 
@@ -29,7 +30,8 @@ def decoded(data: bytes, kind: type[W]) -> W:
     no JSON object, `LimitError` for what is nested too deeply.
     """
     try:
-        return remember(msgspec.json.decode(data, type=kind), data)
+        read: W = decoder(kind).decode(data)
+        return remember(read, data)
     except (msgspec.DecodeError, UnicodeDecodeError) as cause:
         problem: Exception = cause
     except RecursionError:
@@ -73,7 +75,8 @@ def fitted(plain: Any, kind: type[S]) -> S:
     """The struct of what of `plain` fits it. Raises `Unreadable` if nothing does; `plain` is changed."""
     for _ in range(_MOST_MISFITS):
         try:
-            return msgspec.convert(plain, kind)
+            read: S = convert(plain, kind)
+            return read
         except msgspec.ValidationError as cause:
             words = str(cause)
             if not _drop(plain, [key or number for key, number in _PLACE.findall(words.rpartition("at `$")[2].rstrip("`"))]):

@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from wire.decoders import convert
 from wire.errors import ConfigurationError
 from wire.providers import PROVIDERS, Provider, family_of, owner_of, unlisted
 from wire.secret import Secret
@@ -174,7 +175,7 @@ _KINDS: dict[str, Any] = {"max_tokens": int, "temperature": float, "search_groun
 def _lenient(text: str, kind: Any) -> Any:
     """Variables are texts: one that stands for a number is read as that, and any other text stays for the check to refuse."""
     try:
-        return msgspec.convert(text, kind, strict=False)
+        return convert(text, kind, strict=False)
     except msgspec.ValidationError:
         return text
 

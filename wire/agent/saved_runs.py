@@ -10,6 +10,7 @@ import msgspec
 from wire.agent.sessions import Session, deserialize_message, dump_session, load_session, serialize_message
 from wire.agent.steps import Reason, RunState
 from wire.chat import Message, Usage
+from wire.decoders import convert
 from wire.errors import ConfigurationError
 
 _KEY = "run"
@@ -48,7 +49,7 @@ def load_run(source: bytes | str | Mapping[str, Any], name: str = "run") -> RunS
     if _KEY not in session.metadata:
         raise ConfigurationError(f"{name}: metadata.{_KEY}: this is a session without a run")
     try:
-        kept = msgspec.convert(session.metadata[_KEY], _Kept)
+        kept: _Kept = convert(session.metadata[_KEY], _Kept)
     except msgspec.ValidationError as cause:
         raise ConfigurationError(f"{name}: metadata.{_KEY}: {cause}") from None
     if not 0 <= kept.begun <= len(session.messages):

@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from wire.decoders import json_schema
+
 FORMAT = "wire-session"
 VERSION = 1
 
@@ -131,7 +133,7 @@ class Session(_Strict, frozen=True, kw_only=True):
 
 def schema() -> dict[str, Any]:
     """The JSON Schema (2020-12) of a session file; `schemas/session.schema.json` is its text."""
-    made = msgspec.json.schema(Session)
+    made = json_schema(Session)
     for name in KINDS:
         made["$defs"][name]["not"] = {"required": ["origin", "at"]}
     made["$defs"]["Origin"]["not"] = {"required": ["raw", "base64"]}

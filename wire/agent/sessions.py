@@ -21,6 +21,7 @@ from wire import chat
 from wire.agent import old_sessions
 from wire.agent import session_format as kept
 from wire.chat import Message, Origin, with_origin
+from wire.decoders import convert, decoder
 from wire.errors import ConfigurationError, RuleError, Violation
 from wire.memory import Beside, Note, with_notes
 
@@ -101,7 +102,7 @@ def _written(message: Message, path: str) -> bytes:
     origin = UNSET if message.origin is None else _kept_origin(message.origin)
     try:
         written = msgspec.json.encode(kept.Message(message.role, parts, origin))
-        msgspec.json.decode(written, type=kept.Message)  # what could not be read again is not to be written
+        decoder(kept.Message).decode(written)  # what could not be read again is not to be written
     except (msgspec.ValidationError, TypeError, UnicodeEncodeError, RecursionError) as cause:
         raise RuleError(violations=[_violation(cause, path)]) from None
     return written
@@ -233,7 +234,7 @@ def _check_head(document: dict[str, Any], name: str) -> None:
 def _message(data: Any, path: str, head: str) -> Message:
     """`head` comes before the path in an error."""
     try:
-        found = msgspec.convert(data, kept.Message)
+        found: kept.Message = convert(data, kept.Message)
     except msgspec.ValidationError as cause:
         raise ConfigurationError(f"{head}{_violation(cause, path)}") from None
     origin = None if found.origin is UNSET else Origin(found.origin.provider, found.origin.model, found.origin.wire, found.origin.source)

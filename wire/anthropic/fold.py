@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from wire.anthropic.types import MessageResponse, MessageStreamEvent
+from wire.decoders import decoder
 from wire.lenient import decoded, plain, said
 from wire.memory import RAW, Slice, encode, freeze, sayable
 
@@ -34,7 +35,7 @@ def fold(events: Sequence[MessageStreamEvent | msgspec.Raw]) -> MessageResponse:
 def fields_of(raw: Any) -> Fields:
     """The members of an object as bytes; nothing of what is no object."""
     try:
-        found: Fields = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+        found: Fields = decoder(dict[str, msgspec.Raw]).decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
         value = _readable(bytes(raw)) if isinstance(raw, msgspec.Raw) else None
         found = {said(key): msgspec.Raw(json.dumps(item).encode()) for key, item in value.items()} if isinstance(value, dict) else {}
@@ -203,7 +204,7 @@ def _index(event: Fields) -> bytes:
 def items_of(raw: Any) -> list[msgspec.Raw]:
     """The items of a list as bytes."""
     try:
-        found: list[msgspec.Raw] = msgspec.json.decode(raw, type=list[msgspec.Raw])
+        found: list[msgspec.Raw] = decoder(list[msgspec.Raw]).decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
         found = [msgspec.Raw(json.dumps(item).encode()) for item in _readable(bytes(raw))]
     return found
@@ -216,9 +217,6 @@ class _AnswerCut(msgspec.Struct):
     content: list[msgspec.Raw] | None = None
 
 
-_ANSWER = msgspec.json.Decoder(_AnswerCut)
-
-
 class _Pieces:
     """The slices of an answer's blocks, found when the first of them is wanted."""
 
@@ -228,12 +226,16 @@ class _Pieces:
     @functools.cached_property
     def _blocks(self) -> list[msgspec.Raw]:
         try:
-            blocks = _ANSWER.decode(self._data).content or []
+            blocks = self._cut(self._data)
             for block in blocks:
                 bytes(block).decode()
         except (msgspec.DecodeError, UnicodeDecodeError):  # half a surrogate pair, or no UTF-8: nothing that can go back
-            blocks = _ANSWER.decode(sayable(json.dumps(_readable(self._data), ensure_ascii=False))).content or []
+            blocks = self._cut(sayable(json.dumps(_readable(self._data), ensure_ascii=False)))
         return blocks
+
+    def _cut(self, data: bytes) -> list[msgspec.Raw]:
+        answer: _AnswerCut = decoder(_AnswerCut).decode(data)
+        return answer.content or []
 
     def block(self, place: int) -> msgspec.Raw:
         """The bytes of one block."""

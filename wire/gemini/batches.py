@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
 from wire.bodies import wrong_type
 from wire.call import Call
+from wire.decoders import decoder
 from wire.errors import RuleError, StreamInvalid, Violation, one_line
 from wire.flow import Flow, ask
 from wire.gemini.endpoints import generate_body
@@ -173,7 +174,7 @@ def parse_batch(body: bytes) -> BatchOperation:
     operation = parse_plain(BatchOperation, body)
     outputs = [operation.response, operation.metadata.output if operation.metadata else None]
     if any(each is not None and each.inlined_responses is not None for each in outputs):
-        cut = msgspec.json.decode(body, type=_Cut)
+        cut = decoder(_Cut).decode(body)
         for output, bare in zip(outputs, [cut.response, cut.metadata.output if cut.metadata else None], strict=True):
             for item, one in zip(_items(output), _items(bare), strict=True):
                 _remembered(item.response, bytes(one.response))
@@ -267,7 +268,8 @@ def _result(line: bytes, number: int) -> InlinedResponse:
 
 def _line(line: bytes, kind: type[T], number: int) -> T:
     try:
-        return msgspec.json.decode(line, type=kind)
+        found: T = decoder(cast(Any, kind)).decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
         shown = one_line(line[:200].decode("utf-8", "replace"))
         raise StreamInvalid(f"line {number} of the results is none ({cause}): {shown}", raw=line) from None
+    return found

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from wire.decoders import decoder
 from wire.errors import RuleError, Violation
 from wire.memory import WireStruct, remember, sayable
 
@@ -31,7 +32,8 @@ def decode(body: bytes, kind: type[S]) -> S:
     try:
         plain = json.loads(body)
         spelled = sayable(json.dumps(_spelled(plain, kind), ensure_ascii=False, separators=(",", ":")))
-        return remember(msgspec.json.decode(spelled, type=kind, strict=False), spelled)
+        read: S = decoder(kind, strict=False).decode(spelled)
+        return remember(read, spelled)
     except msgspec.ValidationError as cause:
         message, _, path = str(cause).partition(" - at `$")
         raise RuleError(violations=[Violation(path.strip("`."), message)]) from None

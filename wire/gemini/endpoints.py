@@ -16,6 +16,7 @@ import msgspec
 
 from wire.bodies import checked_body, wrong_type
 from wire.call import Call, StreamCall
+from wire.decoders import decoder
 from wire.errors import RuleError, Violation
 from wire.gemini.envelopes import parse_error
 from wire.gemini.fold import fold
@@ -99,10 +100,10 @@ def count_tokens(model: str, request: CountTokensRequest | GenerateContentReques
 
 def _counted_on_vertex(call: Call[CountTokensResponse]) -> Call[CountTokensResponse]:
     """Vertex wants what is counted beside the contents, and not a whole request."""
-    body = msgspec.json.decode(call.body, type=dict[str, msgspec.Raw])
+    body = decoder(dict[str, msgspec.Raw]).decode(call.body)
     if "generateContentRequest" not in body:
         return call
-    request = msgspec.json.decode(body.pop("generateContentRequest"), type=dict[str, msgspec.Raw])
+    request = decoder(dict[str, msgspec.Raw]).decode(body.pop("generateContentRequest"))
     if "cachedContent" in request:
         raise RuleError(violations=[Violation("generateContentRequest.cachedContent", "Vertex counts no cached content", "G1")])
     counted = {key: request[key] for key in ("contents", "systemInstruction", "tools", "generationConfig") if key in request}

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from wire.decoders import decoder
 from wire.errors import (
     APIError,
     AuthenticationError,
@@ -20,7 +21,6 @@ from wire.errors import (
     one_line,
     retryable_status,
 )
-from wire.gemini.fold import decoder
 from wire.gemini.types import ErrorDetail, Status
 
 _CONTEXT = re.compile(r"input token count .*exceeds the maximum number of tokens", re.IGNORECASE)

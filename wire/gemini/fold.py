@@ -6,21 +6,15 @@ across a signature or an unknown key, keeps empty parts, and takes the last usag
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
+from wire.decoders import convert, decoder
 from wire.gemini.types import Content, GenerateContentResponse, Part
 from wire.memory import RAW, FrozenList, Slice, encode, freeze, kept_bytes, remember, sayable
-
-
-@functools.cache
-def decoder(kind: Any) -> msgspec.json.Decoder[Any]:
-    """Made at first use: a decoder of all messages costs as much as half the import."""
-    return msgspec.json.Decoder(kind)
 
 
 def fold(chunks: Sequence[GenerateContentResponse | msgspec.Raw]) -> GenerateContentResponse:
@@ -122,7 +116,10 @@ def _joined(parts: Sequence[Any]) -> list[Any]:
 
 def _plain_text(part: Any) -> _PlainText | None:
     try:
-        plain: _PlainText = decoder(_PlainText).decode(part) if isinstance(part, msgspec.Raw) else msgspec.convert(part, _PlainText)
+        if isinstance(part, msgspec.Raw):
+            plain: _PlainText = decoder(_PlainText).decode(part)
+        else:
+            plain = convert(part, _PlainText)
     except msgspec.ValidationError:
         return None
     return plain

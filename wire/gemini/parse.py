@@ -37,6 +37,7 @@ from wire.chat import (
     with_origin,
 )
 from wire.chat import Part as Said
+from wire.decoders import decoder
 from wire.errors import RuleError
 from wire.gemini.finish import reason_of
 from wire.gemini.fold import HALVES
@@ -328,4 +329,6 @@ class Reading:
 
 def _mended(part: Part) -> Part:
     """A call without halves of surrogate pairs, as folding mends it."""
-    return msgspec.json.decode(sayable(json.dumps(msgspec.to_builtins(part), ensure_ascii=False)), type=Part)
+    spelled = json.dumps(msgspec.to_builtins(part), ensure_ascii=False)
+    mended: Part = decoder(Part).decode(sayable(spelled))
+    return mended

@@ -19,8 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-import msgspec
-
+from wire.decoders import convert
 from wire.gemini.schema_values import DEEPEST, as_json, count, fail, fits, inferred, number, sequence, types_in
 from wire.gemini.types import Schema
 from wire.memory import Note, with_notes
@@ -100,7 +99,8 @@ def schema(source: Mapping[str, Any] | bool, *, path: str = "") -> Schema:
     """
     walk = _Walk(source, path)
     try:
-        return with_notes(msgspec.convert(walk.result(), Schema), dict.fromkeys(walk.notes))
+        built: Schema = convert(walk.result(), Schema)
+        return with_notes(built, dict.fromkeys(walk.notes))
     except RecursionError:
         # The converter of msgspec recurses, on top of a stack of the caller that may already be deep.
         fail(path, "is nested too deep", "G52", "flatten it, or use parameters_json_schema, with its references kept")

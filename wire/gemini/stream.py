@@ -16,9 +16,10 @@ from typing import TypeVar
 
 import msgspec
 
+from wire.decoders import convert, decoder
 from wire.errors import LimitError, StreamError, StreamIncomplete, StreamInvalid, WireError, one_line
 from wire.gemini.envelopes import error_in, status_of, typed
-from wire.gemini.fold import HALVES, decoder, fold, whole
+from wire.gemini.fold import HALVES, fold, whole
 from wire.gemini.types import GenerateContentResponse
 from wire.jsonstream import Cutter
 from wire.memory import Note, WireStruct, remember
@@ -66,7 +67,7 @@ def _read(data: bytes) -> GenerateContentResponse:
     if not _SURROGATE.search(data):
         raise _undecodable(data, problem)
     try:
-        answer = msgspec.convert(json.loads(data), GenerateContentResponse)
+        answer = convert(json.loads(data), GenerateContentResponse)
     except (ValueError, RecursionError) as cause:
         raise _undecodable(data, cause) from None
     vars(answer)[HALVES] = True
@@ -111,7 +112,8 @@ def parse_plain(kind: type[S], body: bytes) -> S:
     if error is not None and not _is_own(kind, body):
         raise typed(status_of(error), 200, body)
     try:
-        return remember(msgspec.json.decode(body, type=kind), body)
+        read: S = decoder(kind).decode(body)
+        return remember(read, body)
     except (msgspec.DecodeError, UnicodeDecodeError) as cause:
         raise _undecodable(body, cause, f"a {kind.__name__}") from None
     except RecursionError:
@@ -200,7 +202,7 @@ class ChunkReader:
             elif not event.blank and event.data.strip() != b"[DONE]":
                 # An event that was cut in the middle of its JSON says nothing wrong, it says too little.
                 try:
-                    msgspec.json.decode(event.data, type=msgspec.Raw)
+                    decoder(msgspec.Raw).decode(event.data)
                 except (msgspec.DecodeError, UnicodeDecodeError):
                     self._cutter.rest += event.data
                     return
@@ -236,6 +238,6 @@ def _unlisted(data: bytes) -> list[bytes]:
     if data.lstrip()[:1] != b"[":
         return [data]
     try:
-        return [bytes(item) for item in msgspec.json.decode(data, type=list[msgspec.Raw])]
+        return [bytes(item) for item in decoder(list[msgspec.Raw]).decode(data)]
     except msgspec.DecodeError as cause:
         raise _undecodable(data, cause) from None

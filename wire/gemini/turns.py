@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from wire.decoders import convert
 from wire.errors import HistoryError, RuleError, Violation
 from wire.gemini.families import family, signs_calls
 from wire.gemini.types import Blob, Candidate, Content, FileData, FunctionCall, FunctionResponse, GenerateContentResponse, Part
@@ -150,7 +151,8 @@ def _typed(content: Content, path: str) -> Content:
     if all(isinstance(part, Part) for part in parts):
         return content
     try:
-        return msgspec.structs.replace(content, parts=[part if isinstance(part, Part) else msgspec.convert(part, Part) for part in parts])
+        typed = [part if isinstance(part, Part) else convert(part, Part) for part in parts]
+        return msgspec.structs.replace(content, parts=typed)
     except (msgspec.ValidationError, TypeError) as cause:
         raise _refused(f"{path}.parts", str(cause), "G1") from None
 

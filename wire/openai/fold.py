@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from wire.decoders import decoder
 from wire.lenient import decoded, fitted, number
 from wire.memory import RAW, Slice, encode, freeze, sayable
 from wire.openai.calls import Calls, OpenCall, present
@@ -300,9 +301,6 @@ class _AnswerCut(msgspec.Struct):
     choices: list[_ChoiceCut] | None = None
 
 
-_ANSWER, _MESSAGE = msgspec.json.Decoder(_AnswerCut), msgspec.json.Decoder(_MessageCut)
-
-
 class _Pieces:
     """The slices of one choice's message, found when the first of them is wanted."""
 
@@ -320,11 +318,13 @@ class _Pieces:
         return message
 
     def _cut(self, data: bytes) -> msgspec.Raw:
-        return (_ANSWER.decode(data).choices or [])[self._choice].message.copy()
+        answer: _AnswerCut = decoder(_AnswerCut).decode(data)
+        return (answer.choices or [])[self._choice].message.copy()
 
     @functools.cached_property
     def _calls(self) -> list[msgspec.Raw]:
-        return _MESSAGE.decode(self._message).tool_calls or []
+        message: _MessageCut = decoder(_MessageCut).decode(self._message)
+        return message.tool_calls or []
 
     def message(self) -> msgspec.Raw:
         """The bytes of the message."""

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 
 from wire.chat import Media, Message, Origin, Other, Part, Text, Thought, ToolCall, ToolResult
+from wire.decoders import convert
 from wire.errors import RuleError, Violation
 from wire.lenient import Unreadable, decoded
 from wire.memory import Note, WireStruct, encode, freeze
@@ -240,7 +241,7 @@ def _thinking(thought: Thought, dialect: Dialect) -> ContentPart:
 
 def _details(thought: Thought, path: str) -> list[ReasoningDetail]:
     try:
-        details = msgspec.convert(list(thought.details), list[ReasoningDetail])
+        details: list[ReasoningDetail] = convert(list(thought.details), list[ReasoningDetail])
     except msgspec.ValidationError as cause:
         raise _refused(f"{path}.details", str(cause)) from None
     if not details and thought.slot == "reasoning_details" and thought.text:

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
+from wire.decoders import decoder
 from wire.errors import StreamError, StreamIncomplete, StreamInvalid, WireError, one_line
 from wire.framing import Framing
 from wire.jsonstream import Cutter
@@ -229,6 +230,6 @@ def _shown(data: bytes) -> str:
 def _listed(data: bytes) -> list[bytes]:
     """The items of an event that is a list, of one error mostly."""
     try:
-        return [bytes(item) for item in msgspec.json.decode(data, type=list[msgspec.Raw])]
+        return [bytes(item) for item in decoder(list[msgspec.Raw]).decode(data)]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from wire import chat
+from wire.decoders import decoder
 from wire.errors import HistoryError, RuleError, Violation
 from wire.ids import LegalIds
 from wire.lenient import decoded
@@ -162,7 +163,7 @@ _SILENT = (b"null", b'""', b"[]", b"{}")
 def _sent(message: Message, ids: Sequence[str], dialect: Dialect, path: str, found: list[Note]) -> Message | None:
     """A message of the assistant as the dialect takes it back, `None` if nothing of it is left."""
     source = encode(message)
-    before: Object = msgspec.json.decode(source, type=Object)
+    before: Object = decoder(Object).decode(source)
     after = dict(before)
     received = RAW in vars(message)
     if received:
@@ -180,7 +181,7 @@ def _sent(message: Message, ids: Sequence[str], dialect: Dialect, path: str, fou
             _call(call, id, dialect, received, f"{path}.tool_calls[{at}]", found)
             for at, (call, id) in enumerate(zip(message.tool_calls, ids, strict=True))
         ]
-        if calls != msgspec.json.decode(before["tool_calls"], type=list[msgspec.Raw]):
+        if calls != decoder(list[msgspec.Raw]).decode(before["tool_calls"]):
             after["tool_calls"] = _raw(calls)
     elif after.get("tool_calls") == msgspec.Raw(b"[]") and not dialect.verbatim:
         del after["tool_calls"]  # refused by some (dialects: Together)
@@ -240,7 +241,7 @@ def _content(message: Message, said: Object, dialect: Dialect, path: str, found:
 
 def _call(call: ToolCall, id: str, dialect: Dialect, received: bool, path: str, found: list[Note]) -> msgspec.Raw:
     source = encode(call)
-    before: Object = msgspec.json.decode(source, type=Object)
+    before: Object = decoder(Object).decode(source)
     after = dict(before)
     if call.id != id:
         after["id"] = _raw(id)
@@ -257,7 +258,7 @@ def _call(call: ToolCall, id: str, dialect: Dialect, received: bool, path: str, 
     if call.function is not None:
         arguments = _arguments(call.function.arguments, dialect, f"{path}.function.arguments", found)
         if arguments != call.function.arguments:
-            function: Object = msgspec.json.decode(before["function"], type=Object)
+            function: Object = decoder(Object).decode(before["function"])
             after["function"] = _raw({**function, "arguments": arguments})
     return msgspec.Raw(source) if after == before else _raw(after)
 

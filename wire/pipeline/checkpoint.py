@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import msgspec
 
+from wire.decoders import convert
 from wire.errors import PipelineError
 
 
@@ -45,7 +46,8 @@ def load_checkpoint(source: bytes | str, name: str = "checkpoint") -> Checkpoint
     """
     try:
         found = json.loads(source.decode("utf-8-sig") if isinstance(source, bytes) else source)
-        return msgspec.convert(found, Checkpoint)
+        checkpoint: Checkpoint = convert(found, Checkpoint)
+        return checkpoint
     except UnicodeDecodeError as problem:
         raise PipelineError(f"{name}: byte {problem.start} is not UTF-8") from None
     except RecursionError:

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from wire.decoders import decoder, json_schema
 from wire.errors import CassetteError
 from wire.testing.place import Fault, found_fault
 from wire.testing.writing import ON_ONE_LINE, Escapes, Layout, OneLineLayout, seen
@@ -129,7 +130,8 @@ def load(data: bytes, name: str) -> Cassette:
     try:
         plain = msgspec.json.decode(text)
         _check_version(plain)
-        return msgspec.json.decode(text, type=Cassette)
+        found: Cassette = decoder(Cassette).decode(text)
+        return found
     except (ValueError, RecursionError) as cause:
         fault = found_fault(text, cause)
     where = f", line {fault.line}" if fault.line else ""
@@ -157,7 +159,7 @@ def assembled(blocks: Iterable[str]) -> str:
 
 def schema() -> dict[str, Any]:
     """The JSON Schema (2020-12) of a cassette; `schemas/cassette.schema.json` is its text."""
-    made = msgspec.json.schema(Cassette)
+    made = json_schema(Cassette)
     for name, forms in (("Event", ("json", "data", "comment", "text", "base64")), ("Body", ("json", "events", "text", "base64"))):
         made["$defs"][name]["oneOf"] = [{"required": [form]} for form in forms]
     return {

@@ -12,6 +12,8 @@ from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
+from wire.decoders import decoder
+
 OneLineLayout = Literal["compact", "google", "spaced", "commas"]
 """`{"a":1,"b":2}`; `{"a": 1,"b": 2}` of Gemini's events; `{"a": 1, "b": 2}` of Python; `{"a":1, "b":2}`."""
 
@@ -111,7 +113,7 @@ def _laid_out(compact: bytes, layout: Layout) -> bytes:
     if layout == "google list":
         if compact[:1] != b"[":
             return b""
-        items = msgspec.json.decode(compact, type=list[msgspec.Raw])
+        items = decoder(list[msgspec.Raw]).decode(compact)
         return b"[" + b"\n,\r\n".join(_format(bytes(item), indent=2) for item in items) + b"\n]"
     return _format(compact, indent=int(layout[-1]))
 

@@ -14,6 +14,7 @@ from typing import Any, NoReturn, Protocol, TypeVar
 
 import msgspec
 
+from wire.decoders import converter, schema_components
 from wire.errors import ConfigurationError, one_line
 
 REFS = "#/$defs/{name}"
@@ -99,9 +100,8 @@ class TypeShape:
     """A type that msgspec knows; pydantic's models may stand in it."""
 
     def __init__(self, kind: Any) -> None:
-        self._kind = kind
+        self._convert = converter(kind, _read_model)
         self.schema = _schema_of_type(kind)
-        msgspec.json.Decoder(kind, dec_hook=_read_model)  # some types have a schema, and cannot be read
 
     def read(self, value: Any) -> Any:
         """The value as the type. A number such as `2.0` is an integer to JSON Schema, and to some servers, so it is one here."""
@@ -116,7 +116,7 @@ class TypeShape:
 
     def _converted(self, value: Any) -> Any:
         try:
-            return msgspec.convert(value, self._kind, str_keys=True, dec_hook=_read_model)
+            return self._convert(value)
         except msgspec.ValidationError as error:
             raise _mismatch(error) from None
         except Exception as error:  # a struct's own `__post_init__` may raise anything, and says that the value is wrong
@@ -152,7 +152,7 @@ def _schema_of_type(kind: Any) -> dict[str, Any]:
             raise NotImplementedError
         return _lifted(_schema_of_model(model), defs)
 
-    (root,), found = msgspec.json.schema_components([kind], schema_hook=of_model, ref_template=REFS)
+    root, found = schema_components(kind, of_model, REFS)
     for definition in found.values():
         if "description" in definition:  # a docstring, which has its margin in it up to Python 3.12
             definition["description"] = inspect.cleandoc(definition["description"])

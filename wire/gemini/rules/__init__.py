@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from wire.decoders import convert
 from wire.errors import Violation
 from wire.gemini.families import UNKNOWN, family
 from wire.gemini.rules import contents, generation, schemas, tools
@@ -168,7 +169,7 @@ def _received(body: bytes, model: str, host: str, version: str, endpoint: str) -
         plain, found = parsed(value, kind or GenerateContentRequest, host, version)
         if endpoint == "countTokens":
             plain = plain.get("generateContentRequest") or plain
-        turns = msgspec.convert(plain.pop("contents", []), list[Content], strict=False)
+        turns = convert(plain.pop("contents", []), list[Content], strict=False)
     except (ValueError, RecursionError, msgspec.ValidationError) as cause:
         words = "Invalid JSON payload received. Unable to parse the body."
         return [Violation("", f"the body is no JSON: {cause}", words=words, layer="parser")], None

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from wire.decoders import decoder
 from wire.gemini.types import (
     Content,
     FunctionCall,
@@ -69,7 +70,7 @@ def as_google(answer: Answer) -> Answer:
 def chat_request(body: bytes, dialect: Dialect | None, *, era: bool, lenient: bool) -> ChatCompletionRequest:
     """The request that a body is. Raises `Refusal` in OpenAI's words."""
     try:
-        request = msgspec.json.decode(body, type=ChatCompletionRequest)
+        request: ChatCompletionRequest = decoder(ChatCompletionRequest).decode(body)
     except msgspec.ValidationError as cause:
         message, _, path = str(cause).partition(" - at `$")
         raise chat_refusal(400, f"Invalid type: {message}", param=path.strip("`.") or None) from None

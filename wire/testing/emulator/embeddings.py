@@ -10,6 +10,7 @@ import struct
 
 import msgspec
 
+from wire.decoders import decoder
 from wire.gemini.types import BatchEmbedContentsRequest, EmbedContentRequest
 from wire.openai.types import EmbeddingRequest
 from wire.testing.emulator.answer import Answer, whole
@@ -65,7 +66,7 @@ def vector(text: str, size: int) -> list[float]:
 def embedded_openai(request: Received) -> Answer:
     """OpenAI's embeddings: a vector for each text of `input`, in base64 if that is asked for."""
     try:
-        asked = msgspec.json.decode(request.body, type=EmbeddingRequest)
+        asked: EmbeddingRequest = decoder(EmbeddingRequest).decode(request.body)
     except (msgspec.DecodeError, UnicodeDecodeError) as cause:
         raise chat_refusal(400, f"Invalid type: {cause}") from None
     texts = [asked.input] if isinstance(asked.input, str) else asked.input

@@ -14,6 +14,7 @@ from wire.anthropic.families import family, thinks_unasked
 from wire.anthropic.fold import fold
 from wire.anthropic.rules import check
 from wire.anthropic.types import ContentBlock, CountTokensRequest, MessageRequest, Thinking
+from wire.decoders import decoder
 from wire.testing.emulator import claude, prompts
 from wire.testing.emulator.model import Declared, Said, Wish, thinking_of
 from wire.testing.emulator.signatures import Signatures
@@ -42,7 +43,7 @@ def asked(body: bytes, kind: type[R], host: str, *, era: bool, lenient: bool) ->
     if len(body) > claude.MOST_BYTES:
         raise claude.refusal(413, "Request exceeds the maximum allowed number of bytes.")
     try:
-        request = msgspec.json.decode(body, type=kind)
+        request: R = decoder(kind).decode(body)
     except msgspec.ValidationError as cause:
         raise claude.refusal(400, _said_of(str(cause))) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:

@@ -1,0 +1,89 @@
+"""Decoders of msgspec, built by one thread at a time.
+
+msgspec builds a table of the fields of a struct, dataclass, TypedDict or named tuple when a decoder
+first meets the type. It publishes the table before it has filled it, and evaluates annotations in
+between, which releases the GIL. A second thread that decodes the same type meanwhile reads the half
+of the table that is still empty, and the interpreter ends with a segmentation fault (R-41).
+
+Each function of msgspec that builds such tables is therefore called in this module only, under one
+lock; a test forbids it elsewhere in `wire`. Encoding, `to_builtins` and `msgspec.structs` build
+nothing. A table is built at first use, not at import: those of one wire take several milliseconds.
+
+No module may call these functions at import. A thread that imports holds the lock of a module, and
+a thread that builds may import one to evaluate an annotation: each would wait for the other.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+_building = threading.RLock()  # reentrant: evaluating an annotation may build another type
+
+if hasattr(os, "register_at_fork"):
+    # A child has no thread that could fill a table that was half built when it was forked, so
+    # `fork` waits for the table, and the child starts with the lock free.
+    os.register_at_fork(
+        before=_building.acquire,
+        after_in_parent=_building.release,
+        after_in_child=_building.release,
+    )
+
+
+@functools.cache
+def decoder(kind: Any, *, strict: bool = True) -> msgspec.json.Decoder[Any]:
+    """The JSON decoder of a type of this library, made once.
+
+    >>> decoder(list[int]).decode(b"[1, 2]")
+    [1, 2]
+    """
+    with _building:
+        return msgspec.json.Decoder(kind, strict=strict)
+
+
+def convert(value: Any, kind: Any, *, strict: bool = True) -> Any:
+    """`msgspec.convert` for a type of this library."""
+    decoder(kind)
+    return msgspec.convert(value, kind, strict=strict)
+
+
+def converter(kind: Any, read_other: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+    """`msgspec.convert` for a type of the user's, which is not kept here once the user drops it.
+
+    `read_other(kind, value)` reads the types that msgspec does not know. Raises `TypeError` or
+    `ValueError` for a type that cannot be read from JSON.
+    """
+    _build(kind)
+    return functools.partial(msgspec.convert, type=kind, str_keys=True, dec_hook=read_other)
+
+
+def json_schema(kind: Any) -> dict[str, Any]:
+    """`msgspec.json.schema`, which builds the tables of a decoder too."""
+    _build(kind)
+    return msgspec.json.schema(kind)
+
+
+def schema_components(
+    kind: Any,
+    schema_hook: Callable[[Any], dict[str, Any]],
+    ref_template: str,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """`msgspec.json.schema_components` for one type: its schema, and those that it refers to."""
+    _build(kind)
+    (schema,), components = msgspec.json.schema_components(
+        [kind],
+        schema_hook=schema_hook,
+        ref_template=ref_template,
+    )
+    return schema, components
+
+
+def _build(kind: Any) -> None:
+    """Build all tables of a type. Hooks of the user's are not run, so none runs under the lock."""
+    with _building:
+        msgspec.json.Decoder(kind)
