@@ -59,7 +59,7 @@ def say(client: Client, model: str | None, *turns: openai.Turn) -> tuple[openai.
                 show(event)
     for event in reading.close():
         show(event)
-    return chunks.reply(), reading.reply()
+    return chunks.result(), reading.reply()
 
 
 def show(event: chat.Event) -> None:

@@ -38,7 +38,7 @@ def ask(client: Client, model: str, question: str) -> gemini.GenerateContentResp
                 print(chunk.text, end="", flush=True)
                 for call in chunk.function_calls:
                     print(f"call {call.name}({call.args})")
-        answer = chunks.reply()
+        answer = chunks.result()
         if not answer.function_calls:
             return answer
         results = [gemini.function_response(call, FUNCTIONS[call.name](**call.args)) for call in answer.function_calls]

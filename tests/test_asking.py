@@ -27,6 +27,7 @@ from wire.errors import (
     StreamIncomplete,
 )
 from wire.gemini import GenerateContentResponse
+from wire.memory import PARTIAL
 from wire.providers import model_of
 from wire.retry import NONE, Retry
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
@@ -53,8 +54,18 @@ class Door:
 
         async def tasks(made: AsyncChat) -> tuple[list[Event], Reply]:
             async with made.stream(*args, **asked) as events:
-                return [event async for event in events], events.reply()
+                return [event async for event in events], await events.reply()
 
+        return self.use(emulator, plain, tasks, model, chat)
+
+    def use(
+        self,
+        emulator: Emulator,
+        plain: Callable[[Chat], Any],
+        tasks: Callable[[AsyncChat], Any],
+        model: str = GEMINI,
+        chat: dict[str, Any] | None = None,
+    ) -> Any:
         return self._with(emulator, model, chat, plain if self.style == "threads" else tasks)
 
     def _with(self, emulator: Emulator, model: str, options: dict[str, Any] | None, use: Callable[[Any], Any]) -> Any:
@@ -274,7 +285,56 @@ def test_an_answer_that_does_not_fit_is_an_error_with_the_reply(door: Door, said
             ask(emulator, "Who?", output=Person)
         assert why in str(failed.value)
         assert failed.value.partial.text == said
+        assert PARTIAL not in failed.value.partial.notes, "the reply is whole, and does not fit"
+        assert failed.value.partial.stop.reason == "end"
     assert len(emulator.requests) == 2
+
+
+def test_reply_raises_what_ask_raises(door: Door) -> None:
+    """A reply that does not fit, one that was blocked: without iterating, and again afterwards."""
+    thought = {"role": "model", "parts": [{"text": "Hm.", "thought": True}]}
+    blocked = [{"candidates": [{"content": thought}]}, {"candidates": [{"finishReason": "SAFETY"}]}]
+    for script, error, asked in (
+        ({"say": "no JSON"}, OutputError, {"output": Person}),
+        ({"stream": blocked}, BlockedError, {}),
+    ):
+        failed: list[Exception] = []
+
+        def plain(
+            chat: Chat,
+            error: Any = error,
+            asked: Any = asked,
+            failed: Any = failed,
+        ) -> None:
+            with chat.stream("Hi", **asked) as events:
+                for _ in range(2):
+                    with pytest.raises(error) as caught:
+                        events.reply()
+                    failed.append(caught.value)
+
+        async def tasks(
+            chat: AsyncChat,
+            error: Any = error,
+            asked: Any = asked,
+            failed: Any = failed,
+        ) -> None:
+            async with chat.stream("Hi", **asked) as events:
+                for _ in range(2):
+                    with pytest.raises(error) as caught:
+                        await events.reply()
+                    failed.append(caught.value)
+
+        door.use(Emulator([script]), plain, tasks)
+        assert failed[0] is failed[1]
+        assert PARTIAL not in failed[0].partial.notes  # type: ignore[attr-defined]
+
+
+def test_a_partial_reply_has_no_value_though_its_json_is_complete(door: Door) -> None:
+    said = '{"title": "x"}'
+    chunk = {"candidates": [{"content": {"role": "model", "parts": [{"text": said}]}}]}
+    with pytest.raises(StreamIncomplete) as failed:
+        door.stream(Emulator([{"stream": [chunk]}]), "Which?", output=Book)
+    assert (failed.value.partial.text, failed.value.partial.output) == (said, None)
 
 
 def test_an_answer_cut_off_says_so(door: Door) -> None:

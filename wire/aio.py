@@ -26,7 +26,10 @@ T = TypeVar("T")
 
 
 class AsyncStream(StreamState[Chunk, Answer]):
-    """The chunks of one answer, in order, once; `reply()` is the answer folded from what has been read."""
+    """The chunks of one answer, in order, once.
+
+    `result()` reads to the end and is what the plain call gives; `partial()` is the answer so far.
+    """
 
     def __init__(self, sending: Sending, incoming: Incoming[Chunk, Answer], body: httpx.AsyncByteStream) -> None:
         super().__init__(sending, incoming)
@@ -45,6 +48,18 @@ class AsyncStream(StreamState[Chunk, Answer]):
             await self._read()
         return incoming.ready.popleft()
 
+    async def result(self) -> Answer:
+        """Read to the end, and give what the plain call gives; the same object each time.
+
+        Chunks that were not handed out before are skipped. Raises what the stream broke with, each
+        time the same error, and `StreamIncomplete` if its block was left before its end; `partial`
+        of either is the answer so far.
+        """
+        while not self._incoming.over:
+            await self._read()
+            self._incoming.ready.clear()
+        return self._incoming.result()
+
     async def _begin(self) -> Self:
         while not (self._incoming.ready or self._incoming.over):
             await self._read()
@@ -54,16 +69,17 @@ class AsyncStream(StreamState[Chunk, Answer]):
 
     async def _read(self) -> None:
         sending, limit, began = self._sending, self._sending.until_event, time.monotonic()
-        try:
-            if limit is None:
-                data = await anext(self._reads, None)
-            else:
-                with anyio.fail_after(limit):
+        with self._one_reader:
+            try:
+                if limit is None:
                     data = await anext(self._reads, None)
-        except FOREIGN as cause:
-            self._incoming.lost(sending.lost(cause))
-        else:
-            sending.read(self._incoming, data, began)
+                else:
+                    with anyio.fail_after(limit):
+                        data = await anext(self._reads, None)
+            except FOREIGN as cause:
+                self._incoming.lost(sending.lost(cause))
+            else:
+                sending.read(self._incoming, data, began)
 
     async def _close(self) -> None:
         self._incoming.abandon()

@@ -9,12 +9,18 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+)
 from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, cast
 
 import msgspec
 
+from wire.account import Account
 from wire.aio import AsyncClient, AsyncStream
 from wire.call import Call, StreamCall, Telling
 from wire.chat import Done, Event, Message, Parts, Reply
@@ -28,6 +34,7 @@ from wire.tools import Toolbox
 
 AnyCall = TypeVar("AnyCall", bound=Call[Reply] | StreamCall[Event, Reply])
 AnyClient = TypeVar("AnyClient", bound=Client | AsyncClient)
+AnyStream = TypeVar("AnyStream", bound=Stream[Event, Reply] | AsyncStream[Event, Reply])
 
 
 class Settings(TypedDict, total=False):
@@ -128,6 +135,87 @@ def _checked(settings: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+# --- a reply on its way ---------------------------------------------------------------------------
+
+
+class ChatStreamState(Generic[AnyStream]):
+    """What the stream of a reply is in every style."""
+
+    def __init__(self, stream: AnyStream) -> None:
+        self._stream = stream
+
+    def partial(self) -> Reply:
+        """The reply so far, read anew each time.
+
+        Nothing is read, and being early is no error. A reply that is not whole has
+        `wire.memory.PARTIAL` in its notes; its `stop` is never `end` or `tool_calls`, and of a call
+        that had only begun `arguments` is `None`.
+        """
+        return self._stream.partial()
+
+    @property
+    def account(self) -> Account:
+        """What the call has cost so far."""
+        return self._stream.account
+
+
+class ChatStream(ChatStreamState[Stream[Event, Reply]]):
+    """The events of one reply, in order, once.
+
+    `reply()` reads to the end and is what `Chat.ask` gives; `partial()` is the reply so far.
+    """
+
+    def __iter__(self) -> Iterator[Event]:
+        return self._stream  # itself an iterator: an event costs no call of this class
+
+    def __next__(self) -> Event:
+        return next(self._stream)
+
+    def reply(self) -> Reply:
+        """Read to the end, and give the whole reply; the same again afterwards. Raises as
+        `Stream.result`, and as `Chat.ask`.
+
+        >>> from wire.testing.emulator import Emulator, EmulatorTransport
+        >>> http = EmulatorTransport(Emulator([{"say": "Hello."}]))
+        >>> with Chat("gemini:gemini-3-pro-preview", api_key="fake-key", http=http) as chat:
+        ...     with chat.stream("Hi") as events:
+        ...         events.reply().text
+        'Hello.'
+        """
+        return self._stream.result()
+
+
+class AsyncChatStream(ChatStreamState[AsyncStream[Event, Reply]]):
+    """The events of one reply, in order, once; what `ChatStream` is for threads."""
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self._stream
+
+    async def __anext__(self) -> Event:
+        return await anext(self._stream)
+
+    async def reply(self) -> Reply:
+        """Read to the end, and give the whole reply. As `ChatStream.reply`."""
+        return await self._stream.result()
+
+
+@contextmanager
+def _events(streams: AbstractContextManager[Stream[Event, Reply]]) -> Iterator[ChatStream]:
+    with streams as stream:
+        yield ChatStream(stream)
+
+
+@asynccontextmanager
+async def _async_events(
+    streams: AbstractAsyncContextManager[AsyncStream[Event, Reply]],
+) -> AsyncIterator[AsyncChatStream]:
+    async with streams as stream:
+        yield AsyncChatStream(stream)
+
+
+# --- chats ----------------------------------------------------------------------------------------
+
+
 class Chat(ChatState[Client]):
     """A model to be asked by threads.
 
@@ -157,9 +245,10 @@ class Chat(ChatState[Client]):
 
     def stream(
         self, prompt: Parts | None = None, *, messages: Iterable[Message] | None = None, output: Any = None, **settings: Unpack[Settings]
-    ) -> AbstractContextManager[Stream[Event, Reply]]:
+    ) -> AbstractContextManager[ChatStream]:
         """The events of the reply as they come, `Done` with the whole reply last: `with chat.stream("Hi") as events:`. Raises as `ask`."""
-        return self.client.stream(self.streamed(prompt, messages=messages, output=output, **settings))
+        call = self.streamed(prompt, messages=messages, output=output, **settings)
+        return _events(self.client.stream(call))
 
     def close(self) -> None:
         """Close the client, if it was made here. Closing twice is fine."""
@@ -187,9 +276,10 @@ class AsyncChat(ChatState[AsyncClient]):
 
     def stream(
         self, prompt: Parts | None = None, *, messages: Iterable[Message] | None = None, output: Any = None, **settings: Unpack[Settings]
-    ) -> AbstractAsyncContextManager[AsyncStream[Event, Reply]]:
+    ) -> AbstractAsyncContextManager[AsyncChatStream]:
         """The events of the reply as they come, `Done` with the whole reply last. As `Chat.stream`."""
-        return self.client.stream(self.streamed(prompt, messages=messages, output=output, **settings))
+        call = self.streamed(prompt, messages=messages, output=output, **settings)
+        return _async_events(self.client.stream(call))
 
     async def aclose(self) -> None:
         """Close the client, if it was made here. Closing twice is fine."""
@@ -208,16 +298,15 @@ class AsyncChat(ChatState[AsyncClient]):
 
 
 def expecting(call: AnyCall, wanted: OutputType) -> AnyCall:
-    """The call with `reply.output` read from its answer; an answer that does not fit is an `OutputError`."""
+    """The call with `reply.output` read from its answer; `OutputError` if the answer does not fit.
+
+    Of a stream only the whole reply gets its output: JSON that was cut off may still fit a type.
+    """
     if isinstance(call, Call):
         return cast(AnyCall, dataclasses.replace(call, parse=functools.partial(_parsed, call.parse, wanted)))
     assert call.telling is not None
-    return cast(
-        AnyCall,
-        dataclasses.replace(
-            call, telling=functools.partial(_Expecting, call.telling, wanted), fold=functools.partial(_folded, call.fold, wanted)
-        ),
-    )
+    telling = functools.partial(_Expecting, call.telling, wanted)
+    return cast(AnyCall, dataclasses.replace(call, telling=telling))
 
 
 def _parsed(parse: Callable[[bytes], Reply], wanted: OutputType, body: bytes) -> Reply:
@@ -233,15 +322,6 @@ def _read(reply: Reply, wanted: OutputType) -> Reply:
         cut = "" if reply.stop.reason == "end" else f" (it stopped with {reply.stop.raw or reply.stop.reason!r})"
         raise OutputError(f"{error.message}{cut}", partial=reply) from error
     return reply
-
-
-def _folded(fold: Callable[[Sequence[msgspec.Raw]], Reply], wanted: OutputType, chunks: Sequence[msgspec.Raw]) -> Reply:
-    """What came so far, which may be too little to be the value."""
-    reply = fold(chunks)
-    try:
-        return _read(reply, wanted)
-    except OutputError:
-        return reply
 
 
 class _Expecting:

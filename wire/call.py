@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
@@ -86,6 +86,11 @@ class ReadError(Protocol):
     def __call__(self, status: int, headers: Mapping[str, str], body: bytes) -> APIError:
         """The error; it never raises one."""
         ...
+
+
+Convert: TypeAlias = Callable[[Any, WireError | None], Answer]
+"""Makes the caller's answer of a folded one, and of the error that the stream broke with (`None` if
+it did not break). An answer that is not whole has `wire.memory.PARTIAL` in its notes."""
 
 
 _HIDDEN = re.compile(r"((?:[A-Za-z]+ )?)\*\*\*")
@@ -259,11 +264,14 @@ class Call(_Request, Generic[Answer]):
 class StreamCall(_Request, Generic[Chunk, Answer]):
     """One request answered by a stream of `Chunk`.
 
-    `reader` makes the reader of one answer, given the most bytes that one event may have. `fold` makes of the bytes that the
-    chunks came in what the plain call would have given. With `telling`, what it makes of the chunks is handed out as `Chunk`.
+    `reader` makes the reader of one answer, given the most bytes that one event may have. `fold`
+    makes of the bytes that the chunks came in what the plain call would have given. The neutral
+    door hands out something else: as `Chunk` what `telling` makes of the chunks, as `Answer` what
+    `convert` makes of the folded answer.
     """
 
     reader: Callable[[int], Reader[Any]] = field(kw_only=True, repr=False)
     telling: Callable[[], Telling] | None = field(default=None, kw_only=True, repr=False)
-    fold: Callable[[Sequence[msgspec.Raw]], Answer] = field(kw_only=True, repr=False)
+    fold: Callable[[Sequence[msgspec.Raw]], Any] = field(kw_only=True, repr=False)
+    convert: Convert[Answer] | None = field(default=None, kw_only=True, repr=False)
     read_error: ReadError = field(kw_only=True, repr=False)

@@ -16,7 +16,7 @@ from typing import Any, Literal, Self, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from wire.errors import BlockedError, RuleError, Violation
+from wire.errors import APIError, BlockedError, RuleError, Violation, WireError
 from wire.memory import Beside, Note, WireStruct, encode
 
 W = TypeVar("W", bound=WireStruct)
@@ -321,6 +321,18 @@ class Stop(Beside, frozen=True):
     """The vendor's word; `None` if there was none."""
     message: str = ""
     """What was said about it: a refusal, an error."""
+
+
+def partial_stop(stop: Stop, error: WireError | None) -> Stop:
+    """The `stop` of an answer that is not whole; `error` is what its stream broke with, if it did.
+
+    `end` and `tool_calls` become `other`: with either of them the answer would look whole.
+    """
+    if isinstance(error, APIError):
+        return Stop("error", stop.raw, error.message)
+    if stop.reason in ("end", "tool_calls"):
+        return Stop("other", stop.raw, stop.message)
+    return stop
 
 
 class Usage(Beside, frozen=True, kw_only=True):

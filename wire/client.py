@@ -27,7 +27,10 @@ T = TypeVar("T")
 
 
 class Stream(StreamState[Chunk, Answer]):
-    """The chunks of one answer, in order, once; `reply()` is the answer folded from what has been read."""
+    """The chunks of one answer, in order, once.
+
+    `result()` reads to the end and is what the plain call gives; `partial()` is the answer so far.
+    """
 
     def __init__(self, sending: Sending, incoming: Incoming[Chunk, Answer], body: httpx.SyncByteStream) -> None:
         super().__init__(sending, incoming)
@@ -46,6 +49,18 @@ class Stream(StreamState[Chunk, Answer]):
             self._read()
         return incoming.ready.popleft()
 
+    def result(self) -> Answer:
+        """Read to the end, and give what the plain call gives; the same object each time.
+
+        Chunks that were not handed out before are skipped. Raises what the stream broke with, each
+        time the same error, and `StreamIncomplete` if its block was left before its end; `partial`
+        of either is the answer so far.
+        """
+        while not self._incoming.over:
+            self._read()
+            self._incoming.ready.clear()
+        return self._incoming.result()
+
     def _begin(self) -> Self:
         while not (self._incoming.ready or self._incoming.over):
             self._read()
@@ -55,12 +70,13 @@ class Stream(StreamState[Chunk, Answer]):
 
     def _read(self) -> None:
         sending, began = self._sending, time.monotonic()
-        try:
-            data = next(self._reads, None)
-        except FOREIGN as cause:
-            self._incoming.lost(sending.lost(cause))
-        else:
-            sending.read(self._incoming, data, began)
+        with self._one_reader:
+            try:
+                data = next(self._reads, None)
+            except FOREIGN as cause:
+                self._incoming.lost(sending.lost(cause))
+            else:
+                sending.read(self._incoming, data, began)
 
     def _close(self) -> None:
         self._incoming.abandon()

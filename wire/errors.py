@@ -21,7 +21,7 @@
     ├── ClockError                     a time of ours ran out
     │   ├── ConnectClock  ├── FirstByteClock  ├── IdleClock  └── TotalClock
     ├── StreamError                    the answer came, and is not whole or not readable
-    │   ├── StreamIncomplete           it ended without a finish
+    │   ├── StreamIncomplete           it ended without a finish, or was left before its end
     │   └── StreamInvalid              it is not what the wire allows
     ├── OutputError                    the answer is whole, and not what `output=` asked for
     ├── LimitError                     event, body, ratio, depth or headers over the limit
@@ -276,7 +276,8 @@ class StreamError(WireError):
 
 
 class StreamIncomplete(StreamError):
-    """The answer ended without a finish; `partial` has what had arrived."""
+    """The answer ended without a finish, or its stream was left before its end; `partial` has what
+    had arrived."""
 
 
 class StreamInvalid(StreamError):

@@ -1,7 +1,8 @@
 """The state of one stream between its bytes and its reader: chunks that wait, how it ended, what to fold.
 
-Rules of this file: a chunk is given out before the error that came after it; an error carries everything that had
-arrived; a stream whose last chunk has a finish is whole, also if its connection then broke (R-01, R-02).
+- A chunk is handed out before the error that came after it. An error carries all that had arrived.
+- A stream whose last chunk has a finish is whole, also if its connection then broke (R-01, R-02).
+- A stream that its caller left before the end has no result, even if the rest had arrived (R-22).
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ import msgspec
 
 from wire.account import Account, keep_account
 from wire.call import Answer, Chunk, StreamCall
-from wire.errors import StreamError, StreamIncomplete, WireError
+from wire.errors import StreamIncomplete, WireError
 from wire.limits import Inflater, Limits
-from wire.memory import kept_bytes, with_notes
+from wire.memory import PARTIAL, Beside, kept_bytes, with_notes
+
+_LEFT = "the stream was left before its end: read the rest inside its block, or take partial()"
 
 
 class Incoming(Generic[Chunk, Answer]):
@@ -43,9 +46,13 @@ class Incoming(Generic[Chunk, Answer]):
         self._kept: list[msgspec.Raw] = []  # the bytes of each chunk are a quarter of the chunk, and all that folding needs
         self._masked = masked
         self._error: WireError | None = None
+        self._complete = self._left = False
+        self._answer: Answer | None = None
 
     def feed(self, data: bytes) -> bool:
         """Take bytes off the wire; True if they completed a chunk."""
+        if self.over:
+            return False
         try:
             chunks = self._reader.feed(self._inflater.feed(data))
         except WireError as error:
@@ -60,6 +67,8 @@ class Incoming(Generic[Chunk, Answer]):
 
     def end(self) -> None:
         """The body ended as bodies end."""
+        if self.over:
+            return
         if self._inflater.cut and not self._reader.finished:
             self._end(StreamIncomplete("the compressed body broke off"))
         else:
@@ -67,38 +76,62 @@ class Incoming(Generic[Chunk, Answer]):
 
     def lost(self, error: WireError) -> None:
         """The body broke off, or a clock ran out."""
+        if self.over:
+            return
         if self._reader.finished:
             self._close()
         else:
             self._end(error)
 
     def abandon(self) -> None:
-        """The caller closed the stream: what comes next is nothing."""
-        if not self.over:
-            self._end(StreamError("the stream was closed before it was read to its end"))
+        """The caller left the stream: nothing is handed out any more.
+
+        The stream has a result only if all of it was handed out before. What had arrived and still
+        waited depends on how the bytes were cut into packets: a result that was there or not by
+        such a chance would pass every test and fail in use.
+        """
+        if self._error is None and (self.ready or not self.over):
+            self._left, self._complete, self._answer = True, False, None
+            self._end(None)
         self.ready.clear()
 
     def check(self) -> None:
         """Raise what the stream ended with, if it was not a finish."""
+        if self._left and self._error is None:
+            # Made when it is wanted: most who leave a stream early ask for nothing afterwards, and
+            # its `partial` costs a fold.
+            self._end(StreamIncomplete(_LEFT))
         if self._error is not None:
             raise self._error
 
-    def reply(self) -> Answer:
-        """The answer folded from what has been received so far."""
-        answer = self._folded()
-        keep_account(answer, self.account)
-        return answer
+    def result(self) -> Answer:
+        """The whole answer of a stream that is over, always the same. Raises as `check`."""
+        self.ready.clear()
+        self.check()
+        return self.partial()
 
-    def _folded(self) -> Answer:
+    def partial(self) -> Answer:
+        """The answer folded from what has been received; its notes say if it is not whole."""
+        if self._answer is not None:
+            return self._answer
         answer: Any = self._call.fold(self._kept)
-        return cast(Answer, with_notes(answer, self._reader.notes))
+        if isinstance(answer, Beside):  # a call of a user's own may fold to anything
+            cut = [] if self._complete else [PARTIAL]
+            answer = with_notes(answer, [*self._reader.notes, *cut])
+        if self._call.convert is not None:
+            answer = self._call.convert(answer, None if self._complete else self._error)
+        keep_account(answer, self.account)
+        if self._complete:
+            self._answer = answer
+        return cast(Answer, answer)
 
     def _close(self) -> None:
         self._take(self._reader.close())
         error = self._reader.error
+        self._complete = error is None
         if error is None and self._telling is not None:
             try:
-                self._hand_out(self._telling.close(self.reply()))
+                self._hand_out(self._telling.close(self.partial()))
             except WireError as meant:
                 error = meant
         self._end(error)
@@ -124,5 +157,5 @@ class Incoming(Generic[Chunk, Answer]):
             error.attempts = error.attempts or self.account.attempts
             error.request_id = error.request_id or self.account.request_id
             if self._kept:
-                error.partial = self._folded()
+                error.partial = self.partial()
                 error.retryable = error.retryable and not self._handed_out  # or a part of the answer was seen

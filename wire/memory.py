@@ -70,6 +70,11 @@ class Note(msgspec.Struct, frozen=True):
         return f"{self.path}: {self.message}" if self.path else self.message
 
 
+PARTIAL = Note("", "partial: the answer was not at its end")
+"""In the notes of an answer that was folded before its stream ended, so that nobody takes it for a
+whole one: `PARTIAL in wire.notes(answer)`."""
+
+
 class Noted(list[T]):
     """A list that a builder made, with the notes of what it changed."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import logging
 import ssl
+import threading
 import time
 import urllib.request
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
@@ -20,7 +21,17 @@ import httpx
 
 from wire.account import Account, answer_account, completed, keep_account, rate_limits, request_id
 from wire.call import Answer, Call, Chunk, Preview, StreamCall
-from wire.errors import APIError, ConfigurationError, ConnectClock, ConnectionLost, FirstByteClock, IdleClock, TotalClock, WireError
+from wire.errors import (
+    APIError,
+    ConfigurationError,
+    ConnectClock,
+    ConnectionLost,
+    FirstByteClock,
+    IdleClock,
+    StreamError,
+    TotalClock,
+    WireError,
+)
 from wire.exchange import Failed, Outcome, Pause, Step, exchange
 from wire.incoming import Incoming
 from wire.limits import Gathering
@@ -210,15 +221,37 @@ class StreamState(Generic[Chunk, Answer]):
 
     def __init__(self, sending: Sending, incoming: Incoming[Chunk, Answer]) -> None:
         self._sending, self._incoming = sending, incoming
+        self._one_reader = _OneReader()
 
-    def reply(self) -> Answer:
-        """The answer so far: what the plain call would have given, once the stream was read to its end."""
-        return self._incoming.reply()
+    def partial(self) -> Answer:
+        """The answer so far, folded anew each time.
+
+        Nothing is read, and being early is no error. `wire.notes` of an answer that is not whole
+        has `wire.memory.PARTIAL`.
+        """
+        return self._incoming.partial()
 
     @property
     def account(self) -> Account:
         """What the call has cost so far."""
         return self._incoming.account
+
+
+class _OneReader:
+    """Lets one thread or task read a stream at a time.
+
+    Without it a second one would fail inside the transport, and end the stream of the first.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            raise StreamError("the stream is being read by another thread or task")
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
 
 
 class ClientState:

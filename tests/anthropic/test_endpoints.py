@@ -277,14 +277,14 @@ def through(style: str, provider: str, http: httpx.MockTransport, call: Any) -> 
             if isinstance(call, Call):
                 return client.send(call)
             with client.stream(call) as stream:
-                return [*stream], stream.reply()
+                return [*stream], stream.result()
 
     async def main() -> Any:
         async with AsyncClient(provider, api_key=KEY, http=http, retry=Retry(attempts=1)) as client:
             if isinstance(call, Call):
                 return await client.send(call)
             async with client.stream(call) as stream:
-                return [event async for event in stream], stream.reply()
+                return [event async for event in stream], await stream.result()
 
     return work() if style == "sync" else anyio.run(main, backend=style)
 
@@ -337,4 +337,4 @@ def test_s4_27_overloaded_is_tried_again():
     with Client("anthropic", api_key=KEY, http=httpx.MockTransport(answering), retry=Retry(attempts=2, base=0.0)) as client:
         with client.stream(anthropic.stream_message(asked())) as stream:
             assert "".join(event.text for event in stream) == "The tide is high: 潮🌊."
-            assert (stream.account.attempts, type(stream.reply())) == (2, MessageResponse)
+            assert (stream.account.attempts, type(stream.result())) == (2, MessageResponse)

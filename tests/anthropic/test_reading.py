@@ -14,8 +14,9 @@ import pytest
 from wire import AsyncChat, Chat
 from wire.anthropic import MessageResponse, Reading
 from wire.anthropic.finish import REASONS, reason_of
-from wire.anthropic.parse import usage_of
-from wire.anthropic.stream import ChunkReader
+from wire.anthropic.fold import fold
+from wire.anthropic.parse import parse_reply, usage_of
+from wire.anthropic.stream import ChunkReader, parse_message
 from wire.anthropic.types import Usage as WireUsage
 from wire.chat import (
     Done,
@@ -36,6 +37,7 @@ from wire.chat import (
     Usage,
 )
 from wire.errors import BlockedError, StreamIncomplete
+from wire.memory import PARTIAL, with_notes
 
 from .neutral import HI, MODEL, SIGNED, TIDE, asked, received, reply_of, text, thinking, tool_use
 
@@ -270,6 +272,27 @@ def test_events_do_not_depend_on_where_the_bytes_were_cut(size: int):
     reader, reading = ChunkReader(), Reading(model=MODEL)
     told = [event for at in range(0, len(data), size) for chunk in reader.feed(data[at : at + size]) for event in reading.feed(chunk)]
     assert told == streamed(STREAM)[0][:-1]
+
+
+def test_a_block_that_is_not_at_its_end_has_no_arguments_yet():
+    """A call begins with an empty input: only the last block can still be on its way."""
+    events = [begin(), *block(0, tool_use("toolu_1")), block(1, tool_use("toolu_2"))[0]]
+    chunks = ChunkReader().feed(sse(*events))
+    answer = fold(chunks)
+    assert [call.arguments for call in parse_reply(answer).tool_calls] == [{}, {}]
+    reply = parse_reply(with_notes(answer, [PARTIAL]))
+    assert [call.arguments for call in reply.tool_calls] == [{}, None]
+    assert (reply.stop, reply.notes) == (Stop("other"), (PARTIAL,))
+
+
+@pytest.mark.parametrize(
+    ("stop", "reason"),
+    [("end_turn", "other"), ("tool_use", "other"), ("max_tokens", "length")],
+)
+def test_a_partial_answer_claims_no_end(stop: str, reason: str):
+    """Its stop reason comes before the event that ends it."""
+    answer = parse_message(json.dumps({"content": [text("Hi")], "stop_reason": stop}).encode())
+    assert parse_reply(with_notes(answer, [PARTIAL])).stop == Stop(reason, stop)
 
 
 def test_an_answer_that_begins_anew_is_told_anew():

@@ -22,7 +22,7 @@ from tests.conformance.result import Mismatch, Result
 from wire import Client, notes, openai, retry
 from wire.chat import Done, Event, Reply, TextDelta, ThoughtDelta, ToolCall, ToolCallDelta, ToolCallEnd, ToolCallStart
 from wire.errors import APIError, WireError
-from wire.memory import encode
+from wire.memory import PARTIAL, encode
 from wire.openai import ChatCompletion, Dialect, ErrorObject, Message, Reading, parse_reply
 from wire.openai.envelopes import upstream_message
 
@@ -120,7 +120,7 @@ def read(case: Case, pieces: Sequence[bytes]) -> Seen:
                                 readings[index], events[index] = Reading(dialect, body=call.body, choice=index), []
                             events[index] += readings[index].feed(chunk)
                 finally:
-                    answer = stream.reply()
+                    answer = stream.partial()
         except WireError as error:
             failure = error
     for index, reading in readings.items():
@@ -130,7 +130,8 @@ def read(case: Case, pieces: Sequence[bytes]) -> Seen:
     if answer is not None and failure is None:
         check_fold(answer, replies, dialect, call.body)
     partial = failure.partial if failure is not None else answer
-    told = tuple(note.message.partition(":")[0] for note in (notes(partial) if partial is not None else ()))
+    dropped = [note for note in (notes(partial) if partial is not None else ()) if note != PARTIAL]
+    told = tuple(note.message.partition(":")[0] for note in dropped)
     return Seen(replies, partial, failure, told)
 
 

@@ -38,8 +38,9 @@ def test_stream(backend: str) -> None:
         async with AsyncClient("gemini") as client:
             async with client.stream(gemini.stream_generate_content(MODEL, request("Count from 1 to 20."))) as chunks:
                 texts = [chunk.text async for chunk in chunks]
-        assert "20" in chunks.reply().text
-        assert "".join(texts) == chunks.reply().text
+        answer = await chunks.result()
+        assert "20" in answer.text
+        assert "".join(texts) == answer.text
 
     anyio.run(main, backend=backend)
 
@@ -51,7 +52,7 @@ def test_tool_round_trip_with_parallel_calls() -> None:
             with client.stream(gemini.stream_generate_content(MODEL, request(*turns, tools=TOOLS))) as chunks:
                 for _chunk in chunks:
                     pass
-            answer = chunks.reply()
+            answer = chunks.result()
             if not answer.function_calls:
                 break
             turns += [answer, [gemini.function_response(call, {"temp_c": 17}) for call in answer.function_calls]]

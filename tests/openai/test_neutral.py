@@ -17,7 +17,7 @@ from tests.conformance.test_quirks import CASES
 from wire import AsyncClient, Client, notes, openai, retry
 from wire.chat import Done, Event, Message, Origin, Reply, Stop, TextDelta, ThoughtDelta, ToolCallEnd, Usage, with_origin
 from wire.errors import BlockedError, StreamIncomplete, StreamInvalid, WireError
-from wire.memory import encode
+from wire.memory import PARTIAL, encode
 from wire.openai import Dialect, parse_reply, render, render_request, render_whole
 from wire.openai.stream import parse_completion
 from wire.request import Request
@@ -64,7 +64,7 @@ def talk(name: str, style: str, stored: bool) -> list[Reply]:
                 async with client.stream(call) as stream:
                     events = [event async for event in stream]
                 try:
-                    call = steps.send((events, stream.reply()))
+                    call = steps.send((events, await stream.result()))
                 except StopIteration as end:
                     return list(end.value)
 
@@ -77,7 +77,7 @@ def talk(name: str, style: str, stored: bool) -> list[Reply]:
             with client.stream(call) as stream:
                 events = list(stream)
             try:
-                call = steps.send((events, stream.reply()))
+                call = steps.send((events, stream.result()))
             except StopIteration as end:
                 return list(end.value)
 
@@ -116,7 +116,7 @@ def test_s1_25_s1_27_s1_52_u_78_every_odd_stream(name: str):
         assert type(failure) is type(seen.error)
         assert failure.partial is None or failure.partial.text == wanted.text
         return
-    reply = stream.reply()
+    reply = stream.result()
     assert (seen.error, events[-1]) == (None, Done(reply))
     assert (reply.message, reply.stop, reply.usage) == (wanted.message, wanted.stop, wanted.usage)
     if reply.answer.choices:
@@ -142,9 +142,11 @@ def streamed(body: bytes, call: Any) -> tuple[list[Event], WireError | None, Any
 def test_s1_26_ids_that_nobody_gave_are_made_of_the_request():
     call = render(asked(), "m")
     _, _, stream = streamed(sse(chunk(piece('{"a":1}', name="f")), chunk(piece("{}", name="g", index=1), "stop"), DONE), call)
-    first, second = stream.reply().tool_calls
+    message = stream.result().message
+    first, second = message.tool_calls
     assert (first.id[:-1], second.id) == (second.id[:-1], f"call_{hashlib.sha256(call.body).hexdigest()[:12]}_1")
-    back = sent(HI, stream.reply().message, Message.tool_result(second, "2"), Message.tool_result(first, "1"))
+    answers = [Message.tool_result(second, "2"), Message.tool_result(first, "1")]
+    back = sent(HI, message, *answers)
     assert [each["id"] for each in back[1]["tool_calls"]] == [first.id, second.id] == [each["tool_call_id"] for each in back[2:]]
     assert [each["content"] for each in back[2:]] == ["1", "2"]
 
@@ -174,7 +176,7 @@ def test_u_61_a_filtered_answer_of_which_nothing_is_left_is_an_error(message: An
 
 def test_u_61_a_filtered_answer_of_which_something_is_left_is_none():
     events, error, stream = streamed(sse(chunk({"content": "Hi"}, "content_filter"), DONE), render(asked(), "m"))
-    reply = stream.reply()
+    reply = stream.result()
     assert (error, events, reply.stop.reason) == (None, [TextDelta("Hi"), Done(reply)], "filter")
 
 
@@ -193,7 +195,7 @@ def test_u_61_u_65_s1_22_stop_and_usage(finish: str, reason: str):
     body = {"choices": [{"message": {"content": "Hi"}, "finish_reason": finish}], "usage": usage}
     whole = render_whole(asked(), "m").parse(json.dumps(body).encode())
     _, _, stream = streamed(sse(chunk({"content": "Hi"}, finish), {"choices": [], "usage": usage}, DONE), render(asked(), "m"))
-    assert whole == stream.reply()
+    assert whole == stream.result()
     assert whole.usage == Usage(input=9, output=5, cached=4, reasoning=3, total=14)
     assert whole.stop == Stop(reason=cast(Any, reason), raw=finish)
 
@@ -201,27 +203,35 @@ def test_u_61_u_65_s1_22_stop_and_usage(finish: str, reason: str):
 def test_what_had_arrived_is_a_reply():
     events, error, _ = streamed(sse(chunk({"content": "Hel"}), chunk({"content": "lo"})), render(asked(search_grounding=True), "m"))
     assert isinstance(error, StreamIncomplete)
-    assert (error.partial.text, [note.path for note in error.partial.notes], len(events)) == ("Hello", ["search_grounding"], 2)
+    searching, *cut = error.partial.notes
+    assert (error.partial.text, searching.path, cut, len(events)) == (
+        "Hello",
+        "search_grounding",
+        [PARTIAL],
+        2,
+    )
     with pytest.raises(StreamIncomplete) as caught:
         render_whole(asked(), "m").parse(b'{"choices":[{"message":{"content":"Hel"},"finish_reason":"network_error"}]}')
-    assert (caught.value.partial.text, caught.value.partial.stop.reason) == ("Hel", "error")
+    partial = caught.value.partial
+    assert (partial.text, partial.stop.reason, partial.notes) == ("Hel", "error", (PARTIAL,))
 
 
 def test_notes_of_the_request_come_before_those_of_the_answer():
     call = render(asked(search_grounding=True), "m")
     _, _, stream = streamed(b"data: not json\n\n" + sse(chunk({"content": "Hi"}, "stop"), DONE), call)
-    assert [note.path for note in stream.reply().notes] == ["search_grounding", "event 1"]
+    assert [note.path for note in stream.result().notes] == ["search_grounding", "event 1"]
     whole = render_whole(asked(search_grounding=True), "m").parse(b'{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}')
     assert (whole.notes, whole.answer.message.content) == (call.notes, "Hi")
     odd = render_whole(asked(search_grounding=True), "m").parse(b"data: not json\n\n" + sse(chunk({"content": "Hi"}, "stop"), DONE))
-    assert odd.notes == stream.reply().notes
+    assert odd.notes == stream.result().notes
 
 
 def test_the_dialect_reads_the_answer():
     """MiniMax says all of a thought again in each chunk."""
     details = [{"reasoning_details": [{"type": "reasoning.text", "index": 0, "text": text}]} for text in ("H", "Hm")]
     _, _, stream = streamed(sse(*map(chunk, details), chunk({"content": "Hi"}, "stop"), DONE), render(asked(), "m", dialect_of("minimax")))
-    assert (stream.reply().thought, stream.reply().message.parts[0].details[0]["text"]) == ("Hm", "Hm")
+    reply = stream.result()
+    assert (reply.thought, reply.message.parts[0].details[0]["text"]) == ("Hm", "Hm")
 
 
 # --- what goes back of what a model said ----------------------------------------------------------------------------

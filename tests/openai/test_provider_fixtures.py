@@ -93,7 +93,7 @@ def talk(client: Client, model: str, ports: Sequence[str] = ("Brest", "Whitby"),
         with client.stream(call) as stream:
             chunks = list(stream)
         try:
-            call = steps.send((chunks, stream.reply()))
+            call = steps.send((chunks, stream.result()))
         except StopIteration as end:
             done: list[Step] = end.value
             return done
@@ -107,7 +107,7 @@ async def async_talk(client: AsyncClient, model: str, ports: Sequence[str], **op
         async with client.stream(call) as stream:
             chunks = [chunk async for chunk in stream]
         try:
-            call = steps.send((chunks, stream.reply()))
+            call = steps.send((chunks, await stream.result()))
         except StopIteration as end:
             done: list[Step] = end.value
             return done

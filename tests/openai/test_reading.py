@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from typing import Any
 
 import pytest
 
@@ -25,9 +26,11 @@ from wire.chat import (
     Usage,
 )
 from wire.errors import BlockedError, ConnectionLost, ServerError, StreamIncomplete
+from wire.memory import PARTIAL, with_notes
 from wire.openai import ChatCompletion, ChatCompletionChunk, Choice, Dialect, Reading, parse_reply
 from wire.openai import Message as WireMessage
 from wire.openai.finish import REASONS, finish_of, reason_of
+from wire.openai.fold import fold
 from wire.openai.stream import parse_completion
 
 from .bodies import DONE, REQUEST, chunk, piece, sse, streamed, told
@@ -271,11 +274,59 @@ def test_a_reply_on_its_way():
     reading = Reading()
     first, second = told(sse(chunk({"content": "Hi"}), chunk(CALL))).chunks
     reading.feed(first)
-    assert (reading.reply().text, reading.reply().stop) == ("Hi", Stop(reason="other"))
+    partial = reading.reply()
+    assert (partial.text, partial.stop, partial.notes) == ("Hi", Stop(reason="other"), (PARTIAL,))
     reading.feed(second)
     assert (reading.reply().message.tool_calls[0].name, reading.reply().stop.reason) == ("f", "other")
-    assert reading.close()[-1].reply.stop.reason == "tool_calls"
+    whole = reading.close()[-1].reply
+    assert (whole.stop.reason, whole.notes) == ("tool_calls", ())
     assert reading.close() == []
+
+
+@pytest.mark.parametrize(
+    ("finish", "reason"),
+    [
+        ("stop", "other"),
+        ("tool_calls", "other"),
+        ("length", "length"),
+        ("content_filter", "filter"),
+    ],
+)
+def test_a_reply_so_far_claims_no_end(finish: str, reason: str):
+    """The usage may be missing yet, so that a finish alone is no end."""
+    reading = Reading()
+    for each in told(sse(chunk({"content": "Hi"}), chunk(piece("{}", name="f"), finish))).chunks:
+        reading.feed(each)
+    assert reading.reply().stop == Stop(reason, finish)
+
+
+def test_a_call_of_a_custom_tool_in_the_middle_has_no_input_yet():
+    """Its input is a text, of which nobody can say whether more is to come."""
+    custom = {"index": 0, "id": "c", "type": "custom", "custom": {"name": "f", "input": "SELECT"}}
+    chunks = told(sse(chunk({"tool_calls": [custom]}))).chunks
+    reading = Reading()
+    reading.feed(chunks[0])
+    (call,) = reading.reply().tool_calls
+    assert (call.kind, call.arguments, call.text) == ("custom", None, "SELECT")
+    (call,) = reading.close()[-1].reply.tool_calls
+    assert (call.arguments, call.text) == ({"input": "SELECT"}, "SELECT")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "read"),
+    [(None, None), ("", None), ('{"a', None), ('{"a":1}', {"a": 1}), ("{}", {})],
+)
+def test_a_call_in_the_middle_has_the_arguments_that_are_known(arguments: str | None, read: Any):
+    """A partial answer of the raw door gives the same reply: it says in its notes what it is."""
+    chunks = told(sse(chunk(piece(arguments, id="c", name="f")))).chunks
+    reading = Reading()
+    reading.feed(chunks[0])
+    reply = parse_reply(with_notes(fold(chunks), [PARTIAL]))
+    for each in (reply, reading.reply()):
+        assert (each.stop, each.notes) == (Stop("other"), (PARTIAL,))
+        assert [(call.name, call.arguments) for call in each.tool_calls] == [("f", read)]
+    failed = parse_reply(with_notes(fold(chunks), [PARTIAL]), error=ServerError("It broke."))
+    assert failed.stop == Stop("error", message="It broke.")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import wire
 from tests.conformance.quirks import Served
 from wire import Client, openai, retry
 from wire.errors import APIError, LimitError, RateLimitError, ServerError, StreamIncomplete, StreamInvalid, WireError
+from wire.memory import PARTIAL
 from wire.openai.stream import ChunkReader, parse_completion
 
 from .bodies import DONE, chunk, piece, sse, streamed, told
@@ -506,8 +507,9 @@ def test_dropped_pieces_are_told_of_the_reply():
     with client(sse(chunk({"content": "H"}), b"words", chunk({"content": "i"}, "stop"), DONE)) as one:
         with one.stream(openai.stream_chat_completions(REQUEST)) as stream:
             assert [each.text for each in stream] == ["H", "i"]
-            assert [str(note) for note in wire.notes(stream.reply())] == ["event 2: bad_chunk: dropped, it is nothing of the wire: words"]
-    assert [note.path for note in openai.parse_reply(stream.reply()).notes] == ["event 2"]
+            dropped = "event 2: bad_chunk: dropped, it is nothing of the wire: words"
+            assert [str(note) for note in wire.notes(stream.result())] == [dropped]
+    assert [note.path for note in openai.parse_reply(stream.result()).notes] == ["event 2"]
 
 
 @pytest.mark.parametrize("end", [sse({"error": {"message": "No.", "code": 429}}), b""], ids=["error", "cut"])
@@ -517,7 +519,7 @@ def test_dropped_pieces_are_told_of_an_error(end):
         with one.stream(openai.stream_chat_completions(REQUEST)) as stream:
             list(stream)
     assert caught.value.partial.text == "H"
-    assert [note.path for note in wire.notes(caught.value.partial)] == ["event 2"]
+    assert [note.path for note in wire.notes(caught.value.partial)] == ["event 2", PARTIAL.path]
     with pytest.raises(WireError) as whole:
         parse_completion(body)
     assert (whole.value.partial.text, wire.notes(whole.value.partial)) == ("H", wire.notes(caught.value.partial))

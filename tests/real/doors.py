@@ -20,6 +20,7 @@ class Heard:
     chunks: list[openai.ChatCompletionChunk] = field(default_factory=list)
     events: list[chat.Event] = field(default_factory=list)
     answer: Any = None
+    """What had come when its block was left: all of it, unless it was left early."""
     account: Account | None = None
 
 
@@ -64,7 +65,7 @@ class _SyncDoor:
                 if len(heard.chunks) == most:
                     break
         heard.events += reading.close()
-        heard.answer, heard.account = chunks.reply(), chunks.account
+        heard.answer, heard.account = chunks.partial(), chunks.account
         return heard
 
     def cancel(self, call: Any, after: int) -> Heard:
@@ -77,7 +78,7 @@ class _SyncDoor:
                     if len(heard.chunks) == after:
                         raise KeyboardInterrupt
         except KeyboardInterrupt:
-            heard.answer = chunks.reply()
+            heard.answer = chunks.partial()
         return heard
 
 
@@ -106,7 +107,7 @@ class _AsyncDoor:
                 if len(heard.chunks) == most:
                     break
         heard.events += reading.close()
-        heard.answer, heard.account = chunks.reply(), chunks.account
+        heard.answer, heard.account = chunks.partial(), chunks.account
         return heard
 
     async def _cancel(self, call: Any, after: int) -> Heard:
@@ -118,5 +119,5 @@ class _AsyncDoor:
                     if len(heard.chunks) == after:
                         scope.cancel()
         assert scope.cancelled_caught
-        heard.answer = chunks.reply()
+        heard.answer = chunks.partial()
         return heard

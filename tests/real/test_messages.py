@@ -31,12 +31,12 @@ def chunks_of(door: Door, call: Any) -> Iterator[tuple[list[Any], Any]]:
 
         async def read() -> tuple[list[Any], Any]:
             async with door.client.stream(call) as chunks:  # type: ignore[union-attr]
-                return [chunk async for chunk in chunks], chunks.reply()
+                return [chunk async for chunk in chunks], await chunks.result()
 
         yield door.portal.call(read)
     else:
         with door.client.stream(call) as chunks:  # type: ignore[union-attr]
-            yield list(chunks), chunks.reply()
+            yield list(chunks), chunks.result()
 
 
 def test_an_answer_and_its_tokens(messages_door: Door) -> None:

@@ -33,7 +33,7 @@ def stream(door: Door, *args: Any, **asked: Any) -> tuple[list[Event], Reply]:
 
     async def read(chat: AsyncChat) -> tuple[list[Event], Reply]:
         async with chat.stream(*args, **asked) as events:
-            return [event async for event in events], events.reply()
+            return [event async for event in events], await events.reply()
 
     found: tuple[list[Event], Reply] = door.portal.call(read, AsyncChat(MODEL, client=door.client))  # type: ignore[attr-defined]
     return found

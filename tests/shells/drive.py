@@ -25,6 +25,7 @@ class Streamed:
     texts: list[str] = field(default_factory=list)
     error: WireError | None = None
     reply: Any = None
+    """The answer so far: the whole one, if there was no error."""
     account: Account | None = None
 
 
@@ -67,6 +68,10 @@ class _SyncDoor:
     def run(self, flow: Any) -> Any:
         return self.client.run(flow)
 
+    def result(self, call: Any) -> Any:
+        with self.client.stream(call) as chunks:
+            return chunks.result()
+
     def read(self, call: Any = STREAM_CALL, most: int = 1000) -> Streamed:
         result = Streamed()
         with self.client.stream(call) as chunks:
@@ -77,7 +82,7 @@ class _SyncDoor:
                         break
             except WireError as error:
                 result.error = error
-            result.reply, result.account = chunks.reply(), chunks.account
+            result.reply, result.account = chunks.partial(), chunks.account
         return result
 
 
@@ -93,6 +98,13 @@ class _AsyncDoor:
     def run(self, flow: Any) -> Any:
         return anyio.from_thread.run(self.client.run, flow)
 
+    def result(self, call: Any) -> Any:
+        return anyio.from_thread.run(self._result, call)
+
+    async def _result(self, call: Any) -> Any:
+        async with self.client.stream(call) as chunks:
+            return await chunks.result()
+
     def read(self, call: Any = STREAM_CALL, most: int = 1000) -> Streamed:
         return anyio.from_thread.run(self._read, call, most)
 
@@ -106,7 +118,7 @@ class _AsyncDoor:
                         break
             except WireError as error:
                 result.error = error
-            result.reply, result.account = chunks.reply(), chunks.account
+            result.reply, result.account = chunks.partial(), chunks.account
         return result
 
 

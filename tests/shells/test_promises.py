@@ -219,7 +219,7 @@ def test_async_calls_queue_for_a_lane(backend: str) -> None:
                     async with client.stream(STREAM_CALL) as chunks:
                         async for _ in chunks:
                             await anyio.lowlevel.checkpoint()
-                    texts.append(chunks.reply().text)
+                    texts.append((await chunks.result()).text)
 
                 async with anyio.create_task_group() as tasks:
                     for _ in range(20):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, assert_type
 
 from wire import (
+    Account,
     Agent,
     AsyncChat,
     Chat,
@@ -32,6 +33,7 @@ from wire import (
 )
 from wire.agent import RunResult, dump_session, load_session
 from wire.aio import AsyncStream
+from wire.asking import AsyncChatStream, ChatStream
 from wire.chat import Event, Part, Usage
 from wire.client import Stream
 from wire.memory import Noted
@@ -52,14 +54,30 @@ def threads(chat: Chat) -> None:
     assert_type(reply.usage, Usage | None)
     assert_type(chat.ask(messages=[Message.user("Hi")], output=Weather).output, Any)
     with chat.stream("Hi") as events:
-        assert_type(events, Stream[Event, Reply])
+        assert_type(events, ChatStream)
+        for event in events:
+            assert_type(event, Event)
+        assert_type(next(events), Event)
         assert_type(events.reply(), Reply)
+        assert_type(events.partial(), Reply)
+        assert_type(events.account, Account)
+        events.result()  # type: ignore[attr-defined]
+    with chat.client.stream(chat.streamed("Hi")) as sent:
+        assert_type(sent, Stream[Event, Reply])
+        assert_type(sent.result(), Reply)
 
 
 async def tasks(chat: AsyncChat) -> None:
     assert_type(await chat.ask("Hi"), Reply)
     async with chat.stream("Hi") as events:
-        assert_type(events, AsyncStream[Event, Reply])
+        assert_type(events, AsyncChatStream)
+        async for event in events:
+            assert_type(event, Event)
+        assert_type(await events.reply(), Reply)
+        assert_type(events.partial(), Reply)
+    async with chat.client.stream(chat.streamed("Hi")) as sent:
+        assert_type(sent, AsyncStream[Event, Reply])
+        assert_type(await sent.result(), Reply)
 
 
 def values() -> None:

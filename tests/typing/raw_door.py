@@ -30,7 +30,9 @@ def a_stream(client: Client) -> None:
         assert_type(chunks, Stream[openai.ChatCompletionChunk, openai.ChatCompletion])
         for chunk in chunks:
             assert_type(chunk, openai.ChatCompletionChunk)
-        assert_type(chunks.reply(), openai.ChatCompletion)
+        assert_type(chunks.result(), openai.ChatCompletion)
+        assert_type(chunks.partial(), openai.ChatCompletion)
+        chunks.reply()  # type: ignore[attr-defined]
 
 
 async def without_threads(client: AsyncClient) -> None:
@@ -40,3 +42,5 @@ async def without_threads(client: AsyncClient) -> None:
         assert_type(chunks, AsyncStream[gemini.GenerateContentResponse, gemini.GenerateContentResponse])
         async for chunk in chunks:
             assert_type(chunk, gemini.GenerateContentResponse)
+        assert_type(await chunks.result(), gemini.GenerateContentResponse)
+        assert_type(chunks.partial(), gemini.GenerateContentResponse)

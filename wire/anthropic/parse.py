@@ -35,17 +35,26 @@ from wire.chat import (
     ToolCallEnd,
     ToolCallStart,
     checked,
+    partial_stop,
     with_answer,
     with_origin,
 )
 from wire.chat import Usage as Tokens
+from wire.errors import WireError
 from wire.lenient import Halves, plain, said
-from wire.memory import encode, notes
+from wire.memory import PARTIAL, encode, notes
 
 WIRE = "anthropic"
 
 
-def parse_reply(answer: MessageResponse, *, body: bytes = b"", provider: str = "anthropic", model: str = "") -> Reply:
+def parse_reply(
+    answer: MessageResponse,
+    *,
+    body: bytes = b"",
+    provider: str = "anthropic",
+    model: str = "",
+    error: WireError | None = None,
+) -> Reply:
     """An answer as a reply. `body` is that of the request: ids that the host did not give are made of it.
 
     >>> from wire.anthropic.stream import parse_message
@@ -54,18 +63,25 @@ def parse_reply(answer: MessageResponse, *, body: bytes = b"", provider: str = "
     ('Hi', Stop(reason='end', raw='end_turn'))
 
     `provider` and `model` are who was asked: only they get back what they said as it came.
+    An answer with `wire.memory.PARTIAL` in its notes becomes a reply that claims no end; `error` is
+    what its stream broke with, if it did.
     """
     blocks = list(answer.content or ())
+    partial = PARTIAL in notes(answer)
     parts: list[Part] = []
     calls = 0
-    for block in blocks:
+    for place, block in enumerate(blocks, 1):
         part = part_of(block, body, calls)
         calls += isinstance(part, ToolCall)
+        if partial and place == len(blocks) and isinstance(part, ToolCall) and not part.arguments:
+            # A block begins with an empty input, and its arguments may be still to come.
+            part = msgspec.structs.replace(part, arguments=None)
         parts.append(with_origin(part, Origin(provider, model, WIRE, block)))
     message = with_origin(Message("assistant", tuple(parts)), Origin(provider, model, WIRE, WireMessage(role="assistant", content=blocks)))
+    stop = _stop(answer, calls=bool(calls))
     reply = Reply(
         message=message,
-        stop=_stop(answer, calls=bool(calls)),
+        stop=partial_stop(stop, error) if partial else stop,
         usage=usage_of(answer.usage) if answer.usage is not None else None,
         notes=notes(answer),
         id=said(answer.id or ""),

@@ -7,7 +7,7 @@ for is left out and told. Paths such as `messages[1].parts[0]` name a part of th
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,6 @@ from wire import history
 from wire.anthropic.effort import thinking
 from wire.anthropic.endpoints import create_message, stream_message
 from wire.anthropic.families import Family, answer_tokens, family, takes_schema
-from wire.anthropic.fold import fold
 from wire.anthropic.parse import Reading, parse_reply
 from wire.anthropic.parts import system_of, wire_messages
 from wire.anthropic.rules import check
@@ -40,7 +39,7 @@ FILES = "files-api-2025-04-14"
 
 
 def render(request: Request, model: str, dialect: object = None, *, provider: str = "anthropic") -> StreamCall[Event, Reply]:
-    """The request as a stream of events; `reply()` of it is what `render_whole` would have given.
+    """The request as a stream of events; its `result()` is what `render_whole` would have given.
 
     >>> from wire.chat import Message
     >>> render(Request(messages=(Message.user("Hi"),), max_tokens=9), "claude-opus-4-8").body
@@ -52,7 +51,12 @@ def render(request: Request, model: str, dialect: object = None, *, provider: st
     Raises `HistoryError` for turns that are out of order, `RuleError` for what this model refuses or this wire cannot say.
     """
     raw, answers = _rendered(stream_message, request, model, provider)
-    return dataclasses.replace(raw, fold=answers.folded, telling=answers.reading, notes=answers.notes)
+    return dataclasses.replace(
+        raw,
+        telling=answers.reading,
+        convert=answers.reply,
+        notes=answers.notes,
+    )
 
 
 def render_whole(request: Request, model: str, dialect: object = None, *, provider: str = "anthropic") -> Call[Reply]:
@@ -139,19 +143,21 @@ class _Answers:
             answer = parse_message(data)
         except WireError as error:
             if isinstance(error.partial, MessageResponse):
-                error.partial = self._reply(error.partial)
+                error.partial = self.reply(error.partial, error)
             raise
-        return checked(self._reply(answer))
-
-    def folded(self, chunks: Sequence[msgspec.Raw]) -> Reply:
-        """What has come so far; of an answer that was blocked it is for `Reading` to tell."""
-        return self._reply(fold(chunks))
+        return checked(self.reply(answer))
 
     def reading(self) -> Reading:
         return Reading(body=self.body, provider=self.provider, model=self.model)
 
-    def _reply(self, answer: MessageResponse) -> Reply:
-        reply = parse_reply(answer, body=self.body, provider=self.provider, model=self.model)
+    def reply(self, answer: MessageResponse, error: WireError | None = None) -> Reply:
+        reply = parse_reply(
+            answer,
+            body=self.body,
+            provider=self.provider,
+            model=self.model,
+            error=error,
+        )
         return with_answer(msgspec.structs.replace(reply, notes=(*self.notes, *reply.notes)), answer)
 
 

@@ -20,7 +20,7 @@ from wire.errors import StreamError, StreamIncomplete, StreamInvalid, WireError,
 from wire.framing import Framing
 from wire.jsonstream import Cutter
 from wire.lenient import Unreadable, decoded, plain
-from wire.memory import Note, WireStruct, remember, with_notes
+from wire.memory import PARTIAL, Note, WireStruct, remember, with_notes
 from wire.sse import EVENT_LIMIT, Decoder, Event
 
 W = TypeVar("W", bound=WireStruct)
@@ -44,7 +44,8 @@ def parse_message(body: bytes) -> MessageResponse:
     reader = ChunkReader()
     events = [*reader.feed(body), *reader.close()]
     if reader.error is not None:
-        reader.error.partial = with_notes(fold(events), reader.notes) if events else None
+        if events:
+            reader.error.partial = with_notes(fold(events), [*reader.notes, PARTIAL])
         raise reader.error
     return with_notes(fold(events), reader.notes)
 

@@ -33,21 +33,29 @@ from wire.chat import (
     ToolCallStart,
     Usage,
     checked,
+    partial_stop,
     with_answer,
     with_origin,
 )
 from wire.chat import Part as Said
 from wire.decoders import decoder
-from wire.errors import RuleError
+from wire.errors import RuleError, WireError
 from wire.gemini.finish import reason_of
 from wire.gemini.fold import HALVES
 from wire.gemini.types import Candidate, FunctionCall, GenerateContentResponse, Modality, ModalityTokenCount, Part, UsageMetadata
-from wire.memory import Note, encode, notes, sayable
+from wire.memory import PARTIAL, Note, encode, notes, sayable
 
 WIRE = "gemini"
 
 
-def parse_reply(answer: GenerateContentResponse, *, body: bytes = b"", provider: str = "gemini", model: str = "") -> Reply:
+def parse_reply(
+    answer: GenerateContentResponse,
+    *,
+    body: bytes = b"",
+    provider: str = "gemini",
+    model: str = "",
+    error: WireError | None = None,
+) -> Reply:
     """An answer as a reply: its first candidate. `body` is that of the request: ids that Gemini did not give are made of it.
 
     >>> from wire.gemini.stream import parse_answer
@@ -56,6 +64,8 @@ def parse_reply(answer: GenerateContentResponse, *, body: bytes = b"", provider:
     ('Hi', Stop(reason='end', raw='STOP'))
 
     `provider` and `model` are who was asked: only they get back what they said as it came.
+    An answer with `wire.memory.PARTIAL` in its notes becomes a reply that claims no end; `error` is
+    what its stream broke with, if it did.
     """
     candidate = _first(answer)
     content = candidate.content if candidate is not None else None
@@ -78,9 +88,10 @@ def parse_reply(answer: GenerateContentResponse, *, body: bytes = b"", provider:
     message = Message("assistant", tuple(parts))
     if content is not None:
         message = with_origin(message, Origin(provider, model, WIRE, content))
+    stop = _stop(answer, candidate, calls=bool(calls), pieces=bool(found))
     reply = Reply(
         message=message,
-        stop=_stop(answer, candidate, calls=bool(calls), pieces=bool(found)),
+        stop=partial_stop(stop, error) if PARTIAL in notes(answer) else stop,
         usage=usage_of(answer.usage_metadata) if answer.usage_metadata is not None else None,
         notes=(*notes(answer), *found),
         id=answer.response_id or "",

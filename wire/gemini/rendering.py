@@ -7,7 +7,7 @@ What this model said goes back in the bytes it came in; everything else is writt
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +17,11 @@ from wire import history
 from wire.bodies import merged_options, with_options, wrong_type
 from wire.call import Call, StreamCall
 from wire.chat import Event, Message, Reply, checked, with_answer
-from wire.errors import HistoryError, RuleError
+from wire.errors import HistoryError, RuleError, WireError
 from wire.gemini.declarations import tools
 from wire.gemini.effort import thinking
 from wire.gemini.endpoints import generate_content, stream_generate_content
 from wire.gemini.families import Family, family
-from wire.gemini.fold import fold
 from wire.gemini.parse import Reading, parse_reply
 from wire.gemini.parts import system_instruction, wire_turns
 from wire.gemini.paths import resource
@@ -50,7 +49,7 @@ HOSTS = {"gemini": "gemini", "gemini@vertex": "vertex"}
 
 
 def render(request: Request, model: str, dialect: object = None, *, provider: str = "gemini") -> StreamCall[Event, Reply]:
-    """The request as a stream of events; `reply()` of it is what `render_whole` would have given.
+    """The request as a stream of events; its `result()` is what `render_whole` would have given.
 
     >>> from wire.chat import Message
     >>> render(Request(messages=(Message.user("Hi"),), max_tokens=9), "gemini-3-pro-preview").body
@@ -63,7 +62,12 @@ def render(request: Request, model: str, dialect: object = None, *, provider: st
     Gemini cannot say, `ConfigurationError` for a model name that no path can hold.
     """
     raw, answers = _rendered(stream_generate_content, request, model, provider)
-    return dataclasses.replace(raw, fold=answers.folded, telling=answers.reading, notes=answers.notes)
+    return dataclasses.replace(
+        raw,
+        telling=answers.reading,
+        convert=answers.reply,
+        notes=answers.notes,
+    )
 
 
 def render_whole(request: Request, model: str, dialect: object = None, *, provider: str = "gemini") -> Call[Reply]:
@@ -127,17 +131,19 @@ class _Answers:
     notes: tuple[Note, ...]
 
     def whole(self, data: bytes) -> Reply:
-        return checked(self._reply(parse_answer(data)))
-
-    def folded(self, chunks: Sequence[msgspec.Raw]) -> Reply:
-        """What has come so far; of an answer that was blocked it is for `Reading` to tell."""
-        return self._reply(fold(chunks))
+        return checked(self.reply(parse_answer(data)))
 
     def reading(self) -> Reading:
         return Reading(body=self.body, provider=self.provider, model=self.model)
 
-    def _reply(self, answer: GenerateContentResponse) -> Reply:
-        reply = parse_reply(answer, body=self.body, provider=self.provider, model=self.model)
+    def reply(self, answer: GenerateContentResponse, error: WireError | None = None) -> Reply:
+        reply = parse_reply(
+            answer,
+            body=self.body,
+            provider=self.provider,
+            model=self.model,
+            error=error,
+        )
         return with_answer(msgspec.structs.replace(reply, notes=(*self.notes, *reply.notes)), answer)
 
 

@@ -32,12 +32,13 @@ from wire.chat import (
     ToolCallStart,
     Usage,
     checked,
+    partial_stop,
     with_answer,
     with_origin,
 )
-from wire.errors import APIError, WireError
+from wire.errors import StreamIncomplete, WireError
 from wire.lenient import Halves, said
-from wire.memory import RAW, notes, sayable
+from wire.memory import PARTIAL, RAW, notes, sayable
 from wire.openai.calls import Calls, OpenCall, arguments_of
 from wire.openai.dialect import PLAIN, Dialect
 from wire.openai.finish import finish_of, reason_of
@@ -53,7 +54,14 @@ SLOTS = ("reasoning_content", "reasoning", "reasoning_text")
 
 
 def parse_reply(
-    answer: ChatCompletion, dialect: Dialect = PLAIN, *, body: bytes = b"", choice: int = 0, provider: str = "openai", model: str = ""
+    answer: ChatCompletion,
+    dialect: Dialect = PLAIN,
+    *,
+    body: bytes = b"",
+    choice: int = 0,
+    provider: str = "openai",
+    model: str = "",
+    error: WireError | None = None,
 ) -> Reply:
     """A whole answer as a reply. `body` is that of the request: ids that the vendor did not give are made of it.
 
@@ -63,10 +71,13 @@ def parse_reply(
     ('Hi', 'end')
 
     `provider` and `model` say who was asked: to them alone the message goes back as it came.
+    An answer with `wire.memory.PARTIAL` in its notes becomes a reply that claims no end; `error` is
+    what its stream broke with, if it did.
     """
     reading = Reading(dialect, body=body, choice=choice, provider=provider, model=model)
     reading.feed(answer)
-    reading.close()
+    partial = PARTIAL in notes(answer)
+    reading.close(error=error or StreamIncomplete() if partial else None)
     reply = msgspec.structs.replace(reading.reply(), notes=notes(answer))
     said = [each.message for each in answer.choices or () if (each.index or 0) == choice]
     if len(said) == 1 and said[0] is not None and RAW in vars(said[0]):
@@ -150,11 +161,12 @@ class Reading:
         return [*events, Done(reply)]
 
     def reply(self) -> Reply:
-        """The reply so far."""
+        """The reply; before `close`, or after an error, its notes say that it is partial."""
         return Reply(
             message=Message(role="assistant", parts=self._all_parts()),
             stop=self._stop(),
             usage=usage_of(self._usage, self._dialect),
+            notes=() if self._complete else (PARTIAL,),
             id=said(self._id),
             model=said(self._model),
         )
@@ -248,6 +260,10 @@ class Reading:
 
     # --- what it comes to
 
+    @property
+    def _complete(self) -> bool:
+        return self._closed and self._failure is None
+
     def _all_parts(self) -> tuple[Part, ...]:
         details = tuple(_sayable(joined_details(self._details, self._dialect))) if self._details else ()
         parts: list[Part] = []
@@ -265,9 +281,17 @@ class Reading:
 
     def _call(self, position: int, call: OpenCall) -> ToolCall:
         id = call.id or f"call_{hashlib.sha256(self._body).hexdigest()[:12]}_{position}"
+        cut = not self._complete or self._reason(calls=True) == "length"
         if call.kind == "custom":
-            return ToolCall(id=id, name=call.name, arguments={"input": call.text}, text=call.text, kind="custom", extra=call.extra)
-        arguments = arguments_of(call.text, cut=self._reason(calls=True) == "length")
+            return ToolCall(
+                id=id,
+                name=call.name,
+                arguments=None if cut else {"input": call.text},
+                text=call.text,
+                kind="custom",
+                extra=call.extra,
+            )
+        arguments = arguments_of(call.text, cut=cut)
         return ToolCall(id=id, name=call.name, arguments=arguments, text=call.text, extra=call.extra)
 
     def _reason(self, *, calls: bool) -> Any:
@@ -275,11 +299,13 @@ class Reading:
 
     def _stop(self) -> Stop:
         words = said("".join(self._refusal))
-        if isinstance(self._failure, APIError):
-            return Stop(reason="error", raw=self._finish, message=self._failure.message)
-        if self._finish is None and self._calls.all and self._closed and self._failure is None:
+        reason = self._reason(calls=bool(self._calls.all))
+        stop = Stop(reason=reason, raw=self._finish, message=words)
+        if not self._complete:
+            return partial_stop(stop, self._failure)
+        if self._finish is None and self._calls.all:
             return Stop(reason="tool_calls", message=words)
-        return Stop(reason=self._reason(calls=bool(self._calls.all)), raw=self._finish, message=words)
+        return stop
 
 
 _NOTHING: tuple[Any, ...] = (None, "", [], FunctionCall(), Audio())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,7 +49,7 @@ SCHEMA_WORDS = "Answer with JSON that fits this schema: "
 
 
 def render(request: Request, model: str, dialect: Dialect | None = PLAIN, *, provider: str = "openai") -> StreamCall[Event, Reply]:
-    """The request as a stream of events; `reply()` of it is what `render_whole` would have given.
+    """The request as a stream of events; its `result()` is what `render_whole` would have given.
 
     >>> from wire.chat import Message
     >>> render(Request(messages=(Message.user("Hi"),), effort="low"), "gpt-5.4").body[:85]
@@ -61,7 +61,13 @@ def render(request: Request, model: str, dialect: Dialect | None = PLAIN, *, pro
     `RuleError` of the client, before anything is sent.
     """
     raw, answers = _rendered(stream_chat_completions, request, model, dialect, provider)
-    return dataclasses.replace(raw, fold=answers.folded, telling=answers.reading, **_shared(raw, answers))
+    return dataclasses.replace(
+        raw,
+        telling=answers.reading,
+        fold=functools.partial(fold, dialect=answers.dialect),
+        convert=answers.reply,
+        **_shared(raw, answers),
+    )
 
 
 def render_whole(request: Request, model: str, dialect: Dialect | None = PLAIN, *, provider: str = "openai") -> Call[Reply]:
@@ -146,18 +152,22 @@ class _Answers:
                 raise StreamInvalid("the answer has no choices", partial=answer, raw=data)
         except WireError as error:
             if isinstance(error.partial, ChatCompletion):
-                error.partial = self._reply(error.partial)
+                error.partial = self.reply(error.partial, error)
             raise
-        return checked(self._reply(answer))
-
-    def folded(self, chunks: Sequence[msgspec.Raw]) -> Reply:
-        return self._reply(fold(chunks, self.dialect))
+        return checked(self.reply(answer))
 
     def reading(self) -> Reading:
         return Reading(self.dialect, body=self.body, provider=self.provider, model=self.model)
 
-    def _reply(self, answer: ChatCompletion) -> Reply:
-        reply = parse_reply(answer, self.dialect, body=self.body, provider=self.provider, model=self.model)
+    def reply(self, answer: ChatCompletion, error: WireError | None = None) -> Reply:
+        reply = parse_reply(
+            answer,
+            self.dialect,
+            body=self.body,
+            provider=self.provider,
+            model=self.model,
+            error=error,
+        )
         return with_answer(msgspec.structs.replace(reply, notes=(*self.notes, *reply.notes)), answer)
 
 

@@ -16,7 +16,7 @@ from wire.errors import StreamError, StreamIncomplete, StreamInvalid, WireError,
 from wire.framing import Framing
 from wire.jsonstream import Cutter
 from wire.lenient import Unreadable, decoded, plain
-from wire.memory import Note, WireStruct, with_notes
+from wire.memory import PARTIAL, Note, WireStruct, with_notes
 from wire.openai.envelopes import error_in, parse_error, typed
 from wire.openai.finish import finish_of, reason_of
 from wire.openai.fold import fold, whole
@@ -56,7 +56,8 @@ def parse_completion(body: bytes) -> ChatCompletion:
     reader = ChunkReader()
     chunks = [*reader.feed(body), *reader.close()]
     if reader.error is not None:
-        reader.error.partial = with_notes(fold(chunks), reader.notes) if chunks else None
+        if chunks:
+            reader.error.partial = with_notes(fold(chunks), [*reader.notes, PARTIAL])
         raise reader.error
     return with_notes(fold(chunks), reader.notes)
 
