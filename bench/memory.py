@@ -1,7 +1,8 @@
 """What remembering bytes costs and saves, as ratios inside one run: `python bench/memory.py`.
 
-Decoding: a chunk of a stream and a whole answer, against the same structs decoded without memory. Sending: a history of
-1,000 messages that came from the wire, against the same messages encoded from structs.
+Decoding: a chunk of a stream and a whole answer, against the same structs decoded without memory.
+Sending: a history of 1,000 messages that came from the wire, against the same messages encoded from
+structs.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from collections.abc import Callable
 import msgspec
 
 from wire import gemini
-from wire.gemini.stream import parse_answer, read_chunk
-from wire.memory import encode
+from wire.core.memory import encode
+from wire.gemini.reader import parse_answer, read_chunk
 
 REPEAT = 5
 
@@ -46,11 +47,17 @@ def answer(dice: random.Random, words: int, call: bool) -> bytes:
     part: dict[str, object] = {"text": " ".join(dice.choice(WORDS) for _ in range(words))}
     if call:
         part = {
-            "functionCall": {"name": "read_file", "args": {"path": "src/a.py", "start": dice.randrange(99)}, "id": "c1"},
+            "functionCall": {
+                "name": "read_file",
+                "args": {"path": "src/a.py", "start": dice.randrange(99)},
+                "id": "c1",
+            },
             "thoughtSignature": "QUJD" * 160,
         }
     body = {
-        "candidates": [{"content": {"parts": [part], "role": "model"}, "finishReason": "STOP", "index": 0}],
+        "candidates": [
+            {"content": {"parts": [part], "role": "model"}, "finishReason": "STOP", "index": 0}
+        ],
         "usageMetadata": {
             "promptTokenCount": 1204,
             "candidatesTokenCount": words,
@@ -63,8 +70,12 @@ def answer(dice: random.Random, words: int, call: bool) -> bytes:
     return json.dumps(body, ensure_ascii=False).encode()
 
 
-def ratio(name: str, ours: Callable[[], object], plain: Callable[[], object], rounds: int = 41) -> None:
-    """Median of ratios, each of two runs next to each other; the collector waits meanwhile, as it does in `timeit`."""
+def ratio(
+    name: str, ours: Callable[[], object], plain: Callable[[], object], rounds: int = 41
+) -> None:
+    """Median of ratios, each of two runs next to each other; the collector waits meanwhile, as it
+    does in `timeit`.
+    """
     ratios, cost = [], []
     gc.disable()
     for _ in range(rounds):
@@ -78,18 +89,32 @@ def ratio(name: str, ours: Callable[[], object], plain: Callable[[], object], ro
         ratios.append(times[1] / times[0])
         cost.append(times[0])
     gc.enable()
-    print(f"{name:<72} {statistics.median(ratios):6.2f} x   (plain: {statistics.median(cost) * 1e3:.2f} ms)")
+    print(
+        f"{name:<72} {statistics.median(ratios):6.2f} x   (plain: "
+        f"{statistics.median(cost) * 1e3:.2f} ms)"
+    )
 
 
 def main() -> None:
     dice = random.Random(1)
     plain = msgspec.json.Decoder(gemini.GenerateContentResponse).decode
     chunks = [answer(dice, 12, call=False) for _ in range(2000)]
-    ratio("2,000 chunks of a stream, decoded", lambda: [read_chunk(each) for each in chunks], lambda: [plain(each) for each in chunks])
+    ratio(
+        "2,000 chunks of a stream, decoded",
+        lambda: [read_chunk(each) for each in chunks],
+        lambda: [plain(each) for each in chunks],
+    )
     texts = [answer(dice, 300, call=False) for _ in range(1000)]
     calls = [answer(dice, 0, call=True) for _ in range(1000)]
-    mixed = [text if place % 5 else call for place, (text, call) in enumerate(zip(texts, calls, strict=True))]
-    answers = {"of an agent (one in five a signed call)": mixed, "of 300 words": texts, "with a signed call": calls}
+    mixed = [
+        text if place % 5 else call
+        for place, (text, call) in enumerate(zip(texts, calls, strict=True))
+    ]
+    answers = {
+        "of an agent (one in five a signed call)": mixed,
+        "of 300 words": texts,
+        "with a signed call": calls,
+    }
     for name, bodies in answers.items():
         ratio(
             f"1,000 whole answers {name}, decoded",
@@ -98,9 +123,15 @@ def main() -> None:
         )
     for name, bodies in answers.items():
         received = [parse_answer(each).candidates[0].content for each in bodies]  # type: ignore[index]
-        built = gemini.GenerateContentRequest(contents=[plain(each).candidates[0].content for each in bodies])
+        built = gemini.GenerateContentRequest(
+            contents=[plain(each).candidates[0].content for each in bodies]
+        )
         remembered = gemini.GenerateContentRequest(contents=received)  # type: ignore[arg-type]
-        ratio(f"1,000 remembered messages {name}, encoded", lambda r=remembered: encode(r), lambda b=built: msgspec.json.encode(b))
+        ratio(
+            f"1,000 remembered messages {name}, encoded",
+            lambda r=remembered: encode(r),
+            lambda b=built: msgspec.json.encode(b),
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""`make demo [Q="..."] [LIVE=1] [RECORD=1]`: one whole tool conversation on screen, then a request that is wrong on purpose."""
+"""`make demo [Q="..."] [LIVE=1] [RECORD=1]`: one whole tool conversation on screen, then a request
+that is wrong on purpose.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from raw_tools import ask
 from scripted_gemini import serve
 
 from wire import Client, WireError, gemini
-from wire.lanes import Lanes
+from wire.http.lanes import Lanes
 from wire.testing import Record
 
 CASSETTE = "examples/demo.cassette.json"
@@ -46,18 +48,32 @@ def main() -> None:
             print(f"--- {model}, Google")
         else:
             url = stack.enter_context(serve(PORT if path else 0)).url
-            client = stack.enter_context(Client("gemini", api_key="fake-key", base_url=url, http=watched))
-            print("--- a script on loopback that plays Gemini 3; it is no model, and needs no key and no network")
+            client = stack.enter_context(
+                Client("gemini", api_key="fake-key", base_url=url, http=watched)
+            )
+            print(
+                "--- a script on loopback that plays Gemini 3; it is no model, and needs "
+                "no key and no network"
+            )
         print(f"you  {question}")
         answer = ask(client, model, question)
         print(f"\n--- usage    {answer.usage_metadata}")
         account = client.account(answer)
         assert account is not None
-        print(f"--- account  {account.attempts} attempt, {account.events} events, {account.sent} bytes out, {account.received} in")
+        print(
+            f"--- account  {account.attempts} attempt, {account.events} events, "
+            f"{account.sent} bytes out, {account.received} in"
+        )
         if len(watched.sent) > 1:
             second = watched.sent[1]
-            print(f"--- the second request: {second.method} {second.url.raw_path.decode()}\n{second.content.decode()}")
-        print("--- a request that is wrong on purpose, and not checked before: a call of this turn without its signature")
+            print(
+                f"--- the second request: {second.method} "
+                f"{second.url.raw_path.decode()}\n{second.content.decode()}"
+            )
+        print(
+            "--- a request that is wrong on purpose, and not checked before: a call of "
+            "this turn without its signature"
+        )
         try:
             client.send(gemini.generate_content(model, unsigned(question), checked=False))
         except WireError as error:

@@ -1,4 +1,7 @@
-"""`make demo-local [Q="..."]`: a tool conversation with a real model on this machine, streamed. The argument is the server's base URL."""
+"""`make demo-local [Q="..."]`: a tool conversation with a real model on this machine, streamed.
+
+The argument is the server's base URL.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,15 @@ import sys
 from demo import Watched
 from raw_tools import get_weather
 
-from wire import Client, WireError, chat, openai
-from wire.lanes import Lanes
+from wire import Client, WireError, openai
+from wire.http.lanes import Lanes
+from wire.neutral import messages as chat
 
 QUESTION = "What is the weather in Paris?"
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-WEATHER = openai.FunctionDefinition(name="get_weather", description="Weather and temperature of a city", parameters=CITY)
+WEATHER = openai.FunctionDefinition(
+    name="get_weather", description="Weather and temperature of a city", parameters=CITY
+)
 
 
 def main(url: str) -> None:
@@ -33,14 +39,24 @@ def main(url: str) -> None:
         print(f"\n--- usage    {openai.parse_reply(answer, client.dialect or openai.PLAIN).usage}")
         account = client.account(answer)
         assert account is not None
-        print(f"--- account  {account.attempts} attempt, {account.events} events, {account.sent} bytes out, {account.received} in")
+        print(
+            f"--- account  {account.attempts} attempt, {account.events} events, "
+            f"{account.sent} bytes out, {account.received} in"
+        )
         if len(watched.sent) > 1:
             second = watched.sent[1]
-            print(f"--- the second request: {second.method} {second.url.raw_path.decode()}\n{second.content.decode()}")
+            print(
+                f"--- the second request: {second.method} "
+                f"{second.url.raw_path.decode()}\n{second.content.decode()}"
+            )
 
 
-def say(client: Client, model: str | None, *turns: openai.Turn) -> tuple[openai.ChatCompletion, chat.Reply]:
-    """One answer, printed as it comes: as the wire has it, and as a reply that any wire could have given."""
+def say(
+    client: Client, model: str | None, *turns: openai.Turn
+) -> tuple[openai.ChatCompletion, chat.Reply]:
+    """One answer, printed as it comes: as the wire has it, and as a reply that any wire could have
+    given.
+    """
     dialect = client.dialect or openai.PLAIN
     request = openai.ChatCompletionRequest(
         model=model,
@@ -77,7 +93,11 @@ def show(event: chat.Event) -> None:
 def run(call: chat.ToolCall) -> openai.Message:
     """The result of a call; one that was cut off, or misses its argument, is told so."""
     city = (call.arguments or {}).get("city")
-    result = openai.tool_message(call, get_weather(city)) if isinstance(city, str) else openai.tool_message(call, error="no city")
+    result = (
+        openai.tool_message(call, get_weather(city))
+        if isinstance(city, str)
+        else openai.tool_message(call, error="no city")
+    )
     print(f"tool {result.content}")
     return result
 

@@ -1,10 +1,17 @@
-"""Ask something that needs a tool: stream the answer, run what the model calls, send the results back."""
+"""Ask something that needs a tool: stream the answer, run what the model calls, send the results
+back.
+"""
 
 from datetime import date
 
 from wire import Client, gemini
 
-WEATHER = {"paris": (15, "light rain"), "oslo": (4, "snow"), "東京": (21, "clear"), "nairobi": (24, "sunny")}
+WEATHER = {
+    "paris": (15, "light rain"),
+    "oslo": (4, "snow"),
+    "東京": (21, "clear"),
+    "nairobi": (24, "sunny"),
+}
 
 
 def get_weather(city: str) -> dict[str, object]:
@@ -20,10 +27,14 @@ FUNCTIONS = {"get_weather": get_weather, "days_between": days_between}
 DAY = {"type": "string", "format": "date"}
 TOOLS = gemini.tools(
     gemini.function_declaration(
-        "get_weather", "Weather (天気) and temperature of a city", {"type": "object", "properties": {"city": {"type": "string"}}}
+        "get_weather",
+        "Weather (天気) and temperature of a city",
+        {"type": "object", "properties": {"city": {"type": "string"}}},
     ),
     gemini.function_declaration(
-        "days_between", "How many days lie between two dates", {"type": "object", "properties": {"start": DAY, "end": DAY}}
+        "days_between",
+        "How many days lie between two dates",
+        {"type": "object", "properties": {"start": DAY, "end": DAY}},
     ),
 )
 
@@ -41,7 +52,10 @@ def ask(client: Client, model: str, question: str) -> gemini.GenerateContentResp
         answer = chunks.result()
         if not answer.function_calls:
             return answer
-        results = [gemini.function_response(call, FUNCTIONS[call.name](**call.args)) for call in answer.function_calls]
+        results = [
+            gemini.function_response(call, FUNCTIONS[call.name](**call.args))
+            for call in answer.function_calls
+        ]
         turns += [answer, results]
 
 

@@ -1,7 +1,8 @@
-"""Two vendors in one run: an orchestrator on Gemini has a résumé parsed by a specialist on DeepSeek, then writes a better one.
+"""Two vendors in one run: an orchestrator on Gemini has a résumé parsed by a specialist on
+DeepSeek, then writes a better one.
 
-python examples/resume_agent.py             both vendors are played on this machine
-LIVE=1 python examples/resume_agent.py      the vendors themselves; GEMINI_API_KEY and DEEPSEEK_API_KEY are wanted
+python examples/resume_agent.py             both vendors are played on this machine LIVE=1 python
+examples/resume_agent.py      the vendors themselves; GEMINI_API_KEY and DEEPSEEK_API_KEY are wanted
 """
 
 from __future__ import annotations
@@ -16,11 +17,15 @@ from typing import Any
 import anyio
 
 from wire import LLMAgent, ToolCall, load_config, tool
-from wire.agent import export, read_session, save_session
+from wire.agent import read_session, save_session
+from wire.sessions import export
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator
 
 CONFIG = Path(__file__).parent / "resume_agent.toml"
-RESUME = "Ada Lovelace, mathematician in London. 1842-43: notes on the Analytical Engine, with the first program for it."
+RESUME = (
+    "Ada Lovelace, mathematician in London. 1842-43: notes on the Analytical Engine, with "
+    "the first program for it."
+)
 TASK = f"Parse this résumé, then write it as one good sentence to resume.md:\n\n{RESUME}"
 
 
@@ -46,15 +51,29 @@ def orchestrator_tools(parser: LLMAgent, folder: Path) -> list[Callable[..., Any
 
 def approve(call: ToolCall) -> bool | str:
     """Files are written, but no others than this one."""
-    return call.name != "resume_write" or (call.arguments or {}).get("name") == "resume.md" or "only resume.md may be written"
+    return (
+        call.name != "resume_write"
+        or (call.arguments or {}).get("name") == "resume.md"
+        or "only resume.md may be written"
+    )
 
 
-# --- played on this machine -----------------------------------------------------------------------------------------
+# --- played on this machine -----------------------------------------------------------------------
 
-PARSED = {"name": "Ada Lovelace", "place": "London", "work": ["notes on the Analytical Engine, 1842-43"]}
+PARSED = {
+    "name": "Ada Lovelace",
+    "place": "London",
+    "work": ["notes on the Analytical Engine, 1842-43"],
+}
 SENTENCE = "Ada Lovelace of London wrote the first program, in her notes on the Analytical Engine."
 GEMINI = [
-    {"match": {"number": 1}, "say": {"text": "I'll have it parsed.", "calls": [{"name": "parse_resume", "args": {"text": RESUME}}]}},
+    {
+        "match": {"number": 1},
+        "say": {
+            "text": "I'll have it parsed.",
+            "calls": [{"name": "parse_resume", "args": {"text": RESUME}}],
+        },
+    },
     {
         "match": {"number": 2},
         "say": {
@@ -70,19 +89,31 @@ DEEPSEEK = [{"match": {"endpoint": "chat.completions"}, "say": json.dumps(PARSED
 
 
 async def main(live: bool) -> None:
-    env = dict(os.environ) if live else {"GEMINI_API_KEY": "fake-gemini-key", "DEEPSEEK_API_KEY": "fake-deepseek-key"}
+    env = (
+        dict(os.environ)
+        if live
+        else {"GEMINI_API_KEY": "fake-gemini-key", "DEEPSEEK_API_KEY": "fake-deepseek-key"}
+    )
     config = load_config(CONFIG, env=env)
     gemini = "auto" if live else AsyncEmulatorTransport(Emulator(GEMINI))
     deepseek = "auto" if live else AsyncEmulatorTransport(Emulator(DEEPSEEK, lenient=True))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         async with (
-            LLMAgent.from_config(config.agents["parser"], "You parse résumés.", http=deepseek) as parser,
-            LLMAgent.from_config(config.llm, "You write résumés.", http=gemini, approve=approve) as orchestrator,
+            LLMAgent.from_config(
+                config.agents["parser"], "You parse résumés.", http=deepseek
+            ) as parser,
+            LLMAgent.from_config(
+                config.llm, "You write résumés.", http=gemini, approve=approve
+            ) as orchestrator,
         ):
             for each in orchestrator_tools(parser, folder):
                 orchestrator.register_tool(each)
-            result = await orchestrator.run(TASK, stream=True, on_stream_delta=lambda delta: print(delta.text, end="", flush=True))
+            result = await orchestrator.run(
+                TASK,
+                stream=True,
+                on_stream_delta=lambda delta: print(delta.text, end="", flush=True),
+            )
             print()
             for run in result.runs:
                 print(f"{run.call.name}: {json.dumps(run.result.answer, ensure_ascii=False)}")

@@ -1,9 +1,11 @@
-"""A loopback server that plays Gemini 3's part in a tool conversation. It is a script, and no model.
+"""A loopback server that plays Gemini 3's part in a tool conversation. It is a script, and no
+model.
 
-It speaks as recorded traffic of Gemini 3 does: CRLF framing, each call in a chunk of its own, a signature on the first
-call, a text answer that ends in an empty part with nothing but its signature, usage in every chunk. It picks a declared
-tool and its arguments from the words of the question, and refuses what the real server refuses here: a call of the
-current turn that comes back without the signature it was given (400), or with another one, and a wrong number of results.
+It speaks as recorded traffic of Gemini 3 does: CRLF framing, each call in a chunk of its own, a
+signature on the first call, a text answer that ends in an empty part with nothing but its
+signature, usage in every chunk. It picks a declared tool and its arguments from the words of the
+question, and refuses what the real server refuses here: a call of the current turn that comes back
+without the signature it was given (400), or with another one, and a wrong number of results.
 """
 
 from __future__ import annotations
@@ -20,12 +22,31 @@ from typing import Any
 
 CRLF = b"\r\n"
 MISSING = (
-    "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and "
-    "missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:{name}` , "
-    "position {position}. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
+    "Function call is missing a thought_signature in functionCall parts. This is "
+    "required for tools to work correctly, and "
+    "missing thought_signature may lead to degraded model performance. Additional data, "
+    "function call `default_api:{name}` , "
+    "position {position}. Please refer to "
+    "https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
 )
 NAMES = re.compile(r"[A-Z][\w'-]+(?: [A-Z][\w'-]+)*|[\u4e00-\u9fff]+(?=の)|[\u30a0-\u30ff]{2,}")
-NO_NAMES = {"What", "What's", "How", "Is", "Will", "Tell", "The", "And", "Compare", "Weather", "Which", "Where", "When", "Do", "Does"}
+NO_NAMES = {
+    "What",
+    "What's",
+    "How",
+    "Is",
+    "Will",
+    "Tell",
+    "The",
+    "And",
+    "Compare",
+    "Weather",
+    "Which",
+    "Where",
+    "When",
+    "Do",
+    "Does",
+}
 
 
 class Refusal(Exception):
@@ -43,12 +64,19 @@ def parts_of(content: dict[str, Any], kind: str) -> list[dict[str, Any]]:
 
 def check(contents: list[dict[str, Any]]) -> None:
     """The rules of the current turn: what came after the last words of the user."""
-    begin = max(index for index, content in enumerate(contents) if content["role"] == "user" and parts_of(content, "text"))
+    begin = max(
+        index
+        for index, content in enumerate(contents)
+        if content["role"] == "user" and parts_of(content, "text")
+    )
     for index in range(begin + 1, len(contents)):
         calls = parts_of(contents[index], "functionCall")
         if not calls:
             continue
-        first, results = calls[0], parts_of(contents[index + 1], "functionResponse") if index + 1 < len(contents) else []
+        first, results = (
+            calls[0],
+            parts_of(contents[index + 1], "functionResponse") if index + 1 < len(contents) else [],
+        )
         name = first["functionCall"]["name"]
         if "thoughtSignature" not in first:
             raise Refusal(MISSING.format(name=name, position=index + 1))
@@ -56,17 +84,25 @@ def check(contents: list[dict[str, Any]]) -> None:
             raise Refusal("Corrupted thought signature.")
         if len(results) != len(calls):
             raise Refusal(
-                "Please ensure that the number of function response parts is equal to the number of function call parts "
+                "Please ensure that the number of function response parts is equal to "
+                "the number of function call parts "
                 "of the function call turn."
             )
 
 
 def choose(question: str, tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Calls that fit the words of the question: the declaration that shares most of them, once for each thing it is about."""
+    """Calls that fit the words of the question: the declaration that shares most of them, once for
+    each thing it is about.
+    """
     declared = [each for tool in tools for each in tool.get("functionDeclarations", [])]
     words = question.lower()
     scores = {
-        index: sum(word in words for word in set(re.findall(r"[a-z]{4,}|[\u4e00-\u9fff]{2,}", each["description"].lower())))
+        index: sum(
+            word in words
+            for word in set(
+                re.findall(r"[a-z]{4,}|[\u4e00-\u9fff]{2,}", each["description"].lower())
+            )
+        )
         for index, each in enumerate(declared)
     }
     best = max(scores, key=lambda index: scores[index], default=None)
@@ -75,9 +111,13 @@ def choose(question: str, tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
     properties = declared[best].get("parameters", {}).get("properties", {})
     dates = re.findall(r"\d{4}-\d\d-\d\d", question)
     if len(properties) > 1:
-        return [{"name": declared[best]["name"], "args": dict(zip(properties, dates, strict=False))}]
+        return [
+            {"name": declared[best]["name"], "args": dict(zip(properties, dates, strict=False))}
+        ]
     found = [name for name in NAMES.findall(question) if name not in NO_NAMES]
-    return [{"name": declared[best]["name"], "args": dict.fromkeys(properties, name)} for name in found]
+    return [
+        {"name": declared[best]["name"], "args": dict.fromkeys(properties, name)} for name in found
+    ]
 
 
 def answer(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -85,7 +125,12 @@ def answer(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     contents = request["contents"]
     check(contents)
     results = parts_of(contents[-1], "functionResponse")
-    question = next(part["text"] for content in reversed(contents) for part in parts_of(content, "text") if content["role"] == "user")
+    question = next(
+        part["text"]
+        for content in reversed(contents)
+        for part in parts_of(content, "text")
+        if content["role"] == "user"
+    )
     calls = [] if results else choose(question, request.get("tools", []))
     for place, call in enumerate(calls):
         part: dict[str, Any] = {"functionCall": {**call, "id": signature(place, call)[:8].lower()}}
@@ -96,11 +141,15 @@ def answer(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"text": ""}
         return
     said = [
-        f"{each['functionResponse']['name']} says {json.dumps(each['functionResponse']['response'], ensure_ascii=False)}"
+        f"{each['functionResponse']['name']} says "
+        f"{json.dumps(each['functionResponse']['response'], ensure_ascii=False)}"
         for each in results
     ]
     for word in re.findall(
-        r"\S+\s*", f"Your tool {' and '.join(said)}." if said else "I am a script, and none of the tools fits your question."
+        r"\S+\s*",
+        f"Your tool {' and '.join(said)}."
+        if said
+        else "I am a script, and none of the tools fits your question.",
     ):
         yield {"text": word}
     yield {"text": "", "thoughtSignature": signature(question)}
@@ -132,8 +181,19 @@ class Handler(BaseHTTPRequestHandler):
             candidate: dict[str, Any] = {"content": {"parts": [part], "role": "model"}, "index": 0}
             if place == len(parts) - 1:
                 candidate["finishReason"] = "STOP"
-            spent = {"promptTokenCount": tokens, "candidatesTokenCount": place + 1, "totalTokenCount": tokens + place + 1}
-            chunks.append({"candidates": [candidate], "usageMetadata": spent, "modelVersion": model, "responseId": "script"})
+            spent = {
+                "promptTokenCount": tokens,
+                "candidatesTokenCount": place + 1,
+                "totalTokenCount": tokens + place + 1,
+            }
+            chunks.append(
+                {
+                    "candidates": [candidate],
+                    "usageMetadata": spent,
+                    "modelVersion": model,
+                    "responseId": "script",
+                }
+            )
         self.head(200, "text/event-stream")
         for chunk in chunks:
             event = b"data: " + json.dumps(chunk, ensure_ascii=False).encode() + CRLF + CRLF
@@ -144,7 +204,9 @@ class Handler(BaseHTTPRequestHandler):
     def head(self, status: int, kind: str, body: bytes | None = None) -> None:
         self.send_response(status)
         self.send_header("content-type", kind)
-        self.send_header("transfer-encoding", "chunked") if body is None else self.send_header("content-length", str(len(body)))
+        self.send_header("transfer-encoding", "chunked") if body is None else self.send_header(
+            "content-length", str(len(body))
+        )
         self.end_headers()
         self.wfile.write(body or b"")
 
@@ -156,7 +218,9 @@ class Handler(BaseHTTPRequestHandler):
 def serve(port: int = 0) -> Iterator[Server]:
     """The server on loopback, on a free port if none is given, while the block runs."""
     with Server(("127.0.0.1", port), Handler) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        threading.Thread(
+            target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        ).start()
         try:
             yield server
         finally:

@@ -13,7 +13,10 @@ from wire import Chat, Done, TextDelta, ThoughtDelta, ToolCallStart
 from wire.testing.emulator import Emulator, EmulatorTransport
 
 THOUGHT = "A clear sky, a low sun: short words will do."
-ANSWER = "Because the air scatters blue light more than red, the sky is blue by day, and red where the sun's light has come a long way."
+ANSWER = (
+    "Because the air scatters blue light more than red, the sky is blue by day, and red "
+    "where the sun's light has come a long way."
+)
 
 
 def say(chat: Chat, question: str) -> None:
@@ -33,7 +36,11 @@ def say(chat: Chat, question: str) -> None:
 
 if __name__ == "__main__":
     live = bool(os.environ.get("LIVE"))
-    model, question = ([*sys.argv[1:3], "", ""])[:2] if live else ("gemini:gemini-3-pro-preview", "Why is the sky blue?")
+    model, question = (
+        ([*sys.argv[1:3], "", ""])[:2]
+        if live
+        else ("gemini:gemini-3-pro-preview", "Why is the sky blue?")
+    )
     script = [{"say": {"text": ANSWER, "thoughts": THOUGHT}}]
     options = {} if live else {"api_key": "fake-key", "http": EmulatorTransport(Emulator(script))}
     with Chat(model, **options) as chat:

@@ -1,7 +1,7 @@
 """A bot that looks up the weather: the model calls `get_weather`, which asks wttr.in.
 
-python examples/weather.py                       everything is played on this machine
-LIVE=1 python examples/weather.py "New York?"    Gemini and wttr.in themselves; GEMINI_API_KEY is wanted
+python examples/weather.py                       everything is played on this machine LIVE=1 python
+examples/weather.py "New York?"    Gemini and wttr.in themselves; GEMINI_API_KEY is wanted
 """
 
 from __future__ import annotations
@@ -70,13 +70,19 @@ def current(body: bytes) -> dict[str, str]:
     if not conditions:
         raise WeatherError("no weather data available")
     described = (conditions[0].get("weatherDesc") or [{}])[0].get("value")
-    return {"current_temp_c": str(conditions[0].get("temp_C", "")), "condition": described or "unknown"}
+    return {
+        "current_temp_c": str(conditions[0].get("temp_C", "")),
+        "condition": described or "unknown",
+    }
 
 
-# --- played on this machine -----------------------------------------------------------------------------------------
+# --- played on this machine -----------------------------------------------------------------------
 
 SCRIPT = [
-    {"match": {"number": 1}, "say": {"calls": [{"name": "get_weather", "args": {"location": "東京"}}]}},
+    {
+        "match": {"number": 1},
+        "say": {"calls": [{"name": "get_weather", "args": {"location": "東京"}}]},
+    },
     {"match": {"number": 2}, "say": "東京は晴れ、気温は15度です。"},
 ]
 
@@ -84,14 +90,20 @@ SCRIPT = [
 def wttr(request: httpx.Request) -> httpx.Response:
     """wttr.in's part."""
     now = {"temp_C": "15", "weatherDesc": [{"value": "Sunny"}]}
-    return httpx.Response(200, json={"current_condition": [now]}) if request.url.raw_path.startswith(b"/%E6") else httpx.Response(404)
+    return (
+        httpx.Response(200, json={"current_condition": [now]})
+        if request.url.raw_path.startswith(b"/%E6")
+        else httpx.Response(404)
+    )
 
 
 async def main(question: str, live: bool) -> None:
     model = os.environ.get("GEMINI_MODEL", "gemini-3-pro-preview")
     web = httpx.AsyncClient() if live else httpx.AsyncClient(transport=httpx.MockTransport(wttr))
     key = None if live else "fake-key"
-    provider = create_provider("gemini", key, model, http="auto" if live else AsyncEmulatorTransport(Emulator(SCRIPT)))
+    provider = create_provider(
+        "gemini", key, model, http="auto" if live else AsyncEmulatorTransport(Emulator(SCRIPT))
+    )
     async with web, LLMAgent(provider, SYSTEM, tools=[weather_tool(web)]) as agent:
         print(f"you    {question}")
         result = await agent.run(question)

@@ -1,4 +1,7 @@
-"""JSON Schema of the public structs: `python schemas/generate.py` writes it, a test compares it. A diff is a change of the wire."""
+"""JSON Schema of the public structs: `python schemas/generate.py` writes it, a test compares it.
+
+A diff is a change of the wire.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import msgspec
 
 from wire.anthropic import types as anthropic
 from wire.gemini import types as gemini
-from wire.openai import types as openai
+from wire.openai.chat import types as openai
 
 HERE = Path(__file__).parent
 ROOTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
@@ -80,7 +83,11 @@ ROOTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
 
 def pages() -> dict[str, str]:
     """Path below this folder -> text, one page for each message that is sent or received whole."""
-    return {f"{wire}/{root.__name__}.json": _page(root) for wire, roots in ROOTS.items() for root in roots}
+    return {
+        f"{wire}/{root.__name__}.json": _page(root)
+        for wire, roots in ROOTS.items()
+        for root in roots
+    }
 
 
 def _page(root: type[msgspec.Struct]) -> str:
@@ -88,7 +95,11 @@ def _page(root: type[msgspec.Struct]) -> str:
     for part in parts.values():
         part.pop("description", None)  # words are no wire
         part.pop("title", None)
-    page: dict[str, Any] = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "$defs": dict(sorted(parts.items()))}
+    page: dict[str, Any] = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "$defs": dict(sorted(parts.items())),
+    }
     return json.dumps(page, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -10,7 +10,9 @@ from hypothesis import HealthCheck, settings
 from tests.threads import running
 from wire.providers import PROVIDERS
 
-settings.register_profile("wire", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "wire", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("wire")
 
 

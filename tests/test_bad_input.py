@@ -1,4 +1,6 @@
-"""What is wrong is named by one typed error, before anything is sent, whichever door it comes in by."""
+"""What is wrong is named by one typed error, before anything is sent, whichever door it comes in
+by.
+"""
 
 from __future__ import annotations
 
@@ -13,23 +15,34 @@ CLIENT = Client("gemini", api_key="fake-key")
 
 
 def asking(**fields: Any) -> Any:
-    return gemini.generate_content("m", gemini.GenerateContentRequest(contents=gemini.contents("Hi"), **fields))
+    return gemini.generate_content(
+        "m", gemini.GenerateContentRequest(contents=gemini.contents("Hi"), **fields)
+    )
 
 
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
         (lambda: gemini.contents(5), "turns[0]: "),
-        (lambda: gemini.function_response("get_weather", 1), "function_response: a FunctionCall is wanted, not str"),
+        (
+            lambda: gemini.function_response("get_weather", 1),
+            "function_response: a FunctionCall is wanted, not str",
+        ),
         (lambda: gemini.schema(5), "a schema is an object, not int"),
         (lambda: gemini.tools("now"), "tools[0]: "),
         (lambda: gemini.function_declaration("two words"), "name: 'two words'"),
-        (lambda: gemini.function_declaration("now", parameters={"properties": 5}), "parameters.properties: "),
+        (
+            lambda: gemini.function_declaration("now", parameters={"properties": 5}),
+            "parameters.properties: ",
+        ),
         (lambda: gemini.get_model(""), "model: "),
         (lambda: gemini.list_models("ten"), "pageSize: "),
         (lambda: gemini.count_tokens("m", 5), "request: "),
         (lambda: asking(generation_config=5), "generationConfig: "),
-        (lambda: asking(tools=[gemini.Tool(function_declarations=[{"name": 5}])]), "tools[0].functionDeclarations[0].name: "),
+        (
+            lambda: asking(tools=[gemini.Tool(function_declarations=[{"name": 5}])]),
+            "tools[0].functionDeclarations[0].name: ",
+        ),
         (lambda: asking(system_instruction="Be terse."), "systemInstruction: "),
         (lambda: CALL.replace(query=5), "query: "),
         (lambda: CALL.replace(timeouts=5), "timeouts: "),

@@ -1,201 +1,655 @@
-"""Neutral values: what they hold, what they refuse, and what lies beside their fields."""
+"""`Chat` and `AsyncChat`: one model asked, whole and in pieces, by any provider."""
 
 from __future__ import annotations
 
-import copy
-import pickle
-import subprocess
-import sys
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
+import anyio
+import httpx
 import msgspec
+import pydantic
 import pytest
 
-from wire.chat import (
+from wire import AsyncClient, Client, answer_account, notes
+from wire.chat import AsyncChat, Chat
+from wire.core.memory import PARTIAL
+from wire.core.retry import NONE, Retry
+from wire.errors import (
+    BlockedError,
+    ConfigurationError,
+    ConnectionLost,
+    HistoryError,
+    OutputError,
+    RateLimitError,
+    RuleError,
+    StreamIncomplete,
+)
+from wire.gemini import GenerateContentResponse
+from wire.neutral.messages import (
+    Done,
+    Event,
     Media,
     Message,
-    Origin,
-    Other,
     Reply,
-    Stop,
-    Text,
+    TextDelta,
     Thought,
+    ThoughtDelta,
     ToolCall,
+    ToolCallEnd,
     ToolResult,
-    Usage,
-    checked,
-    with_answer,
-    with_origin,
 )
-from wire.errors import BlockedError, RuleError
-from wire.gemini import Content, GenerateContentResponse
-from wire.memory import Note, notes, with_notes
-from wire.request import Request, Tool
+from wire.providers import model_of
+from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
 
-NOW = Tool("now", "The time.")
+GEMINI = "gemini:gemini-3-pro-preview"
+AT_ONCE = Retry(base=0)
 
 
-def test_s1_01_a_call_gets_an_id_of_its_own_once() -> None:
-    one, other = ToolCall(name="read", arguments={"path": "a"}), ToolCall(name="read", arguments={"path": "a"})
-    assert one.id != other.id
-    assert one.id.startswith("call_")
-    assert len(one.id) == 29
-    assert pickle.loads(pickle.dumps(one)) == one == copy.deepcopy(one)
-    assert ToolCall(id="a1", name="read", signature="c2ln").signature == "c2ln"
-    assert ToolCall(name="read").arguments == {}
+class Door:
+    """Ask and stream in one of three styles, against one emulator."""
+
+    def __init__(self, style: str) -> None:
+        self.style = style
+
+    def ask(
+        self,
+        emulator: Emulator,
+        *args: Any,
+        model: str = GEMINI,
+        chat: dict[str, Any] | None = None,
+        **asked: Any,
+    ) -> Reply:
+        return self._with(emulator, model, chat, lambda made: made.ask(*args, **asked))
+
+    def stream(
+        self,
+        emulator: Emulator,
+        *args: Any,
+        model: str = GEMINI,
+        chat: dict[str, Any] | None = None,
+        **asked: Any,
+    ) -> tuple[list[Event], Reply]:
+        def plain(made: Chat) -> tuple[list[Event], Reply]:
+            with made.stream(*args, **asked) as events:
+                return list(events), events.reply()
+
+        async def tasks(made: AsyncChat) -> tuple[list[Event], Reply]:
+            async with made.stream(*args, **asked) as events:
+                return [event async for event in events], await events.reply()
+
+        return self.use(emulator, plain, tasks, model, chat)
+
+    def use(
+        self,
+        emulator: Emulator,
+        plain: Callable[[Chat], Any],
+        tasks: Callable[[AsyncChat], Any],
+        model: str = GEMINI,
+        chat: dict[str, Any] | None = None,
+    ) -> Any:
+        return self._with(emulator, model, chat, plain if self.style == "threads" else tasks)
+
+    def _with(
+        self,
+        emulator: Emulator,
+        model: str,
+        options: dict[str, Any] | None,
+        use: Callable[[Any], Any],
+    ) -> Any:
+        options = {"api_key": "fake-key", "retry": NONE, **(options or {})}
+        if self.style == "threads":
+            with Chat(model, http=EmulatorTransport(emulator), **options) as chat:
+                return use(chat)
+
+        async def main() -> Any:
+            async with AsyncChat(model, http=AsyncEmulatorTransport(emulator), **options) as chat:
+                return await use(chat)
+
+        return anyio.run(main, backend=self.style)
+
+
+@pytest.fixture(params=["threads", "asyncio", "trio"])
+def door(request: pytest.FixtureRequest) -> Door:
+    return Door(request.param)
+
+
+@dataclass
+class Person:
+    name: str
+    age: int
+
+
+class Book(msgspec.Struct):
+    title: str
+
+
+class Model(pydantic.BaseModel):
+    title: str
+
+
+SAID = {"text": "Blue.", "thoughts": "Light scatters."}
+
+
+def test_s2_06_a_question_whole_and_in_pieces(door: Door) -> None:
+    whole = door.ask(Emulator([{"say": SAID}]), "Why?", effort="low")
+    events, reply = door.stream(Emulator([{"say": SAID}]), "Why?", effort="low")
+    assert (whole.text, whole.thought, whole.stop.reason, whole.model) == (
+        "Blue.",
+        "Light scatters.",
+        "end",
+        "gemini-3-pro-preview",
+    )
+    assert (reply.text, reply.thought, reply.stop, reply.usage) == (
+        whole.text,
+        whole.thought,
+        whole.stop,
+        whole.usage,
+    )
+    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "Blue."
+    assert (
+        "".join(event.text for event in events if isinstance(event, ThoughtDelta))
+        == "Light scatters."
+    )
+    assert events[-1] == Done(reply)
+    assert whole.usage is not None
+    assert whole.usage.reasoning == 8
+    assert isinstance(whole.answer, GenerateContentResponse)
+    assert whole.answer.candidates[0].content.raw == whole.message.origin.raw  # type: ignore[index,union-attr]
+    account = answer_account(whole)
+    assert account is not None
+    assert account.attempts == 1
+
+
+def test_settings_of_a_chat_hold_for_all_questions_and_those_of_a_question_for_it(
+    door: Door,
+) -> None:
+    emulator = Emulator([{"times": 0, "say": "Hi."}])
+    door.ask(
+        emulator,
+        "Hi",
+        chat={"system": "Be brief.", "temperature": 0.1, "stop": "END"},
+        temperature=0.9,
+        stop=["A", "B"],
+    )
+    body = emulator.requests[0]["body"]
+    assert body["systemInstruction"] == {"parts": [{"text": "Be brief."}]}
+    assert body["generationConfig"] == {"temperature": 0.9, "stopSequences": ["A", "B"]}
+
+
+def test_s0_03_s1_71_one_conversation_walks_from_vendor_to_vendor(door: Door) -> None:
+    def now(zone: str) -> str:
+        """The time."""
+        return "noon"
+
+    script = [{"say": {"text": "I look.", "calls": [{"name": "now", "args": {"zone": "UTC"}}]}}]
+    first = door.ask(Emulator(script), "What time is it?", tools=[now])
+    call = first.tool_calls[0]
+    said = [
+        Message.user("What time is it?"),
+        first.message,
+        Message.tool_response(ToolResult(call.id, "now", "noon")),
+    ]
+    host = Emulator([{"match": {"endpoint": "chat.completions"}, "say": "Noon."}], lenient=True)
+    second = door.ask(host, messages=said, tools=[now], model="deepseek:deepseek-chat")
+    assert host.requests[0]["body"]["messages"] == [
+        {"role": "user", "content": "What time is it?"},
+        {
+            "role": "assistant",
+            "content": "I look.",
+            "tool_calls": [
+                {
+                    "id": call.id,
+                    "type": "function",
+                    "function": {"name": "now", "arguments": '{"zone":"UTC"}'},
+                }
+            ],
+            "reasoning_content": "",
+        },
+        {"role": "tool", "content": "noon", "tool_call_id": call.id},
+    ]
+    assert [note.message for note in second.notes if "withheld" in note.message] == [
+        "withheld: what gemini sent beside the call of now"
+    ]
+    third = Emulator([{"say": "Yes."}])
+    door.ask(third, messages=[*said, second.message, Message.user("Sure?")], tools=[now])
+    contents = third.requests[0]["body"]["contents"]
+    assert contents[1] == json.loads(first.message.origin.raw)  # type: ignore[union-attr]
+    assert contents[3:] == [
+        {"role": "model", "parts": [{"text": "Noon."}]},
+        {"role": "user", "parts": [{"text": "Sure?"}]},
+    ]
 
 
 @pytest.mark.parametrize(
-    ("content", "error", "answer"),
+    ("asked", "error", "said"),
     [
-        ("15 degrees", False, {"result": "15 degrees"}),
-        ({"temp": 15}, False, {"temp": 15}),
-        ([1, 2], False, {"result": [1, 2]}),
-        (None, False, {"result": None}),
-        ("boom", True, {"error": "boom"}),
-        ({"error": "boom", "code": 3}, True, {"error": "boom", "code": 3}),
-        ({"code": 3}, True, {"error": {"code": 3}}),
+        ({}, RuleError, "messages: either a prompt or messages are wanted"),
+        (
+            {"prompt": "Hi", "messages": [Message.user("Hi")]},
+            RuleError,
+            "messages: either a prompt or messages are wanted",
+        ),
+        ({"messages": ["Hi"]}, RuleError, "messages[0]: a Message is wanted, not str"),
+        ({"messages": []}, HistoryError, "messages: there is no message of the user [H1]"),
+        ({"prompt": "Hi", "temprature": 1}, ConfigurationError, "temprature: no such setting"),
+        (
+            {"prompt": "Hi", "tool_choice": "get_weather"},
+            RuleError,
+            "tool_choice: auto, none or required, not 'get_weather'",
+        ),
+        ({"prompt": Media(url="file.xyz")}, RuleError, "messages[0].parts[0]"),
+        (
+            {
+                "messages": [
+                    Message.user("Hi"),
+                    Message.assistant(ToolCall(id="a", name="now")),
+                    Message.user("?"),
+                ]
+            },
+            HistoryError,
+            "messages[1].parts[0]: the call of now (a) has no result in the messages after it [H3]",
+        ),
     ],
 )
-def test_s1_03_s0_04_an_answer_is_an_object_with_name_id_and_flag(content: object, error: bool, answer: dict[str, object]) -> None:
-    result = ToolResult("call_1", "get_weather", content, error)
-    assert (result.id, result.name, result.error, result.answer) == ("call_1", "get_weather", error, answer)
-
-
-@pytest.mark.parametrize("kind", [Text, Other, ToolCall, ToolResult])
-def test_s1_04_a_part_without_its_field_is_a_type_error(kind: type) -> None:
-    with pytest.raises(TypeError):
-        kind()
-
-
-def test_s1_04_an_empty_text_is_a_part() -> None:
-    assert Message.assistant(Text("", signature="c2ln")).parts == (Text("", signature="c2ln"),)
-
-
-def test_s1_05_four_constructors_and_the_order_of_parts() -> None:
-    call, other = ToolCall(id="a", name="read"), ToolCall(id="b", name="read")
-    assert Message.user("Hi") == Message("user", (Text("Hi"),))
-    assert Message.assistant("I look.", call, "Done.").parts == (Text("I look."), call, Text("Done."))
-    assert Message.assistant_tool_calls([call, other], "Wait.") == Message("assistant", (Text("Wait."), call, other))
-    one, two = ToolResult("a", "read", "x"), ToolResult("b", "read", "y")
-    assert Message.tool_response(one, two) == Message.tool_response([one, two]) == Message("tool", (one, two))
-    assert Message.tool_result(call, "no", is_error=True) == Message("tool", (ToolResult("a", "read", "no", True),))
-    assert Message.system("Be brief.").role == "system"
-
-
-def test_what_a_message_says() -> None:
-    call = ToolCall(id="a", name="read")
-    message = Message.assistant(Thought("hm"), "hello", Thought("!"), "world", call)
-    assert (message.text, message.thought, message.tool_calls, message.tool_results) == ("helloworld", "hm!", (call,), ())
+def test_what_cannot_be_asked_is_refused_before_anything_is_sent(
+    door: Door, asked: dict[str, Any], error: type, said: str
+) -> None:
+    emulator = Emulator()
+    with pytest.raises(error) as refused:
+        door.ask(emulator, **asked)
+    assert str(refused.value).startswith(said)
+    assert emulator.requests == []
 
 
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: Message("model", ()), "message.role: one of system, user, assistant, tool is wanted, not 'model'"),
-        (lambda: Message("user", (1,)), "message.parts: a text or a part is wanted, not int"),
-        (lambda: Message.user({"text": "Hi"}), "message.parts: a text or a part is wanted, not dict"),
-        (lambda: Media(), "media: either data or url is wanted"),
-        (lambda: Media(data=b"x", url="https://example.com", media_type="image/png"), "media: either data or url is wanted"),
-        (lambda: Media(data=b"x"), "media.media_type: data needs one, such as image/png"),
-        (lambda: Media(url="data:image/png;base64,?"), "media.url: this is no data URL: data:TYPE;base64,BYTES"),
-        (lambda: Tool("a b"), "tool.name: 'a b' is no name of a tool [G28]"),
-        (lambda: Tool("x" * 65), f"tool.name: '{'x' * 65}' is no name of a tool [G28]"),
-        (lambda: Tool("now", parameters={"type": "string"}), "tool now: parameters.type: a function takes an object, not 'string' [G50]"),
-        (lambda: Tool("now", parameters=["x"]), "tool now: parameters: a JSON Schema as a mapping is wanted, not list"),
-        (lambda: Request(messages=("Hi",)), "messages[0]: a Message is wanted, not str"),
-        (lambda: Request(messages=(), tools=({"name": "x"},)), "tools[0]: a Tool is wanted, not dict"),
-        (lambda: Request(messages=(), system=5), "system: a str is wanted, not int"),
-        (lambda: Request(messages=(), effort=5), "effort: a str is wanted, not int"),
-        (lambda: Request(messages=(), output={}), "output: a Output is wanted, not dict"),
-        (lambda: Request(messages=(), options=5), "options: a Mapping is wanted, not int"),
-        (lambda: Request(messages=(), tool_choice=5), "tool_choice: a str or tuple is wanted, not int"),
-        (lambda: Request(messages=(), tools=(NOW, NOW)), "tools: two tools are called now [G29]"),
-        (lambda: Request(messages=(), tools=(NOW,), tool_choice="now"), "tool_choice: auto, none or required, not 'now'"),
-        (lambda: Request(messages=(), tool_choice=("now",)), "tool_choice: no tool is called 'now'"),
+        (
+            lambda: Chat("gemini-3-pro-preview"),
+            "model: 'gemini-3-pro-preview': missing 'provider:model-name' format",
+        ),
+        (lambda: Chat(":x"), "model: ':x': empty provider name"),
+        (lambda: Chat("gemini:"), "model: 'gemini:': empty model name"),
+        (lambda: Chat("nobody:x"), "provider: 'nobody' is unknown; known are anthropic, azure, "),
+        (
+            lambda: Chat(GEMINI, temprature=1),
+            "temprature: no such option; there are client, http, system, ",
+        ),
+        (
+            lambda: Chat(GEMINI, client=Client("deepseek")),
+            "client: it asks 'deepseek', and 'gemini:gemini-3-pro-preview' wants 'gemini'",
+        ),
+        (
+            lambda: Chat(GEMINI, client=Client("gemini"), api_key="fake"),
+            "api_key: it is an option of the client, and a client was given",
+        ),
+        (
+            lambda: Chat(GEMINI, client=Client("gemini"), http="httpx"),
+            "http: it is an option of the client, and a client was given",
+        ),
     ],
 )
-def test_what_is_no_value_is_refused_when_it_is_made(make: object, said: str) -> None:
-    with pytest.raises(RuleError) as refused:
-        make()  # type: ignore[operator]
-    assert str(refused.value).startswith(said)
+def test_s1_37_what_is_no_chat_is_refused(make: Callable[[], Chat], said: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        make()
+    assert refused.value.message.startswith(said)
 
 
-def test_data_urls_become_bytes() -> None:
-    assert Media(url="data:image/png;base64,iVBORw==") == Media(data=b"\x89PNG", media_type="image/png")
-    assert Media(url="data:,a%20b") == Media(data=b"a b", media_type="text/plain")
-    assert Media(url="https://example.com/a.png").data is None
+def test_a_bare_name_is_a_model_of_the_clients_provider() -> None:
+    with Client("gemini", api_key="fake-key") as client:
+        chat = Chat("gemini-3-pro-preview", client=client)
+        assert repr(chat) == "Chat(gemini:gemini-3-pro-preview)"
+        assert chat.request("Hi").messages == (Message.user("Hi"),)
+    assert model_of("gemini-3-pro-preview", "gemini") == ("gemini", "gemini-3-pro-preview")
 
 
-def test_s1_06_a_schema_is_kept_as_it_is_given() -> None:
-    schema = {"properties": {"location": {"type": "string"}}, "required": ["location"]}
-    assert Tool("get_weather", "Weather", schema).parameters is schema
-    assert Tool("Get-weather_2").parameters == {"type": "object", "properties": {}}
+def test_the_key_shows_itself_nowhere() -> None:
+    key = "sk-" + "canary" * 4
+    with pytest.raises(ConfigurationError) as refused:
+        Chat("gemini:", api_key=key)
+    frames = []
+    trace = refused.tb
+    while trace is not None:
+        frames.append(
+            repr(trace.tb_frame.f_locals)
+            if trace.tb_frame.f_code.co_filename.endswith("wire/chat.py")
+            else ""
+        )
+        trace = trace.tb_next
+    assert key not in "".join(frames) + repr(refused.value)
+    assert key not in repr(vars(Chat(GEMINI, api_key=key)))
 
 
-def test_usage_is_added_number_by_number() -> None:
-    one = Usage(input=3, output=2, cached=1, total=5, by_modality={"input_audio": 2})
-    other = Usage(input=10, reasoning=4, total=10, by_modality={"input_audio": 1, "input_text": 9})
-    assert one + other == Usage(input=13, output=2, cached=1, reasoning=4, total=15, by_modality={"input_audio": 3, "input_text": 9})
+class Closing(EmulatorTransport):
+    closed = 0
+
+    def close(self) -> None:
+        self.closed += 1
 
 
-def test_an_origin_lies_beside_the_fields_and_not_in_copies() -> None:
-    origin = Origin("gemini", "gemini-3-pro-preview", "gemini", b'{"text": "Hi"}')
-    said = with_origin(Text("Hi"), origin)
-    assert said == Text("Hi")
-    assert said.origin == origin
-    assert pickle.loads(pickle.dumps(said)).origin == origin
-    assert msgspec.structs.replace(said, text="Ho").origin is None
-    assert with_origin(said, None).origin is None
-    assert said.origin is origin
-    assert origin.is_of("gemini", "gemini-3-pro-preview")
-    assert not origin.is_of("gemini", "gemini-2.5-pro")
-    assert not origin.is_of("gemini@vertex", "gemini-3-pro-preview")
+def test_a_client_that_was_given_stays_open_and_an_own_one_does_not() -> None:
+    given, own = (Closing(Emulator([{"times": 0, "say": "Hi."}])) for _ in range(2))
+    with Client("gemini", api_key="fake-key", http=given) as client:
+        with Chat(GEMINI, client=client) as chat:
+            chat.ask("Hi")
+        assert given.closed == 0
+        assert Chat(GEMINI, client=client).ask("Hi").text == "Hi."
+    assert given.closed == 1
+    with Chat(GEMINI, api_key="fake-key", http=own) as chat:
+        chat.ask("Hi")
+    assert own.closed == 1
 
 
-def test_the_source_of_loaded_bytes_is_read_once() -> None:
-    read: list[bytes] = []
-
-    def reader(raw: bytes) -> Content:
-        read.append(raw)
-        return Content(role="model")
-
-    loaded = Origin("gemini", "m", "gemini", b'{"role":"model"}')
-    assert loaded.source(reader) is loaded.source(reader)
-    assert read == [b'{"role":"model"}']
-    assert Origin("gemini", "m", "gemini", Content(role="model")).raw == b'{"role":"model"}'
-
-
-def test_a_reply_remembers_the_wires_struct_and_takes_notes() -> None:
-    answer = GenerateContentResponse(response_id="r")
-    reply = with_answer(Reply(Message.assistant("Hi"), Stop("end")), answer)
-    assert reply.answer is answer
-    assert reply == Reply(Message.assistant("Hi"), Stop("end"))
-    assert notes(with_notes(reply, [Note("a", "b")])) == reply.notes == (Note("a", "b"),)
+# --- output ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("parts", "empty"),
-    [((), True), ((Text(""),), True), ((Thought("hm"),), True), ((Text("Hi"),), False), ((ToolCall(name="now"),), False)],
+    ("kind", "said", "value"),
+    [
+        (Person, '{"name": "Alice", "age": 30}', Person("Alice", 30)),
+        (Book, '{"title": "x"}', Book("x")),
+        (Model, '{"title": "x"}', Model(title="x")),
+        (list[int], '{"value": [1, 2]}', [1, 2]),
+        (
+            {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]},
+            '{"n": 3}',
+            {"n": 3},
+        ),
+    ],
 )
-def test_s1_14_a_filter_that_left_nothing_is_an_error_and_one_that_left_something_is_not(parts: tuple[Text, ...], empty: bool) -> None:
-    reply = Reply(Message("assistant", parts), Stop("filter", "SAFETY", "no violence"))
-    assert reply.empty is empty
-    if not empty:
-        assert checked(reply) is reply
-        return
-    with pytest.raises(BlockedError) as blocked:
-        checked(reply)
-    assert (str(blocked.value), blocked.value.code, blocked.value.partial) == (
-        "SAFETY: blocked by the provider (SAFETY): no violence",
-        "SAFETY",
-        reply,
+def test_an_answer_comes_as_the_value_that_was_asked_for(
+    door: Door, kind: Any, said: str, value: Any
+) -> None:
+    emulator = Emulator([{"times": 0, "say": said}])
+    assert door.ask(emulator, "Who?", output=kind).output == value
+    events, reply = door.stream(emulator, "Who?", output=kind)
+    assert reply.output == value
+    assert isinstance(events[-1], Done)
+    assert events[-1].reply.output == value
+    config = emulator.requests[0]["body"]["generationConfig"]
+    assert config["responseMimeType"] == "application/json"
+    assert config["responseSchema"]["type"] == "OBJECT"
+
+
+@pytest.mark.parametrize("raw", [True, False])
+def test_a_schema_goes_as_it_is_where_that_is_wanted(door: Door, raw: bool) -> None:
+    emulator = Emulator([{"say": '{"title": "x"}'}])
+    door.ask(emulator, "Who?", output=Book, raw_schemas=raw)
+    assert ("responseJsonSchema" in emulator.requests[0]["body"]["generationConfig"]) is raw
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ('{"name": "Alice", "age": "old"}', "$.age"),
+        ("Alice is 30.", "no JSON"),
+        ('{"name": "Alice"}', "age"),
+    ],
+)
+def test_an_answer_that_does_not_fit_is_an_error_with_the_reply(
+    door: Door, said: str, why: str
+) -> None:
+    emulator = Emulator([{"times": 0, "say": said}])
+    for ask in (door.ask, door.stream):
+        with pytest.raises(OutputError) as failed:
+            ask(emulator, "Who?", output=Person)
+        assert why in str(failed.value)
+        assert failed.value.partial.text == said
+        assert PARTIAL not in failed.value.partial.notes, "the reply is whole, and does not fit"
+        assert failed.value.partial.stop.reason == "end"
+    assert len(emulator.requests) == 2
+
+
+def test_reply_raises_what_ask_raises(door: Door) -> None:
+    """A reply that does not fit, one that was blocked: without iterating, and again afterwards."""
+    thought = {"role": "model", "parts": [{"text": "Hm.", "thought": True}]}
+    blocked = [{"candidates": [{"content": thought}]}, {"candidates": [{"finishReason": "SAFETY"}]}]
+    for script, error, asked in (
+        ({"say": "no JSON"}, OutputError, {"output": Person}),
+        ({"stream": blocked}, BlockedError, {}),
+    ):
+        failed: list[Exception] = []
+
+        def plain(
+            chat: Chat,
+            error: Any = error,
+            asked: Any = asked,
+            failed: Any = failed,
+        ) -> None:
+            with chat.stream("Hi", **asked) as events:
+                for _ in range(2):
+                    with pytest.raises(error) as caught:
+                        events.reply()
+                    failed.append(caught.value)
+
+        async def tasks(
+            chat: AsyncChat,
+            error: Any = error,
+            asked: Any = asked,
+            failed: Any = failed,
+        ) -> None:
+            async with chat.stream("Hi", **asked) as events:
+                for _ in range(2):
+                    with pytest.raises(error) as caught:
+                        await events.reply()
+                    failed.append(caught.value)
+
+        door.use(Emulator([script]), plain, tasks)
+        assert failed[0] is failed[1]
+        assert PARTIAL not in failed[0].partial.notes  # type: ignore[attr-defined]
+
+
+def test_a_partial_reply_has_no_value_though_its_json_is_complete(door: Door) -> None:
+    said = '{"title": "x"}'
+    chunk = {"candidates": [{"content": {"role": "model", "parts": [{"text": said}]}}]}
+    with pytest.raises(StreamIncomplete) as failed:
+        door.stream(Emulator([{"stream": [chunk]}]), "Which?", output=Book)
+    assert (failed.value.partial.text, failed.value.partial.output) == (said, None)
+
+
+def test_an_answer_cut_off_says_so(door: Door) -> None:
+    emulator = Emulator([{"say": {"text": '{"name": "Al', "finish": "MAX_TOKENS"}}])
+    with pytest.raises(OutputError, match=r"\(it stopped with 'MAX_TOKENS'\)"):
+        door.ask(emulator, "Who?", output=Person)
+
+
+def test_while_tools_are_called_there_is_no_value_yet(door: Door) -> None:
+    def now() -> str:
+        """The time."""
+        return "noon"
+
+    emulator = Emulator([{"say": {"calls": [{"name": "now"}]}}])
+    reply = door.ask(emulator, "Who?", output=Person, tools=[now])
+    assert (reply.output, [call.name for call in reply.tool_calls]) == (None, ["now"])
+
+
+@pytest.mark.parametrize(
+    ("model", "form"),
+    [("openai:gpt-5.4", "json_schema"), ("deepseek:deepseek-chat", "json_object")],
+)
+def test_hosts_of_chat_completions_are_asked_by_their_own_means(
+    door: Door, model: str, form: str
+) -> None:
+    host = Emulator(
+        [{"match": {"endpoint": "chat.completions"}, "say": '{"title": "x"}'}], lenient=True
+    )
+    reply = door.ask(host, "Which?", output=Book, model=model)
+    body = host.requests[0]["body"]
+    assert (reply.output, body["response_format"]["type"]) == (Book("x"), form)
+    told = [note for note in reply.notes if "json_schema" in note.path + note.message]
+    assert bool(told) == (form == "json_object") == ("schema" in str(body["messages"]))
+
+
+# --- failures -------------------------------------------------------------------------------------
+
+
+def test_s1_14_a_blocked_prompt_is_an_error_with_the_reason(door: Door) -> None:
+    body = {
+        "promptFeedback": {"blockReason": "PROHIBITED_CONTENT"},
+        "usageMetadata": {"promptTokenCount": 3},
+    }
+    for ask in (door.ask, door.stream):
+        with pytest.raises(BlockedError) as blocked:
+            ask(Emulator([{"answer": body}]), "Hi")
+        assert (blocked.value.code, blocked.value.provider) == ("PROHIBITED_CONTENT", "gemini")
+
+
+def test_an_answer_stopped_by_a_filter_in_its_middle_is_a_reply(door: Door) -> None:
+    events, reply = door.stream(Emulator([{"say": {"text": "So far", "finish": "SAFETY"}}]), "Hi")
+    assert (reply.text, reply.stop.reason, reply.stop.raw) == ("So far", "filter", "SAFETY")
+    assert isinstance(events[-1], Done)
+
+
+def test_a_refusal_of_the_provider_comes_with_its_class(door: Door) -> None:
+    with pytest.raises(RateLimitError) as limited:
+        door.ask(Emulator([{"fault": "429; retry-after=1"}]), "Hi")
+    assert (limited.value.status, limited.value.retry_after, limited.value.attempts) == (429, 1, 1)
+
+
+def test_s1_72_a_stream_that_breaks_has_the_reply_so_far(door: Door) -> None:
+    script = [{"say": "one two three four", "fault": "reset; after=2"}]
+    with pytest.raises(ConnectionLost) as lost:
+        door.stream(Emulator(script), "Hi")
+    assert isinstance(lost.value.partial, Reply)
+    assert "one two three four".startswith(lost.value.partial.text)
+    assert lost.value.partial.text
+    assert lost.value.retryable is False
+
+
+class Broken(httpx.SyncByteStream):
+    """A connection that is gone after these bytes."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self.data
+        raise httpx.ReadError("gone")
+
+
+@pytest.mark.parametrize(
+    ("first", "requests"),
+    [({"role": "model"}, 2), ({"role": "model", "parts": [{"text": "So"}]}, 1)],
+)
+def test_s1_72_a_stream_that_breaks_before_anything_is_said_is_tried_again(
+    first: dict[str, Any], requests: int
+) -> None:
+    bodies = [
+        Broken(event(content=first)),
+        event(content={"role": "model", "parts": [{"text": "Here."}]}, finishReason="STOP"),
+    ]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        body = bodies[len(seen) - 1]
+        head = {"content-type": "text/event-stream"}
+        return (
+            httpx.Response(200, headers=head, content=body)
+            if isinstance(body, bytes)
+            else httpx.Response(200, headers=head, stream=body)
+        )
+
+    seen: list[httpx.Request] = []
+    with Chat(GEMINI, api_key="fake-key", http=httpx.MockTransport(answer), retry=AT_ONCE) as chat:
+        if requests == 2:
+            with chat.stream("Hi") as events:
+                assert [each.text for each in events if isinstance(each, TextDelta)] == ["Here."]
+        else:
+            with chat.stream("Hi") as events, pytest.raises(ConnectionLost) as lost:
+                list(events)
+            assert lost.value.retryable is False
+    assert len(seen) == requests
+
+
+def test_a_stream_without_a_finish_is_no_reply(door: Door) -> None:
+    chunk = {"candidates": [{"content": {"role": "model", "parts": [{"text": "So"}]}, "index": 0}]}
+    with pytest.raises(StreamIncomplete) as failed:
+        door.stream(Emulator([{"stream": [chunk]}]), "Hi")
+    assert failed.value.partial.text == "So"
+
+
+# --- while it comes -------------------------------------------------------------------------------
+
+
+class Slow(httpx.SyncByteStream):
+    """Events that wait until they are asked for; the last is never sent."""
+
+    def __init__(self, pieces: list[bytes]) -> None:
+        self.pieces = pieces
+        self.closed = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self.pieces
+        raise AssertionError("read too far")
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def event(**candidate: Any) -> bytes:
+    return (
+        b"data: " + json.dumps({"candidates": [{"index": 0, **candidate}]}).encode() + b"\r\n\r\n"
     )
 
 
-def test_s0_02_s0_09_values_load_no_wire_and_no_transport() -> None:
-    code = (
-        "import sys, wire.chat, wire.request, wire.history; above = ('httpx', 'anyio', 'wire.gemini', 'wire.openai', 'wire.client');"
-        "print(sorted(name for name in sys.modules if name.startswith(above)))"
+def test_s1_16_the_first_piece_is_there_before_the_last_is_sent() -> None:
+    body = Slow([event(content={"role": "model", "parts": [{"text": "So"}]})])
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=body)
+
+    with (
+        Chat(GEMINI, api_key="fake-key", http=httpx.MockTransport(answer)) as chat,
+        chat.stream("Hi") as events,
+    ):
+        assert next(iter(events)) == TextDelta("So")
+    assert body.closed
+
+
+def test_calls_end_with_the_call_of_the_reply(door: Door) -> None:
+    def now(zone: str) -> str:
+        """The time."""
+        return zone
+
+    calls = [{"name": "now", "args": {"zone": zone}} for zone in ("UTC", "JST")]
+    events, reply = door.stream(Emulator([{"say": {"calls": calls}}]), "When?", tools=[now])
+    assert (
+        tuple(event.call for event in events if isinstance(event, ToolCallEnd)) == reply.tool_calls
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout == "[]\n"
+    assert [call.arguments for call in reply.tool_calls] == [{"zone": "UTC"}, {"zone": "JST"}]
+
+
+def test_what_a_call_leaves_out_is_told_before_it_is_sent_and_with_the_reply(door: Door) -> None:
+    said = [Message.user("Hi"), Message.assistant("Hello."), Message.user("Look")]
+    host = Emulator([{"match": {"endpoint": "chat.completions"}, "say": "Ok."}], lenient=True)
+    reply = door.ask(host, messages=said, model="openai:gpt-5.4", search_grounding=True)
+    assert ["search_grounding" in str(note) for note in reply.notes] == [True]
+    with Chat("openai:gpt-5.4", api_key="fake-key") as chat:
+        assert notes(chat.whole(messages=said, search_grounding=True)) == reply.notes
+        assert notes(chat.whole(messages=said)) == ()
+
+
+def test_thoughts_go_back_to_the_model_that_had_them(door: Door) -> None:
+    emulator = Emulator([{"say": SAID}, {"say": "Yes."}])
+    first = door.ask(emulator, "Why?", effort="low")
+    assert isinstance(first.message.parts[0], Thought)
+    door.ask(emulator, messages=[Message.user("Why?"), first.message, Message.user("Sure?")])
+    assert emulator.requests[1]["body"]["contents"][1] == json.loads(first.message.origin.raw)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_an_async_chat_takes_a_client_and_leaves_it_open(backend: str) -> None:
+    async def main() -> list[str]:
+        emulator = Emulator([{"times": 0, "say": "Hi."}])
+        async with AsyncClient(
+            "gemini", api_key="fake-key", http=AsyncEmulatorTransport(emulator)
+        ) as client:
+            async with AsyncChat(GEMINI, client=client) as chat:
+                first = (await chat.ask("Hi")).text
+            await chat.aclose()
+            return [first, (await AsyncChat(GEMINI, client=client).ask("Hi")).text]
+
+    assert anyio.run(main, backend=backend) == ["Hi.", "Hi."]

@@ -14,7 +14,12 @@ import wire
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(module.name for module in pkgutil.walk_packages(wire.__path__, "wire."))
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
 
@@ -27,7 +32,9 @@ def test_docstrings(name: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_pages(page: Path) -> None:
-    """Blocks of a page run in order in one namespace; a block with `>>>` is compared with what it prints."""
+    """Blocks of a page run in order in one namespace; a block with `>>>` is compared with what it
+    prints.
+    """
     names: dict[str, object] = {"__name__": "__page__"}
     for block in BLOCK.findall(page.read_text("utf-8")):
         if ">>>" in block:
@@ -49,7 +56,11 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_every_rule_id_in_the_code_is_in_the_docs() -> None:
     """A comment may name a rule; then docs/rules.md or docs/seeds.md says what the rule is."""
     ids = re.compile(r"\b(?:G\d+b?|[AOQ]\d{1,2}|H\d|P-\d{2,3}|R-\d\d|S\d-\d\d|C-\d\d)\b")
-    known = {id for page in ("rules.md", "seeds.md") for id in ids.findall((ROOT / "docs" / page).read_text("utf-8"))}
+    known = {
+        id
+        for page in ("rules.md", "seeds.md")
+        for id in ids.findall((ROOT / "docs" / page).read_text("utf-8"))
+    }
     used = {
         found
         for folder in ("wire", "tests", "examples")
@@ -60,19 +71,43 @@ def test_every_rule_id_in_the_code_is_in_the_docs() -> None:
 
 
 def test_s0_08_readme_names_the_two_formats_of_schemas_and_the_one_place() -> None:
-    section = (ROOT / "README.md").read_text("utf-8").split("### Two formats of schemas\n")[1].split("\n#")[0]
+    section = (
+        (ROOT / "README.md")
+        .read_text("utf-8")
+        .split("### Two formats of schemas\n")[1]
+        .split("\n#")[0]
+    )
     assert "JSON Schema" in section
     assert "`wire/gemini/schemas.py` is the one place" in section
-    outside = [path for path in (ROOT / "wire").rglob("*.py") if path.parent.name != "gemini" and "gemini" not in path.parts[-3:-1]]
-    told = [path.name for path in outside if "gemini.schemas" in path.read_text("utf-8") and "emulator" not in path.parts]
+    outside = [
+        path
+        for path in (ROOT / "wire").rglob("*.py")
+        if path.parent.name != "gemini" and "gemini" not in path.parts[-3:-1]
+    ]
+    told = [
+        path.name
+        for path in outside
+        if "gemini.schemas" in path.read_text("utf-8") and "emulator" not in path.parts
+    ]
     assert told == []
 
 
-KEY_LIKE = re.compile(rb"sk-[A-Za-z0-9_-]{20,}|AIza[0-9A-Za-z_-]{30,}|ghp_[A-Za-z0-9]{30,}|xox[bp]-[0-9A-Za-z-]{20,}")
+KEY_LIKE = re.compile(
+    rb"sk-[A-Za-z0-9_-]{20,}|AIza[0-9A-Za-z_-]{30,}|ghp_[A-Za-z0-9]{30,}|xox[bp]-[0-9A-Za-z-]{20,}"
+)
 
 
 def test_s4_29_no_file_holds_what_looks_like_a_key() -> None:
     folders = ("wire", "tests", "examples", "docs", "schemas", "bench")
-    files = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    files = [
+        path
+        for folder in folders
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    ]
     assert KEY_LIKE.search(b"sk-" + b"a" * 20)
-    assert {str(path.relative_to(ROOT)): found[0] for path in files if (found := KEY_LIKE.search(path.read_bytes()))} == {}
+    assert {
+        str(path.relative_to(ROOT)): found[0]
+        for path in files
+        if (found := KEY_LIKE.search(path.read_bytes()))
+    } == {}

@@ -12,15 +12,27 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wire import errors
-from wire.errors import APIError, RuleError, Violation, WireError, class_of_status, one_line, retryable_status
+from wire.errors import (
+    APIError,
+    RuleError,
+    Violation,
+    WireError,
+    class_of_status,
+    one_line,
+    retryable_status,
+)
 
 KEY = "fake-key-4711"
-CLASSES = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, WireError)]
+CLASSES = [
+    each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, WireError)
+]
 every_class = pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
 
 
 def drawn_tree(text: str) -> dict[str, str]:
-    """Child to parent, out of the drawing in the module's docstring; a line may hold several siblings."""
+    """Child to parent, out of the drawing in the module's docstring; a line may hold several
+    siblings.
+    """
     parents: dict[str, str] = {}
     above: dict[int, str] = {0: "WireError"}
     for line in text.splitlines():
@@ -34,7 +46,9 @@ def drawn_tree(text: str) -> dict[str, str]:
 
 
 def test_the_tree_is_the_one_that_is_drawn():
-    assert drawn_tree(errors.__doc__ or "") == {cls.__name__: cls.__bases__[0].__name__ for cls in CLASSES if cls is not WireError}
+    assert drawn_tree(errors.__doc__ or "") == {
+        cls.__name__: cls.__bases__[0].__name__ for cls in CLASSES if cls is not WireError
+    }
 
 
 def test_no_class_has_two_bases():
@@ -48,8 +62,30 @@ def test_no_builtin_name_is_shadowed():
 @every_class
 def test_every_field_is_on_every_error(cls: type[WireError]):  # R-37
     error = cls("oops")
-    fields = ("message", "provider", "status", "code", "request_id", "retryable", "retry_after", "attempts", "partial", "raw")
-    assert [getattr(error, name) for name in fields] == ["oops", "", None, None, None, False, None, 0, None, b""]
+    fields = (
+        "message",
+        "provider",
+        "status",
+        "code",
+        "request_id",
+        "retryable",
+        "retry_after",
+        "attempts",
+        "partial",
+        "raw",
+    )
+    assert [getattr(error, name) for name in fields] == [
+        "oops",
+        "",
+        None,
+        None,
+        None,
+        False,
+        None,
+        0,
+        None,
+        b"",
+    ]
 
 
 @every_class
@@ -58,7 +94,7 @@ def test_every_class_says_when_it_is_raised(cls: type[WireError]):
     assert cls.__doc__ != cls.__bases__[0].__doc__
 
 
-# --- text (R-12, R-34) ----------------------------------------------------------------------------------------------
+# --- text (R-12, R-34) ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -68,7 +104,10 @@ def test_every_class_says_when_it_is_raised(cls: type[WireError]):
         (WireError("oops", provider="gemini"), "gemini: oops"),
         (WireError("oops", status=500), "500: oops"),
         (WireError("oops", code="INTERNAL"), "INTERNAL: oops"),
-        (WireError("oops", provider="gemini", status=500, code="INTERNAL"), "gemini: 500 INTERNAL: oops"),
+        (
+            WireError("oops", provider="gemini", status=500, code="INTERNAL"),
+            "gemini: 500 INTERNAL: oops",
+        ),
         (WireError("oops", attempts=1), "oops"),
         (WireError("oops", provider="gemini", attempts=3), "gemini: oops (after 3 attempts)"),
         (RuleError(violations=[Violation("a.b", "no"), Violation("", "two")]), "a.b: no; two"),
@@ -83,7 +122,8 @@ def test_str(error: WireError, text: str):
 
 def test_a_violation_says_where_what_and_what_to_do():
     assert (
-        str(Violation("contents[0].role", "unknown role", "G-1", "error", "use user")) == "contents[0].role: unknown role [G-1] (use user)"
+        str(Violation("contents[0].role", "unknown role", "G-1", "error", "use user"))
+        == "contents[0].role: unknown role [G-1] (use user)"
     )
 
 
@@ -112,28 +152,36 @@ def test_a_long_message_keeps_both_ends():
     assert len(text) <= 100
 
 
-_hostile = st.text(st.characters() | st.sampled_from("\r\n\x00\x1b\u2028\x85\\'\"\u200b")) | st.builds(
+_hostile = st.text(
+    st.characters() | st.sampled_from("\r\n\x00\x1b\u2028\x85\\'\"\u200b")
+) | st.builds(
     lambda text, times: text * times, st.text(min_size=1, max_size=3), st.integers(500, 5000)
 )
 
 
 @given(_hostile, _hostile, _hostile)
 @example("x" * 10_000, "p" * 10_000, "c" * 10_000)
-def test_the_text_of_an_error_is_one_line_without_control_characters(message: str, provider: str, code: str):
+def test_the_text_of_an_error_is_one_line_without_control_characters(
+    message: str, provider: str, code: str
+):
     text = str(WireError(message, provider=provider, code=code, status=500, attempts=3))
     assert len(text) <= 2048
     assert re.search("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", text) is None
 
 
-@pytest.mark.parametrize("message", ["x", "\\", "'", '"', "é", "語", "🙂", "\u200b", "\U000e0001", "\n"], ids=ascii)
+@pytest.mark.parametrize(
+    "message", ["x", "\\", "'", '"', "é", "語", "🙂", "\u200b", "\U000e0001", "\n"], ids=ascii
+)
 @pytest.mark.parametrize("show", [str, repr])
 def test_the_text_of_an_error_is_2_kib_at_most(message: str, show: type):
     """In bytes, as a log has it: characters of four bytes and escapes count as what they become."""
-    error = WireError(message * 5000, provider=message * 5000, code=message * 5000, status=500, attempts=3)
+    error = WireError(
+        message * 5000, provider=message * 5000, code=message * 5000, status=500, attempts=3
+    )
     assert len(show(error).encode()) <= 2048
 
 
-# --- pickles and copies (R-37) --------------------------------------------------------------------------------------
+# --- pickles and copies (R-37) --------------------------------------------------------------------
 
 COPIES = [
     pytest.param(copy.copy, id="copy"),
@@ -165,10 +213,16 @@ def test_copies_are_whole(cls: type[WireError], copied):
     )
     error.add_note("seen at noon")
     twin = copied(error)
-    fields = [name for name in dir(error) if not name.startswith("_") and not callable(getattr(error, name))]
+    fields = [
+        name
+        for name in dir(error)
+        if not name.startswith("_") and not callable(getattr(error, name))
+    ]
     assert {"message", "raw", "partial", "args", *more} <= set(fields)
     assert type(twin) is cls
-    assert {name: getattr(twin, name) for name in fields} == {name: getattr(error, name) for name in fields}
+    assert {name: getattr(twin, name) for name in fields} == {
+        name: getattr(error, name) for name in fields
+    }
     assert (str(twin), repr(twin), twin.__notes__) == (str(error), repr(error), ["seen at noon"])
 
 
@@ -178,12 +232,18 @@ def test_a_masked_error_stays_masked_in_a_pickle():
     assert KEY.encode() not in pickle.dumps(error)
 
 
-# --- secrets (R-29) -------------------------------------------------------------------------------------------------
+# --- secrets (R-29) -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "show",
-    [str, repr, lambda error: repr(vars(error)), lambda error: repr(error.args), lambda error: "".join(traceback.format_exception(error))],
+    [
+        str,
+        repr,
+        lambda error: repr(vars(error)),
+        lambda error: repr(error.args),
+        lambda error: "".join(traceback.format_exception(error)),
+    ],
     ids=["str", "repr", "vars", "args", "traceback"],
 )
 def test_the_body_is_not_shown(show):
@@ -195,7 +255,9 @@ def test_the_body_is_there_when_asked_for():
 
 
 def test_masked_takes_the_key_out_of_message_code_and_args_and_leaves_the_body():
-    error = APIError(f"key {KEY} is bad, I say {KEY}", code=f"BAD_{KEY}", status=401, raw=KEY.encode())
+    error = APIError(
+        f"key {KEY} is bad, I say {KEY}", code=f"BAD_{KEY}", status=401, raw=KEY.encode()
+    )
     error.masked(KEY)
     assert str(error) == "401 BAD_***: key *** is bad, I say ***"
     assert error.args == ("key *** is bad, I say ***",)
@@ -215,7 +277,7 @@ def test_a_key_is_masked_also_where_a_long_message_is_cut(before: int):
     assert KEY[:8] not in str(error)
 
 
-# --- status ---------------------------------------------------------------------------------------------------------
+# --- status ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,11 @@ ROOT = Path(__file__).parent.parent
 
 
 def run(example: str, **environment: str) -> str:
-    clean = {name: value for name, value in os.environ.items() if name not in ("GEMINI_API_KEY", "GEMINI_MODEL", "Q", "LIVE", "RECORD")}
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("GEMINI_API_KEY", "GEMINI_MODEL", "Q", "LIVE", "RECORD")
+    }
     found = subprocess.run(
         [sys.executable, "-W", "error", ROOT / "examples" / example],
         capture_output=True,
@@ -32,15 +36,27 @@ def test_demo_runs_the_tools_and_ends_with_the_servers_refusal() -> None:
     assert "call get_weather({'city': 'Paris'})\ncall get_weather({'city': 'Oslo'})\n" in said
     assert '"temp_c": 15, "sky": "light rain"' in said.split("Your tool")[1]
     second = said.split("--- the second request")[1]
-    assert re.search(r'"id": "[^"]{8}"}, "thoughtSignature": "[A-Za-z0-9+/=]{88}"\},\{"functionCall": \{"name"', second)
-    assert said.splitlines()[-1].startswith("BadRequestError: gemini: 400 INVALID_ARGUMENT: Function call is missing a thought_signature")
+    assert re.search(
+        r'"id": "[^"]{8}"}, "thoughtSignature": "[A-Za-z0-9+/=]{88}"\},\{"functionCall": \{"name"',
+        second,
+    )
+    assert said.splitlines()[-1].startswith(
+        "BadRequestError: gemini: 400 INVALID_ARGUMENT: Function call is missing a "
+        "thought_signature"
+    )
 
 
 @pytest.mark.parametrize(
     ("question", "said"),
     [
-        ("東京の天気は？", 'Your tool get_weather says {"city": "東京", "temp_c": 21, "sky": "clear"}.'),
-        ("How many days are there between 2026-03-01 and 2026-11-21?", 'Your tool days_between says {"result": 265}.'),
+        (
+            "東京の天気は？",
+            'Your tool get_weather says {"city": "東京", "temp_c": 21, "sky": "clear"}.',
+        ),
+        (
+            "How many days are there between 2026-03-01 and 2026-11-21?",
+            'Your tool days_between says {"result": 265}.',
+        ),
         ("Sing me something.", "I am a script, and none of the tools fits your question."),
     ],
 )
@@ -50,10 +66,16 @@ def test_demo_takes_tool_and_arguments_from_the_question(question: str, said: st
 
 def test_live_demo_without_a_key_names_the_variable() -> None:
     found = subprocess.run(
-        [sys.executable, ROOT / "examples" / "demo.py"], capture_output=True, text=True, env={"PATH": os.environ["PATH"], "LIVE": "1"}
+        [sys.executable, ROOT / "examples" / "demo.py"],
+        capture_output=True,
+        text=True,
+        env={"PATH": os.environ["PATH"], "LIVE": "1"},
     )
     assert found.returncode == 1
-    assert found.stderr == "ConfigurationError: gemini: no API key: give api_key= or set GEMINI_API_KEY\n"
+    assert (
+        found.stderr
+        == "ConfigurationError: gemini: no API key: give api_key= or set GEMINI_API_KEY\n"
+    )
 
 
 def test_recording_the_demo_again_changes_nothing(tmp_path: Path) -> None:
@@ -77,21 +99,28 @@ def test_s3_17_weather() -> None:
 
 def test_streaming() -> None:
     said = run("streaming.py").splitlines()
-    assert said[0].startswith("A clear sky, a low sun: short words will do.Because the air scatters blue light")
+    assert said[0].startswith(
+        "A clear sky, a low sun: short words will do.Because the air scatters blue light"
+    )
     assert said[1].startswith("--- end, Usage(input=")
 
 
 def test_s1_71_two_vendors_in_one_run_and_the_session_of_it() -> None:
     said = run("resume_agent.py")
     assert 'parse_resume: {"name": "Ada Lovelace", "place": "London"' in said
-    assert 'resume_write: {"result": "86 letters written"}\nresume_write: {"error": "only resume.md may be written"}\n' in said
+    assert (
+        'resume_write: {"result": "86 letters written"}\nresume_write: {"error": "only '
+        'resume.md may be written"}\n' in said
+    )
     assert "--- the session as saved and read again: 6 messages\nuser:\n  Parse this résumé" in said
 
 
 def test_readme_shows_the_demo_as_it_is() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     source = (ROOT / "examples" / "raw_tools.py").read_text("utf-8")
-    client_part = source.split("# README begins: the client part\n")[1].split("\n\n\n# README ends")[0]
+    client_part = source.split("# README begins: the client part\n")[1].split(
+        "\n\n\n# README ends"
+    )[0]
     assert f"```python\n{client_part}\n```" in readme
     assert len(client_part.splitlines()) <= 30
     assert f"```\n{run('demo.py')}```" in readme

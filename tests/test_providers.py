@@ -18,13 +18,13 @@ import msgspec
 import pytest
 
 from wire import AsyncClient, Client
-from wire.call import Call, StreamCall
+from wire.core.call import Call, StreamCall
+from wire.core.secret import Secret
 from wire.errors import APIError, ConfigurationError, RuleError, Violation
-from wire.openai.dialect import PLAIN, Dialect
-from wire.openai.types import ChatCompletionRequest, Message, ToolCall
+from wire.http.target import Target, target
+from wire.openai.chat.types import ChatCompletionRequest, Message, ToolCall
+from wire.openai.common.dialect import PLAIN, Dialect
 from wire.providers import PROVIDERS, Provider, unlisted
-from wire.secret import Secret
-from wire.target import Target, target
 
 KEY, OTHER = "fake-key-4711", "fake-key-0815"
 PAGE = Path(__file__).parent.parent / "docs" / "providers.md"
@@ -45,11 +45,22 @@ def error_of(status: int, headers: Any, body: bytes) -> APIError:
 
 
 def call(**fields: Any) -> Call[bytes]:
-    return Call("openai", "POST", "/chat/completions", b"{}", parse=bytes, read_error=error_of, **fields)
+    return Call(
+        "openai", "POST", "/chat/completions", b"{}", parse=bytes, read_error=error_of, **fields
+    )
 
 
 def stream(**fields: Any) -> StreamCall[Any, bytes]:
-    return StreamCall("openai", "POST", "/chat/completions", b"{}", reader=lambda _: None, fold=b"".join, read_error=error_of, **fields)
+    return StreamCall(
+        "openai",
+        "POST",
+        "/chat/completions",
+        b"{}",
+        reader=lambda _: None,
+        fold=b"".join,
+        read_error=error_of,
+        **fields,
+    )
 
 
 def made(name: str, **options: Any) -> Target:
@@ -68,7 +79,7 @@ def sent(found: Target, token: Secret | None = None, **fields: Any) -> dict[str,
     return dict(found.send_headers(call(**fields), token))
 
 
-# --- rows -----------------------------------------------------------------------------------------------------------
+# --- rows -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -98,7 +109,11 @@ def sent(found: Target, token: Secret | None = None, **fields: Any) -> dict[str,
         ("together@old", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
         ("fireworks", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
         ("cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
-        ("gemini@openai", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
+        (
+            "gemini@openai",
+            "https://generativelanguage.googleapis.com/v1beta/openai",
+            "GEMINI_API_KEY",
+        ),
         ("ollama@cloud", "https://ollama.com/v1", "OLLAMA_API_KEY"),
         ("OpenAI", "https://api.openai.com/v1", "OPENAI_API_KEY"),
         ("KIMI@CN", "https://api.moonshot.cn/v1", "KIMI_API_KEY"),
@@ -110,7 +125,11 @@ def test_s1_32_url_and_key(name: str, url: str, variable: str, monkeypatch: pyte
     assert found.url(call()) == f"{url}/chat/completions"
     assert found.accept(call(), Call) == call()
     assert sent(found)["authorization"] == f"Bearer {KEY}"
-    assert (found.describe()["provider"], found.describe()["base_url"], found.describe()["key"]) == (name.lower(), url, variable)
+    assert (
+        found.describe()["provider"],
+        found.describe()["base_url"],
+        found.describe()["key"],
+    ) == (name.lower(), url, variable)
 
 
 def message(**fields: Any) -> Call[bytes]:
@@ -121,22 +140,54 @@ def message(**fields: Any) -> Call[bytes]:
     ("name", "url", "variable", "header"),
     [
         ("anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", "x-api-key"),
-        ("deepseek@anthropic", "https://api.deepseek.com/anthropic", "DEEPSEEK_API_KEY", "x-api-key"),
+        (
+            "deepseek@anthropic",
+            "https://api.deepseek.com/anthropic",
+            "DEEPSEEK_API_KEY",
+            "x-api-key",
+        ),
         ("glm@anthropic", "https://api.z.ai/api/anthropic", "GLM_API_KEY", "authorization"),
-        ("glm@anthropic-cn", "https://open.bigmodel.cn/api/anthropic", "GLM_API_KEY", "authorization"),
+        (
+            "glm@anthropic-cn",
+            "https://open.bigmodel.cn/api/anthropic",
+            "GLM_API_KEY",
+            "authorization",
+        ),
         ("kimi@anthropic", "https://api.moonshot.ai/anthropic", "KIMI_API_KEY", "authorization"),
         ("kimi@anthropic-cn", "https://api.moonshot.cn/anthropic", "KIMI_API_KEY", "authorization"),
         ("kimi@anthropic-coding", "https://api.kimi.com/coding", "KIMI_API_KEY", "x-api-key"),
         ("minimax@anthropic", "https://api.minimax.io/anthropic", "MINIMAX_API_KEY", "x-api-key"),
-        ("minimax@anthropic-cn", "https://api.minimaxi.com/anthropic", "MINIMAX_API_KEY", "x-api-key"),
-        ("qwen@anthropic", "https://dashscope-intl.aliyuncs.com/apps/anthropic", "DASHSCOPE_API_KEY", "x-api-key"),
-        ("qwen@anthropic-cn", "https://dashscope.aliyuncs.com/apps/anthropic", "DASHSCOPE_API_KEY", "x-api-key"),
-        ("openrouter@anthropic", "https://openrouter.ai/api", "OPENROUTER_API_KEY", "authorization"),
+        (
+            "minimax@anthropic-cn",
+            "https://api.minimaxi.com/anthropic",
+            "MINIMAX_API_KEY",
+            "x-api-key",
+        ),
+        (
+            "qwen@anthropic",
+            "https://dashscope-intl.aliyuncs.com/apps/anthropic",
+            "DASHSCOPE_API_KEY",
+            "x-api-key",
+        ),
+        (
+            "qwen@anthropic-cn",
+            "https://dashscope.aliyuncs.com/apps/anthropic",
+            "DASHSCOPE_API_KEY",
+            "x-api-key",
+        ),
+        (
+            "openrouter@anthropic",
+            "https://openrouter.ai/api",
+            "OPENROUTER_API_KEY",
+            "authorization",
+        ),
         ("ollama@anthropic", "http://localhost:11434", "OLLAMA_API_KEY", "x-api-key"),
         ("llama.cpp@anthropic", "http://127.0.0.1:8080", "LLAMA_CPP_API_KEY", "x-api-key"),
     ],
 )
-def test_hosts_of_messages(name: str, url: str, variable: str, header: str, monkeypatch: pytest.MonkeyPatch):
+def test_hosts_of_messages(
+    name: str, url: str, variable: str, header: str, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv(variable, KEY)
     found = made(name)
     assert found.url(message()) == f"{url}/v1/messages"
@@ -144,7 +195,9 @@ def test_hosts_of_messages(name: str, url: str, variable: str, header: str, monk
         header: f"Bearer {KEY}" if header == "authorization" else KEY
     }
     assert found.accept(message(), Call) == message()
-    with pytest.raises(ConfigurationError, match=f"call: it speaks 'openai', and '{name}' speaks 'anthropic'"):
+    with pytest.raises(
+        ConfigurationError, match=f"call: it speaks 'openai', and '{name}' speaks 'anthropic'"
+    ):
         found.accept(call(), Call)
 
 
@@ -156,7 +209,9 @@ def test_a_base_url_of_messages_ends_before_the_version():
 @pytest.mark.parametrize("name", ["ollama@anthropic", "llama.cpp@anthropic"])
 def test_a_server_of_messages_of_ones_own_is_asked_without_a_key(name: str):
     found = made(name, base_url="http://10.0.0.7:8000")
-    assert {"x-api-key", "authorization"} & {header for header, _ in found.send_headers(message(), None)} == set()
+    assert {"x-api-key", "authorization"} & {
+        header for header, _ in found.send_headers(message(), None)
+    } == set()
 
 
 def test_no_row_was_forgotten():
@@ -183,9 +238,25 @@ def test_no_row_was_forgotten():
         "lmstudio",
         "azure",
     ]
-    assert {*plain, *regions, *(f"{name}@{region}" for name, all in regions.items() for region in all)} <= set(CHAT)
-    messages = ["anthropic", *(f"{name}@anthropic" for name in ("deepseek", "glm", "kimi", "minimax", "qwen", "openrouter"))]
-    messages += ["glm@anthropic-cn", "kimi@anthropic-cn", "kimi@anthropic-coding", "minimax@anthropic-cn", "qwen@anthropic-cn"]
+    assert {
+        *plain,
+        *regions,
+        *(f"{name}@{region}" for name, all in regions.items() for region in all),
+    } <= set(CHAT)
+    messages = [
+        "anthropic",
+        *(
+            f"{name}@anthropic"
+            for name in ("deepseek", "glm", "kimi", "minimax", "qwen", "openrouter")
+        ),
+    ]
+    messages += [
+        "glm@anthropic-cn",
+        "kimi@anthropic-cn",
+        "kimi@anthropic-coding",
+        "minimax@anthropic-cn",
+        "qwen@anthropic-cn",
+    ]
     assert set(MESSAGES) == {*messages, "ollama@anthropic", "llama.cpp@anthropic"}
     assert sorted(set(PROVIDERS) - set(CHAT) - set(MESSAGES)) == ["gemini", "gemini@vertex"]
     for name, expected in regions.items():
@@ -204,28 +275,42 @@ def test_a_row_stands_under_its_name_and_in_lower_case(name: str):
 def test_a_region_differs_in_its_url_only(name: str):
     row = PROVIDERS[name]
     for region, url in row.regions.items():
-        expected = dataclasses.replace(row, name=f"{name}@{region}", base_url=url, regions={}, key_required=True)
+        expected = dataclasses.replace(
+            row, name=f"{name}@{region}", base_url=url, regions={}, key_required=True
+        )
         assert PROVIDERS[f"{name}@{region}"] == expected
 
 
 def test_the_rows_load_no_types_and_no_http_library():
     """A client of one wire does not pay for the types of another."""
     program = "import sys, wire.providers; print(json.dumps(sorted(sys.modules)))"
-    run = subprocess.run([sys.executable, "-c", f"import json; {program}"], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", f"import json; {program}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     loaded = json.loads(run.stdout)
-    assert "wire.openai.dialect" in loaded
+    assert "wire.openai.common.dialect" in loaded
     # `import wire` loads what it exports; what it does not export must not come in by the rows.
-    assert [name for name in loaded if name.startswith(("wire.openai.types", "wire.openai.rules"))] == []
+    assert [
+        name
+        for name in loaded
+        if name.startswith(("wire.openai.chat.types", "wire.openai.chat.rules"))
+    ] == []
 
 
-# --- keys -----------------------------------------------------------------------------------------------------------
+# --- keys -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [name for name in CHAT if PROVIDERS[name].key_required])
 def test_s4_02_a_missing_key_is_told_with_the_variable(name: str):
     with pytest.raises(ConfigurationError) as caught:
         made(name).accept(call(), Call)
-    assert str(caught.value) == f"{name}: no API key: give api_key= or set {PROVIDERS[name].key_variable}"
+    assert (
+        str(caught.value)
+        == f"{name}: no API key: give api_key= or set {PROVIDERS[name].key_variable}"
+    )
 
 
 @pytest.mark.parametrize("name", OWN)
@@ -248,13 +333,23 @@ def test_a_server_of_ones_own_gets_a_key_that_is_there(name: str, monkeypatch: p
 
 
 def test_without_a_key_a_header_of_the_users_own_is_sent():
-    assert sent(made("vllm", headers={"Authorization": "Basic abc"}))["authorization"] == "Basic abc"
-    assert sent(made("vllm"), headers={"authorization": "Basic abc"})["authorization"] == "Basic abc"
-    assert sent(made("vllm", headers={"Authorization": "Basic abc"}, api_key=KEY))["authorization"] == f"Bearer {KEY}"
+    assert (
+        sent(made("vllm", headers={"Authorization": "Basic abc"}))["authorization"] == "Basic abc"
+    )
+    assert (
+        sent(made("vllm"), headers={"authorization": "Basic abc"})["authorization"] == "Basic abc"
+    )
+    assert (
+        sent(made("vllm", headers={"Authorization": "Basic abc"}, api_key=KEY))["authorization"]
+        == f"Bearer {KEY}"
+    )
 
 
 def test_azure():
-    assert refused("azure", api_key=KEY) == "azure: base_url: azure needs it, such as https://NAME.openai.azure.com/openai/v1"
+    assert (
+        refused("azure", api_key=KEY)
+        == "azure: base_url: azure needs it, such as https://NAME.openai.azure.com/openai/v1"
+    )
     found = made("azure", api_key=KEY)
     assert found.url(call()) == "https://me.openai.azure.com/openai/v1/chat/completions"
     assert {name: value for name, value in sent(found).items() if KEY in value} == {"api-key": KEY}
@@ -262,13 +357,18 @@ def test_azure():
     by_token = sent(made("azure", token=lambda: KEY), Secret(KEY))
     assert (by_token["authorization"], "api-key" in by_token) == (f"Bearer {KEY}", False)
     foundry = "https://me.services.ai.azure.com/models"
-    assert made("azure", api_key=KEY, base_url=foundry).url(call(query={"api-version": "v"})) == f"{foundry}/chat/completions?api-version=v"
+    assert (
+        made("azure", api_key=KEY, base_url=foundry).url(call(query={"api-version": "v"}))
+        == f"{foundry}/chat/completions?api-version=v"
+    )
 
 
 def host_of(name: str) -> str:
     """A host of a row, one of its patterns made concrete."""
     row = PROVIDERS[name]
-    return (row.hosts[0].replace("*", "my") if row.hosts else "") or str(urlsplit(row.base_url).hostname)
+    return (row.hosts[0].replace("*", "my") if row.hosts else "") or str(
+        urlsplit(row.base_url).hostname
+    )
 
 
 def family(name: str) -> str:
@@ -280,17 +380,26 @@ PAIRS = [(name, other) for name in PROVIDERS for other in HOSTED]
 
 
 @pytest.mark.parametrize(("name", "other"), PAIRS, ids="-to-".join)
-def test_s1_36_a_key_of_the_environment_goes_to_no_foreign_host(name: str, other: str, monkeypatch: pytest.MonkeyPatch):  # R-31, S1-36
+def test_s1_36_a_key_of_the_environment_goes_to_no_foreign_host(
+    name: str, other: str, monkeypatch: pytest.MonkeyPatch
+):  # R-31, S1-36
     row, host = PROVIDERS[name], host_of(other)
     monkeypatch.setenv(row.key_variable, KEY)
     options: dict[str, Any] = dict(VERTEX) if name == "gemini@vertex" else {}
     if family(name) == family(other):
-        assert made(name, base_url=f"https://{host}/llm", **options).base_url == f"https://{host}/llm"
+        assert (
+            made(name, base_url=f"https://{host}/llm", **options).base_url == f"https://{host}/llm"
+        )
         return
     message = refused(name, base_url=f"https://{host}/llm", **options)
-    owner = next(each for each in PROVIDERS if family(each) == family(other) and f'Client("{each}")' in message)
+    owner = next(
+        each
+        for each in PROVIDERS
+        if family(each) == family(other) and f'Client("{each}")' in message
+    )
     assert message == (
-        f"{name}: base_url: {host} is a host of {owner!r}, and the key in {row.key_variable} is not for it; "
+        f"{name}: base_url: {host} is a host of {owner!r}, and the key in "
+        f"{row.key_variable} is not for it; "
         f'use Client("{owner}"), or give api_key= if that key is meant'
     )
     assert host in (urlsplit(PROVIDERS[owner].base_url).hostname, host_of(owner))
@@ -347,27 +456,36 @@ def test_hosts_of_nobody_get_the_key(host: str, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_token_goes_where_it_is_told(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    assert made("openai", token=lambda: OTHER, base_url="https://api.x.ai/llm").base_url == "https://api.x.ai/llm"
+    assert (
+        made("openai", token=lambda: OTHER, base_url="https://api.x.ai/llm").base_url
+        == "https://api.x.ai/llm"
+    )
 
 
 def test_without_a_key_there_is_nothing_to_keep():
     assert made("openai", base_url="https://api.x.ai/llm").base_url == "https://api.x.ai/llm"
 
 
-# --- names that are not in the list ---------------------------------------------------------------------------------
+# --- names that are not in the list ---------------------------------------------------------------
 
 
 def test_s1_36_an_unknown_name_is_told_the_known_ones():
     assert refused("cohere") == (
-        f"provider: 'cohere' is unknown; known are {', '.join(sorted(PROVIDERS))}; any other host of chat completions needs base_url="
+        f"provider: 'cohere' is unknown; known are {', '.join(sorted(PROVIDERS))}; any "
+        "other host of chat completions needs base_url="
     )
 
 
 @pytest.mark.parametrize("name", ["kimi@ch", "openai@", "gemini@eu", "Qwen@intl"])
-@pytest.mark.parametrize("options", [{}, {"base_url": "https://llm.example/v1"}], ids=["plain", "base-url"])
+@pytest.mark.parametrize(
+    "options", [{}, {"base_url": "https://llm.example/v1"}], ids=["plain", "base-url"]
+)
 def test_a_region_that_is_not_there_is_no_name_of_its_own(name: str, options: dict[str, str]):
     """A slip of the pen must not become a provider without its dialect."""
-    assert refused(name, **options) == f"provider: {name!r} is unknown; known are {', '.join(sorted(PROVIDERS))}"
+    assert (
+        refused(name, **options)
+        == f"provider: {name!r} is unknown; known are {', '.join(sorted(PROVIDERS))}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -379,7 +497,9 @@ def test_a_region_that_is_not_there_is_no_name_of_its_own(name: str, options: di
         ("2x", "2x", "2X_API_KEY"),
     ],
 )
-def test_an_unknown_name_with_a_base_url(name: str, row: str, variable: str, monkeypatch: pytest.MonkeyPatch):
+def test_an_unknown_name_with_a_base_url(
+    name: str, row: str, variable: str, monkeypatch: pytest.MonkeyPatch
+):
     url = "https://llm.example/v1/"
     with pytest.raises(ConfigurationError) as caught:
         made(name, base_url=url).accept(call(), Call)
@@ -388,18 +508,41 @@ def test_an_unknown_name_with_a_base_url(name: str, row: str, variable: str, mon
     monkeypatch.setenv(variable, KEY)
     found = made(name, base_url=url)
     assert found.provider == unlisted(name, key_required=True)
-    assert (found.provider.name, found.provider.wire, found.provider.dialect) == (row, "openai", PLAIN)
-    assert (found.url(call()), sent(found)["authorization"]) == ("https://llm.example/v1/chat/completions", f"Bearer {KEY}")
+    assert (found.provider.name, found.provider.wire, found.provider.dialect) == (
+        row,
+        "openai",
+        PLAIN,
+    )
+    assert (found.url(call()), sent(found)["authorization"]) == (
+        "https://llm.example/v1/chat/completions",
+        f"Bearer {KEY}",
+    )
     assert name not in PROVIDERS
 
 
-@pytest.mark.parametrize("name", ["", " ", "a b", "a/b", "-a", "a@b@c", "@a", "ä", "a\n", "a" + chr(0), None, 3], ids=ascii)
+@pytest.mark.parametrize(
+    "name",
+    ["", " ", "a b", "a/b", "-a", "a@b@c", "@a", "ä", "a\n", "a" + chr(0), None, 3],
+    ids=ascii,
+)
 def test_what_is_no_name(name: Any):
     message = refused(name, base_url="https://llm.example/v1")
-    assert message == f"provider: {name!r} is no name; letters, digits and . _ - are, and one @ before a region".replace("\n", "\\n")
+    assert (
+        message
+        == f"provider: {name!r} is no name; letters, digits and . _ - are, and one @ before "
+        "a region".replace("\n", "\\n")
+    )
 
 
-@pytest.mark.parametrize("url", ["http://localhost:9/v1", "https://127.0.0.1/v1", "http://[::1]:9/v1", "http://10.0.0.7:8000/v1"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://localhost:9/v1",
+        "https://127.0.0.1/v1",
+        "http://[::1]:9/v1",
+        "http://10.0.0.7:8000/v1",
+    ],
+)
 def test_an_unknown_name_in_the_own_network_needs_no_key(url: str):
     found = made("my-host", base_url=url)
     assert found.accept(call(), Call) == call()
@@ -408,19 +551,33 @@ def test_an_unknown_name_in_the_own_network_needs_no_key(url: str):
 
 def test_a_key_of_an_unknown_name_goes_to_no_foreign_host(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MY_HOST_API_KEY", KEY)
-    assert 'use Client("openai"), or give api_key=' in refused("my-host", base_url="https://api.openai.com/v1")
+    assert 'use Client("openai"), or give api_key=' in refused(
+        "my-host", base_url="https://api.openai.com/v1"
+    )
 
 
-# --- base URLs ------------------------------------------------------------------------------------------------------
+# --- base URLs ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", ["/v1", "/v1/", "/v1//", "/chat", "/models/v1", "/v1/my-models", ""])
+@pytest.mark.parametrize(
+    "path", ["/v1", "/v1/", "/v1//", "/chat", "/models/v1", "/v1/my-models", ""]
+)
 def test_a_base_url_with_a_path(path: str):
     found = made("openai", base_url=f"https://llm.example{path}")
     assert found.url(call()) == f"https://llm.example{path.rstrip('/')}/chat/completions"
 
 
-@pytest.mark.parametrize("path", ["/chat/completions", "/embeddings", "/models", "/chat/completions/", "/Chat/Completions", "/models//"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/chat/completions",
+        "/embeddings",
+        "/models",
+        "/chat/completions/",
+        "/Chat/Completions",
+        "/models//",
+    ],
+)
 @pytest.mark.parametrize("name", ["openai", "vllm", "my-host"])
 def test_a_base_url_has_no_endpoint_in_it(name: str, path: str):
     message = refused(name, base_url=f"https://llm.example/v1{path}")
@@ -431,30 +588,51 @@ def test_a_base_url_has_no_endpoint_in_it(name: str, path: str):
 @pytest.mark.parametrize("name", ["anthropic", "deepseek@anthropic"])
 def test_a_base_url_of_messages_has_no_version_in_it(name: str, path: str):
     message = refused(name, base_url=f"https://llm.example/anthropic{path}")
-    assert message == f"{name}: base_url: leave the endpoint's path out: https://llm.example/anthropic"
+    assert (
+        message == f"{name}: base_url: leave the endpoint's path out: https://llm.example/anthropic"
+    )
 
 
 def test_foundry_is_azures_alone():
-    assert "leave the endpoint's path out" in refused("openai", base_url="https://services.ai.azure.com.evil.example/models")
+    assert "leave the endpoint's path out" in refused(
+        "openai", base_url="https://services.ai.azure.com.evil.example/models"
+    )
 
 
 def test_a_base_url_of_gemini_may_end_as_it_likes():
-    assert made("gemini", base_url="https://proxy.example/models").base_url == "https://proxy.example/models"
+    assert (
+        made("gemini", base_url="https://proxy.example/models").base_url
+        == "https://proxy.example/models"
+    )
 
 
 @pytest.mark.parametrize("name", [*OWN, "my-host"])
 def test_http_in_the_own_network_without_a_key(name: str):
-    assert made(name, base_url="http://10.0.0.7:8000/v1").url(call()) == "http://10.0.0.7:8000/v1/chat/completions"
+    assert (
+        made(name, base_url="http://10.0.0.7:8000/v1").url(call())
+        == "http://10.0.0.7:8000/v1/chat/completions"
+    )
 
 
 @pytest.mark.parametrize("name", [*OWN, "my-host"])
 @pytest.mark.parametrize("how", ["argument", "environment", "token"])
-def test_http_takes_no_key_out_of_the_house(name: str, how: str, monkeypatch: pytest.MonkeyPatch):  # R-31
-    options: dict[str, Any] = {"argument": {"api_key": KEY}, "environment": {}, "token": {"token": lambda: KEY}}[how]
+def test_http_takes_no_key_out_of_the_house(
+    name: str, how: str, monkeypatch: pytest.MonkeyPatch
+):  # R-31
+    options: dict[str, Any] = {
+        "argument": {"api_key": KEY},
+        "environment": {},
+        "token": {"token": lambda: KEY},
+    }[how]
     if how == "environment":
-        monkeypatch.setenv("MY_HOST_API_KEY" if name == "my-host" else PROVIDERS[name].key_variable, KEY)
+        monkeypatch.setenv(
+            "MY_HOST_API_KEY" if name == "my-host" else PROVIDERS[name].key_variable, KEY
+        )
     message = refused(name, base_url="http://10.0.0.7:8000/v1", **options)
-    assert message == f"{name}: base_url: https is wanted for 10.0.0.7, or the key would travel in the open"
+    assert (
+        message
+        == f"{name}: base_url: https is wanted for 10.0.0.7, or the key would travel in the open"
+    )
 
 
 @pytest.mark.parametrize("name", ["openai", "kimi@cn", "ollama@cloud", "gemini"])
@@ -470,7 +648,7 @@ def test_there_is_no_version_to_choose(name: str):
     assert message == f"{name}: version: {name} has no such option; it stands in the base URL"
 
 
-# --- dialects -------------------------------------------------------------------------------------------------------
+# --- dialects -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -489,21 +667,38 @@ def test_there_is_no_version_to_choose(name: str):
         ("minimax", ("reasoning_details", "reasoning_content"), False, True, ()),
         ("gemini@openai", (), False, False, ("extra_content", "thought_signature")),
         ("mistral", ("content",), False, False, ()),
-        *((name, (), False, False, ()) for name in ("groq", "cerebras", "together", "fireworks", "qwen", "lmstudio")),
+        *(
+            (name, (), False, False, ())
+            for name in ("groq", "cerebras", "together", "fireworks", "qwen", "lmstudio")
+        ),
     ],
 )
-def test_what_goes_back(name: str, slots: tuple[str, ...], required: bool, verbatim: bool, takes: tuple[str, ...]):
+def test_what_goes_back(
+    name: str, slots: tuple[str, ...], required: bool, verbatim: bool, takes: tuple[str, ...]
+):
     dialect = PROVIDERS[name].dialect
     assert dialect is not None
-    assert (dialect.reasoning_slots, dialect.reasoning_required, dialect.verbatim, dialect.takes) == (slots, required, verbatim, takes)
+    assert (
+        dialect.reasoning_slots,
+        dialect.reasoning_required,
+        dialect.verbatim,
+        dialect.takes,
+    ) == (slots, required, verbatim, takes)
     known = {*Message.__struct_fields__, *ToolCall.__struct_fields__}
     assert set(slots + takes) <= known
 
 
 def fields_unlike_plain(name: str) -> dict[str, Any]:
-    dialect, shared = PROVIDERS[name].dialect, {"reasoning_slots", "reasoning_required", "verbatim", "takes", "refuses"}
+    dialect, shared = (
+        PROVIDERS[name].dialect,
+        {"reasoning_slots", "reasoning_required", "verbatim", "takes", "refuses"},
+    )
     names = [each.name for each in dataclasses.fields(Dialect) if each.name not in shared]
-    return {each: getattr(dialect, each) for each in names if getattr(dialect, each) != getattr(PLAIN, each)}
+    return {
+        each: getattr(dialect, each)
+        for each in names
+        if getattr(dialect, each) != getattr(PLAIN, each)
+    }
 
 
 def test_what_is_said_differently():
@@ -518,13 +713,27 @@ def test_what_is_said_differently():
     }
     assert fields_unlike_plain("xai") == {"reasoning_outside_output": True}
     assert fields_unlike_plain("llama.cpp") == {"invalid_arguments": "wrapped"}
-    ids = {name: row.dialect.call_ids for name, row in PROVIDERS.items() if row.dialect and row.dialect.call_ids != PLAIN.call_ids}
+    ids = {
+        name: row.dialect.call_ids
+        for name, row in PROVIDERS.items()
+        if row.dialect and row.dialect.call_ids != PLAIN.call_ids
+    }
     assert {name: (each.least, each.most, each.letters) for name, each in ids.items()} == {
         "openai": (1, 40, ""),
         "azure": (1, 40, ""),
         "mistral": (9, 9, "[a-zA-Z0-9]"),
     }
-    for name in ("glm", "openrouter", "together", "fireworks", "cerebras", "ollama", "vllm", "lmstudio", "gemini@openai"):
+    for name in (
+        "glm",
+        "openrouter",
+        "together",
+        "fireworks",
+        "cerebras",
+        "ollama",
+        "vllm",
+        "lmstudio",
+        "gemini@openai",
+    ):
         assert fields_unlike_plain(name) == {}
 
 
@@ -559,10 +768,12 @@ def structs(hint: Any) -> list[type[msgspec.Struct]]:
     return [found for inner in typing.get_args(hint) for found in structs(inner)]
 
 
-# --- adapting a call ------------------------------------------------------------------------------------------------
+# --- adapting a call ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("make", "kind"), [(call, Call), (stream, StreamCall)], ids=["call", "stream"])
+@pytest.mark.parametrize(
+    ("make", "kind"), [(call, Call), (stream, StreamCall)], ids=["call", "stream"]
+)
 def test_a_call_is_adapted_to_the_dialect(make: Any, kind: type):
     seen: list[Any] = []
 
@@ -611,7 +822,9 @@ def test_clients_send_the_adapted_call(style: str):
             return client.send(call(adapt=adding)), client.dialect
 
     async def main() -> tuple[Any, Any]:
-        async with AsyncClient("openrouter", api_key=KEY, http=httpx.MockTransport(answering)) as client:
+        async with AsyncClient(
+            "openrouter", api_key=KEY, http=httpx.MockTransport(answering)
+        ) as client:
             return await client.send(call(adapt=adding)), client.dialect
 
     answer, dialect = work() if style == "sync" else anyio.run(main, backend=style)
@@ -627,7 +840,9 @@ def test_what_the_dialect_refuses_is_not_sent():
             client.send(call(adapt=rejecting))
         with pytest.raises(RuleError), client.stream(stream(adapt=rejecting)):
             pass
-        assert client.preview(call(adapt=rejecting)).url == "https://api.deepseek.com/chat/completions"
+        assert (
+            client.preview(call(adapt=rejecting)).url == "https://api.deepseek.com/chat/completions"
+        )
     assert str(caught.value) == "deepseek: messages[0].content: not with *** [O7]"
     assert caught.value.violations[0].rule == "O7"
 
@@ -637,7 +852,7 @@ def test_a_client_of_gemini_has_no_dialect():
         assert client.dialect is None
 
 
-# --- the page -------------------------------------------------------------------------------------------------------
+# --- the page -------------------------------------------------------------------------------------
 
 
 def rows(heading: str) -> list[list[str]]:
@@ -652,7 +867,9 @@ def documented(row: Provider) -> list[str]:
 
 
 def test_the_page_has_every_row():
-    assert [row[:3] for row in rows("Names, hosts, keys")] == [documented(row) for row in PROVIDERS.values()]
+    assert [row[:3] for row in rows("Names, hosts, keys")] == [
+        documented(row) for row in PROVIDERS.values()
+    ]
 
 
 def test_the_page_says_what_goes_back():
@@ -669,17 +886,26 @@ def test_the_page_names_everybody_who_refuses_something():
     told = {row[0]: "" for row in rows("What they refuse")}
     for name, *cells in rows("What they refuse"):
         told[name] += " ".join(cells)
-    refusing = {name for name, row in PROVIDERS.items() if row.dialect is not None and row.dialect.refuses}
-    assert {name for name in refusing if family(name) == name or name == "gemini@openai"} - set(told) == set()
+    refusing = {
+        name for name, row in PROVIDERS.items() if row.dialect is not None and row.dialect.refuses
+    }
+    assert {name for name in refusing if family(name) == name or name == "gemini@openai"} - set(
+        told
+    ) == set()
     assert {"qwen", "minimax", "mistral"} <= set(told) <= set(PROVIDERS)
 
 
-# --- a dialect of the caller's ----------------------------------------------------------------------------------------
+# --- a dialect of the caller's --------------------------------------------------------------------
 
 
 def test_a_dialect_of_the_callers_counts_in_place_of_the_rows():
     own = Dialect(reasoning_slots=("reasoning",), verbatim=True)
-    assert made("my-host", base_url="https://models.example/v1", api_key=KEY, dialect=own).provider.dialect == own
+    assert (
+        made(
+            "my-host", base_url="https://models.example/v1", api_key=KEY, dialect=own
+        ).provider.dialect
+        == own
+    )
     assert made("deepseek", api_key=KEY, dialect=own).provider.dialect == own
     assert PROVIDERS["deepseek"].dialect != own
 

@@ -26,7 +26,9 @@ NOW = {"current_condition": [{"temp_C": "15", "weatherDesc": [{"value": "Sunny"}
 
 @pytest.fixture(scope="module")
 def weather() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("weather_example", ROOT / "examples" / "weather.py")
+    spec = importlib.util.spec_from_file_location(
+        "weather_example", ROOT / "examples" / "weather.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -34,7 +36,9 @@ def weather() -> ModuleType:
     return module
 
 
-def asked(weather: ModuleType, answer: Callable[[httpx.Request], httpx.Response], **arguments: Any) -> dict[str, Any]:
+def asked(
+    weather: ModuleType, answer: Callable[[httpx.Request], httpx.Response], **arguments: Any
+) -> dict[str, Any]:
     """What the model is told of a call."""
 
     async def main() -> dict[str, Any]:
@@ -47,9 +51,15 @@ def asked(weather: ModuleType, answer: Callable[[httpx.Request], httpx.Response]
 
 @pytest.mark.parametrize(
     ("location", "path"),
-    [("東京", "/%E6%9D%B1%E4%BA%AC?format=j1"), ("New York", "/New%20York?format=j1"), ("a?b#c%", "/a%3Fb%23c%25?format=j1")],
+    [
+        ("東京", "/%E6%9D%B1%E4%BA%AC?format=j1"),
+        ("New York", "/New%20York?format=j1"),
+        ("a?b#c%", "/a%3Fb%23c%25?format=j1"),
+    ],
 )
-def test_s3_13_s3_14_wttr_is_asked_with_an_encoded_path(weather: ModuleType, location: str, path: str) -> None:
+def test_s3_13_s3_14_wttr_is_asked_with_an_encoded_path(
+    weather: ModuleType, location: str, path: str
+) -> None:
     seen: list[str] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -57,7 +67,11 @@ def test_s3_13_s3_14_wttr_is_asked_with_an_encoded_path(weather: ModuleType, loc
         assert request.extensions["timeout"]["read"] == 3.0
         return httpx.Response(200, json=NOW)
 
-    assert asked(weather, answer, location=location) == {"location": location, "current_temp_c": "15", "condition": "Sunny"}
+    assert asked(weather, answer, location=location) == {
+        "location": location,
+        "current_temp_c": "15",
+        "condition": "Sunny",
+    }
     assert seen == [f"GET wttr.in {path}"]
 
 
@@ -65,18 +79,26 @@ def test_s3_13_s3_14_wttr_is_asked_with_an_encoded_path(weather: ModuleType, loc
     ("response", "said"),
     [
         (httpx.Response(503), {"error": "API returned error status 503"}),
-        (httpx.Response(200, json={"current_condition": []}), {"error": "no weather data available"}),
+        (
+            httpx.Response(200, json={"current_condition": []}),
+            {"error": "no weather data available"},
+        ),
         (httpx.Response(200, json={}), {"error": "no weather data available"}),
         (httpx.Response(200, text="<html>"), {"error": "API response is not readable"}),
         (httpx.Response(200, json=[1]), {"error": "API response is not readable"}),
-        (httpx.Response(200, content=b" " * (1024 * 1024 + 1)), {"error": "API response is too large"}),
+        (
+            httpx.Response(200, content=b" " * (1024 * 1024 + 1)),
+            {"error": "API response is too large"},
+        ),
         (
             httpx.Response(200, json={"current_condition": [{"temp_C": 15}]}),
             {"location": "Oslo", "current_temp_c": "15", "condition": "unknown"},
         ),
     ],
 )
-def test_s3_14_what_wttr_says_beside_the_weather(weather: ModuleType, response: httpx.Response, said: dict[str, Any]) -> None:
+def test_s3_14_what_wttr_says_beside_the_weather(
+    weather: ModuleType, response: httpx.Response, said: dict[str, Any]
+) -> None:
     assert asked(weather, lambda request: response, location="Oslo") == said
 
 
@@ -88,7 +110,9 @@ def test_s3_14_what_wttr_says_beside_the_weather(weather: ModuleType, response: 
         (httpx.ConnectError("nobody"), "API request failed: ConnectError"),
     ],
 )
-def test_s3_15_s3_16_a_failure_is_told_and_the_details_are_not(weather: ModuleType, problem: Exception, said: str) -> None:
+def test_s3_15_s3_16_a_failure_is_told_and_the_details_are_not(
+    weather: ModuleType, problem: Exception, said: str
+) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         raise problem
 
@@ -100,12 +124,19 @@ def test_s3_13_s3_03_what_is_no_city_is_not_asked_about(weather: ModuleType, loc
     def answer(request: httpx.Request) -> httpx.Response:
         raise AssertionError("it was asked")
 
-    assert asked(weather, answer, location=location)["error"].startswith("invalid parameters: $.location: ")
-    assert asked(weather, answer, location="Oslo", unit="F")["error"].startswith("invalid parameters: ")
+    assert asked(weather, answer, location=location)["error"].startswith(
+        "invalid parameters: $.location: "
+    )
+    assert asked(weather, answer, location="Oslo", unit="F")["error"].startswith(
+        "invalid parameters: "
+    )
 
 
 def test_s3_32_s3_13_the_schemas_are_files() -> None:
-    parameters, response = (json.loads((SCHEMAS / f"{name}.json").read_text("utf-8")) for name in ("parameters", "response"))
+    parameters, response = (
+        json.loads((SCHEMAS / f"{name}.json").read_text("utf-8"))
+        for name in ("parameters", "response")
+    )
     jsonschema_rs.meta.validate(parameters)
     jsonschema_rs.meta.validate(response)
     assert (parameters["required"], parameters["additionalProperties"]) == (["location"], False)
@@ -118,8 +149,12 @@ def test_s3_17_the_whole_conversation_in_two_requests(weather: ModuleType, backe
 
     async def main() -> Any:
         async with httpx.AsyncClient(transport=httpx.MockTransport(weather.wttr)) as http:
-            provider = create_provider("gemini", "fake-key", "gemini-3-pro-preview", http=AsyncEmulatorTransport(emulator))
-            async with LLMAgent(provider, weather.SYSTEM, tools=[weather.weather_tool(http)]) as agent:
+            provider = create_provider(
+                "gemini", "fake-key", "gemini-3-pro-preview", http=AsyncEmulatorTransport(emulator)
+            )
+            async with LLMAgent(
+                provider, weather.SYSTEM, tools=[weather.weather_tool(http)]
+            ) as agent:
                 return await agent.run(weather.QUESTION)
 
     result = anyio.run(main, backend=backend)

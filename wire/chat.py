@@ -1,460 +1,426 @@
-"""What is said in a conversation, whoever says it: parts, messages, replies, and the events of a reply that is on its way.
+"""One model to be asked, whoever offers it: `Chat` for threads, `AsyncChat` for asyncio and trio.
 
-These values hold no wire's names and no wire's order of things; each wire's `parse.py` makes them, its `rendering.py` writes
-them. They compare by what they say. Where a message and its parts came from a model, they remember it beside their fields
-(`origin`); what `msgspec.structs.replace` makes of them does not, so that the memory cannot lie.
+They build calls out of neutral values, by the `rendering.py` of the wire that the provider speaks,
+and send them with a client; that is all they do. Nothing is remembered between two questions: a
+conversation is the list of messages that you pass.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
-import secrets
-import urllib.parse
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Literal, Self, TypeAlias, TypeVar, cast
+import dataclasses
+import functools
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+)
+from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, cast
 
 import msgspec
 
-from wire.errors import APIError, BlockedError, RuleError, Violation, WireError
-from wire.memory import Beside, Note, WireStruct, encode
+from wire.core.account import Account
+from wire.core.call import Call, StreamCall, Telling
+from wire.errors import ConfigurationError, OutputError, RuleError, Violation
+from wire.http.aio import AsyncClient, AsyncStream
+from wire.http.client import Client, Stream
+from wire.http.target import Options, seal
+from wire.neutral.messages import Done, Event, Message, Parts, Reply
+from wire.neutral.output import OutputType
+from wire.neutral.request import Request, Tool
+from wire.providers import model_of
+from wire.tools import Toolbox
+from wire.wires import WIRES
 
-W = TypeVar("W", bound=WireStruct)
-V = TypeVar("V", bound="Value")
+AnyCall = TypeVar("AnyCall", bound=Call[Reply] | StreamCall[Event, Reply])
+AnyClient = TypeVar("AnyClient", bound=Client | AsyncClient)
+AnyStream = TypeVar("AnyStream", bound=Stream[Event, Reply] | AsyncStream[Event, Reply])
 
-_ORIGIN, _ANSWER = "_origin", "_answer"
 
+class Settings(TypedDict, total=False):
+    """How to ask; `wire.neutral.request.Request` says what each means.
 
-class Origin:
-    """Where a message or a part came from: provider and model as they were asked, the wire, and the JSON that it was there.
-
-    `raw` is empty for a part that has no JSON of its own on its wire, such as the text of a chat completion.
+    Given to a chat they hold for all questions, given to a question for it.
     """
 
-    __slots__ = ("_raw", "_source", "model", "provider", "wire")
+    system: str
+    tools: Iterable[Tool | Callable[..., Any]]
+    """Functions and structs are turned into tools by `wire.tools.tool`."""
+    tool_choice: str | Sequence[str] | None
+    max_tokens: int | None
+    temperature: float | None
+    top_p: float | None
+    stop: str | Sequence[str]
+    effort: str | None
+    search_grounding: bool
+    raw_schemas: bool
+    options: Mapping[str, Mapping[str, Any]]
 
-    def __init__(self, provider: str, model: str, wire: str, source: WireStruct | bytes = b"") -> None:
-        self.provider, self.model, self.wire = provider, model, wire
-        self._source = source if isinstance(source, WireStruct) else None
-        self._raw = source if isinstance(source, bytes) else None
+
+class ChatOptions(Settings, Options, total=False):
+    """Settings, and the options of the client that a chat makes if it is given none."""
+
+
+class ChatState(Generic[AnyClient]):
+    """What a chat is in every style: a client, a model, and how to ask it."""
+
+    def __init__(
+        self,
+        name: str,
+        client: AnyClient | None,
+        kind: type[AnyClient],
+        http: Any,
+        options: ChatOptions,
+    ) -> None:
+        seal(options)
+        self._called = name
+        provider, self.model = model_of(name, client.provider if client is not None else "")
+        unknown = sorted(set(options) - set(ChatOptions.__annotations__))
+        if unknown:
+            raise ConfigurationError(
+                f"{unknown[0]}: no such option; there are client, http, "
+                f"{', '.join(ChatOptions.__annotations__)}"
+            )
+        of_client = {name: options[name] for name in Options.__annotations__ if name in options}  # type: ignore[literal-required]
+        self.client: AnyClient
+        if client is None:
+            self.client = kind(provider, http=http, **of_client)
+        elif of_client or http != "auto":
+            raise ConfigurationError(
+                f"{next(iter(of_client), 'http')}: it is an option of the client, and a "
+                "client was given"
+            )
+        elif client.provider != provider.lower():
+            raise ConfigurationError(
+                f"client: it asks {client.provider!r}, and {name!r} wants {provider!r}"
+            )
+        else:
+            self.client = client
+        self._called = f"{self.provider}:{self.model}"
+        self._own = client is None
+        given: dict[str, Any] = dict(options)
+        self._settings = {name: given[name] for name in Settings.__annotations__ if name in given}
+        self._settings = _checked(self._settings)
 
     @property
-    def raw(self) -> bytes:
-        """The JSON that it was on its wire."""
-        if self._raw is None:
-            self._raw = encode(self._source)
-        return self._raw
-
-    def is_of(self, provider: str, model: str) -> bool:
-        """Whether it came from this model of this provider, which alone takes it back as it came."""
-        return (self.provider, self.model) == (provider, model)
-
-    def source(self, read: Callable[[bytes], W]) -> W:
-        """The wire's own struct, which `read` makes of the bytes if they were loaded from a file."""
-        if self._source is None:
-            self._source = read(self.raw)
-        return cast(W, self._source)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Origin) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def _key(self) -> tuple[str, str, str, bytes]:
-        return self.provider, self.model, self.wire, self.raw
+    def provider(self) -> str:
+        """The name of who is asked."""
+        return self.client.provider
 
     def __repr__(self) -> str:
-        return f"Origin({self.provider}:{self.model}, {len(self.raw)} bytes)"
+        return f"{type(self).__name__}({self._called})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Origin, (self.provider, self.model, self.wire, self.raw)
+    def request(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | None = None,
+        **settings: Unpack[Settings],
+    ) -> Request:
+        """What would be asked, as a value.
+
+        Raises `RuleError` unless either a prompt or messages are given.
+        """
+        if (prompt is None) == (messages is None):
+            raise RuleError(
+                violations=[Violation("messages", "either a prompt or messages are wanted")]
+            )
+        asked = (Message.user(prompt),) if prompt is not None else tuple(messages or ())
+        return Request(messages=asked, **{**self._settings, **_checked(settings)})
+
+    def whole(self, *args: Any, output: Any = None, **settings: Any) -> Call[Reply]:
+        """The call that `ask` sends."""
+        call: Call[Reply] = self._rendered("render_whole", args, output, settings)
+        return call
+
+    def streamed(self, *args: Any, output: Any = None, **settings: Any) -> StreamCall[Event, Reply]:
+        """The call that `stream` sends."""
+        call: StreamCall[Event, Reply] = self._rendered("render", args, output, settings)
+        return call
+
+    def _rendered(
+        self, how: str, args: tuple[Any, ...], output: Any, settings: dict[str, Any]
+    ) -> Any:
+        request = self.request(*args, **settings)
+        wanted = OutputType(output) if output is not None else None
+        if wanted is not None:
+            request = msgspec.structs.replace(request, output=wanted.output)
+        wire = WIRES[self.client.wire]()
+        call = getattr(wire, how)(request, self.model, self.client.dialect, provider=self.provider)
+        return call if wanted is None else expecting(call, wanted)
 
 
-class Value(Beside, frozen=True):
-    """Base of what may have come from a model."""
+def _checked(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as `Request` has them."""
+    # What is `None` is as if it was not said.
+    found = {name: value for name, value in settings.items() if value is not None}
+    unknown = sorted(set(found) - set(Settings.__annotations__))
+    if unknown:
+        raise ConfigurationError(
+            f"{unknown[0]}: no such setting; there are messages, output, "
+            f"{', '.join(Settings.__annotations__)}"
+        )
+    if "tools" in found:
+        found["tools"] = Toolbox(found["tools"]).definitions
+    if isinstance(found.get("stop"), str):
+        found["stop"] = (found["stop"],)
+    for name in ("stop", "tool_choice"):
+        if isinstance(found.get(name), Sequence) and not isinstance(found[name], str):
+            found[name] = tuple(found[name])
+    return found
+
+
+# --- a reply on its way ---------------------------------------------------------------------------
+
+
+class ChatStreamState(Generic[AnyStream]):
+    """What the stream of a reply is in every style."""
+
+    def __init__(self, stream: AnyStream) -> None:
+        self._stream = stream
+
+    def partial(self) -> Reply:
+        """The reply so far, read anew each time.
+
+        Nothing is read, and being early is no error. A reply that is not whole has
+        `wire.core.memory.PARTIAL` in its notes; its `stop` is never `end` or `tool_calls`, and of a
+        call that had only begun `arguments` is `None`.
+        """
+        return self._stream.partial()
 
     @property
-    def origin(self) -> Origin | None:
-        """Where it came from, `None` if it was made here."""
-        return self.__dict__.get(_ORIGIN)
+    def account(self) -> Account:
+        """What the call has cost so far."""
+        return self._stream.account
 
 
-def with_origin(value: V, origin: Origin | None) -> V:
-    """`value` as one that came from there; a copy without an origin for `None`."""
-    if origin is None:
-        return msgspec.structs.replace(value) if value.origin is not None else value
-    vars(value)[_ORIGIN] = origin
-    return value
+class ChatStream(ChatStreamState[Stream[Event, Reply]]):
+    """The events of one reply, in order, once.
 
-
-# --- parts ----------------------------------------------------------------------------------------------------------
-
-
-class Text(Value, frozen=True, tag="text"):
-    """Something said to be read."""
-
-    text: str
-    signature: str = ""
-    """Base64, of a vendor that signs texts; an empty text is there for its sake."""
-
-
-class Thought(Value, frozen=True, tag="thought"):
-    """Something the model thought; it goes back to that model as it came, or not at all."""
-
-    text: str = ""
-    slot: str = ""
-    """The field of the wire that it came in."""
-    details: tuple[dict[str, Any], ...] = ()
-    """What the wire says of it beside the text, encrypted parts included."""
-    signature: str = ""
-
-
-def _new_id() -> str:
-    return f"call_{secrets.token_hex(12)}"
-
-
-class ToolCall(Value, frozen=True, kw_only=True, tag="tool_call"):
-    """A call that the model wants made."""
-
-    id: str = msgspec.field(default_factory=_new_id)
-    """The vendor's own; where it gave none, one that is the same on replay and unique in a conversation."""
-    name: str
-    arguments: dict[str, Any] | None = msgspec.field(default_factory=dict)
-    """`None`: what came is no JSON object, or was cut off; it stands in `text`."""
-    text: str = ""
-    """The arguments as they came, where they came as text."""
-    kind: Literal["function", "custom"] = "function"
-    """Of a custom tool the arguments are `{"input": text}`."""
-    extra: dict[str, Any] | None = None
-    """What the wire sent beside the call and wants back with it."""
-    signature: str = ""
-
-
-class Media(Value, frozen=True, kw_only=True, tag="media"):
-    """An image, a sound, a film, a document: its bytes, or where it lies. A `data:` URL becomes bytes.
-
-    >>> Media(url="data:image/png;base64,iVBORw==").data
-    b'\\x89PNG'
-
-    Raises `RuleError` unless one of `data` and `url` is given, or if bytes have no `media_type`.
+    `reply()` reads to the end and is what `Chat.ask` gives; `partial()` is the reply so far.
     """
 
-    data: bytes | None = None
-    url: str | None = None
-    """http(s), `gs:`, or what a vendor's file service calls a file."""
-    media_type: str = ""
-    name: str = ""
-    """What to call it, where the vendor shows one."""
-    detail: Literal["", "low", "high", "auto"] = ""
-    """How closely to look, where the vendor offers that."""
-    start: str = ""
-    """Of a film: from where, such as `1.5s`."""
-    end: str = ""
-    fps: float | None = None
+    def __iter__(self) -> Iterator[Event]:
+        return self._stream  # itself an iterator: an event costs no call of this class
 
-    def __post_init__(self) -> None:
-        if (self.data is None) == (self.url is None):
-            raise RuleError(violations=[Violation("media", "either data or url is wanted")])
-        if self.url is not None and self.url[:5].lower() == "data:":
-            media_type, data = _inline(self.url)
-            msgspec.structs.force_setattr(self, "url", None)
-            msgspec.structs.force_setattr(self, "data", data)
-            msgspec.structs.force_setattr(self, "media_type", self.media_type or media_type)
-        if self.data is not None and not self.media_type:
-            raise RuleError(violations=[Violation("media.media_type", "data needs one, such as image/png")])
+    def __next__(self) -> Event:
+        return next(self._stream)
+
+    def reply(self) -> Reply:
+        """Read to the end, and give the whole reply; the same again afterwards. Raises as
+        `Stream.result`, and as `Chat.ask`.
+
+        >>> from wire.testing.emulator import Emulator, EmulatorTransport
+        >>> http = EmulatorTransport(Emulator([{"say": "Hello."}]))
+        >>> with Chat("gemini:gemini-3-pro-preview", api_key="fake-key", http=http) as chat:
+        ...     with chat.stream("Hi") as events:
+        ...         events.reply().text
+        'Hello.'
+        """
+        return self._stream.result()
 
 
-def _inline(url: str) -> tuple[str, bytes]:
-    head, comma, body = url[5:].partition(",")
-    media_type, _, rest = head.partition(";")
-    data: bytes | None = None
-    if comma:
-        try:
-            data = base64.b64decode(body, validate=True) if rest.endswith("base64") else urllib.parse.unquote_to_bytes(body)
-        except (binascii.Error, ValueError):
-            pass
-    if data is None:
-        raise RuleError(violations=[Violation("media.url", "this is no data URL: data:TYPE;base64,BYTES")])
-    return media_type or "text/plain", data
+class AsyncChatStream(ChatStreamState[AsyncStream[Event, Reply]]):
+    """The events of one reply, in order, once; what `ChatStream` is for threads."""
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self._stream
+
+    async def __anext__(self) -> Event:
+        return await anext(self._stream)
+
+    async def reply(self) -> Reply:
+        """Read to the end, and give the whole reply. As `ChatStream.reply`."""
+        return await self._stream.result()
 
 
-class ToolResult(Value, frozen=True, tag="tool_result"):
-    """The answer to one call.
+@contextmanager
+def _events(streams: AbstractContextManager[Stream[Event, Reply]]) -> Iterator[ChatStream]:
+    with streams as stream:
+        yield ChatStream(stream)
 
-    >>> ToolResult("call_1", "get_weather", "no such city", error=True).answer
-    {'error': 'no such city'}
+
+@asynccontextmanager
+async def _async_events(
+    streams: AbstractAsyncContextManager[AsyncStream[Event, Reply]],
+) -> AsyncIterator[AsyncChatStream]:
+    async with streams as stream:
+        yield AsyncChatStream(stream)
+
+
+# --- chats ----------------------------------------------------------------------------------------
+
+
+class Chat(ChatState[Client]):
+    """A model to be asked by threads.
+
+    >>> chat = Chat("gemini:gemini-3-pro-preview", api_key="fake-key", system="Be brief.")
+    >>> print(chat.client.preview(chat.whole("Hi")).body.decode())
+    {"contents":[{"parts":[{"text":"Hi"}],"role":"user"}],"systemInstruction":{"parts":[{"text":"Be brief."}]}}
+    >>> chat.close()
+
+    The name is `provider[@region]:model`. Without `client`, a client is made of the options that
+    are its own, and closed with the chat. Raises `ConfigurationError` that names the option.
     """
 
-    id: str
-    """Of the call."""
-    name: str
-    content: Any = ""
-    """A text, or any JSON value."""
-    error: bool = False
-    media: tuple[Media, ...] = ()
-    """Images and the like that belong to it."""
+    def __init__(
+        self,
+        model: str,
+        *,
+        client: Client | None = None,
+        http: Any = "auto",
+        **options: Unpack[ChatOptions],
+    ) -> None:
+        super().__init__(model, client, Client, http, options)
 
-    @property
-    def answer(self) -> dict[str, Any]:
-        """The object that the model is told: a text or list under `result`, an error under `error`."""
-        if self.error and not (isinstance(self.content, Mapping) and "error" in self.content):
-            return {"error": self.content}
-        return dict(self.content) if isinstance(self.content, Mapping) else {"result": self.content}
+    def ask(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | None = None,
+        output: Any = None,
+        **settings: Unpack[Settings],
+    ) -> Reply:
+        """One question, or a conversation in `messages`; the whole reply.
 
+        With `output`, a type that msgspec or pydantic knows or a JSON Schema, the model answers in
+        JSON, and `reply.output` is the value.
 
-class Other(Value, frozen=True, tag="other"):
-    """Something that only its vendor understands, such as code that it ran: it goes back there as it came, and nowhere else."""
+        Raises `RuleError` or `HistoryError` for what cannot be sent, `BlockedError` if filters left
+        nothing of the answer, `OutputError` if it does not fit `output`, and what the client
+        raises.
+        """
+        return self.client.send(self.whole(prompt, messages=messages, output=output, **settings))
 
-    kind: str
-    """The vendor's name for it."""
-    data: Any = None
+    def stream(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | None = None,
+        output: Any = None,
+        **settings: Unpack[Settings],
+    ) -> AbstractContextManager[ChatStream]:
+        """The events of the reply as they come, `Done` with the whole reply last: `with
+        chat.stream("Hi") as events:`. Raises as `ask`.
+        """
+        call = self.streamed(prompt, messages=messages, output=output, **settings)
+        return _events(self.client.stream(call))
 
+    def close(self) -> None:
+        """Close the client, if it was made here. Closing twice is fine."""
+        if self._own:
+            self.client.close()
 
-Part: TypeAlias = Text | Thought | ToolCall | ToolResult | Media | Other
-Parts: TypeAlias = str | Part | Iterable[str | Part]
-Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
-ROLES = ("system", "user", "assistant", "tool")
+    def __enter__(self) -> Self:
+        return self
 
-_PARTS = (Text, Thought, ToolCall, ToolResult, Media, Other)
-
-
-class Message(Value, frozen=True):
-    """One turn: who, and what.
-
-    >>> Message.user("What is this?", Media(url="https://example.com/a.png")).text
-    'What is this?'
-
-    Raises `RuleError` for a role or a part that does not exist.
-    """
-
-    role: Role
-    parts: tuple[Part, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.role not in ROLES:
-            raise RuleError(violations=[Violation("message.role", f"one of {', '.join(ROLES)} is wanted, not {self.role!r}")])
-        if type(self.parts) is not tuple:
-            msgspec.structs.force_setattr(self, "parts", tuple(_flat((self.parts,))))
-        elif not all(map(_is_part, self.parts)):
-            raise _no_part(next(part for part in self.parts if not _is_part(part)))
-
-    @classmethod
-    def system(cls, *parts: Parts) -> Self:
-        """What holds for all that follows."""
-        return cls("system", tuple(_flat(parts)))
-
-    @classmethod
-    def user(cls, *parts: Parts) -> Self:
-        """What the user says: texts, media."""
-        return cls("user", tuple(_flat(parts)))
-
-    @classmethod
-    def assistant(cls, *parts: Parts) -> Self:
-        """What the model said."""
-        return cls("assistant", tuple(_flat(parts)))
-
-    @classmethod
-    def assistant_tool_calls(cls, calls: Iterable[ToolCall], text: str = "") -> Self:
-        """A turn of the model that wants calls made, with what it said before them."""
-        return cls("assistant", (*((Text(text),) if text else ()), *_flat((calls,))))
-
-    @classmethod
-    def tool_response(cls, *results: ToolResult | Iterable[ToolResult]) -> Self:
-        """The answers to the calls of one turn."""
-        return cls("tool", tuple(_flat(results)))
-
-    @classmethod
-    def tool_result(cls, call: ToolCall, content: Any = "", *, is_error: bool = False) -> Self:
-        """The answer to one call."""
-        return cls("tool", (ToolResult(call.id, call.name, content, is_error),))
-
-    @property
-    def text(self) -> str:
-        """All texts, joined."""
-        return "".join(part.text for part in self.parts if isinstance(part, Text))
-
-    @property
-    def thought(self) -> str:
-        """All thoughts, joined."""
-        return "".join(part.text for part in self.parts if isinstance(part, Thought))
-
-    @property
-    def tool_calls(self) -> tuple[ToolCall, ...]:
-        """The calls, in their order."""
-        return tuple(part for part in self.parts if isinstance(part, ToolCall))
-
-    @property
-    def tool_results(self) -> tuple[ToolResult, ...]:
-        """The answers to calls, in their order."""
-        return tuple(part for part in self.parts if isinstance(part, ToolResult))
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
-def _is_part(part: object) -> bool:
-    return isinstance(part, _PARTS)
+class AsyncChat(ChatState[AsyncClient]):
+    """A model to be asked on asyncio and trio; what `Chat` is for threads."""
 
+    def __init__(
+        self,
+        model: str,
+        *,
+        client: AsyncClient | None = None,
+        http: Any = "auto",
+        **options: Unpack[ChatOptions],
+    ) -> None:
+        super().__init__(model, client, AsyncClient, http, options)
 
-def _no_part(part: object) -> RuleError:
-    return RuleError(violations=[Violation("message.parts", f"a text or a part is wanted, not {type(part).__name__}")])
-
-
-def _flat(parts: Any) -> Iterator[Part]:
-    for part in parts:
-        if isinstance(part, str):
-            yield Text(part)
-        elif _is_part(part):
-            yield part
-        elif isinstance(part, Iterable) and not isinstance(part, (bytes, Mapping)):
-            yield from _flat(part)
-        else:
-            raise _no_part(part)
-
-
-StopReason: TypeAlias = Literal["end", "tool_calls", "length", "filter", "error", "other"]
-
-
-class Stop(Beside, frozen=True):
-    """Why the model stopped."""
-
-    reason: StopReason
-    raw: str | None = None
-    """The vendor's word; `None` if there was none."""
-    message: str = ""
-    """What was said about it: a refusal, an error."""
-
-
-def partial_stop(stop: Stop, error: WireError | None) -> Stop:
-    """The `stop` of an answer that is not whole; `error` is what its stream broke with, if it did.
-
-    `end` and `tool_calls` become `other`: with either of them the answer would look whole.
-    """
-    if isinstance(error, APIError):
-        return Stop("error", stop.raw, error.message)
-    if stop.reason in ("end", "tool_calls"):
-        return Stop("other", stop.raw, stop.message)
-    return stop
-
-
-class Usage(Beside, frozen=True, kw_only=True):
-    """Tokens, counted one way for all vendors: `input` includes `cached`, `output` includes `reasoning`."""
-
-    input: int = 0
-    output: int = 0
-    cached: int = 0
-    cache_written: int = 0
-    reasoning: int = 0
-    total: int = 0
-    by_modality: dict[str, int] = msgspec.field(default_factory=dict)
-    """Such as `input_audio`, where a vendor tells them apart."""
-
-    def __add__(self, other: Usage) -> Usage:
-        if not isinstance(other, Usage):
-            return NotImplemented
-        kinds = {*self.by_modality, *other.by_modality}
-        return Usage(
-            **{name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__ if name != "by_modality"},
-            by_modality={kind: self.by_modality.get(kind, 0) + other.by_modality.get(kind, 0) for kind in sorted(kinds)},
+    async def ask(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | None = None,
+        output: Any = None,
+        **settings: Unpack[Settings],
+    ) -> Reply:
+        """One question, or a conversation in `messages`; the whole reply. As `Chat.ask`."""
+        return await self.client.send(
+            self.whole(prompt, messages=messages, output=output, **settings)
         )
 
+    def stream(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | None = None,
+        output: Any = None,
+        **settings: Unpack[Settings],
+    ) -> AbstractAsyncContextManager[AsyncChatStream]:
+        """The events of the reply as they come, `Done` with the whole reply last.
 
-class Reply(Beside, frozen=True):
-    """One answer of a model."""
+        As `Chat.stream`.
+        """
+        call = self.streamed(prompt, messages=messages, output=output, **settings)
+        return _async_events(self.client.stream(call))
 
-    message: Message
-    stop: Stop
-    usage: Usage | None = None
-    """`None` if the vendor sent none."""
-    notes: tuple[Note, ...] = ()
-    """What was changed or dropped, in the request on its way there and in the answer on its way back."""
-    id: str = ""
-    """The vendor's name for this answer."""
-    model: str = ""
-    """The model that answered, as the vendor calls it."""
-    output: Any = None
-    """What the answer says as a value, if one was asked for with `output=`."""
+    async def aclose(self) -> None:
+        """Close the client, if it was made here. Closing twice is fine."""
+        if self._own:
+            await self.client.aclose()
 
-    @property
-    def answer(self) -> Any:
-        """The wire's own struct: everything that the vendor said, as the raw door has it. `None` for a reply that was made here."""
-        return self.__dict__.get(_ANSWER)
+    async def __aenter__(self) -> Self:
+        return self
 
-    @property
-    def text(self) -> str:
-        """All texts of the message, joined."""
-        return self.message.text
-
-    @property
-    def thought(self) -> str:
-        """All thoughts of the message, joined."""
-        return self.message.thought
-
-    @property
-    def empty(self) -> bool:
-        """Nothing was said: no text, no call, nothing else but thoughts."""
-        return all(isinstance(part, Thought) or (isinstance(part, Text) and not part.text) for part in self.message.parts)
-
-    @property
-    def tool_calls(self) -> tuple[ToolCall, ...]:
-        """The calls of the message."""
-        return self.message.tool_calls
+    async def __aexit__(self, *_: object) -> None:
+        if self._own:
+            await self.client.__aexit__()
 
 
-def with_answer(reply: Reply, answer: WireStruct) -> Reply:
-    """`reply`, with the wire's struct that it was read from."""
-    vars(reply)[_ANSWER] = answer
+# --- output ---------------------------------------------------------------------------------------
+
+
+def expecting(call: AnyCall, wanted: OutputType) -> AnyCall:
+    """The call with `reply.output` read from its answer; `OutputError` if the answer does not fit.
+
+    Of a stream only the whole reply gets its output: JSON that was cut off may still fit a type.
+    """
+    if isinstance(call, Call):
+        return cast(
+            AnyCall, dataclasses.replace(call, parse=functools.partial(_parsed, call.parse, wanted))
+        )
+    assert call.telling is not None
+    telling = functools.partial(_Expecting, call.telling, wanted)
+    return cast(AnyCall, dataclasses.replace(call, telling=telling))
+
+
+def _parsed(parse: Callable[[bytes], Reply], wanted: OutputType, body: bytes) -> Reply:
+    return _read(parse(body), wanted)
+
+
+def _read(reply: Reply, wanted: OutputType) -> Reply:
+    if reply.tool_calls:
+        return reply  # the answer comes after the results
+    try:
+        msgspec.structs.force_setattr(reply, "output", wanted.read(reply.text))
+    except OutputError as error:
+        cut = (
+            ""
+            if reply.stop.reason == "end"
+            else f" (it stopped with {reply.stop.raw or reply.stop.reason!r})"
+        )
+        raise OutputError(f"{error.message}{cut}", partial=reply) from error
     return reply
 
 
-def checked(reply: Reply) -> Reply:
-    """The reply. Raises `BlockedError` if the vendor's filters left nothing of it; `partial` is the reply, `code` the vendor's word."""
-    if reply.stop.reason == "filter" and reply.empty:
-        said = f": {reply.stop.message}" if reply.stop.message else ""
-        raise BlockedError(f"blocked by the provider ({reply.stop.raw}){said}", code=reply.stop.raw, partial=reply)
-    return reply
+class _Expecting:
+    """Events of an answer whose output is wanted."""
 
+    def __init__(self, telling: Callable[[], Telling], wanted: OutputType) -> None:
+        self._telling, self._wanted = telling(), wanted
 
-# --- a reply on its way ---------------------------------------------------------------------------------------------
+    def feed(self, chunk: Any) -> Sequence[Event]:
+        return self._telling.feed(chunk)
 
-
-class TextDelta(msgspec.Struct, frozen=True):
-    """More text."""
-
-    text: str
-
-
-class ThoughtDelta(msgspec.Struct, frozen=True):
-    """More thought."""
-
-    text: str
-
-
-class ToolCallStart(msgspec.Struct, frozen=True):
-    """A call begins; `position` counts the calls of a reply from 0 and tells them apart."""
-
-    position: int
-    name: str
-    id: str = ""
-    """That of the call that it becomes; empty where the vendor tells it later."""
-
-
-class ToolCallDelta(msgspec.Struct, frozen=True):
-    """More of a call's arguments, as text."""
-
-    position: int
-    text: str
-
-
-class ToolCallEnd(msgspec.Struct, frozen=True):
-    """A call is whole, or as whole as it will be."""
-
-    position: int
-    call: ToolCall
-
-
-class Done(msgspec.Struct, frozen=True):
-    """The last event."""
-
-    reply: Reply
-
-
-Event: TypeAlias = TextDelta | ThoughtDelta | ToolCallStart | ToolCallDelta | ToolCallEnd | Done
+    def close(self, answer: Reply) -> Sequence[Event]:
+        events = self._telling.close(answer)
+        return [
+            Done(_read(each.reply, self._wanted)) if isinstance(each, Done) else each
+            for each in events
+        ]

@@ -1,4 +1,7 @@
-"""The command `wire`. Each subcommand is a row: its name, what it does, its options, its function."""
+"""The command `wire`.
+
+Each subcommand is a row: its name, what it does, its options, its function.
+"""
 
 from __future__ import annotations
 
@@ -42,11 +45,27 @@ class Command(NamedTuple):
 
 
 def _emulate_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--port", type=int, default=8910, help="port on 127.0.0.1, 0 for a free one (default: %(default)s)")
+    command.add_argument(
+        "--port",
+        type=int,
+        default=8910,
+        help="port on 127.0.0.1, 0 for a free one (default: %(default)s)",
+    )
     command.add_argument("--script", metavar="FILE", help="what it answers: a script or a cassette")
-    command.add_argument("--warnings-too", action="store_true", help="refuse what only servers of an earlier time refused as well")
-    command.add_argument("--lenient", action="store_true", help="refuse nothing that a rule is about")
-    command.add_argument("--seed", type=int, default=0, help="another seed, other ids and signatures (default: %(default)s)")
+    command.add_argument(
+        "--warnings-too",
+        action="store_true",
+        help="refuse what only servers of an earlier time refused as well",
+    )
+    command.add_argument(
+        "--lenient", action="store_true", help="refuse nothing that a rule is about"
+    )
+    command.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        help="another seed, other ids and signatures (default: %(default)s)",
+    )
 
 
 def _emulate(chosen: argparse.Namespace) -> int:
@@ -54,7 +73,9 @@ def _emulate(chosen: argparse.Namespace) -> int:
 
     over = threading.Event()
     signal.signal(signal.SIGTERM, lambda number, frame: over.set())
-    emulator = Emulator(chosen.script, warnings_too=chosen.warnings_too, lenient=chosen.lenient, seed=chosen.seed)
+    emulator = Emulator(
+        chosen.script, warnings_too=chosen.warnings_too, lenient=chosen.lenient, seed=chosen.seed
+    )
     with serve(emulator, chosen.port) as server:
         print(f"READY {server.url}", flush=True)
         try:
@@ -64,7 +85,11 @@ def _emulate(chosen: argparse.Namespace) -> int:
     return 0
 
 
-_COMMANDS = (Command("emulate", "play the vendors' servers on this machine, strictly", _emulate_options, _emulate),)
+_COMMANDS = (
+    Command(
+        "emulate", "play the vendors' servers on this machine, strictly", _emulate_options, _emulate
+    ),
+)
 
 
 if __name__ == "__main__":

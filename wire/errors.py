@@ -27,8 +27,8 @@
     ├── LimitError                     event, body, ratio, depth or headers over the limit
     └── CassetteError, ToolError, PipelineError     of their rooms
 
-Rules of this file: no error holds anything that can not be pickled; a message is one line of at most 2 KiB without
-control characters (R-12, R-34); no built-in name is shadowed.
+Rules of this file: no error holds anything that can not be pickled; a message is one line of at
+most 2 KiB without control characters (R-12, R-34); no built-in name is shadowed.
 """
 
 from __future__ import annotations
@@ -40,20 +40,29 @@ from typing import Any
 import msgspec
 
 MESSAGE_LIMIT = 1500
-"""Bytes of a message; what is longer is cut in the middle, since servers put the reason at either end."""
+"""Bytes of a message; what is longer is cut in the middle, since servers put the reason at either
+end.
+"""
 
 _KEPT = 32 * 1024  # letters at either end that are kept at all
 
-# Controls, line and paragraph ends, surrogates, and the format characters that turn or hide what a terminal shows.
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb]+")
+# Controls, line and paragraph ends, surrogates, and the format characters that turn or hide what a
+# terminal shows.
+_CONTROL = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb]+"
+)
 
 
 def _cleaned(text: str) -> str:
-    return _CONTROL.sub(" ", f"{text[:_KEPT]}{text[-_KEPT:]}" if len(text) > 2 * _KEPT else text).strip()
+    return _CONTROL.sub(
+        " ", f"{text[:_KEPT]}{text[-_KEPT:]}" if len(text) > 2 * _KEPT else text
+    ).strip()
 
 
 def one_line(text: str, limit: int = MESSAGE_LIMIT) -> str:
-    """`text` fit for a log: control characters and line ends become one space, the middle is cut out beyond `limit` bytes."""
+    """`text` fit for a log: control characters and line ends become one space, the middle is cut
+    out beyond `limit` bytes.
+    """
     text = _cleaned(text)
     data = text.encode("utf-8")
     if len(data) <= limit:
@@ -63,7 +72,9 @@ def one_line(text: str, limit: int = MESSAGE_LIMIT) -> str:
 
 
 class Violation(msgspec.Struct, frozen=True, repr_omit_defaults=True):
-    """One rule that a request breaks: the JSON path, what is wrong, what to do; and how a server would refuse it."""
+    """One rule that a request breaks: the JSON path, what is wrong, what to do; and how a server
+    would refuse it.
+    """
 
     path: str
     message: str
@@ -79,7 +90,9 @@ class Violation(msgspec.Struct, frozen=True, repr_omit_defaults=True):
     field: str = ""
     """The place in the server's own spelling, where its answer names it apart from the words."""
     layer: str = ""
-    """`parser`, whose refusals a server lists all at once, or `validator`, which stops at the first; empty if neither."""
+    """`parser`, whose refusals a server lists all at once, or `validator`, which stops at the
+    first; empty if neither.
+    """
 
     def __str__(self) -> str:
         where = f"{self.path}: " if self.path else ""
@@ -89,7 +102,9 @@ class Violation(msgspec.Struct, frozen=True, repr_omit_defaults=True):
 
 
 class Received:
-    """Bytes of a body that show their size and not themselves: a server may repeat the key in them (R-29)."""
+    """Bytes of a body that show their size and not themselves: a server may repeat the key in them
+    (R-29).
+    """
 
     __slots__ = ("data",)
 
@@ -101,10 +116,12 @@ class Received:
 
 
 class WireError(Exception):
-    """Base of all errors of this library; every field is there on every error, `None` or empty where it has no meaning.
+    """Base of all errors of this library; every field is there on every error, `None` or empty
+    where it has no meaning.
 
-    `provider`, HTTP `status`, the provider's own `code`, `request_id`; `retryable` and `retry_after` (seconds the server
-    asked for); `attempts` made; `partial`, the answer folded from what had arrived; `raw`, the body as received.
+    `provider`, HTTP `status`, the provider's own `code`, `request_id`; `retryable` and
+    `retry_after` (seconds the server asked for); `attempts` made; `partial`, the answer folded from
+    what had arrived; `raw`, the body as received.
     """
 
     def __init__(
@@ -145,7 +162,11 @@ class WireError(Exception):
 
     def __str__(self) -> str:
         # Some hosts repeat the status as their code.
-        told = " ".join(dict.fromkeys(one_line(str(word), 80) for word in (self.status, self.code) if word is not None))
+        told = " ".join(
+            dict.fromkeys(
+                one_line(str(word), 80) for word in (self.status, self.code) if word is not None
+            )
+        )
         head = ": ".join(one_line(word, 80) for word in (self.provider, told) if word)
         tail = f" (after {self.attempts} attempts)" if self.attempts > 1 else ""
         return f"{head}: {self.message}{tail}" if head else f"{self.message}{tail}"
@@ -159,7 +180,8 @@ class WireError(Exception):
     def masked(self, secret: str) -> None:
         """Take `secret` out of what is shown; `raw` keeps what the server sent (R-29).
 
-        What is masked is the message before its middle is cut out: a cut could leave half a key standing.
+        What is masked is the message before its middle is cut out: a cut could leave half a key
+        standing.
         """
         if not secret:
             return
@@ -176,13 +198,19 @@ def _restore(cls: type[WireError], message: str, state: dict[str, Any]) -> WireE
 
 
 class ConfigurationError(WireError):
-    """Nothing was sent: the key, the provider, an option or the name of the model is missing or wrong."""
+    """Nothing was sent: the key, the provider, an option or the name of the model is missing or
+    wrong.
+    """
 
 
 class RuleError(WireError):
-    """Nothing was sent: the request breaks rules that `violations` names, each with its JSON path."""
+    """Nothing was sent: the request breaks rules that `violations` names, each with its
+    JSON path.
+    """
 
-    def __init__(self, message: str = "", *, violations: Iterable[Violation] = (), **fields: Any) -> None:
+    def __init__(
+        self, message: str = "", *, violations: Iterable[Violation] = (), **fields: Any
+    ) -> None:
         self.violations = tuple(violations)
         super().__init__(message or "; ".join(map(str, self.violations)), **fields)
 
@@ -304,7 +332,7 @@ class PipelineError(WireError):
     """A pipeline cannot be read or run."""
 
 
-# --- what every wire's error reader shares --------------------------------------------------------------------------
+# --- what every wire's error reader shares --------------------------------------------------------
 
 _BY_STATUS: dict[int, type[APIError]] = {
     400: BadRequestError,

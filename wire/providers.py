@@ -1,4 +1,5 @@
-"""Who can be asked: one row for each provider, data only. A provider that speaks a known wire is one row and one fixture.
+"""Who can be asked: one row for each provider, data only. A provider that speaks a known wire is
+one row and one fixture.
 
 Sources and dates of what the rows say: docs/providers.md.
 """
@@ -13,12 +14,15 @@ from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
 from wire.errors import ConfigurationError
-from wire.openai.dialect import PLAIN, CallIds, Dialect, Refusal
+from wire.openai.common.dialect import PLAIN, CallIds, Dialect, Refusal
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """Name, wire, where it lives and how it wants its key. `{...}` in `base_url` and `prefix` are options of the client."""
+    """Name, wire, where it lives and how it wants its key.
+
+    `{...}` in `base_url` and `prefix` are options of the client.
+    """
 
     name: str
     wire: str
@@ -40,7 +44,9 @@ class Provider:
     regions: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Region -> base URL; `PROVIDERS` has a row for each, named `name@region`."""
     hosts: tuple[str, ...] = ()
-    """Further hosts of this provider, to which no other provider's key goes; `*` stands for any letters."""
+    """Further hosts of this provider, to which no other provider's key goes; `*` stands for any
+    letters.
+    """
     base_url_like: str = ""
     """What a base URL looks like, where there is no default."""
     dialect: Dialect | None = None
@@ -75,8 +81,12 @@ def chat_host(
     )
 
 
-def messages_host(name: str, base_url: str, key_variable: str, *, bearer: bool = False, key_required: bool = True) -> Provider:
-    """A host of Anthropic's Messages: as its SDKs have it, the version does not stand in the base URL."""
+def messages_host(
+    name: str, base_url: str, key_variable: str, *, bearer: bool = False, key_required: bool = True
+) -> Provider:
+    """A host of Anthropic's Messages: as its SDKs have it, the version does not stand in the base
+    URL.
+    """
     return Provider(
         name,
         wire="anthropic",
@@ -90,16 +100,23 @@ def messages_host(name: str, base_url: str, key_variable: str, *, bearer: bool =
 
 
 def unlisted(name: str, *, key_required: bool) -> Provider:
-    """The row of a host of chat completions that nothing is known about; its key has a variable of its own.
+    """The row of a host of chat completions that nothing is known about; its key has a variable of
+    its own.
 
     >>> unlisted("my-host", key_required=True).key_variable
     'MY_HOST_API_KEY'
     """
-    return chat_host(name.lower(), "", re.sub(r"[^A-Z0-9]", "_", name.upper()) + "_API_KEY", key_required=key_required)
+    return chat_host(
+        name.lower(),
+        "",
+        re.sub(r"[^A-Z0-9]", "_", name.upper()) + "_API_KEY",
+        key_required=key_required,
+    )
 
 
 def model_of(name: str, default: str = "") -> tuple[str, str]:
-    """Provider and model of `provider:model`; the model keeps further colons. A bare name is a model of the default provider.
+    """Provider and model of `provider:model`; the model keeps further colons. A bare name is a
+    model of the default provider.
 
     >>> model_of("openai:ft:gpt-4o:org::id"), model_of("kimi@cn:kimi-k2.6")
     (('openai', 'ft:gpt-4o:org::id'), ('kimi@cn', 'kimi-k2.6'))
@@ -109,7 +126,13 @@ def model_of(name: str, default: str = "") -> tuple[str, str]:
     provider, colon, model = name.partition(":") if isinstance(name, str) else ("", "", "")
     if not colon:
         provider, model = default, provider
-    problem = "empty model name" if not model.strip() else "empty provider name" if colon and not provider.strip() else ""
+    problem = (
+        "empty model name"
+        if not model.strip()
+        else "empty provider name"
+        if colon and not provider.strip()
+        else ""
+    )
     if not colon and not default:
         problem = "missing 'provider:model-name' format"
     if problem:
@@ -117,7 +140,7 @@ def model_of(name: str, default: str = "") -> tuple[str, str]:
     return provider, model
 
 
-# --- dialects ---------------------------------------------------------------------------------------------------------
+# --- dialects -------------------------------------------------------------------------------------
 
 _UNSUPPORTED = "Unsupported parameter: '{}' is not supported with this model."
 _OPENAI = Dialect(
@@ -128,8 +151,13 @@ _OPENAI = Dialect(
             remedy="max_completion_tokens",
             models=r"o\d|gpt-5(?!.*chat)",
         ),
-        # Recorded: gpt-5-mini and gpt-5.6. From 5.1 to 5.4 models do not reason unless told to, and nobody reported a refusal.
-        Refusal("stop", _UNSUPPORTED.format("stop"), models=r"o3|o4-mini|gpt-5(-mini|-nano)?(-\d{4}.*)?$|gpt-5\.6"),
+        # Recorded: gpt-5-mini and gpt-5.6. From 5.1 to 5.4 models do not reason unless told to, and
+        # nobody reported a refusal.
+        Refusal(
+            "stop",
+            _UNSUPPORTED.format("stop"),
+            models=r"o3|o4-mini|gpt-5(-mini|-nano)?(-\d{4}.*)?$|gpt-5\.6",
+        ),
         Refusal("logprobs", _UNSUPPORTED.format("logprobs"), models=r"gpt-5\.6"),
         Refusal("top_logprobs", _UNSUPPORTED.format("top_logprobs"), models=r"gpt-5\.6"),
         Refusal(
@@ -138,9 +166,19 @@ _OPENAI = Dialect(
             remedy="none or low",
             models=r"gpt-5\.6",
         ),
-        Refusal("web_search_options", "Web search options not supported with this model.", models=r"(?!.*search)"),
-        Refusal("logprobs", "This model does not support the 'logprobs' parameter.", models="gpt-audio"),
-        Refusal("messages[].content[].image_url", "This model does not support image_url content.", models="gpt-audio"),
+        Refusal(
+            "web_search_options",
+            "Web search options not supported with this model.",
+            models=r"(?!.*search)",
+        ),
+        Refusal(
+            "logprobs", "This model does not support the 'logprobs' parameter.", models="gpt-audio"
+        ),
+        Refusal(
+            "messages[].content[].image_url",
+            "This model does not support image_url content.",
+            models="gpt-audio",
+        ),
         Refusal(
             "response_format.type=json_object|json_schema",
             "Invalid parameter: 'response_format' of this type is not supported with this model.",
@@ -155,7 +193,10 @@ _OPENAI = Dialect(
     call_ids=CallIds(most=40),
 )
 
-_NO_PARTS = "Failed to deserialize the JSON body into the target type: unknown variant `{}`, expected `text`"
+_NO_PARTS = (
+    "Failed to deserialize the JSON body into the target type: unknown variant `{}`, "
+    "expected `text`"
+)
 _DEEPSEEK = Dialect(
     refuses=(
         *(
@@ -190,8 +231,14 @@ _KIMI = Dialect(
             models=r"(kimi-)?k3",
         ),
         Refusal("messages[].content[].text=", "text content is empty", remedy="leave the part out"),
-        Refusal("reasoning_effort=none", "reasoning_effort none is refused", remedy="low, high or max"),
-        Refusal("thinking.keep", "thinking.keep is refused for this model", models=r"(?!kimi-k2\.6|kimi-k2\.7-code|(kimi-)?k3)"),
+        Refusal(
+            "reasoning_effort=none", "reasoning_effort none is refused", remedy="low, high or max"
+        ),
+        Refusal(
+            "thinking.keep",
+            "thinking.keep is refused for this model",
+            models=r"(?!kimi-k2\.6|kimi-k2\.7-code|(kimi-)?k3)",
+        ),
     ),
     most_stops=5,
     thinks=r"kimi-k2\.[567]",
@@ -225,7 +272,11 @@ _QWEN = Dialect(thinks=r"qwen3(\.\d+)?-\d+b(?!.*instruct)", no_forced_call_while
 
 _MISTRAL = Dialect(
     refuses=(
-        Refusal("prompt_mode", "Reasoning prompt mode is not enabled for this model", remedy="reasoning_effort"),
+        Refusal(
+            "prompt_mode",
+            "Reasoning prompt mode is not enabled for this model",
+            remedy="reasoning_effort",
+        ),
         Refusal(
             "reasoning_effort=minimal|low|medium|xhigh|max",
             "this reasoning_effort is not supported for {model}, supported values: [high, none]",
@@ -241,9 +292,21 @@ _MISTRAL = Dialect(
 
 _GROQ = Dialect(
     refuses=(
-        Refusal("messages[].reasoning_content", "property 'reasoning_content' is unsupported", remedy="leave it out"),
-        Refusal("messages[].content[].image_url", "content must be a string", models="openai/gpt-oss|groq/compound"),
-        Refusal("tools[].function", "`tool calling` is not supported with this model", models="groq/compound"),
+        Refusal(
+            "messages[].reasoning_content",
+            "property 'reasoning_content' is unsupported",
+            remedy="leave it out",
+        ),
+        Refusal(
+            "messages[].content[].image_url",
+            "content must be a string",
+            models="openai/gpt-oss|groq/compound",
+        ),
+        Refusal(
+            "tools[].function",
+            "`tool calling` is not supported with this model",
+            models="groq/compound",
+        ),
         Refusal(
             "response_format.type=json_schema",
             "This model does not support response format `json_schema`.",
@@ -264,7 +327,11 @@ _XAI = Dialect(
             remedy="leave it out, 0 is refused too",
             models=r"grok-(3-mini|4|build)(?!.*non-reasoning)",
         )
-        for name, said in (("presence_penalty", "presencePenalty"), ("frequency_penalty", "frequencyPenalty"), ("stop", "stop"))
+        for name, said in (
+            ("presence_penalty", "presencePenalty"),
+            ("frequency_penalty", "frequencyPenalty"),
+            ("stop", "stop"),
+        )
     ),
     reasoning_slots=("reasoning_content",),
     reasoning_outside_output=True,
@@ -272,16 +339,32 @@ _XAI = Dialect(
 
 _CEREBRAS = Dialect(
     refuses=(
-        Refusal("messages[].reasoning_content", "property 'reasoning_content' is unsupported", remedy="leave it out"),
+        Refusal(
+            "messages[].reasoning_content",
+            "property 'reasoning_content' is unsupported",
+            remedy="leave it out",
+        ),
         Refusal("logit_bias", "checked, and not applied", ignored=True),
     ),
 )
 
-_TOGETHER = Dialect(refuses=(Refusal("messages[].tool_calls=[]", "an empty list of tool_calls is refused", remedy="leave it out"),))
+_TOGETHER = Dialect(
+    refuses=(
+        Refusal(
+            "messages[].tool_calls=[]",
+            "an empty list of tool_calls is refused",
+            remedy="leave it out",
+        ),
+    )
+)
 
 _GEMINI = Dialect(
     refuses=tuple(
-        Refusal(name, f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.', remedy="leave it out")
+        Refusal(
+            name,
+            f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.',
+            remedy="leave it out",
+        )
         for name in ("store", "metadata", "reasoning", "top_k")
     ),
     takes=("extra_content", "thought_signature"),
@@ -297,13 +380,20 @@ _OLLAMA = Dialect(
 )
 
 _LLAMA_CPP = Dialect(
-    refuses=(Refusal("tool_choice.function", "a named tool_choice counts as auto", remedy='tool_choice: "required"', ignored=True),),
+    refuses=(
+        Refusal(
+            "tool_choice.function",
+            "a named tool_choice counts as auto",
+            remedy='tool_choice: "required"',
+            ignored=True,
+        ),
+    ),
     verbatim=True,
     reasoning_slots=("reasoning_content",),
     invalid_arguments="wrapped",  # it parses the history, and answers 500 to arguments that were cut off
 )
 
-# --- rows -------------------------------------------------------------------------------------------------------------
+# --- rows -----------------------------------------------------------------------------------------
 
 _ROWS = (
     Provider(
@@ -332,7 +422,12 @@ _ROWS = (
             "cachedContents": "/{version}/projects/{project}/locations/{location}",
         },
     ),
-    chat_host("gemini@openai", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", _GEMINI),
+    chat_host(
+        "gemini@openai",
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        "GEMINI_API_KEY",
+        _GEMINI,
+    ),
     chat_host("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", _OPENAI),
     Provider(
         "azure",
@@ -421,22 +516,40 @@ _ROWS = (
         Dialect(verbatim=True, reasoning_slots=("reasoning", "reasoning_content")),
         key_required=False,
     ),
-    chat_host("llama.cpp", "http://127.0.0.1:8080/v1", "LLAMA_CPP_API_KEY", _LLAMA_CPP, key_required=False),
+    chat_host(
+        "llama.cpp", "http://127.0.0.1:8080/v1", "LLAMA_CPP_API_KEY", _LLAMA_CPP, key_required=False
+    ),
     chat_host("lmstudio", "http://127.0.0.1:1234/v1", "LMSTUDIO_API_KEY", key_required=False),
     messages_host("anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY"),
     messages_host("deepseek@anthropic", "https://api.deepseek.com/anthropic", "DEEPSEEK_API_KEY"),
     messages_host("glm@anthropic", "https://api.z.ai/api/anthropic", "GLM_API_KEY", bearer=True),
-    messages_host("glm@anthropic-cn", "https://open.bigmodel.cn/api/anthropic", "GLM_API_KEY", bearer=True),
-    messages_host("kimi@anthropic", "https://api.moonshot.ai/anthropic", "KIMI_API_KEY", bearer=True),
-    messages_host("kimi@anthropic-cn", "https://api.moonshot.cn/anthropic", "KIMI_API_KEY", bearer=True),
+    messages_host(
+        "glm@anthropic-cn", "https://open.bigmodel.cn/api/anthropic", "GLM_API_KEY", bearer=True
+    ),
+    messages_host(
+        "kimi@anthropic", "https://api.moonshot.ai/anthropic", "KIMI_API_KEY", bearer=True
+    ),
+    messages_host(
+        "kimi@anthropic-cn", "https://api.moonshot.cn/anthropic", "KIMI_API_KEY", bearer=True
+    ),
     messages_host("kimi@anthropic-coding", "https://api.kimi.com/coding", "KIMI_API_KEY"),
     messages_host("minimax@anthropic", "https://api.minimax.io/anthropic", "MINIMAX_API_KEY"),
     messages_host("minimax@anthropic-cn", "https://api.minimaxi.com/anthropic", "MINIMAX_API_KEY"),
-    messages_host("qwen@anthropic", "https://dashscope-intl.aliyuncs.com/apps/anthropic", "DASHSCOPE_API_KEY"),
-    messages_host("qwen@anthropic-cn", "https://dashscope.aliyuncs.com/apps/anthropic", "DASHSCOPE_API_KEY"),
-    messages_host("openrouter@anthropic", "https://openrouter.ai/api", "OPENROUTER_API_KEY", bearer=True),
-    messages_host("ollama@anthropic", "http://localhost:11434", "OLLAMA_API_KEY", key_required=False),
-    messages_host("llama.cpp@anthropic", "http://127.0.0.1:8080", "LLAMA_CPP_API_KEY", key_required=False),
+    messages_host(
+        "qwen@anthropic", "https://dashscope-intl.aliyuncs.com/apps/anthropic", "DASHSCOPE_API_KEY"
+    ),
+    messages_host(
+        "qwen@anthropic-cn", "https://dashscope.aliyuncs.com/apps/anthropic", "DASHSCOPE_API_KEY"
+    ),
+    messages_host(
+        "openrouter@anthropic", "https://openrouter.ai/api", "OPENROUTER_API_KEY", bearer=True
+    ),
+    messages_host(
+        "ollama@anthropic", "http://localhost:11434", "OLLAMA_API_KEY", key_required=False
+    ),
+    messages_host(
+        "llama.cpp@anthropic", "http://127.0.0.1:8080", "LLAMA_CPP_API_KEY", key_required=False
+    ),
 )
 
 
@@ -444,7 +557,9 @@ def _with_regions(row: Provider) -> Iterator[Provider]:
     yield row
     for region, base_url in row.regions.items():
         # No region is a machine of one's own, whatever the row itself is.
-        yield dataclasses.replace(row, name=f"{row.name}@{region}", base_url=base_url, regions={}, key_required=True)
+        yield dataclasses.replace(
+            row, name=f"{row.name}@{region}", base_url=base_url, regions={}, key_required=True
+        )
 
 
 PROVIDERS: dict[str, Provider] = {each.name: each for row in _ROWS for each in _with_regions(row)}
@@ -458,6 +573,8 @@ def family_of(name: str) -> str:
 def owner_of(host: str) -> Provider | None:
     """The provider whose host this is: no other provider's key goes there (R-31)."""
     for row in PROVIDERS.values():
-        if any(fnmatchcase(host, own) for own in (urlsplit(row.base_url).hostname, *row.hosts) if own):
+        if any(
+            fnmatchcase(host, own) for own in (urlsplit(row.base_url).hostname, *row.hosts) if own
+        ):
             return row
     return None

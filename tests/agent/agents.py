@@ -1,4 +1,6 @@
-"""One way to run an agent in all three styles: `run(door, ...)` on asyncio, trio, or by threads, against emulators."""
+"""One way to run an agent in all three styles: `run(door, ...)` on asyncio, trio, or by threads,
+against emulators.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,11 @@ from typing import Any
 import anyio
 
 from wire.agent import Agent, LLMAgent, RunResult
-from wire.asking import AsyncChat, Chat
-from wire.chat import Message
-from wire.chat_provider import LLMResponse, StreamDelta
-from wire.request import Tool
-from wire.retry import NONE
+from wire.agent.provider import LLMResponse, StreamDelta
+from wire.chat import AsyncChat, Chat
+from wire.core.retry import NONE
+from wire.neutral.messages import Message
+from wire.neutral.request import Tool
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
 
 MODEL = "gemini:gemini-3-pro-preview"
@@ -48,7 +50,10 @@ def talk(
     setup: Callable[[Any], None] | None = None,
     **options: Any,
 ) -> Talk:
-    """Run an agent with these inputs. `chat` is given to the chat, `run` to each run, the rest to the agent."""
+    """Run an agent with these inputs.
+
+    `chat` is given to the chat, `run` to each run, the rest to the agent.
+    """
     emulator = Emulator(script, lenient=not model.startswith("gemini"))  # type: ignore[arg-type]
     said = Talk()
     of_chat = {"api_key": "fake-key", "retry": NONE, **(chat or {})}

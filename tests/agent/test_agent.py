@@ -13,14 +13,31 @@ import pytest
 
 from tests.agent.agents import MODEL, Scripted, Talk, on, talk
 from wire import create_provider
-from wire.agent import Agent, GeminiAgent, Guard, LLMAgent, LLMConfig, RunState, dump_run, load_config, load_run
-from wire.asking import AsyncChat, Chat
-from wire.chat import Message, ToolCall, ToolResult, Usage
-from wire.chat_provider import LLMResponse, StreamDelta
-from wire.errors import BadRequestError, ConfigurationError, ConnectionLost, RuleError, ServerError, StreamIncomplete
+from wire.agent import (
+    Agent,
+    GeminiAgent,
+    Guard,
+    LLMAgent,
+    LLMConfig,
+    RunState,
+    dump_run,
+    load_config,
+    load_run,
+)
+from wire.agent.provider import LLMResponse, StreamDelta
+from wire.chat import AsyncChat, Chat
+from wire.core.retry import NONE, Retry
+from wire.errors import (
+    BadRequestError,
+    ConfigurationError,
+    ConnectionLost,
+    RuleError,
+    ServerError,
+    StreamIncomplete,
+)
 from wire.history import HistoryManager, check
-from wire.request import Tool
-from wire.retry import NONE, Retry
+from wire.neutral.messages import Message, ToolCall, ToolResult, Usage
+from wire.neutral.request import Tool
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator
 from wire.tools import ToolContext, tool
 
@@ -40,13 +57,24 @@ def get_weather(city: str) -> dict[str, str]:
 
 
 WEATHER = [
-    {"match": {"number": 1}, "say": {"text": "I look.", "calls": [{"name": "get_weather", "args": {"city": "東京"}}]}},
+    {
+        "match": {"number": 1},
+        "say": {"text": "I look.", "calls": [{"name": "get_weather", "args": {"city": "東京"}}]},
+    },
     {"match": {"number": 2}, "say": "晴れです。"},
 ]
 
 
 def test_s1_56_s3_07_s3_17_call_answer_text_in_exactly_two_requests(style: str) -> None:
-    said = talk(style, WEATHER, "東京の天気は？", tools=[get_weather], system_prompt="Be brief.", max_tokens=100, temperature=0.5)
+    said = talk(
+        style,
+        WEATHER,
+        "東京の天気は？",
+        tools=[get_weather],
+        system_prompt="Be brief.",
+        max_tokens=100,
+        temperature=0.5,
+    )
     assert (said.result.text, said.result.reason, len(said.requests)) == ("晴れです。", "end", 2)
     assert [message.role for message in said.result.messages] == ["assistant", "tool", "assistant"]
     assert said.result.messages[0].tool_calls[0].arguments == {"city": "東京"}
@@ -68,15 +96,26 @@ def test_s1_56_s3_07_s3_17_call_answer_text_in_exactly_two_requests(style: str) 
 def test_s1_52_s1_56_s1_71_a_streamed_run_is_the_same_run(style: str) -> None:
     whole = talk(style, WEATHER, "東京の天気は？", tools=[get_weather])
     streamed = talk(style, WEATHER, "東京の天気は？", tools=[get_weather], run={"stream": True})
-    # A stream of Gemini ends in an empty text, which may carry the signature, and goes back as it came.
-    assert [_spoken(each) for each in streamed.result.messages] == [_spoken(each) for each in whole.result.messages]
-    assert streamed.bodies[1]["contents"][1]["parts"] == [*whole.bodies[1]["contents"][1]["parts"], {"text": ""}]
+    # A stream of Gemini ends in an empty text, which may carry the signature, and goes back as it
+    # came.
+    assert [_spoken(each) for each in streamed.result.messages] == [
+        _spoken(each) for each in whole.result.messages
+    ]
+    assert streamed.bodies[1]["contents"][1]["parts"] == [
+        *whole.bodies[1]["contents"][1]["parts"],
+        {"text": ""},
+    ]
     assert "".join(delta.text for delta in streamed.deltas) == "I look.晴れです。"
     starts = [delta for delta in streamed.deltas if delta.function_call_start]
     ends = [delta.function_call_end for delta in streamed.deltas if delta.function_call_end]
-    assert [(delta.function_call_start, delta.index, delta.call_id) for delta in starts] == [("get_weather", 0, ends[0].id)]
+    assert [(delta.function_call_start, delta.index, delta.call_id) for delta in starts] == [
+        ("get_weather", 0, ends[0].id)
+    ]
     assert ends[0] == whole.result.messages[0].tool_calls[0]
-    assert [delta.finish_reason for delta in streamed.deltas if delta.finish_reason] == ["tool_calls", "end"]
+    assert [delta.finish_reason for delta in streamed.deltas if delta.finish_reason] == [
+        "tool_calls",
+        "end",
+    ]
     assert streamed.deltas[-1].response is not None
     assert streamed.deltas[-1].response.text == "晴れです。"
 
@@ -86,7 +125,10 @@ def _spoken(message: Message) -> tuple[Any, ...]:
 
 
 def test_a_second_run_knows_the_first(style: str) -> None:
-    script = [{"match": {"number": 1}, "say": "Hello Ada."}, {"match": {"number": 2}, "say": "Ada."}]
+    script = [
+        {"match": {"number": 1}, "say": "Hello Ada."},
+        {"match": {"number": 2}, "say": "Ada."},
+    ]
     said = talk(style, script, "I am Ada.", "Who am I?")
     assert [content["role"] for content in said.bodies[1]["contents"]] == ["user", "model", "user"]
     assert said.result.messages == said.history[3:]
@@ -100,11 +142,18 @@ def test_s1_50_tools_are_registered_once(style: str) -> None:
         agent.register_tool(Tool("get_weather", "Another."), replace=True)
 
     said = talk(style, [{"say": "Hi."}], "Hi", setup=register)
-    assert said.bodies[0]["tools"] == [{"functionDeclarations": [{"name": "get_weather", "description": "Another."}]}]
+    assert said.bodies[0]["tools"] == [
+        {"functionDeclarations": [{"name": "get_weather", "description": "Another."}]}
+    ]
 
 
 def test_s1_56_the_limit_keeps_the_text_and_a_history_that_can_be_sent(style: str) -> None:
-    script = [{"times": 0, "say": {"text": "Again.", "calls": [{"name": "get_weather", "args": {"city": "Oslo"}}]}}]
+    script = [
+        {
+            "times": 0,
+            "say": {"text": "Again.", "calls": [{"name": "get_weather", "args": {"city": "Oslo"}}]},
+        }
+    ]
     said = talk(style, script, "Hi", "Go on", tools=[get_weather], run={"max_steps": 2})
     assert [(each.reason, each.text) for each in said.results] == [("max_steps", "Again.")] * 2
     assert len(said.requests) == 4
@@ -120,13 +169,19 @@ def test_s1_57_the_guard_ends_a_run_that_repeats_itself(style: str) -> None:
 
 def test_s1_58_s0_06_made_and_refused_calls_are_answered_in_one_message(style: str) -> None:
     calls = [{"name": "get_weather", "args": {"city": city}} for city in ("Oslo", "Rome")]
-    script = [{"match": {"number": 1}, "say": {"calls": calls}}, {"match": {"number": 2}, "say": "Done."}]
+    script = [
+        {"match": {"number": 1}, "say": {"calls": calls}},
+        {"match": {"number": 2}, "say": "Done."},
+    ]
 
     def approve(call: ToolCall) -> bool | str:
         return (call.arguments or {})["city"] == "Oslo" or "not Rome"
 
     said = talk(style, script, "Hi", tools=[get_weather], approve=approve)
-    assert [result.answer for result in said.result.messages[1].tool_results] == [{"city": "Oslo", "sky": "sunny"}, {"error": "not Rome"}]
+    assert [result.answer for result in said.result.messages[1].tool_results] == [
+        {"city": "Oslo", "sky": "sunny"},
+        {"error": "not Rome"},
+    ]
     responses = said.bodies[1]["contents"][2]["parts"]
     assert [part["functionResponse"]["response"] for part in responses][1] == {"error": "not Rome"}
 
@@ -148,7 +203,10 @@ def test_s3_25_tools_see_the_call_the_model_and_the_messages(style: str) -> None
         """Who is there."""
         return [context.model, context.messages[0].text, context.call.name]
 
-    script = [{"match": {"number": 1}, "say": {"calls": [{"name": "who"}]}}, {"match": {"number": 2}, "say": "Ok."}]
+    script = [
+        {"match": {"number": 1}, "say": {"calls": [{"name": "who"}]}},
+        {"match": {"number": 2}, "say": "Ok."},
+    ]
     said = talk(style, script, "Hi", tools=[who])
     assert said.result.messages[1].tool_results[0].content == ["gemini-3-pro-preview", "Hi", "who"]
 
@@ -159,10 +217,17 @@ def test_a_run_waits_is_saved_and_goes_on_in_another_process(style: str) -> None
         """Write a file."""
         return f"{name} written"
 
-    calls = [{"name": "write", "args": {"name": "a"}}, {"name": "ask_user", "args": {}}, {"name": "get_weather", "args": {"city": "Oslo"}}]
+    calls = [
+        {"name": "write", "args": {"name": "a"}},
+        {"name": "ask_user", "args": {}},
+        {"name": "get_weather", "args": {"city": "Oslo"}},
+    ]
     tools = [write, Tool("ask_user", "Ask the user."), get_weather]
     waiting = talk(style, [{"say": {"calls": calls}}], "Hi", tools=tools)
-    assert (waiting.result.reason, [call.name for call in waiting.result.waiting]) == ("waiting", ["write", "ask_user"])
+    assert (waiting.result.reason, [call.name for call in waiting.result.waiting]) == (
+        "waiting",
+        ["write", "ask_user"],
+    )
     saved = dump_run(waiting.result.state, {"title": "A run"})
     state = load_run(saved)
     assert state == waiting.result.state
@@ -173,8 +238,12 @@ def test_a_run_waits_is_saved_and_goes_on_in_another_process(style: str) -> None
     results = [ToolResult(to_ask.id, "ask_user", "blue")]
 
     async def main() -> Any:
-        async with LLMAgent(AsyncChat(MODEL, api_key="fake-key", http=AsyncEmulatorTransport(emulator)), tools=tools) as agent:
-            return await agent.resume(state, results=results, verdicts=verdicts), agent.history.messages
+        async with LLMAgent(
+            AsyncChat(MODEL, api_key="fake-key", http=AsyncEmulatorTransport(emulator)), tools=tools
+        ) as agent:
+            return await agent.resume(
+                state, results=results, verdicts=verdicts
+            ), agent.history.messages
 
     result, history = on("asyncio", main)
     assert [each.answer for each in result.messages[1].tool_results] == [
@@ -195,13 +264,18 @@ def test_a_run_waits_is_saved_and_goes_on_in_another_process(style: str) -> None
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
-        ('{"format": "wire-session", "version": 1, "messages": []}', "x.json: metadata.run: this is a session without a run"),
         (
-            '{"format": "wire-session", "version": 1, "messages": [], "metadata": {"run": {"begun": 3}}}',
+            '{"format": "wire-session", "version": 1, "messages": []}',
+            "x.json: metadata.run: this is a session without a run",
+        ),
+        (
+            '{"format": "wire-session", "version": 1, "messages": [], "metadata": '
+            '{"run": {"begun": 3}}}',
             "x.json: metadata.run.begun: there are 0 messages, not 3",
         ),
         (
-            '{"format": "wire-session", "version": 1, "messages": [], "metadata": {"run": {"begun": 0, "x": 1}}}',
+            '{"format": "wire-session", "version": 1, "messages": [], "metadata": '
+            '{"run": {"begun": 0, "x": 1}}}',
             "x.json: metadata.run: Object contains unknown field `x`",
         ),
     ],
@@ -221,20 +295,30 @@ def test_a_run_that_was_told_to_stop_goes_on(style: str) -> None:
     assert check(said.history) == []
 
 
-# --- failures -----------------------------------------------------------------------------------------------------------
+# --- failures -------------------------------------------------------------------------------------
 
 
 def test_s1_53_an_empty_answer_is_asked_for_again(style: str) -> None:
-    empty = {"candidates": [{"content": {"role": "model", "parts": []}, "finishReason": "MALFORMED_FUNCTION_CALL"}]}
+    empty = {
+        "candidates": [
+            {"content": {"role": "model", "parts": []}, "finishReason": "MALFORMED_FUNCTION_CALL"}
+        ]
+    }
     script = [{"match": {"number": 1}, "answer": empty}, {"match": {"number": 2}, "say": "Here."}]
     said = talk(style, script, "Hi", retry=AT_ONCE)
     assert (said.result.text, len(said.requests)) == ("Here.", 2)
-    with pytest.raises(StreamIncomplete, match=r"answered nothing \(finish MALFORMED_FUNCTION_CALL\)"):
+    with pytest.raises(
+        StreamIncomplete, match=r"answered nothing \(finish MALFORMED_FUNCTION_CALL\)"
+    ):
         talk(style, [{"times": 0, "answer": empty}], "Hi", retry=AT_ONCE)
 
 
 def test_an_error_keeps_what_was_done_before_it(style: str) -> None:
-    script = [WEATHER[0], {"match": {"number": 2}, "fault": "500"}, {"match": {"number": 3}, "say": "Sunny."}]
+    script = [
+        WEATHER[0],
+        {"match": {"number": 2}, "fault": "500"},
+        {"match": {"number": 3}, "say": "Sunny."},
+    ]
     kept: list[Any] = []
     with pytest.raises(ServerError):
         talk(style, script, "Hi", tools=[get_weather], setup=kept.append)
@@ -244,10 +328,14 @@ def test_an_error_keeps_what_was_done_before_it(style: str) -> None:
 
 
 @pytest.mark.parametrize("backend", TASKS)
-def test_s1_72_a_stream_that_fails_before_its_first_piece_is_asked_for_once_whole(backend: str) -> None:
+def test_s1_72_a_stream_that_fails_before_its_first_piece_is_asked_for_once_whole(
+    backend: str,
+) -> None:
     provider = Scripted([ConnectionResetError("gone")], LLMResponse(text="Hello."))
     deltas: list[StreamDelta] = []
-    result = on(backend, lambda: LLMAgent(provider).run("Hi", stream=True, on_stream_delta=deltas.append))
+    result = on(
+        backend, lambda: LLMAgent(provider).run("Hi", stream=True, on_stream_delta=deltas.append)
+    )
     assert [how for how, _ in provider.asked] == ["generate_stream", "generate"]
     assert result.text == "Hello."
     assert [delta.text for delta in deltas] == ["Hello.", ""]
@@ -263,7 +351,9 @@ def test_s1_72_a_stream_that_fails_before_its_first_piece_is_asked_for_once_whol
         [StreamDelta(text="Hel"), ConnectionLost("gone", retryable=True)],
     ],
 )
-def test_s1_72_other_failures_of_a_stream_are_raised_and_nothing_is_asked_again(backend: str, answer: list[Any]) -> None:
+def test_s1_72_other_failures_of_a_stream_are_raised_and_nothing_is_asked_again(
+    backend: str, answer: list[Any]
+) -> None:
     provider = Scripted(answer, LLMResponse(text="never"))
     with pytest.raises(type(answer[-1])) as raised:
         on(backend, lambda: LLMAgent(provider).run("Hi", stream=True))
@@ -273,19 +363,22 @@ def test_s1_72_other_failures_of_a_stream_are_raised_and_nothing_is_asked_again(
 
 @pytest.mark.parametrize("backend", TASKS)
 def test_s1_51_a_provider_of_ones_own_is_asked_again(backend: str) -> None:
-    provider = Scripted(TimeoutError(), ServerError("x", status=503, retryable=True), LLMResponse(text="Hello."))
+    provider = Scripted(
+        TimeoutError(), ServerError("x", status=503, retryable=True), LLMResponse(text="Hello.")
+    )
     assert on(backend, lambda: LLMAgent(provider, retry=AT_ONCE).run("Hi")).text == "Hello."
     assert len(provider.asked) == 3
 
 
-# --- providers ----------------------------------------------------------------------------------------------------------
+# --- providers ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("backend", TASKS)
 def test_s1_49_s1_10_any_provider_and_any_answer(backend: str) -> None:
     call = ToolCall(name="get_weather", arguments={"city": "Oslo"})
     provider = Scripted(
-        LLMResponse(text="I look.", function_calls=(call,), usage=Usage(input=1)), LLMResponse(text="Sunny.", usage=Usage(input=2))
+        LLMResponse(text="I look.", function_calls=(call,), usage=Usage(input=1)),
+        LLMResponse(text="Sunny.", usage=Usage(input=2)),
     )
     agent = LLMAgent(provider, "Be brief.", tools=[get_weather], temperature=0.1)
     result = on(backend, lambda: agent.run("Hi"))
@@ -309,16 +402,23 @@ def test_s1_07_a_stream_of_ones_own_is_folded(backend: str) -> None:
     ]
     provider = Scripted(pieces, [StreamDelta(text="Sunny.")])
     result = on(backend, lambda: LLMAgent(provider, tools=[get_weather]).run("Hi", stream=True))
-    call = ToolCall(id="c0", name="get_weather", arguments={"city": "Oslo"}, text='{"city": "Oslo"}')
+    call = ToolCall(
+        id="c0", name="get_weather", arguments={"city": "Oslo"}, text='{"city": "Oslo"}'
+    )
     assert result.messages[0] == Message.assistant("I look.", call)
-    assert result.messages[1].tool_results == (ToolResult("c0", "get_weather", {"city": "Oslo", "sky": "sunny"}),)
+    assert result.messages[1].tool_results == (
+        ToolResult("c0", "get_weather", {"city": "Oslo", "sky": "sunny"}),
+    )
     assert result.usage == Usage(output=3)
 
 
 @pytest.mark.parametrize("backend", TASKS)
 def test_deltas_come_by_iterator_and_leaving_ends_the_run(backend: str) -> None:
     async def main() -> tuple[list[str], int, Any]:
-        provider = Scripted([StreamDelta(text="a"), StreamDelta(text="b")], [StreamDelta(text="c"), StreamDelta(text="d")])
+        provider = Scripted(
+            [StreamDelta(text="a"), StreamDelta(text="b")],
+            [StreamDelta(text="c"), StreamDelta(text="d")],
+        )
         agent = LLMAgent(provider)
         async with agent.stream("Hi") as deltas:
             texts = [delta.text async for delta in deltas]
@@ -338,7 +438,9 @@ def test_deltas_come_by_iterator_and_leaving_ends_the_run(backend: str) -> None:
 def test_threads_get_deltas_by_iterator_too() -> None:
     from wire.testing.emulator import EmulatorTransport
 
-    with Agent(Chat(MODEL, api_key="fake-key", http=EmulatorTransport(Emulator([{"say": "Hello there."}])))) as agent:
+    with Agent(
+        Chat(MODEL, api_key="fake-key", http=EmulatorTransport(Emulator([{"say": "Hello there."}])))
+    ) as agent:
         with agent.stream("Hi") as deltas:
             said = "".join(delta.text for delta in deltas)
         assert said == deltas.result.text == "Hello there."
@@ -352,7 +454,12 @@ def test_s1_56_the_callback_may_be_async(backend: str) -> None:
         await anyio.lowlevel.checkpoint()
         seen.append(delta.text)
 
-    on(backend, lambda: LLMAgent(Scripted([StreamDelta(text="a"), StreamDelta(text="b")])).run("Hi", stream=True, on_stream_delta=told))
+    on(
+        backend,
+        lambda: LLMAgent(Scripted([StreamDelta(text="a"), StreamDelta(text="b")])).run(
+            "Hi", stream=True, on_stream_delta=told
+        ),
+    )
     assert seen == ["a", "b"]
 
 
@@ -380,10 +487,16 @@ def test_s1_13_cancelling_a_run_closes_its_stream_and_the_history_can_go_on(back
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: LLMAgent(object()), "provider: an object with generate and generate_stream is wanted, not object"),
+        (
+            lambda: LLMAgent(object()),
+            "provider: an object with generate and generate_stream is wanted, not object",
+        ),
         (lambda: Agent(object()), "chat: a Chat is wanted, not object; LLMAgent takes providers"),
         (lambda: LLMAgent(Scripted(), history=[]), "history: a HistoryManager is wanted, not list"),
-        (lambda: LLMAgent(Scripted(), tool=[]), "tool: no such option; there are tools, max_tokens, "),
+        (
+            lambda: LLMAgent(Scripted(), tool=[]),
+            "tool: no such option; there are tools, max_tokens, ",
+        ),
     ],
 )
 def test_what_is_no_agent_is_refused(make: Any, said: str) -> None:
@@ -392,29 +505,50 @@ def test_what_is_no_agent_is_refused(make: Any, said: str) -> None:
     assert str(refused.value).startswith(said)
 
 
-# --- configuration, many agents -------------------------------------------------------------------------------------------
+# --- configuration, many agents -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("backend", TASKS)
-def test_s1_64_s1_65_s1_71_two_vendors_in_one_run_each_with_its_own_host_and_key(backend: str) -> None:
+def test_s1_64_s1_65_s1_71_two_vendors_in_one_run_each_with_its_own_host_and_key(
+    backend: str,
+) -> None:
     config = load_config(
         {
             "provider": "gemini",
             "api_key": "fake-gemini-key",
             "model": "gemini-3-pro-preview",
-            "multi_agent": {"agents": {"parser": {"provider": "deepseek", "api_key": "fake-deepseek-key", "model": "deepseek-chat"}}},
+            "multi_agent": {
+                "agents": {
+                    "parser": {
+                        "provider": "deepseek",
+                        "api_key": "fake-deepseek-key",
+                        "model": "deepseek-chat",
+                    }
+                }
+            },
         }
     )
     seen: list[tuple[str, str, str]] = []
 
     class Watching(AsyncEmulatorTransport):
         async def handle_async_request(self, request: Any) -> Any:
-            seen.append((request.url.host, request.headers.get("x-goog-api-key", ""), request.headers.get("authorization", "")))
+            seen.append(
+                (
+                    request.url.host,
+                    request.headers.get("x-goog-api-key", ""),
+                    request.headers.get("authorization", ""),
+                )
+            )
             return await super().handle_async_request(request)
 
     async def main() -> str:
-        parsed = Emulator([{"match": {"endpoint": "chat.completions"}, "say": "parsed"}], lenient=True)
-        called = [{"match": {"number": 1}, "say": {"calls": [{"name": "parse", "args": {"text": "x"}}]}}, {"say": "Done."}]
+        parsed = Emulator(
+            [{"match": {"endpoint": "chat.completions"}, "say": "parsed"}], lenient=True
+        )
+        called = [
+            {"match": {"number": 1}, "say": {"calls": [{"name": "parse", "args": {"text": "x"}}]}},
+            {"say": "Done."},
+        ]
         async with (
             LLMAgent.from_config(config.agents["parser"], http=Watching(parsed)) as parser,
             LLMAgent.from_config(config.llm, http=Watching(Emulator(called))) as agent,
@@ -435,7 +569,13 @@ def test_s1_64_s1_65_s1_71_two_vendors_in_one_run_each_with_its_own_host_and_key
 
 
 def test_s1_64_a_config_says_how_to_ask() -> None:
-    config = LLMConfig("fake-key", model="gemini-3-pro-preview", max_tokens=7, temperature=0.2, search_grounding=True)
+    config = LLMConfig(
+        "fake-key",
+        model="gemini-3-pro-preview",
+        max_tokens=7,
+        temperature=0.2,
+        search_grounding=True,
+    )
     agent = LLMAgent.from_config(config, "Be brief.")
     assert (agent.max_tokens, agent.temperature, agent.system_prompt, repr(agent.provider)) == (
         7,
@@ -456,7 +596,15 @@ def test_s1_11_a_missing_key_is_named_before_anything_is_sent() -> None:
 @pytest.mark.parametrize("backend", TASKS)
 def test_s3_20_closed_is_closed_and_twice_is_fine(backend: str) -> None:
     async def main() -> None:
-        agent = LLMAgent(create_provider("gemini", "fake-key", "gemini-3-pro-preview", http=AsyncEmulatorTransport(Emulator()), retry=NONE))
+        agent = LLMAgent(
+            create_provider(
+                "gemini",
+                "fake-key",
+                "gemini-3-pro-preview",
+                http=AsyncEmulatorTransport(Emulator()),
+                retry=NONE,
+            )
+        )
         await agent.aclose()
         await agent.aclose()
 
@@ -473,7 +621,11 @@ def test_s1_40_what_is_sent_is_limited_and_what_was_said_is_told(backend: str) -
             await agent.run(f"question {number}")
 
     on(backend, main)
-    assert [[message.text for message in said["messages"]] for _, said in provider.asked][-1] == ["question 3", "answer 3", "question 4"]
+    assert [[message.text for message in said["messages"]] for _, said in provider.asked][-1] == [
+        "question 3",
+        "answer 3",
+        "question 4",
+    ]
     assert len(agent.history.messages) <= 4
 
 

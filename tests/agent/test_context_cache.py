@@ -1,4 +1,6 @@
-"""A cache kept by a task, against the emulator: made, refreshed, lost and made again, deleted; on a clock of the test's."""
+"""A cache kept by a task, against the emulator: made, refreshed, lost and made again, deleted; on a
+clock of the test's.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from wire import AsyncClient, gemini
 from wire.agent import Keeping, keep
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator
 
-SHARED = gemini.GenerateContentRequest(system_instruction=gemini.contents("All about tides. " * 2000)[0])
+SHARED = gemini.GenerateContentRequest(
+    system_instruction=gemini.contents("All about tides. " * 2000)[0]
+)
 REQUEST = gemini.GenerateContentRequest(contents=gemini.contents("Hi"))
 
 
@@ -49,10 +53,16 @@ async def until(holds: Callable[[], bool]) -> None:
 def kept(request: pytest.FixtureRequest) -> Callable[..., None]:
     """Run `work(keeping, clock, emulator)` inside the block of `keep`."""
 
-    def run(work: Callable[[Keeping, Clock, Emulator], Awaitable[None]], after: Callable[[Emulator], None], **options: Any) -> None:
+    def run(
+        work: Callable[[Keeping, Clock, Emulator], Awaitable[None]],
+        after: Callable[[Emulator], None],
+        **options: Any,
+    ) -> None:
         async def main() -> None:
             emulator, clock = Emulator(), Clock()
-            async with AsyncClient("gemini", api_key="fake-key", http=AsyncEmulatorTransport(emulator)) as client:
+            async with AsyncClient(
+                "gemini", api_key="fake-key", http=AsyncEmulatorTransport(emulator)
+            ) as client:
                 cache = gemini.ContextCache("gemini-2.5-flash", SHARED, ttl=600, **options)
                 async with keep(client, cache, clock=clock, sleep=clock.sleep) as keeping:
                     await work(keeping, clock, emulator)
@@ -64,7 +74,10 @@ def kept(request: pytest.FixtureRequest) -> Callable[..., None]:
 
 
 def asked(emulator: Emulator) -> list[str]:
-    return [f"{each['method']} {each['target'].rpartition('/')[2].partition('?')[0]}" for each in emulator.requests]
+    return [
+        f"{each['method']} {each['target'].rpartition('/')[2].partition('?')[0]}"
+        for each in emulator.requests
+    ]
 
 
 def test_s3_28_a_cache_is_made_used_refreshed_and_deleted(kept: Any) -> None:
@@ -83,7 +96,11 @@ def test_s3_28_a_cache_is_made_used_refreshed_and_deleted(kept: Any) -> None:
         await until(lambda: clock.sleeps == [300.0, 300.0])
 
     def after(emulator: Emulator) -> None:
-        made = ["POST gemini-2.5-flash:countTokens", "POST cachedContents", "POST gemini-2.5-flash:generateContent"]
+        made = [
+            "POST gemini-2.5-flash:countTokens",
+            "POST cachedContents",
+            "POST gemini-2.5-flash:generateContent",
+        ]
         assert asked(emulator) == [*made, f"PATCH {names[0]}", f"DELETE {names[0]}"]
 
     kept(work, after)
@@ -96,7 +113,9 @@ def test_a_cache_that_is_lost_is_made_again_at_once(kept: Any) -> None:
         emulator.answer("DELETE", f"/v1beta/{first}", {"x-goog-api-key": "fake-key"}, b"")
         answer = await keeping.generate(REQUEST)
         assert answer.text
-        assert "systemInstruction" in emulator.requests[-1]["body"]  # whole, since no answer may depend on the cache
+        assert (
+            "systemInstruction" in emulator.requests[-1]["body"]
+        )  # whole, since no answer may depend on the cache
         await until(lambda: keeping.cache.name not in (None, first))
         assert clock.now == 0.0
         assert [note.path for note in keeping.cache.notes] == ["contextCache.use"]

@@ -7,13 +7,32 @@ from random import Random
 import pytest
 
 from wire.agent.guard import ATTRACTOR, Guard
-from wire.agent.steps import Ask, Finished, RunCalls, RunResult, RunState, Steps, begun, is_transient, refused, resumed
-from wire.chat import Message, Reply, Stop, Text, Thought, ToolCall, ToolResult, Usage
-from wire.errors import BadRequestError, ConfigurationError, HistoryError, RuleError, ServerError, StreamIncomplete, WireError
-from wire.exchange import Pause
+from wire.agent.steps import (
+    Ask,
+    Finished,
+    RunCalls,
+    RunResult,
+    RunState,
+    Steps,
+    begun,
+    is_transient,
+    refused,
+    resumed,
+)
+from wire.core.exchange import Pause
+from wire.core.retry import NONE, Retry
+from wire.errors import (
+    BadRequestError,
+    ConfigurationError,
+    HistoryError,
+    RuleError,
+    ServerError,
+    StreamIncomplete,
+    WireError,
+)
 from wire.history import check
-from wire.request import Tool
-from wire.retry import NONE, Retry
+from wire.neutral.messages import Message, Reply, Stop, Text, Thought, ToolCall, ToolResult, Usage
+from wire.neutral.request import Tool
 from wire.tools import Toolbox, ToolRun, tool
 
 ASKED = Message.user("What is the weather?")
@@ -50,7 +69,9 @@ def call(id: str, name: str = "get_weather", **arguments: object) -> ToolCall:
     return ToolCall(id=id, name=name, arguments=arguments or {"city": "Oslo"})
 
 
-def said(*parts: Text | ToolCall | str | Thought, stop: str = "end", usage: Usage | None = None) -> Reply:
+def said(
+    *parts: Text | ToolCall | str | Thought, stop: str = "end", usage: Usage | None = None
+) -> Reply:
     message = Message.assistant(*parts)
     return Reply(message, Stop("tool_calls" if message.tool_calls else stop), usage)  # type: ignore[arg-type]
 
@@ -78,14 +99,21 @@ def test_s3_07_s3_08_s3_10_a_run_adds_exactly_the_models_and_the_tools_messages(
     steps.replied(first)
     assert steps.next() == RunCalls((one, other))
     steps.answered([*done(other, content="rain"), *done(one)])  # in whatever order they are done
-    answers = Message.tool_response(ToolResult("a", "get_weather", "sunny"), ToolResult("b", "get_weather", "rain"))
+    answers = Message.tool_response(
+        ToolResult("a", "get_weather", "sunny"), ToolResult("b", "get_weather", "rain")
+    )
     assert steps.next() == Ask((*before, first.message, answers))
     last = said("Sun and rain.", usage=Usage(input=9, output=3, total=12))
     steps.replied(last)
     result = finished(steps)
     assert result.messages == (first.message, answers, last.message)
     assert result.messages[0] is first.message
-    assert (result.reason, result.text, str(result), result.reply) == ("end", "Sun and rain.", "Sun and rain.", last)
+    assert (result.reason, result.text, str(result), result.reply) == (
+        "end",
+        "Sun and rain.",
+        "Sun and rain.",
+        last,
+    )
     assert result.usage == Usage(input=14, output=5, total=19)
     assert [len(step.runs) for step in result.steps] == [2, 0]
     assert finished(steps) == result
@@ -117,17 +145,21 @@ def test_a_limit_that_is_none_is_named(limit: object) -> None:
 def test_s0_06_a_history_that_cannot_be_sent_is_refused_with_the_guilty_message() -> None:
     with pytest.raises(HistoryError) as refused:
         steps_of(Message.user("Hi"), Message.assistant(call("a")), Message.user("Well?")).next()
-    assert [(each.path, each.rule) for each in refused.value.violations] == [("messages[1].parts[0]", "H3")]
+    assert [(each.path, each.rule) for each in refused.value.violations] == [
+        ("messages[1].parts[0]", "H3")
+    ]
 
 
 def test_a_view_is_what_is_sent_and_not_what_is_kept() -> None:
-    steps = steps_of(Message.user("old"), Message.assistant("x"), ASKED, view=lambda messages: messages[2:])
+    steps = steps_of(
+        Message.user("old"), Message.assistant("x"), ASKED, view=lambda messages: messages[2:]
+    )
     assert steps.next() == Ask((ASKED,))
     steps.replied(said("Sunny."))
     assert len(finished(steps).state.messages) == 4
 
 
-# --- answers that say nothing, errors -----------------------------------------------------------------------------------
+# --- answers that say nothing, errors -------------------------------------------------------------
 
 
 @pytest.mark.parametrize("parts", [(), ("",), (Thought("hm"),)])
@@ -142,7 +174,9 @@ def test_s1_53_s3_18_an_answer_that_says_nothing_is_tried_again_then_an_error_th
         steps.replied(nothing)
         assert steps.next() == Pause(wait)
     assert isinstance(steps.next(), Ask)
-    with pytest.raises(StreamIncomplete, match=r"answered nothing \(finish MALFORMED_FUNCTION_CALL\): bad call") as failed:
+    with pytest.raises(
+        StreamIncomplete, match=r"answered nothing \(finish MALFORMED_FUNCTION_CALL\): bad call"
+    ) as failed:
         steps.replied(nothing)
     assert failed.value.partial is nothing
     assert steps.result.messages == ()
@@ -189,7 +223,16 @@ def test_s1_70_s1_72_other_failures_are_raised_at_once(error: Exception, seen: b
 
 
 def test_s1_70_classes_decide_and_not_words() -> None:
-    assert [is_transient(each) for each in (TimeoutError(), ConnectionError(), EOFError(), ValueError("500"), OSError(28, "no space"))] == [
+    assert [
+        is_transient(each)
+        for each in (
+            TimeoutError(),
+            ConnectionError(),
+            EOFError(),
+            ValueError("500"),
+            OSError(28, "no space"),
+        )
+    ] == [
         True,
         True,
         True,
@@ -207,11 +250,13 @@ def test_without_retries_the_first_failure_is_raised() -> None:
         steps.failed(ConnectionError("gone"))
 
 
-# --- guard --------------------------------------------------------------------------------------------------------------
+# --- guard ----------------------------------------------------------------------------------------
 
 
 def turn(steps: Steps, *calls: ToolCall, text: str = "") -> None:
-    """One more turn of the model that is nothing but calls, and their answers as far as they are run."""
+    """One more turn of the model that is nothing but calls, and their answers as far as they are
+    run.
+    """
     assert isinstance(steps.next(), Ask)
     steps.replied(said(*([text] if text else []), *calls))
     step = steps.next()
@@ -219,15 +264,21 @@ def turn(steps: Steps, *calls: ToolCall, text: str = "") -> None:
         steps.answered(done(*step.calls))
 
 
-@pytest.mark.parametrize(("name", "argument", "made"), [("get_weather", "city", 2), ("read", "path", 3)])
-def test_s1_57_a_repeated_call_stops_the_run_and_leaves_the_history_whole(name: str, argument: str, made: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "argument", "made"), [("get_weather", "city", 2), ("read", "path", 3)]
+)
+def test_s1_57_a_repeated_call_stops_the_run_and_leaves_the_history_whole(
+    name: str, argument: str, made: int
+) -> None:
     steps = steps_of(guard=Guard())
     for number in range(made):
         assert steps.result.state.reason is None
         turn(steps, call(f"c{number}", name, **{argument: "x"}))
     result = finished(steps)
     assert (result.reason, len(result.messages), result.state.asked) == ("guard", 2 * made, made)
-    assert result.messages[-1].tool_results[0].answer == {"error": "stopped: the same calls were made again and again"}
+    assert result.messages[-1].tool_results[0].answer == {
+        "error": "stopped: the same calls were made again and again"
+    }
     assert check(result.state.messages) == []
     assert len(result.runs) == made
 
@@ -246,7 +297,10 @@ def test_s1_57_eight_turns_of_nothing_but_calls_stop_the_run() -> None:
 def test_a_third_identical_call_is_steered_and_the_run_goes_on() -> None:
     steps = steps_of(guard=ATTRACTOR)
     for number in range(2):
-        turn(steps, ToolCall(id=f"c{number}", name="get_weather", arguments={"city": "Oslo", "day": 1}))
+        turn(
+            steps,
+            ToolCall(id=f"c{number}", name="get_weather", arguments={"city": "Oslo", "day": 1}),
+        )
     assert isinstance(steps.next(), Ask)
     same = ToolCall(id="c3", name="get_weather", arguments={"day": 1, "city": "Oslo"})
     other = call("c4", city="Rome")
@@ -273,13 +327,15 @@ def test_another_call_between_breaks_a_row() -> None:
     assert finished(steps).reason == "max_steps"
 
 
-@pytest.mark.parametrize("options", [{"repeats": 0}, {"read_only_repeats": None}, {"tool_only": 0}, {"then": "cry"}])
+@pytest.mark.parametrize(
+    "options", [{"repeats": 0}, {"read_only_repeats": None}, {"tool_only": 0}, {"then": "cry"}]
+)
 def test_a_guard_that_is_none_is_named(options: dict[str, object]) -> None:
     with pytest.raises(ConfigurationError, match=rf"guard\.{next(iter(options))}"):
         Guard(**options)  # type: ignore[arg-type]
 
 
-# --- final tools, approval, waiting ---------------------------------------------------------------------------------------
+# --- final tools, approval, waiting ---------------------------------------------------------------
 
 
 def test_s3_24_a_final_tool_ends_the_run_after_all_calls_of_its_turn() -> None:
@@ -336,9 +392,15 @@ def test_a_waiting_run_goes_on_with_the_results() -> None:
 
 @pytest.mark.parametrize(
     ("verdict", "step"),
-    [(True, RunCalls((call("a", "write", path="x"),))), (False, "refused by the user"), ("not that one", "not that one")],
+    [
+        (True, RunCalls((call("a", "write", path="x"),))),
+        (False, "refused by the user"),
+        ("not that one", "not that one"),
+    ],
 )
-def test_s1_58_a_call_that_needs_approval_waits_for_a_verdict(verdict: bool | str, step: RunCalls | str) -> None:
+def test_s1_58_a_call_that_needs_approval_waits_for_a_verdict(
+    verdict: bool | str, step: RunCalls | str
+) -> None:
     steps = steps_of()
     steps.next()
     steps.replied(said(call("a", "write", path="x")))
@@ -363,7 +425,9 @@ def test_s1_58_with_somebody_to_ask_nothing_waits() -> None:
 def test_refusals() -> None:
     assert refused(call("a"), None) is None
     assert refused(call("a"), True) is None
-    assert refused(call("a"), "") == ToolResult("a", "get_weather", "refused by the user", error=True)
+    assert refused(call("a"), "") == ToolResult(
+        "a", "get_weather", "refused by the user", error=True
+    )
 
 
 def test_a_run_stops_where_it_is_told_to_and_goes_on_later() -> None:

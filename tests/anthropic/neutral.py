@@ -9,10 +9,10 @@ import pytest
 
 from wire import notes
 from wire.anthropic import MessageResponse, parse_reply, render, render_whole
-from wire.anthropic.stream import parse_message
-from wire.chat import Media, Message, Reply, ToolCall
+from wire.anthropic.reader import parse_message
 from wire.errors import RuleError
-from wire.request import Request, Tool
+from wire.neutral.messages import Media, Message, Reply, ToolCall
+from wire.neutral.request import Request, Tool
 
 MODEL = "claude-opus-4-8"
 BUDGETS = "claude-sonnet-4-5"
@@ -21,7 +21,10 @@ PNG = Media(data=b"\x89PNG", media_type="image/png")
 PORT = {"type": "object", "properties": {"port": {"type": "string"}}}
 TIDE = Tool("get_tide", "When the tide is high", PORT)
 HI = Message.user("Hi")
-A, B = (ToolCall(id=id, name="get_tide", arguments={"port": port}) for id, port in (("call_A", "Brest"), ("call_B", "Łódź")))
+A, B = (
+    ToolCall(id=id, name="get_tide", arguments={"port": port})
+    for id, port in (("call_A", "Brest"), ("call_B", "Łódź"))
+)
 
 
 def asked(*messages: Message, **settings: Any) -> Request:
@@ -32,15 +35,25 @@ def body_of(request: Request, model: str = MODEL, **options: Any) -> Any:
     return json.loads(render_whole(request, model, **options).body)
 
 
-def sent(*messages: Message, model: str = MODEL, provider: str = "anthropic", **settings: Any) -> Any:
+def sent(
+    *messages: Message, model: str = MODEL, provider: str = "anthropic", **settings: Any
+) -> Any:
     return body_of(asked(*messages, **settings), model, provider=provider)["messages"]
 
 
-def told(*messages: Message, model: str = MODEL, provider: str = "anthropic", **settings: Any) -> list[str]:
+def told(
+    *messages: Message, model: str = MODEL, provider: str = "anthropic", **settings: Any
+) -> list[str]:
     return list(map(str, notes(render(asked(*messages, **settings), model, provider=provider))))
 
 
-def refused(*messages: Message, kind: type[RuleError] = RuleError, model: str = MODEL, provider: str = "anthropic", **settings: Any) -> Any:
+def refused(
+    *messages: Message,
+    kind: type[RuleError] = RuleError,
+    model: str = MODEL,
+    provider: str = "anthropic",
+    **settings: Any,
+) -> Any:
     """Paths and rules of what is refused."""
     with pytest.raises(RuleError) as caught:
         render(asked(*messages, **settings), model, provider=provider)
@@ -49,11 +62,20 @@ def refused(*messages: Message, kind: type[RuleError] = RuleError, model: str = 
 
 
 def received(*blocks: Any, stop: str | None = "end_turn", **beside: Any) -> MessageResponse:
-    said = {"id": "msg_1", "type": "message", "role": "assistant", "content": list(blocks), "stop_reason": stop, **beside}
+    said = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "content": list(blocks),
+        "stop_reason": stop,
+        **beside,
+    }
     return parse_message(json.dumps(said, ensure_ascii=False).encode())
 
 
-def reply_of(*blocks: Any, provider: str = "anthropic", model: str = MODEL, body: bytes = b"", **beside: Any) -> Reply:
+def reply_of(
+    *blocks: Any, provider: str = "anthropic", model: str = MODEL, body: bytes = b"", **beside: Any
+) -> Reply:
     return parse_reply(received(*blocks, **beside), provider=provider, model=model, body=body)
 
 

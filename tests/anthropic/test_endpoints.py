@@ -1,4 +1,6 @@
-"""Every endpoint as a value: method, path, headers and body of what is sent, and how answers are read; then through the clients."""
+"""Every endpoint as a value: method, path, headers and body of what is sent, and how answers are
+read; then through the clients.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,26 @@ import httpx
 import pytest
 
 from wire import AsyncClient, Client, anthropic
-from wire.anthropic import BatchCreateRequest, BatchRequest, ContentBlock, CountTokensRequest, Message, MessageRequest, MessageResponse
-from wire.anthropic.stream import parse_message
-from wire.call import Call, StreamCall
-from wire.errors import ConfigurationError, NotFoundError, OverloadedError, RuleError, StreamIncomplete, StreamInvalid
-from wire.retry import Retry
+from wire.anthropic import (
+    BatchCreateRequest,
+    BatchRequest,
+    ContentBlock,
+    CountTokensRequest,
+    Message,
+    MessageRequest,
+    MessageResponse,
+)
+from wire.anthropic.reader import parse_message
+from wire.core.call import Call, StreamCall
+from wire.core.retry import Retry
+from wire.errors import (
+    ConfigurationError,
+    NotFoundError,
+    OverloadedError,
+    RuleError,
+    StreamIncomplete,
+    StreamInvalid,
+)
 
 from .test_streams import HIGH, STREAMS, WHOLE, message
 
@@ -28,27 +45,45 @@ JSON = {**VERSION, "content-type": "application/json"}
 
 
 def asked(**more: Any) -> MessageRequest:
-    return MessageRequest(model=MODEL, max_tokens=100, messages=[Message(role="user", content="How high?")], **more)
+    return MessageRequest(
+        model=MODEL, max_tokens=100, messages=[Message(role="user", content="How high?")], **more
+    )
 
 
 def batch(*names: str, **more: Any) -> list[BatchRequest]:
     return [BatchRequest(custom_id=name, params=asked(**more)) for name in names]
 
 
-# --- what is sent -----------------------------------------------------------------------------------------------------
+# --- what is sent ---------------------------------------------------------------------------------
 
-CALLS: dict[str, tuple[Callable[[], Call[Any] | StreamCall[Any, Any]], str, dict[str, str], Any]] = {
+CALLS: dict[
+    str, tuple[Callable[[], Call[Any] | StreamCall[Any, Any]], str, dict[str, str], Any]
+] = {
     "create": (lambda: anthropic.create_message(asked()), "POST /messages", JSON, ASKED),
-    "stream": (lambda: anthropic.stream_message(asked()), "POST /messages", JSON, {**ASKED, "stream": True}),
-    "stream, said already": (lambda: anthropic.stream_message(asked(stream=True)), "POST /messages", JSON, {**ASKED, "stream": True}),
+    "stream": (
+        lambda: anthropic.stream_message(asked()),
+        "POST /messages",
+        JSON,
+        {**ASKED, "stream": True},
+    ),
+    "stream, said already": (
+        lambda: anthropic.stream_message(asked(stream=True)),
+        "POST /messages",
+        JSON,
+        {**ASKED, "stream": True},
+    ),
     "count": (
-        lambda: anthropic.count_tokens(CountTokensRequest(model=MODEL, messages=[Message(role="user", content="How high?")])),
+        lambda: anthropic.count_tokens(
+            CountTokensRequest(model=MODEL, messages=[Message(role="user", content="How high?")])
+        ),
         "POST /messages/count_tokens",
         JSON,
         PROMPT,
     ),
     "count of a request": (
-        lambda: anthropic.count_tokens(asked(stream=True, temperature=1.0, stop_sequences=["."], system="Be brief.")),
+        lambda: anthropic.count_tokens(
+            asked(stream=True, temperature=1.0, stop_sequences=["."], system="Be brief.")
+        ),
         "POST /messages/count_tokens",
         JSON,
         {**PROMPT, "system": "Be brief."},
@@ -68,16 +103,43 @@ CALLS: dict[str, tuple[Callable[[], Call[Any] | StreamCall[Any, Any]], str, dict
         {"requests": [{"custom_id": "a", "params": ASKED}, {"custom_id": "b", "params": ASKED}]},
     ),
     "batch, made": (
-        lambda: anthropic.create_batch(BatchCreateRequest(requests=batch("a"), user_profile_id="u")),
+        lambda: anthropic.create_batch(
+            BatchCreateRequest(requests=batch("a"), user_profile_id="u")
+        ),
         "POST /messages/batches",
         JSON,
         {"requests": [{"custom_id": "a", "params": ASKED}], "user_profile_id": "u"},
     ),
-    "get batch": (lambda: anthropic.get_batch("msgbatch_1"), "GET /messages/batches/msgbatch_1", VERSION, None),
-    "batches": (lambda: anthropic.list_batches(limit=1), "GET /messages/batches?limit=1", VERSION, None),
-    "cancel": (lambda: anthropic.cancel_batch("msgbatch_1"), "POST /messages/batches/msgbatch_1/cancel", VERSION, None),
-    "delete": (lambda: anthropic.delete_batch("msgbatch_1"), "DELETE /messages/batches/msgbatch_1", VERSION, None),
-    "results": (lambda: anthropic.batch_results("msgbatch_1"), "GET /messages/batches/msgbatch_1/results", VERSION, None),
+    "get batch": (
+        lambda: anthropic.get_batch("msgbatch_1"),
+        "GET /messages/batches/msgbatch_1",
+        VERSION,
+        None,
+    ),
+    "batches": (
+        lambda: anthropic.list_batches(limit=1),
+        "GET /messages/batches?limit=1",
+        VERSION,
+        None,
+    ),
+    "cancel": (
+        lambda: anthropic.cancel_batch("msgbatch_1"),
+        "POST /messages/batches/msgbatch_1/cancel",
+        VERSION,
+        None,
+    ),
+    "delete": (
+        lambda: anthropic.delete_batch("msgbatch_1"),
+        "DELETE /messages/batches/msgbatch_1",
+        VERSION,
+        None,
+    ),
+    "results": (
+        lambda: anthropic.batch_results("msgbatch_1"),
+        "GET /messages/batches/msgbatch_1/results",
+        VERSION,
+        None,
+    ),
 }
 
 
@@ -85,16 +147,28 @@ CALLS: dict[str, tuple[Callable[[], Call[Any] | StreamCall[Any, Any]], str, dict
 def test_what_is_sent(name: str):
     make, target, headers, body = CALLS[name]
     call = make()
-    assert (call.wire, f"{call.method} {call.target}", dict(call.headers)) == ("anthropic", target, headers)
+    assert (call.wire, f"{call.method} {call.target}", dict(call.headers)) == (
+        "anthropic",
+        target,
+        headers,
+    )
     assert (json.loads(call.body) if call.body else None) == body
 
 
 @pytest.mark.parametrize(
-    "make", [anthropic.create_message, anthropic.stream_message, anthropic.count_tokens], ids=lambda make: make.__name__
+    "make",
+    [anthropic.create_message, anthropic.stream_message, anthropic.count_tokens],
+    ids=lambda make: make.__name__,
 )
 def test_betas_are_one_header(make: Any):
-    assert make(asked(), betas=["a-2025-01-01", "b"]).headers == {**JSON, "anthropic-beta": "a-2025-01-01,b"}
-    assert make(asked()).replace(headers={"anthropic-beta": "c"}).headers == {**JSON, "anthropic-beta": "c"}
+    assert make(asked(), betas=["a-2025-01-01", "b"]).headers == {
+        **JSON,
+        "anthropic-beta": "a-2025-01-01,b",
+    }
+    assert make(asked()).replace(headers={"anthropic-beta": "c"}).headers == {
+        **JSON,
+        "anthropic-beta": "c",
+    }
     for odd in ("a-2025-01-01", [""], [1]):
         with pytest.raises(ConfigurationError, match="betas: a list of names is wanted"):
             make(asked(), betas=odd)
@@ -103,22 +177,57 @@ def test_betas_are_one_header(make: Any):
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
-        (lambda: anthropic.create_message({"model": MODEL}), "request: a MessageRequest is wanted, not dict"),
-        (lambda: anthropic.stream_message(b"{}"), "request: a MessageRequest is wanted, not bytes"),
-        (lambda: anthropic.count_tokens(None), "request: a CountTokensRequest or MessageRequest is wanted, not NoneType"),
-        (lambda: anthropic.create_message(asked(stream=True)), "stream: an answer in one piece is no stream (stream_message(request))"),
-        (lambda: anthropic.create_message(asked(temperature="hot")), "temperature: Expected `float | null`, got `str`"),
         (
-            lambda: anthropic.create_message(asked(system=[ContentBlock(type="text", text=object())])),
+            lambda: anthropic.create_message({"model": MODEL}),
+            "request: a MessageRequest is wanted, not dict",
+        ),
+        (lambda: anthropic.stream_message(b"{}"), "request: a MessageRequest is wanted, not bytes"),
+        (
+            lambda: anthropic.count_tokens(None),
+            "request: a CountTokensRequest or MessageRequest is wanted, not NoneType",
+        ),
+        (
+            lambda: anthropic.create_message(asked(stream=True)),
+            "stream: an answer in one piece is no stream (stream_message(request))",
+        ),
+        (
+            lambda: anthropic.create_message(asked(temperature="hot")),
+            "temperature: Expected `float | null`, got `str`",
+        ),
+        (
+            lambda: anthropic.create_message(
+                asked(system=[ContentBlock(type="text", text=object())])
+            ),
             "system[0].text: JSON cannot say this",
         ),
-        (lambda: anthropic.create_batch([]), "requests: a list of BatchRequests that is not empty is wanted, not list"),
-        (lambda: anthropic.create_batch([asked()]), "requests[0]: a BatchRequest is wanted, not MessageRequest"),
-        (lambda: anthropic.create_batch(batch("a", "a")), "requests[1].custom_id: 'a' names another request too"),
-        (lambda: anthropic.create_batch(batch("a b")), "requests[0].custom_id: 1 to 64 letters, digits, _ and - are wanted"),
-        (lambda: anthropic.create_batch(batch("x" * 65)), "requests[0].custom_id: 1 to 64 letters, digits, _ and - are wanted"),
-        (lambda: anthropic.create_batch(batch("a", stream=True)), "requests[0].params.stream: a batch does not stream (leave it out)"),
-        (lambda: anthropic.create_batch(batch("a", top_k="x")), "requests[0].params.top_k: Expected `int | null`, got `str`"),
+        (
+            lambda: anthropic.create_batch([]),
+            "requests: a list of BatchRequests that is not empty is wanted, not list",
+        ),
+        (
+            lambda: anthropic.create_batch([asked()]),
+            "requests[0]: a BatchRequest is wanted, not MessageRequest",
+        ),
+        (
+            lambda: anthropic.create_batch(batch("a", "a")),
+            "requests[1].custom_id: 'a' names another request too",
+        ),
+        (
+            lambda: anthropic.create_batch(batch("a b")),
+            "requests[0].custom_id: 1 to 64 letters, digits, _ and - are wanted",
+        ),
+        (
+            lambda: anthropic.create_batch(batch("x" * 65)),
+            "requests[0].custom_id: 1 to 64 letters, digits, _ and - are wanted",
+        ),
+        (
+            lambda: anthropic.create_batch(batch("a", stream=True)),
+            "requests[0].params.stream: a batch does not stream (leave it out)",
+        ),
+        (
+            lambda: anthropic.create_batch(batch("a", top_k="x")),
+            "requests[0].params.top_k: Expected `int | null`, got `str`",
+        ),
     ],
 )
 def test_bad_input_is_told_before_anything_is_sent(make: Any, problem: str):
@@ -129,39 +238,69 @@ def test_bad_input_is_told_before_anything_is_sent(make: Any, problem: str):
 
 @pytest.mark.parametrize("odd", ["", "/", "a/b", "..", None, 1])
 def test_a_name_leads_to_no_other_path(odd: Any):
-    for make in (anthropic.get_model, anthropic.get_batch, anthropic.cancel_batch, anthropic.delete_batch, anthropic.batch_results):
+    for make in (
+        anthropic.get_model,
+        anthropic.get_batch,
+        anthropic.cancel_batch,
+        anthropic.delete_batch,
+        anthropic.batch_results,
+    ):
         with pytest.raises(ConfigurationError, match="a name is wanted, such as"):
             make(odd)
 
 
 def test_a_page_is_a_number_and_two_ids():
     for page in ({"limit": "x"}, {"after_id": 1}, {"before_id": b"x"}):
-        with pytest.raises(ConfigurationError, match="limit, after_id, before_id: a number and two texts are wanted"):
+        with pytest.raises(
+            ConfigurationError,
+            match="limit, after_id, before_id: a number and two texts are wanted",
+        ):
             anthropic.list_batches(**page)
 
 
 UNANSWERED = [
     Message(role="user", content="How high?"),
-    Message(role="assistant", content=[ContentBlock(type="tool_use", id="toolu_1", name="tide", input={})]),
+    Message(
+        role="assistant",
+        content=[ContentBlock(type="tool_use", id="toolu_1", name="tide", input={})],
+    ),
     Message(role="user", content="Well?"),
 ]
 
 
 @pytest.mark.parametrize(
-    "make", [anthropic.create_message, anthropic.stream_message, anthropic.count_tokens], ids=lambda make: make.__name__
+    "make",
+    [anthropic.create_message, anthropic.stream_message, anthropic.count_tokens],
+    ids=lambda make: make.__name__,
 )
 def test_rules_are_looked_at(make: Any):
     with pytest.raises(RuleError) as caught:
         make(MessageRequest(model=MODEL, max_tokens=100, messages=UNANSWERED))
-    assert "`tool_use` ids were found without `tool_result` blocks" in caught.value.violations[0].message
+    assert (
+        "`tool_use` ids were found without `tool_result` blocks"
+        in caught.value.violations[0].message
+    )
     with pytest.raises(RuleError) as caught:
-        anthropic.create_batch([BatchRequest(custom_id="a", params=MessageRequest(model=MODEL, max_tokens=100, messages=UNANSWERED))])
+        anthropic.create_batch(
+            [
+                BatchRequest(
+                    custom_id="a",
+                    params=MessageRequest(model=MODEL, max_tokens=100, messages=UNANSWERED),
+                )
+            ]
+        )
     assert caught.value.violations[0].path.startswith("requests[0].params.messages[")
 
 
 UNSIGNED = [
     Message(role="user", content="How high?"),
-    Message(role="assistant", content=[ContentBlock(type="thinking", thinking="Moon."), ContentBlock(type="text", text="High.")]),
+    Message(
+        role="assistant",
+        content=[
+            ContentBlock(type="thinking", thinking="Moon."),
+            ContentBlock(type="text", text="High."),
+        ],
+    ),
     Message(role="user", content="And now?"),
 ]
 
@@ -175,12 +314,15 @@ def test_what_only_anthropic_refuses_is_for_its_clients():
 
     with Client("kimi@anthropic", api_key=KEY, http=httpx.MockTransport(answering)) as client:
         assert client.send(call).text == "High."
-    with Client("anthropic", api_key=KEY, http=httpx.MockTransport(answering)) as client, pytest.raises(RuleError) as caught:
+    with (
+        Client("anthropic", api_key=KEY, http=httpx.MockTransport(answering)) as client,
+        pytest.raises(RuleError) as caught,
+    ):
         client.send(call)
     assert caught.value.provider == "anthropic"
 
 
-# --- how answers are read ---------------------------------------------------------------------------------------------
+# --- how answers are read -------------------------------------------------------------------------
 
 ANSWERS: dict[str, tuple[Any, bytes, Callable[[Any], Any], Any]] = {
     "create": (
@@ -189,21 +331,41 @@ ANSWERS: dict[str, tuple[Any, bytes, Callable[[Any], Any], Any]] = {
         lambda answer: (answer.text, answer.stop_reason, answer.usage.output_tokens),
         ("High.", "end_turn", 12),
     ),
-    "count": (anthropic.count_tokens(asked()), b'{"input_tokens":0}', lambda answer: answer.input_tokens, 0),
+    "count": (
+        anthropic.count_tokens(asked()),
+        b'{"input_tokens":0}',
+        lambda answer: answer.input_tokens,
+        0,
+    ),
     "models": (
         anthropic.list_models(),
-        b'{"data":[{"id":"m","type":"model","capabilities":{"effort":{"supported":true,"max":{"supported":false}}}}],"has_more":true,"last_id":"m"}',
-        lambda answer: (answer.data[0].capabilities.effort.max.supported, answer.has_more, answer.last_id),
+        b'{"data":[{"id":"m","type":"model","capabilities":{"effort":{"supported":true,'
+        b'"max":{"supported":false}}}}],"has_more":true,"last_id":"m"}',
+        lambda answer: (
+            answer.data[0].capabilities.effort.max.supported,
+            answer.has_more,
+            answer.last_id,
+        ),
         (False, True, "m"),
     ),
-    "model": (anthropic.get_model("m"), b'{"id":"m","max_tokens":64000}', lambda answer: answer.max_tokens, 64000),
+    "model": (
+        anthropic.get_model("m"),
+        b'{"id":"m","max_tokens":64000}',
+        lambda answer: answer.max_tokens,
+        64000,
+    ),
     "batch": (
         anthropic.get_batch("b"),
         b'{"id":"b","processing_status":"ended","request_counts":{"succeeded":2}}',
         lambda answer: (answer.processing_status, answer.request_counts.succeeded),
         ("ended", 2),
     ),
-    "batches": (anthropic.list_batches(), b'{"data":[],"has_more":false}', lambda answer: (answer.data, answer.has_more), ([], False)),
+    "batches": (
+        anthropic.list_batches(),
+        b'{"data":[],"has_more":false}',
+        lambda answer: (answer.data, answer.has_more),
+        ([], False),
+    ),
     "delete": (
         anthropic.delete_batch("b"),
         b'{"id":"b","type":"message_batch_deleted"}',
@@ -219,7 +381,11 @@ def test_how_answers_are_read(name: str):
     answer = call.parse(body)
     assert (look(answer), answer.raw) == (expected, body)
     for odd, error in [
-        (b'{"type":"error","error":{"type":"not_found_error","message":"model: m"},"request_id":"r"}', NotFoundError),
+        (
+            b'{"type":"error","error":{"type":"not_found_error","message":"model: m"},'
+            b'"request_id":"r"}',
+            NotFoundError,
+        ),
         (b'{"object":"chat.completion","choices":[]}', StreamInvalid),
     ]:
         with pytest.raises(error):
@@ -230,18 +396,30 @@ def test_how_answers_are_read(name: str):
 
 
 RESULTS = (
-    b'{"custom_id":"b","result":{"type":"succeeded","message":{"id":"msg_1","type":"message","role":"assistant",'
+    b'{"custom_id":"b","result":{"type":"succeeded","message":{"id":"msg_1",'
+    b'"type":"message","role":"assistant",'
     b'"content":[{"type":"text",  "text":"High."}],"moon":1}}}\n'
-    b'{"custom_id":"a","result":{"type":"errored","error":{"type":"error","error":{"type":"invalid_request_error","message":"no"}}}}\r\n'
+    b'{"custom_id":"a","result":{"type":"errored","error":{"type":"error",'
+    b'"error":{"type":"invalid_request_error","message":"no"}}}}\r\n'
     b'\n{"custom_id":"c","result":{"type":"expired"}}'
 )
 
 
 def test_results_of_a_batch():
-    results = {result.custom_id: result.result for result in anthropic.batch_results("b").parse(RESULTS)}
+    results = {
+        result.custom_id: result.result for result in anthropic.batch_results("b").parse(RESULTS)
+    }
     answer, failed = results["b"].message, results["a"].error
-    assert (answer.text, answer.content[0].raw, answer.raw.endswith(b'"moon":1}')) == ("High.", b'{"type":"text",  "text":"High."}', True)
-    assert (failed.error.type, failed.error.message, results["c"].type) == ("invalid_request_error", "no", "expired")
+    assert (answer.text, answer.content[0].raw, answer.raw.endswith(b'"moon":1}')) == (
+        "High.",
+        b'{"type":"text",  "text":"High."}',
+        True,
+    )
+    assert (failed.error.type, failed.error.message, results["c"].type) == (
+        "invalid_request_error",
+        "no",
+        "expired",
+    )
     assert anthropic.batch_results("b").parse(b"\n") == []
 
 
@@ -251,7 +429,11 @@ def test_results_of_a_batch():
         (RESULTS + b"\n<html>", StreamInvalid, "line 5 is no result of a batch"),
         (b'{"custom_id":', StreamInvalid, "line 1 is no result of a batch"),
         (b'{"id":"b"}', StreamInvalid, "line 1 is no result of a batch (no custom_id)"),
-        (b'{"type":"error","error":{"type":"not_found_error","message":"gone"}}', NotFoundError, "gone"),
+        (
+            b'{"type":"error","error":{"type":"not_found_error","message":"gone"}}',
+            NotFoundError,
+            "gone",
+        ),
     ],
 )
 def test_what_are_no_results(body: bytes, error: type[Exception], problem: str):
@@ -261,12 +443,15 @@ def test_what_are_no_results(body: bytes, error: type[Exception], problem: str):
 
 
 def test_results_with_odd_bytes_are_read():
-    body = b'{"custom_id":"b","result":{"type":"succeeded","message":{"content":[{"type":"text","text":"\\ud83c"}]}},"moon":NaN}'
+    body = (
+        b'{"custom_id":"b","result":{"type":"succeeded","message":{"content":[{"type":"text",'
+        b'"text":"\\ud83c"}]}},"moon":NaN}'
+    )
     result = anthropic.batch_results("b").parse(body)[0]
     assert result.result.message.content[0].raw == '{"type": "text", "text": "\ufffd"}'.encode()
 
 
-# --- through the clients ----------------------------------------------------------------------------------------------
+# --- through the clients --------------------------------------------------------------------------
 
 
 def through(style: str, provider: str, http: httpx.MockTransport, call: Any) -> Any:
@@ -298,14 +483,20 @@ def test_an_answer_through_the_clients(style: str, provider: str):
         seen.append(request)
         streamed = json.loads(request.content).get("stream")
         headers = {"request-id": "req_1", "anthropic-ratelimit-requests-remaining": "7"}
-        return httpx.Response(200, content=STREAMS["call"] if streamed else json.dumps(WHOLE["call"]).encode(), headers=headers)
+        return httpx.Response(
+            200,
+            content=STREAMS["call"] if streamed else json.dumps(WHOLE["call"]).encode(),
+            headers=headers,
+        )
 
     http = httpx.MockTransport(answering)
     answer = through(style, provider, http, anthropic.create_message(asked()))
     events, streamed = through(style, provider, http, anthropic.stream_message(asked()))
     assert answer == streamed == parse_message(json.dumps(WHOLE["call"]).encode())
     assert ("".join(event.text for event in events), events[-1].type) == ("I look.", "message_stop")
-    assert [request.url.path for request in seen] == ["/v1/messages" if provider == "anthropic" else "/anthropic/v1/messages"] * 2
+    assert [request.url.path for request in seen] == [
+        "/v1/messages" if provider == "anthropic" else "/anthropic/v1/messages"
+    ] * 2
     assert all(request.headers["anthropic-version"] == "2023-06-01" for request in seen)
     key = {"kimi@anthropic": ("authorization", f"Bearer {KEY}")}.get(provider, ("x-api-key", KEY))
     assert all(request.headers[key[0]] == key[1] for request in seen)
@@ -317,7 +508,13 @@ def test_s4_05_an_error_in_a_stream_comes_with_what_had_arrived(style: str):  # 
     with pytest.raises(OverloadedError) as caught:
         through(style, "anthropic", http, anthropic.stream_message(asked()))
     error = caught.value
-    assert (error.provider, error.status, error.retryable, error.request_id, error.partial.text) == ("anthropic", 529, False, "req_7", "Hi")
+    assert (
+        error.provider,
+        error.status,
+        error.retryable,
+        error.request_id,
+        error.partial.text,
+    ) == ("anthropic", 529, False, "req_7", "Hi")
 
 
 def test_s4_03_a_missing_key_is_told_with_the_variable(monkeypatch: pytest.MonkeyPatch):
@@ -328,13 +525,21 @@ def test_s4_03_a_missing_key_is_told_with_the_variable(monkeypatch: pytest.Monke
 
 
 def test_s4_27_overloaded_is_tried_again():
-    bodies = [(529, b'{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'), (200, STREAMS["text"])]
+    bodies = [
+        (529, b'{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'),
+        (200, STREAMS["text"]),
+    ]
 
     def answering(request: httpx.Request) -> httpx.Response:
         status, body = bodies.pop(0)
         return httpx.Response(status, content=body)
 
-    with Client("anthropic", api_key=KEY, http=httpx.MockTransport(answering), retry=Retry(attempts=2, base=0.0)) as client:
+    with Client(
+        "anthropic",
+        api_key=KEY,
+        http=httpx.MockTransport(answering),
+        retry=Retry(attempts=2, base=0.0),
+    ) as client:
         with client.stream(anthropic.stream_message(asked())) as stream:
             assert "".join(event.text for event in stream) == "The tide is high: 潮🌊."
             assert (stream.account.attempts, type(stream.result())) == (2, MessageResponse)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from wire.account import completed
-from wire.anthropic.envelopes import STATUS_OF_TYPE, error_in, parse_error, typed
+from wire.anthropic.error_body import STATUS_OF_TYPE, error_in, parse_error, typed
 from wire.anthropic.types import ErrorObject
+from wire.core.account import completed
 from wire.errors import (
     AccessDeniedError,
     APIError,
@@ -25,24 +25,44 @@ from wire.errors import (
 
 
 def body_of(kind: str | None, message: str, **more: Any) -> bytes:
-    inside = {"type": kind, "message": message, **more} if kind is not None else {"message": message, **more}
+    inside = (
+        {"type": kind, "message": message, **more}
+        if kind is not None
+        else {"message": message, **more}
+    )
     return json.dumps({"type": "error", "error": inside, "request_id": "req_1"}).encode()
 
 
 TOO_LONG = "prompt is too long: 210000 tokens > 200000 maximum"
 ERRORS: dict[str, tuple[int, bytes, type[APIError], str | None, bool]] = {
-    "bad request": (400, body_of("invalid_request_error", "messages: bad"), BadRequestError, "invalid_request_error", False),
-    "too long": (400, body_of("invalid_request_error", TOO_LONG), ContextLengthError, "invalid_request_error", False),
+    "bad request": (
+        400,
+        body_of("invalid_request_error", "messages: bad"),
+        BadRequestError,
+        "invalid_request_error",
+        False,
+    ),
+    "too long": (
+        400,
+        body_of("invalid_request_error", TOO_LONG),
+        ContextLengthError,
+        "invalid_request_error",
+        False,
+    ),
     "too long with the answer": (
         400,
-        body_of("invalid_request_error", "input length and `max_tokens` exceed context limit: 9 + 9 > 9"),
+        body_of(
+            "invalid_request_error", "input length and `max_tokens` exceed context limit: 9 + 9 > 9"
+        ),
         ContextLengthError,
         "invalid_request_error",
         False,
     ),
     "no credit": (
         400,
-        body_of("invalid_request_error", "Your credit balance is too low to access the Anthropic API."),
+        body_of(
+            "invalid_request_error", "Your credit balance is too low to access the Anthropic API."
+        ),
         QuotaError,
         "invalid_request_error",
         False,
@@ -54,26 +74,82 @@ ERRORS: dict[str, tuple[int, bytes, type[APIError], str | None, bool]] = {
         "invalid_request_error",
         False,
     ),
-    "key": (401, body_of("authentication_error", "invalid x-api-key"), AuthenticationError, "authentication_error", False),
+    "key": (
+        401,
+        body_of("authentication_error", "invalid x-api-key"),
+        AuthenticationError,
+        "authentication_error",
+        False,
+    ),
     "billing": (402, body_of("billing_error", "Pay first"), QuotaError, "billing_error", False),
-    "permission": (403, body_of("permission_error", "Not yours"), AccessDeniedError, "permission_error", False),
-    "no such model": (404, body_of("not_found_error", "model: none"), NotFoundError, "not_found_error", False),
+    "permission": (
+        403,
+        body_of("permission_error", "Not yours"),
+        AccessDeniedError,
+        "permission_error",
+        False,
+    ),
+    "no such model": (
+        404,
+        body_of("not_found_error", "model: none"),
+        NotFoundError,
+        "not_found_error",
+        False,
+    ),
     "conflict": (409, body_of("conflict", "Again"), APIError, "conflict", True),
-    "too large": (413, body_of("request_too_large", "Request exceeds the maximum size"), BadRequestError, "request_too_large", False),
-    "rate": (429, body_of("rate_limit_error", "Slow down"), RateLimitError, "rate_limit_error", True),
+    "too large": (
+        413,
+        body_of("request_too_large", "Request exceeds the maximum size"),
+        BadRequestError,
+        "request_too_large",
+        False,
+    ),
+    "rate": (
+        429,
+        body_of("rate_limit_error", "Slow down"),
+        RateLimitError,
+        "rate_limit_error",
+        True,
+    ),
     "spend limit": (
         429,
-        body_of("rate_limit_error", "Enough", details={"error_code": "enforced_spend_limit_reached"}),
+        body_of(
+            "rate_limit_error", "Enough", details={"error_code": "enforced_spend_limit_reached"}
+        ),
         QuotaError,
         "enforced_spend_limit_reached",
         False,
     ),
-    "internal": (500, body_of("api_error", "Internal server error"), ServerError, "api_error", True),
-    "unavailable": (503, body_of("api_error", "Service unavailable"), OverloadedError, "api_error", True),
+    "internal": (
+        500,
+        body_of("api_error", "Internal server error"),
+        ServerError,
+        "api_error",
+        True,
+    ),
+    "unavailable": (
+        503,
+        body_of("api_error", "Service unavailable"),
+        OverloadedError,
+        "api_error",
+        True,
+    ),
     "timeout": (504, body_of("timeout_error", "Too slow"), ServerError, "timeout_error", True),
-    "overloaded": (529, body_of("overloaded_error", "Overloaded"), OverloadedError, "overloaded_error", True),
+    "overloaded": (
+        529,
+        body_of("overloaded_error", "Overloaded"),
+        OverloadedError,
+        "overloaded_error",
+        True,
+    ),
     # other hosts
-    "kimi": (400, b'{"error":{"type":"<nil>","message":"no such tool"},"type":"error"}', BadRequestError, None, False),
+    "kimi": (
+        400,
+        b'{"error":{"type":"<nil>","message":"no such tool"},"type":"error"}',
+        BadRequestError,
+        None,
+        False,
+    ),
     "minimax": (
         429,
         body_of("rate_limit_error", "insufficient balance (1008)", http_code="429"),
@@ -82,12 +158,30 @@ ERRORS: dict[str, tuple[int, bytes, type[APIError], str | None, bool]] = {
         False,
     ),
     "text": (500, b'{"error":"engine is down"}', ServerError, None, True),
-    "flat": (400, b'{"message":"no model","code":"bad_model"}', BadRequestError, "bad_model", False),
+    "flat": (
+        400,
+        b'{"message":"no model","code":"bad_model"}',
+        BadRequestError,
+        "bad_model",
+        False,
+    ),
     "detail": (422, b'{"detail":[{"msg":"field required"}]}', BadRequestError, None, False),
     "page": (502, b"<html>Bad Gateway</html>", ServerError, None, True),
     "nothing": (529, b"", OverloadedError, None, True),
-    "list": (404, b'[{"error":{"type":"not_found_error","message":"gone"}}]', NotFoundError, "not_found_error", False),
-    "odd": (400, b'{"error":{"type":7,"message":["a"],"details":"b","code":{"c":1}}}', BadRequestError, None, False),
+    "list": (
+        404,
+        b'[{"error":{"type":"not_found_error","message":"gone"}}]',
+        NotFoundError,
+        "not_found_error",
+        False,
+    ),
+    "odd": (
+        400,
+        b'{"error":{"type":7,"message":["a"],"details":"b","code":{"c":1}}}',
+        BadRequestError,
+        None,
+        False,
+    ),
 }
 
 
@@ -95,7 +189,13 @@ ERRORS: dict[str, tuple[int, bytes, type[APIError], str | None, bool]] = {
 def test_s4_18_errors_are_typed(name: str):
     status, body, kind, code, retryable = ERRORS[name]
     error = parse_error(status, {}, body)
-    assert (type(error), error.status, error.code, error.retryable, error.raw) == (kind, status, code, retryable, body)
+    assert (type(error), error.status, error.code, error.retryable, error.raw) == (
+        kind,
+        status,
+        code,
+        retryable,
+        body,
+    )
     assert error.request_id == ("req_1" if b"req_1" in body else None)
     assert [type(detail) for detail in error.details] == [ErrorObject]
 
@@ -120,13 +220,21 @@ def test_headers_complete_an_error():
     headers = {"request-id": "req_h", "retry-after": "7", "x-should-retry": "false"}
     error = completed(parse_error(529, headers, b"{}"), headers, 0.0)
     assert (error.request_id, error.retry_after, error.retryable) == ("req_h", 7.0, False)
-    assert completed(parse_error(529, headers, body_of("overloaded_error", "x")), headers, 0.0).request_id == "req_1"
+    assert (
+        completed(
+            parse_error(529, headers, body_of("overloaded_error", "x")), headers, 0.0
+        ).request_id
+        == "req_1"
+    )
 
 
 @pytest.mark.parametrize("kind", STATUS_OF_TYPE)
 def test_inside_a_good_answer_the_type_says_the_status(kind: str):
     error = typed(ErrorObject(type=kind, message="x"), 200, b"")
-    assert (error.status, type(error)) == (STATUS_OF_TYPE[kind], type(parse_error(STATUS_OF_TYPE[kind], {}, body_of(kind, "x"))))
+    assert (error.status, type(error)) == (
+        STATUS_OF_TYPE[kind],
+        type(parse_error(STATUS_OF_TYPE[kind], {}, body_of(kind, "x"))),
+    )
 
 
 def test_inside_a_good_answer_other_hosts_say_it_otherwise():

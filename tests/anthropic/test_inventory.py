@@ -1,7 +1,8 @@
 """Structs against the inventory of Anthropic's SDK, in both directions.
 
-The inventory has a schema for each type of block, tool, delta and event, the structs are one for each concept. So both are walked
-side by side from the roots, and a struct is held against all schemas that it is met with.
+The inventory has a schema for each type of block, tool, delta and event, the structs are one for
+each concept. So both are walked side by side from the roots, and a struct is held against all
+schemas that it is met with.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ ROOTS: dict[str, type[AnthropicStruct]] = {
     "usage": types.Usage,
 }
 
-pytestmark = pytest.mark.skipif(not INVENTORY.exists(), reason="the inventory of Anthropic's SDK is not beside this checkout")
+pytestmark = pytest.mark.skipif(
+    not INVENTORY.exists(), reason="the inventory of Anthropic's SDK is not beside this checkout"
+)
 
 OTHER_TYPES = {
     "ContentBlock.input": "text where a streamed answer ended in the middle of its JSON",
@@ -55,7 +58,9 @@ BEYOND = {
     **each("MessageRequest", "anthropic_version", "Vertex, in accepted requests"),
     **each("MessageRequest", "speed", "beta; answers have it"),
     **each("OutputConfig", "task_budget", "beta, in accepted requests"),
-    **each("Tool", "display_width_px display_height_px", "beta (computer use), in accepted requests"),
+    **each(
+        "Tool", "display_width_px display_height_px", "beta (computer use), in accepted requests"
+    ),
     **each("Tool", "display_number enable_zoom", "beta (computer use), said by its pages"),
     **each("Tool", "model max_tokens", "beta (advisor), in accepted requests"),
     **each("Tool", "mcp_server_name default_config configs", "beta (MCP), said by its pages"),
@@ -68,7 +73,11 @@ BEYOND = {
     **each("ToolOutput", "text encrypted_content stop_reason", "beta (advisor), seen in answers"),
     **each("Container", "skills", "beta, seen in answers"),
     # answers
-    **each("MessageResponse MessageStreamEvent TokenCount", "context_management", "beta, seen in answers"),
+    **each(
+        "MessageResponse MessageStreamEvent TokenCount",
+        "context_management",
+        "beta, seen in answers",
+    ),
     **each("MessageResponse", "provider", "seen in answers (OpenRouter)"),
     **each("MessageResponse ErrorBody", "base_resp", "MiniMax, told in public threads"),
     **each("MessageStreamEvent", "error request_id", "the event that errors come in"),
@@ -86,7 +95,8 @@ BEYOND = {
 OF_OTHERS = {
     "BaseResp": "MiniMax's status inside an answer",
     "ContextManagement": "beta",
-    "DeletedBatch": "answer of DELETE /messages/batches/{id}; the inventory has no lists and no deletions",
+    "DeletedBatch": "answer of DELETE /messages/batches/{id}; the inventory "
+    "has no lists and no deletions",
     "FallbackModel": "beta",
     "Iteration": "beta",
     "McpServer": "beta",
@@ -98,9 +108,17 @@ OF_OTHERS = {
 }
 """Structs that nothing in the inventory is met with, and why they are there."""
 
-# --- the inventory's types ------------------------------------------------------------------------------------------
+# --- the inventory's types ------------------------------------------------------------------------
 
-SCALARS: dict[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool, "false": bool, "true": bool, "any": Any}
+SCALARS: dict[str, Any] = {
+    "string": str,
+    "integer": int,
+    "number": float,
+    "boolean": bool,
+    "false": bool,
+    "true": bool,
+    "any": Any,
+}
 SCALARS |= {"datetime": str, "Base64FileInput": str}
 UNNAMED = {"ContentBlock": "raw_content_block_start_event.ContentBlock"}
 """Names that the inventory uses and does not have, and the same under another name."""
@@ -138,10 +156,12 @@ def _one(tokens: list[str], schemas: dict[str, Any]) -> list[Kind]:
     schema = schemas[UNNAMED.get(token, token)]
     if schema["kind"] == "object":
         return [("object", {key: field["type"] for key, field in schema["fields"].items()})]
-    return kinds_of(schema["type"] if schema["kind"] == "alias" else " | ".join(schema["members"]), schemas)
+    return kinds_of(
+        schema["type"] if schema["kind"] == "alias" else " | ".join(schema["members"]), schemas
+    )
 
 
-# --- side by side ---------------------------------------------------------------------------------------------------
+# --- side by side ---------------------------------------------------------------------------------
 
 
 def alternatives(hint: Any) -> list[Any]:
@@ -151,11 +171,16 @@ def alternatives(hint: Any) -> list[Any]:
 
 def fields_of(struct: type[AnthropicStruct]) -> dict[str, Any]:
     hints = typing.get_type_hints(struct)
-    return {key: hints[name] for name, key in zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True)}
+    return {
+        key: hints[name]
+        for name, key in zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True)
+    }
 
 
 class Walk:
-    """What the two say of each other: keys met per struct, and what of the types has no counterpart."""
+    """What the two say of each other: keys met per struct, and what of the types has no
+    counterpart.
+    """
 
     def __init__(self, inventory: dict[str, Any]) -> None:
         self.schemas = inventory["schemas"]
@@ -188,10 +213,16 @@ class Walk:
                 if form == "map" and typing.get_origin(each) is dict:
                     self.compare(inside, typing.get_args(each)[1], field, depth + "{}")
                     break
-                if form == "object" and isinstance(each, type) and issubclass(each, AnthropicStruct):
+                if (
+                    form == "object"
+                    and isinstance(each, type)
+                    and issubclass(each, AnthropicStruct)
+                ):
                     self.object(inside, each)
                     break
-                if form == "object" and typing.get_origin(each) is dict:  # a schema that is kept as it is
+                if (
+                    form == "object" and typing.get_origin(each) is dict
+                ):  # a schema that is kept as it is
                     self.used.setdefault(field, set()).add(f"{depth}{{}}{Any}")
                     break
             else:
@@ -206,7 +237,10 @@ def said(hint: Any, depth: str = "") -> set[str]:
     for each in alternatives(hint):
         found.add(f"{depth}{each}")
         if typing.get_origin(each) in (list, dict):
-            found |= said(typing.get_args(each)[-1], depth + ("[]" if typing.get_origin(each) is list else "{}"))
+            found |= said(
+                typing.get_args(each)[-1],
+                depth + ("[]" if typing.get_origin(each) is list else "{}"),
+            )
     return found
 
 
@@ -215,15 +249,27 @@ def walk() -> Walk:
     return Walk(json.loads(INVENTORY.read_text("utf-8")))
 
 
-STRUCTS = {value for value in vars(types).values() if isinstance(value, type) and issubclass(value, AnthropicStruct)} - {AnthropicStruct}
+STRUCTS = {
+    value
+    for value in vars(types).values()
+    if isinstance(value, type) and issubclass(value, AnthropicStruct)
+} - {AnthropicStruct}
 
 
 def test_every_field_of_the_inventory_has_its_place(walk: Walk) -> None:
-    assert [f"{struct.__name__}.{key}" for struct, keys in walk.met.items() for key in keys - set(fields_of(struct))] == []
+    assert [
+        f"{struct.__name__}.{key}"
+        for struct, keys in walk.met.items()
+        for key in keys - set(fields_of(struct))
+    ] == []
 
 
 def test_every_field_of_the_structs_is_in_the_inventory_or_has_a_reason(walk: Walk) -> None:
-    beyond = [f"{struct.__name__}.{key}" for struct, keys in walk.met.items() for key in set(fields_of(struct)) - keys]
+    beyond = [
+        f"{struct.__name__}.{key}"
+        for struct, keys in walk.met.items()
+        for key in set(fields_of(struct)) - keys
+    ]
     assert sorted(set(beyond) - set(BEYOND)) == []
     assert sorted(set(BEYOND) - set(beyond)) == [], "no longer beyond"
 

@@ -1,4 +1,6 @@
-"""The neutral door of Messages on the way back: parts, stop and usage of a reply, and the events of one that is on its way."""
+"""The neutral door of Messages on the way back: parts, stop and usage of a reply, and the events of
+one that is on its way.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,11 @@ from wire.anthropic import MessageResponse, Reading
 from wire.anthropic.finish import REASONS, reason_of
 from wire.anthropic.fold import fold
 from wire.anthropic.parse import parse_reply, usage_of
-from wire.anthropic.stream import ChunkReader, parse_message
+from wire.anthropic.reader import ChunkReader, parse_message
 from wire.anthropic.types import Usage as WireUsage
-from wire.chat import (
+from wire.core.memory import PARTIAL, with_notes
+from wire.errors import BlockedError, StreamIncomplete
+from wire.neutral.messages import (
     Done,
     Event,
     Message,
@@ -36,16 +40,19 @@ from wire.chat import (
     ToolCallStart,
     Usage,
 )
-from wire.errors import BlockedError, StreamIncomplete
-from wire.memory import PARTIAL, with_notes
 
 from .neutral import HI, MODEL, SIGNED, TIDE, asked, received, reply_of, text, thinking, tool_use
 
 BODY = b'{"model":"m"}'
 HASH = hashlib.sha256(BODY).hexdigest()[:12]
-SERVED = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "tide"}}
+SERVED = {
+    "type": "server_tool_use",
+    "id": "srvtoolu_1",
+    "name": "web_search",
+    "input": {"query": "tide"},
+}
 
-# --- parts ----------------------------------------------------------------------------------------------------------
+# --- parts ----------------------------------------------------------------------------------------
 
 
 def test_s4_15_blocks_are_parts_in_their_order():
@@ -70,7 +77,10 @@ def test_s4_15_blocks_are_parts_in_their_order():
     assert (reply.id, reply.stop, reply.usage) == ("msg_1", Stop("tool_calls", "tool_use"), None)
     origins = [part.origin for part in reply.message.parts]
     assert all(origin is not None and origin.is_of("anthropic", MODEL) for origin in origins)
-    assert [json.loads(origin.raw)["type"] for origin in origins if origin is not None][2:4] == ["text", "server_tool_use"]
+    assert [json.loads(origin.raw)["type"] for origin in origins if origin is not None][2:4] == [
+        "text",
+        "server_tool_use",
+    ]
     assert isinstance(reply.answer, MessageResponse)
     assert reply.answer.content is not None
     assert pickle.loads(pickle.dumps(reply)) == reply
@@ -84,7 +94,12 @@ def test_an_origin_of_a_message_is_the_message_as_it_is_sent():
 
 def test_calls_without_ids_and_arguments_that_are_none():
     cut = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": '{"port": "Br'}
-    reply = reply_of(cut, {"type": "tool_use", "name": "g"}, {"type": "tool_use", "name": "h", "input": [1]}, body=BODY)
+    reply = reply_of(
+        cut,
+        {"type": "tool_use", "name": "g"},
+        {"type": "tool_use", "name": "h", "input": [1]},
+        body=BODY,
+    )
     assert reply.tool_calls == (
         ToolCall(id="toolu_1", name="f", arguments=None, text='{"port": "Br'),
         ToolCall(id=f"call_{HASH}_1", name="g", arguments={}),
@@ -94,11 +109,14 @@ def test_calls_without_ids_and_arguments_that_are_none():
 
 def test_what_is_not_known_is_kept():
     reply = reply_of({"type": "compaction", "content": "so far"}, {"new": 1})
-    assert reply.message.parts == (Other("compaction", {"type": "compaction", "content": "so far"}), Other("", {"new": 1}))
+    assert reply.message.parts == (
+        Other("compaction", {"type": "compaction", "content": "so far"}),
+        Other("", {"new": 1}),
+    )
     assert reply_of().message.parts == ()
 
 
-# --- why, and how much ----------------------------------------------------------------------------------------------
+# --- why, and how much ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -117,14 +135,23 @@ def test_what_is_not_known_is_kept():
 )
 def test_s4_16_one_meaning_for_each_stop_reason(raw: str | None, reason: Any):
     assert reply_of(text("Hi"), stop=raw).stop == Stop(reason, raw)
-    assert reply_of(tool_use(), stop=raw).stop == Stop("tool_calls" if reason == "end" else reason, raw)
+    assert reply_of(tool_use(), stop=raw).stop == Stop(
+        "tool_calls" if reason == "end" else reason, raw
+    )
     assert (reason_of(raw) == "other") == (raw not in REASONS or raw == "pause_turn")
 
 
 def test_s4_16_a_refusal_says_why():
     details = {"type": "refusal", "category": "cyber", "explanation": "Not this."}
-    assert reply_of(text("I"), stop="refusal", stop_details=details).stop == Stop("filter", "refusal", "Not this.")
-    assert reply_of(text("I"), stop="refusal", stop_details={**details, "explanation": None}).stop.message == "cyber"
+    assert reply_of(text("I"), stop="refusal", stop_details=details).stop == Stop(
+        "filter", "refusal", "Not this."
+    )
+    assert (
+        reply_of(
+            text("I"), stop="refusal", stop_details={**details, "explanation": None}
+        ).stop.message
+        == "cyber"
+    )
 
 
 def test_s4_17_usage_is_counted_as_everywhere():
@@ -140,15 +167,25 @@ def test_s4_17_usage_is_counted_as_everywhere():
     assert usage_of(WireUsage()) == Usage()
 
 
-# --- events ---------------------------------------------------------------------------------------------------------
+# --- events ---------------------------------------------------------------------------------------
 
 
 def sse(*events: dict[str, Any]) -> bytes:
-    return b"".join(b"event: %s\ndata: %s\n\n" % (each["type"].encode(), json.dumps(each).encode()) for each in events)
+    return b"".join(
+        b"event: %s\ndata: %s\n\n" % (each["type"].encode(), json.dumps(each).encode())
+        for each in events
+    )
 
 
 def begin(**message: Any) -> dict[str, Any]:
-    given = {"id": "msg_1", "type": "message", "role": "assistant", "model": MODEL, "content": [], "usage": {"input_tokens": 5}}
+    given = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": MODEL,
+        "content": [],
+        "usage": {"input_tokens": 5},
+    }
     return {"type": "message_start", "message": {**given, **message}}
 
 
@@ -169,7 +206,14 @@ def typed(*pieces: str) -> list[dict[str, Any]]:
 
 
 def end(reason: str = "end_turn", **usage: int) -> list[dict[str, Any]]:
-    return [{"type": "message_delta", "delta": {"stop_reason": reason}, "usage": usage or {"output_tokens": 2}}, {"type": "message_stop"}]
+    return [
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": reason},
+            "usage": usage or {"output_tokens": 2},
+        },
+        {"type": "message_stop"},
+    ]
 
 
 STREAM = [
@@ -194,7 +238,9 @@ STREAM = [
 class Served:
     """A chat whose server says one thing, and what it was asked."""
 
-    def __init__(self, content: bytes, model: str = f"anthropic:{MODEL}", stream: bool = True) -> None:
+    def __init__(
+        self, content: bytes, model: str = f"anthropic:{MODEL}", stream: bool = True
+    ) -> None:
         self.bodies: list[Any] = []
         self._kind = "text/event-stream" if stream else "application/json"
         self._content, self._model = content, model
@@ -204,7 +250,12 @@ class Served:
         return httpx.Response(200, headers={"content-type": self._kind}, content=self._content)
 
     def chat(self, **settings: Any) -> Chat:
-        return Chat(self._model, api_key="fake-key", http=httpx.MockTransport(self._respond), **{"max_tokens": 100, **settings})
+        return Chat(
+            self._model,
+            api_key="fake-key",
+            http=httpx.MockTransport(self._respond),
+            **{"max_tokens": 100, **settings},
+        )
 
 
 def streamed(events: Iterable[dict[str, Any]]) -> tuple[list[Event], Reply]:
@@ -240,7 +291,10 @@ def test_s4_15_what_a_stream_tells_is_what_the_reply_says():
         ToolCall(id="toolu_2", name="get_tide", arguments={}),
         ToolCall(id="toolu_3", name="get_tide", arguments={"port": "Łódź"}),
     )
-    assert (reply.stop, reply.usage) == (Stop("tool_calls", "tool_use"), Usage(input=5, output=9, total=14))
+    assert (reply.stop, reply.usage) == (
+        Stop("tool_calls", "tool_use"),
+        Usage(input=5, output=9, total=14),
+    )
     ended = [each.call for each in told if isinstance(each, ToolCallEnd)]
     assert [call.origin and json.loads(call.origin.raw) for call in ended] == [
         call.origin and json.loads(call.origin.raw) for call in calls
@@ -253,7 +307,13 @@ def test_a_reply_is_the_same_whole_and_streamed():
         "type": "message",
         "role": "assistant",
         "model": MODEL,
-        "content": [thinking("Hm."), text("Let me see."), SERVED, tool_use("toolu_1", input={"port": "Brest"}), tool_use("toolu_2")],
+        "content": [
+            thinking("Hm."),
+            text("Let me see."),
+            SERVED,
+            tool_use("toolu_1", input={"port": "Brest"}),
+            tool_use("toolu_2"),
+        ],
         "stop_reason": "tool_use",
         "usage": {"input_tokens": 5, "output_tokens": 9},
     }
@@ -263,14 +323,23 @@ def test_a_reply_is_the_same_whole_and_streamed():
         with chat.stream("Hi") as stream:  # a server that does not stream
             told = [event for event in stream if not isinstance(event, (ToolCallDelta, Done))]
             assert stream.reply().message == chat.ask("Hi").message
-    assert [type(event) for event in told] == [ThoughtDelta, TextDelta, *[ToolCallStart, ToolCallEnd] * 3]
+    assert [type(event) for event in told] == [
+        ThoughtDelta,
+        TextDelta,
+        *[ToolCallStart, ToolCallEnd] * 3,
+    ]
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 50])
 def test_events_do_not_depend_on_where_the_bytes_were_cut(size: int):
     data = sse(*STREAM)
     reader, reading = ChunkReader(), Reading(model=MODEL)
-    told = [event for at in range(0, len(data), size) for chunk in reader.feed(data[at : at + size]) for event in reading.feed(chunk)]
+    told = [
+        event
+        for at in range(0, len(data), size)
+        for chunk in reader.feed(data[at : at + size])
+        for event in reading.feed(chunk)
+    ]
     assert told == streamed(STREAM)[0][:-1]
 
 
@@ -298,9 +367,17 @@ def test_a_partial_answer_claims_no_end(stop: str, reason: str):
 def test_an_answer_that_begins_anew_is_told_anew():
     events = [begin(), *block(0, tool_use("toolu_9"), *typed("{}")), begin(id="msg_2"), *STREAM[1:]]
     told, reply = streamed(events)
-    assert [each.call.id for each in told if isinstance(each, ToolCallEnd)] == ["toolu_9", "toolu_1", "toolu_2", "toolu_3"]
+    assert [each.call.id for each in told if isinstance(each, ToolCallEnd)] == [
+        "toolu_9",
+        "toolu_1",
+        "toolu_2",
+        "toolu_3",
+    ]
     assert [each.position for each in told if isinstance(each, ToolCallEnd)] == [0, 0, 1, 2]
-    assert (reply.id, [call.id for call in reply.tool_calls]) == ("msg_2", ["toolu_1", "toolu_2", "toolu_3"])
+    assert (reply.id, [call.id for call in reply.tool_calls]) == (
+        "msg_2",
+        ["toolu_1", "toolu_2", "toolu_3"],
+    )
 
 
 def test_a_call_that_was_cut_off_ends_as_the_reply_has_it():
@@ -310,13 +387,22 @@ def test_a_call_that_was_cut_off_ends_as_the_reply_has_it():
     assert told[1:3] == [ToolCallDelta(0, '{"port": "Br'), ToolCallEnd(0, wanted)]
     assert (reply.tool_calls, reply.stop.reason) == ((wanted,), "length")
     unended = [begin(), *block(0, tool_use("toolu_1"), *typed("{}"))[:-1], *end("tool_use")]
-    assert [type(event) for event in streamed(unended)[0]] == [ToolCallStart, ToolCallDelta, ToolCallEnd, Done]
+    assert [type(event) for event in streamed(unended)[0]] == [
+        ToolCallStart,
+        ToolCallDelta,
+        ToolCallEnd,
+        Done,
+    ]
 
 
 def test_blocks_that_a_host_forgot_to_begin():
     events = [
         begin(),
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "Hm"}},
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "thinking_delta", "thinking": "Hm"},
+        },
         {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "Hi"}},
         *end(),
     ]
@@ -326,14 +412,24 @@ def test_blocks_that_a_host_forgot_to_begin():
 
 
 def test_a_block_that_a_host_forgot_to_end():
-    events = [begin(), *block(0, tool_use("toolu_1"), *typed("{}"))[:-1], *block(0, tool_use("toolu_2"), *typed("{}")), *end("tool_use")]
+    events = [
+        begin(),
+        *block(0, tool_use("toolu_1"), *typed("{}"))[:-1],
+        *block(0, tool_use("toolu_2"), *typed("{}")),
+        *end("tool_use"),
+    ]
     told, reply = streamed(events)
-    assert [each.call.id for each in told if isinstance(each, ToolCallEnd)] == ["toolu_1", "toolu_2"]
+    assert [each.call.id for each in told if isinstance(each, ToolCallEnd)] == [
+        "toolu_1",
+        "toolu_2",
+    ]
     assert [call.id for call in reply.tool_calls] == ["toolu_1", "toolu_2"]
 
 
 def test_halves_of_a_pair_in_two_deltas_are_one_letter():
-    told, reply = streamed([begin(), *block(0, text(""), *said("a\ud83d", "\ude00b", "\ud83d")), *end()])
+    told, reply = streamed(
+        [begin(), *block(0, text(""), *said("a\ud83d", "\ude00b", "\ud83d")), *end()]
+    )
     assert told[:-1] == [TextDelta("a"), TextDelta("😀b"), TextDelta("\ufffd")]
     assert reply.text == "a😀b\ufffd"
 
@@ -342,8 +438,16 @@ def test_a_refusal_with_nothing_said_is_an_error():
     with pytest.raises(BlockedError) as caught:
         streamed([begin(), *end("refusal")])
     assert caught.value.code == "refusal"
-    answer = {"type": "message", "content": [], "stop_reason": "refusal", "stop_details": {"type": "refusal", "explanation": "No."}}
-    with Served(json.dumps(answer).encode(), stream=False).chat() as chat, pytest.raises(BlockedError, match=r"refusal\): No\."):
+    answer = {
+        "type": "message",
+        "content": [],
+        "stop_reason": "refusal",
+        "stop_details": {"type": "refusal", "explanation": "No."},
+    }
+    with (
+        Served(json.dumps(answer).encode(), stream=False).chat() as chat,
+        pytest.raises(BlockedError, match=r"refusal\): No\."),
+    ):
         chat.ask("Hi")
 
 
@@ -358,7 +462,7 @@ def test_a_stream_that_breaks_off_leaves_a_reply():
     assert caught.value.partial.text == "Let "
 
 
-# --- through the chat -----------------------------------------------------------------------------------------------
+# --- through the chat -----------------------------------------------------------------------------
 
 
 def test_a_turn_with_a_call_goes_out_and_back():
@@ -385,31 +489,48 @@ def test_a_turn_with_a_call_goes_out_and_back():
 @pytest.mark.anyio
 async def test_an_async_chat_reads_the_same():
     def respond(request: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=sse(*STREAM))
+        return httpx.Response(
+            200, headers={"content-type": "text/event-stream"}, content=sse(*STREAM)
+        )
 
-    async with AsyncChat(f"anthropic:{MODEL}", api_key="fake-key", http=httpx.MockTransport(respond), max_tokens=100) as chat:
+    async with AsyncChat(
+        f"anthropic:{MODEL}", api_key="fake-key", http=httpx.MockTransport(respond), max_tokens=100
+    ) as chat:
         async with chat.stream("Hi") as stream:
             told = [event async for event in stream]
     assert told == streamed(STREAM)[0]
 
 
 def test_what_was_changed_is_told_in_the_reply():
-    answer = json.dumps({"type": "message", "content": [text("Hi")], "stop_reason": "end_turn"}).encode()
+    answer = json.dumps(
+        {"type": "message", "content": [text("Hi")], "stop_reason": "end_turn"}
+    ).encode()
     with Served(answer, stream=False).chat(max_tokens=None) as chat:
-        assert list(map(str, chat.ask("Hi").notes)) == ["max_tokens: 16000: this wire wants a number, and none was given"]
+        assert list(map(str, chat.ask("Hi").notes)) == [
+            "max_tokens: 16000: this wire wants a number, and none was given"
+        ]
     assert received(text("Hi")).text == "Hi"
     assert asked().messages == (HI,)
 
 
-# --- from vendor to vendor ------------------------------------------------------------------------------------------
+# --- from vendor to vendor ------------------------------------------------------------------------
 
 
 def gemini(*parts: dict[str, Any]) -> bytes:
-    return json.dumps({"candidates": [{"content": {"parts": list(parts), "role": "model"}, "finishReason": "STOP"}]}).encode()
+    return json.dumps(
+        {
+            "candidates": [
+                {"content": {"parts": list(parts), "role": "model"}, "finishReason": "STOP"}
+            ]
+        }
+    ).encode()
 
 
 def test_s0_03_from_gemini_to_claude_to_deepseek_and_back_to_claude():
-    call = {"functionCall": {"name": "get_tide", "args": {"port": "Brest"}, "id": "g.1"}, "thoughtSignature": "AA=="}
+    call = {
+        "functionCall": {"name": "get_tide", "args": {"port": "Brest"}, "id": "g.1"},
+        "thoughtSignature": "AA==",
+    }
     messages = [Message.user("When is high tide?")]
 
     def ask(model: str, answer: bytes) -> Any:
@@ -421,25 +542,58 @@ def test_s0_03_from_gemini_to_claude_to_deepseek_and_back_to_claude():
         return server.bodies[0]
 
     def claude(*blocks: Any, stop: str) -> bytes:
-        return json.dumps({"type": "message", "role": "assistant", "content": list(blocks), "stop_reason": stop}).encode()
+        return json.dumps(
+            {"type": "message", "role": "assistant", "content": list(blocks), "stop_reason": stop}
+        ).encode()
 
     ask("gemini:gemini-3-pro-preview", gemini({"text": "Hm", "thought": True}, call))
-    first = ask("anthropic:claude-sonnet-4-5", claude(thinking("And Łódź?"), tool_use("toolu_1", input={"port": "Łódź"}), stop="tool_use"))
+    first = ask(
+        "anthropic:claude-sonnet-4-5",
+        claude(thinking("And Łódź?"), tool_use("toolu_1", input={"port": "Łódź"}), stop="tool_use"),
+    )
     made = first["messages"][1]["content"][0]["id"]
     assert made.isalnum()
     assert first["messages"][1:] == [
         {"role": "assistant", "content": [tool_use(made, input={"port": "Brest"})]},
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": made, "content": "17:42"}]},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": made, "content": "17:42"}],
+        },
     ]
-    assert "thinking" not in first  # the call in progress is one of Gemini's, made without thoughts of this model
+    assert (
+        "thinking" not in first
+    )  # the call in progress is one of Gemini's, made without thoughts of this model
     message = {"role": "assistant", "content": "17:42 in Brest.", "reasoning_content": "Easy."}
-    there = ask("deepseek:deepseek-reasoner", json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode())
-    assert [each["role"] for each in there["messages"]] == ["user", "assistant", "tool", "assistant", "tool"]
-    assert [each["tool_calls"][0]["id"] for each in there["messages"] if "tool_calls" in each] == ["g.1", "toolu_1"]
+    there = ask(
+        "deepseek:deepseek-reasoner",
+        json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode(),
+    )
+    assert [each["role"] for each in there["messages"]] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "tool",
+    ]
+    assert [each["tool_calls"][0]["id"] for each in there["messages"] if "tool_calls" in each] == [
+        "g.1",
+        "toolu_1",
+    ]
     assert "And" not in json.dumps(there)
     messages.append(Message.user("Thanks."))
     back = ask("anthropic:claude-sonnet-4-5", claude(text("Bye."), stop="end_turn"))
-    assert [each["role"] for each in back["messages"]] == ["user", "assistant", "user", "assistant", "user", "assistant", "user"]
-    assert back["messages"][3]["content"] == [thinking("And Łódź?"), tool_use("toolu_1", input={"port": "Łódź"})]
+    assert [each["role"] for each in back["messages"]] == [
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+        "user",
+    ]
+    assert back["messages"][3]["content"] == [
+        thinking("And Łódź?"),
+        tool_use("toolu_1", input={"port": "Łódź"}),
+    ]
     assert back["messages"][5]["content"] == "17:42 in Brest."
     assert back["thinking"] == {"type": "enabled", "budget_tokens": 2048}

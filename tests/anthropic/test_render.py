@@ -17,12 +17,23 @@ from tests.history.histories import conversation
 from wire import notes
 from wire.anthropic import check, parse_reply, render, render_request, render_whole
 from wire.anthropic.effort import BUDGETS as TOKENS
-from wire.anthropic.stream import parse_message
-from wire.chat import Media, Message, Origin, Other, Part, Text, Thought, ToolCall, ToolResult, with_origin
+from wire.anthropic.reader import parse_message
+from wire.core.memory import encode
 from wire.errors import HistoryError, RuleError
 from wire.history import repair
-from wire.memory import encode
-from wire.request import Output, Request, Tool
+from wire.neutral.messages import (
+    Media,
+    Message,
+    Origin,
+    Other,
+    Part,
+    Text,
+    Thought,
+    ToolCall,
+    ToolResult,
+    with_origin,
+)
+from wire.neutral.request import Output, Request, Tool
 
 from .neutral import (
     BUDGETS,
@@ -45,9 +56,12 @@ from .neutral import (
     tool_use,
 )
 
-IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw=="}}
+IMAGE = {
+    "type": "image",
+    "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw=="},
+}
 
-# --- turns ----------------------------------------------------------------------------------------------------------
+# --- turns ----------------------------------------------------------------------------------------
 
 
 def test_s4_07_s4_08_texts():
@@ -68,7 +82,14 @@ def test_turns_of_one_role_are_one_turn():
 
 
 def test_s4_06_s4_12_what_the_system_says():
-    messages = (Message.system("b", "c"), HI, Message.system(" "), Message.assistant("x"), Message.system("d"), Message.user("y"))
+    messages = (
+        Message.system("b", "c"),
+        HI,
+        Message.system(" "),
+        Message.assistant("x"),
+        Message.system("d"),
+        Message.user("y"),
+    )
     made = body_of(asked(*messages, system="a"))
     assert made["system"] == [text(each) for each in "abcd"]
     assert [each["role"] for each in made["messages"]] == ["user", "assistant", "user"]
@@ -84,7 +105,10 @@ def test_s4_09_s4_10_s4_11_calls_and_results():
     messages = (
         HI,
         Message.assistant("Let me see.", A, ToolCall(id="call_N", name="now"), B),
-        Message.tool_response(ToolResult("call_B", "get_tide", ["ebb"]), ToolResult("call_N", "now", "no clock", error=True)),
+        Message.tool_response(
+            ToolResult("call_B", "get_tide", ["ebb"]),
+            ToolResult("call_N", "now", "no clock", error=True),
+        ),
         Message.system("Be brief."),
         Message.tool_response(ToolResult("call_A", "get_tide", {"höhe": 2})),
         Message.user("Well?", PNG),
@@ -103,7 +127,12 @@ def test_s4_09_s4_10_s4_11_calls_and_results():
             "role": "user",
             "content": [
                 {"type": "tool_result", "tool_use_id": "call_A", "content": '{"höhe":2}'},
-                {"type": "tool_result", "tool_use_id": "call_N", "content": "no clock", "is_error": True},
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "call_N",
+                    "content": "no clock",
+                    "is_error": True,
+                },
                 {"type": "tool_result", "tool_use_id": "call_B", "content": '["ebb"]'},
                 text("Well?"),
                 IMAGE,
@@ -116,7 +145,10 @@ def test_s4_09_s4_10_s4_11_calls_and_results():
     ]
 
 
-@pytest.mark.parametrize(("content", "wanted"), [("", ""), ("grün", "grün"), (3, "3"), (None, "null"), ({"error": "x"}, '{"error":"x"}')])
+@pytest.mark.parametrize(
+    ("content", "wanted"),
+    [("", ""), ("grün", "grün"), (3, "3"), (None, "null"), ({"error": "x"}, '{"error":"x"}')],
+)
 def test_s4_10_contents_of_results(content: Any, wanted: str):
     made = sent(HI, Message.assistant(A), Message.tool_result(A, content))[2]["content"]
     assert made == [{"type": "tool_result", "tool_use_id": "call_A", "content": wanted}]
@@ -124,16 +156,24 @@ def test_s4_10_contents_of_results(content: Any, wanted: str):
 
 def test_media_stand_in_results_and_behind_errors():
     def made(**fields: Any) -> Any:
-        return sent(HI, Message.assistant(A), Message.tool_response(ToolResult("call_A", "get_tide", media=(PNG,), **fields)))[2]["content"]
+        return sent(
+            HI,
+            Message.assistant(A),
+            Message.tool_response(ToolResult("call_A", "get_tide", media=(PNG,), **fields)),
+        )[2]["content"]
 
-    assert made(content="see") == [{"type": "tool_result", "tool_use_id": "call_A", "content": [text("see"), IMAGE]}]
+    assert made(content="see") == [
+        {"type": "tool_result", "tool_use_id": "call_A", "content": [text("see"), IMAGE]}
+    ]
     assert made() == [{"type": "tool_result", "tool_use_id": "call_A", "content": [IMAGE]}]
     assert made(content="dark", error=True) == [
         {"type": "tool_result", "tool_use_id": "call_A", "content": "dark", "is_error": True},
         IMAGE,
     ]
     failed = Message.tool_response(ToolResult("call_A", "get_tide", "dark", True, (PNG,)))
-    assert told(HI, Message.assistant(A), failed) == ["messages[2].parts[0].media: sent behind the results: an error is text here (A15)"]
+    assert told(HI, Message.assistant(A), failed) == [
+        "messages[2].parts[0].media: sent behind the results: an error is text here (A15)"
+    ]
 
 
 def test_s4_09_arguments_that_are_no_object_are_an_error_that_names_the_tool():
@@ -160,21 +200,46 @@ def test_s4_13_a_request_ends_with_the_user_or_is_refused(messages: Any, path: s
 
 
 def test_texts_that_say_nothing_are_left_out():
-    messages = (Message.user("", "Hi", " "), Message.assistant(" ", A), Message.tool_result(A, "1"), Message.user("\n"), HI)
+    messages = (
+        Message.user("", "Hi", " "),
+        Message.assistant(" ", A),
+        Message.tool_result(A, "1"),
+        Message.user("\n"),
+        HI,
+    )
     assert sent(*messages) == [
         {"role": "user", "content": "Hi"},
         {"role": "assistant", "content": [tool_use("call_A", input={"port": "Brest"})]},
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_A", "content": "1"}, text("Hi")]},
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "call_A", "content": "1"},
+                text("Hi"),
+            ],
+        },
     ]
     assert told(*messages) == [
         f"{path}: left out: a text that says nothing, which is refused here (A6)"
-        for path in ("messages[0].parts[0]", "messages[0].parts[2]", "messages[1].parts[0]", "messages[3].parts[0]")
+        for path in (
+            "messages[0].parts[0]",
+            "messages[0].parts[2]",
+            "messages[1].parts[0]",
+            "messages[3].parts[0]",
+        )
     ]
 
 
 def test_what_this_wire_has_no_words_for_is_told():
-    said = Message.assistant("A", Thought("Hm"), PNG, Other("executableCode", {}), Text("C", signature="c2ln"))
-    messages = (Message.user("Hi", Other("x"), Media(data=b"a", media_type="image/gif", name="a.gif", detail="low")), said, HI)
+    said = Message.assistant(
+        "A", Thought("Hm"), PNG, Other("executableCode", {}), Text("C", signature="c2ln")
+    )
+    messages = (
+        Message.user(
+            "Hi", Other("x"), Media(data=b"a", media_type="image/gif", name="a.gif", detail="low")
+        ),
+        said,
+        HI,
+    )
     assert sent(*messages)[1] == {"role": "assistant", "content": [text("A"), text("C")]}
     assert told(*messages, search_grounding=True) == [
         "search_grounding: not sent: only Gemini searches with Google",
@@ -188,12 +253,16 @@ def test_what_this_wire_has_no_words_for_is_told():
     ]
 
 
-# --- ids and names --------------------------------------------------------------------------------------------------
+# --- ids and names --------------------------------------------------------------------------------
 
 
 def test_ids_are_made_legal_on_both_sides():
     calls = [ToolCall(id=id, name="f") for id in ("functions.f:0", "functions.f:1", "", "ok-1_A")]
-    messages = (HI, Message.assistant(calls), Message.tool_response(ToolResult(call.id, "f", "1") for call in reversed(calls)))
+    messages = (
+        HI,
+        Message.assistant(calls),
+        Message.tool_response(ToolResult(call.id, "f", "1") for call in reversed(calls)),
+    )
     made = sent(*messages)
     ids = [block["id"] for block in made[1]["content"]]
     assert [block["tool_use_id"] for block in made[2]["content"]] == ids
@@ -202,7 +271,8 @@ def test_ids_are_made_legal_on_both_sides():
     assert sent(*messages) == made
     assert (
         told(*messages)[0]
-        == f"messages[1].parts[0]: the id 'functions.f:0' of the call and its result became {ids[0]}, as this wire takes it"
+        == "messages[1].parts[0]: the id 'functions.f:0' of the call and its result became "
+        f"{ids[0]}, as this wire takes it"
     )
     assert len(told(*messages)) == 4  # three ids, and the order
 
@@ -210,13 +280,24 @@ def test_ids_are_made_legal_on_both_sides():
 def test_an_id_that_comes_again_gets_a_new_one():
     turn = (Message.assistant(A), Message.tool_result(A, "1"))
     made = sent(HI, *turn, *turn)
-    ids = [block["id"] for message in made for block in message["content"] if isinstance(block, dict) and block["type"] == "tool_use"]
-    answers = [block["tool_use_id"] for message in made[1:] for block in message["content"] if block["type"] == "tool_result"]
+    ids = [
+        block["id"]
+        for message in made
+        for block in message["content"]
+        if isinstance(block, dict) and block["type"] == "tool_use"
+    ]
+    answers = [
+        block["tool_use_id"]
+        for message in made[1:]
+        for block in message["content"]
+        if block["type"] == "tool_result"
+    ]
     assert ids == answers
     assert ids[0] == "call_A"
     assert ids[1] not in ("call_A", "")
     assert told(HI, *turn, *turn) == [
-        f"messages[3].parts[0]: the id 'call_A' of the call and its result became {ids[1]}, which is met before"
+        "messages[3].parts[0]: the id 'call_A' of the call and its result became "
+        f"{ids[1]}, which is met before"
     ]
 
 
@@ -224,10 +305,12 @@ def test_names_of_other_vendors_calls_are_made_legal():
     call = ToolCall(id="c", name="fs.read")
     messages = (HI, Message.assistant(call), Message.tool_result(call, "1"))
     assert sent(*messages, tools=(Tool("fs_read"),))[1]["content"] == [tool_use("c", "fs_read_2")]
-    assert told(*messages) == ["messages[1]: calls of 'fs.read' are sent under the name fs_read, which this wire takes"]
+    assert told(*messages) == [
+        "messages[1]: calls of 'fs.read' are sent under the name fs_read, which this wire takes"
+    ]
 
 
-# --- media ----------------------------------------------------------------------------------------------------------
+# --- media ----------------------------------------------------------------------------------------
 
 URL = "https://x.test/a?b=1"
 
@@ -238,30 +321,56 @@ URL = "https://x.test/a?b=1"
         (PNG, IMAGE),
         (Media(url="data:image/png;base64,iVBORw=="), IMAGE),
         (Media(url=URL), {"type": "image", "source": {"type": "url", "url": URL}}),
-        (Media(url=URL, media_type="application/pdf"), {"type": "document", "source": {"type": "url", "url": URL}}),
-        (Media(url="https://x.test/a.PDF"), {"type": "document", "source": {"type": "url", "url": "https://x.test/a.PDF"}}),
+        (
+            Media(url=URL, media_type="application/pdf"),
+            {"type": "document", "source": {"type": "url", "url": URL}},
+        ),
+        (
+            Media(url="https://x.test/a.PDF"),
+            {"type": "document", "source": {"type": "url", "url": "https://x.test/a.PDF"}},
+        ),
         (
             Media(data=b"abc", media_type="application/pdf", name="Tides"),
-            {"type": "document", "title": "Tides", "source": {"type": "base64", "media_type": "application/pdf", "data": "YWJj"}},
+            {
+                "type": "document",
+                "title": "Tides",
+                "source": {"type": "base64", "media_type": "application/pdf", "data": "YWJj"},
+            },
         ),
         (
             Media(data="été".encode(), media_type="text/markdown; charset=utf-8"),
-            {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "été"}},
+            {
+                "type": "document",
+                "source": {"type": "text", "media_type": "text/plain", "data": "été"},
+            },
         ),
-        (Media(url="file_011C", media_type="image/png"), {"type": "image", "source": {"type": "file", "file_id": "file_011C"}}),
-        (Media(url="file_011C"), {"type": "document", "source": {"type": "file", "file_id": "file_011C"}}),
+        (
+            Media(url="file_011C", media_type="image/png"),
+            {"type": "image", "source": {"type": "file", "file_id": "file_011C"}},
+        ),
+        (
+            Media(url="file_011C"),
+            {"type": "document", "source": {"type": "file", "file_id": "file_011C"}},
+        ),
     ],
 )
 def test_media(media: Media, block: Any):
-    assert sent(Message.user("What is this?", media)) == [{"role": "user", "content": [text("What is this?"), block]}]
+    assert sent(Message.user("What is this?", media)) == [
+        {"role": "user", "content": [text("What is this?"), block]}
+    ]
     assert sent(Message.user(media))[0]["content"] == [block]
 
 
 def test_files_ask_for_their_beta():
     file = Media(url="file_011C")
-    assert render(asked(Message.user(file)), MODEL).preview().headers["anthropic-beta"] == "files-api-2025-04-14"
+    assert (
+        render(asked(Message.user(file)), MODEL).preview().headers["anthropic-beta"]
+        == "files-api-2025-04-14"
+    )
     inside = Message.tool_response(ToolResult("call_A", "f", media=(file,)))
-    assert "anthropic-beta" in render(asked(HI, Message.assistant(A), inside), MODEL).preview().headers
+    assert (
+        "anthropic-beta" in render(asked(HI, Message.assistant(A), inside), MODEL).preview().headers
+    )
     assert "anthropic-beta" not in render(asked(Message.user(PNG)), MODEL).preview().headers
 
 
@@ -280,16 +389,23 @@ def test_files_ask_for_their_beta():
     ],
 )
 def test_other_media_are_refused(media: Media):
-    assert refused(HI, Message.assistant("Ho"), Message.user("This", media)) == [("messages[2].parts[1]", "")]
+    assert refused(HI, Message.assistant("Ho"), Message.user("This", media)) == [
+        ("messages[2].parts[1]", "")
+    ]
     result = Message.tool_response(ToolResult("call_A", "f", media=(PNG, media)))
     assert refused(HI, Message.assistant(A), result) == [("messages[2].parts[0].media[1]", "")]
 
 
-# --- tools ----------------------------------------------------------------------------------------------------------
+# --- tools ----------------------------------------------------------------------------------------
 
 
 def test_s4_14_tools_keep_their_schemas():
-    parameters = {"required": ["b"], "properties": {"b": {"$ref": "#/$defs/x"}}, "type": "object", "$defs": {"x": {"minimum": 1}}}
+    parameters = {
+        "required": ["b"],
+        "properties": {"b": {"$ref": "#/$defs/x"}},
+        "type": "object",
+        "$defs": {"x": {"minimum": 1}},
+    }
     tools = (Tool("f", "Does it.", parameters), Tool("now"), Tool("empty", parameters={}))
     before = copy.deepcopy(parameters)
     call = render_whole(asked(tools=tools), MODEL)
@@ -300,8 +416,12 @@ def test_s4_14_tools_keep_their_schemas():
         {"name": "now", "input_schema": {"type": "object", "properties": {}}},
         {"name": "empty", "input_schema": {"type": "object"}},
     ]
-    assert list(map(str, notes(call))) == ["tools[2].input_schema: was given the type object, which it did not name"]
-    assert refused(tools=(Tool("f", parameters={"type": "object", "x": {1j}}),)) == [("tools[0].input_schema.x", "")]
+    assert list(map(str, notes(call))) == [
+        "tools[2].input_schema: was given the type object, which it did not name"
+    ]
+    assert refused(tools=(Tool("f", parameters={"type": "object", "x": {1j}}),)) == [
+        ("tools[0].input_schema.x", "")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -313,7 +433,11 @@ def test_s4_14_tools_keep_their_schemas():
         ("none", {"type": "none"}, []),
         ("required", {"type": "any"}, []),
         (("f",), {"type": "tool", "name": "f"}, []),
-        (("f", "g"), {"type": "any"}, ["tool_choice: any, of whichever tool: this wire does not choose among f, g"]),
+        (
+            ("f", "g"),
+            {"type": "any"},
+            ["tool_choice: any, of whichever tool: this wire does not choose among f, g"],
+        ),
     ],
 )
 def test_tool_choice(choice: Any, wanted: Any, note: list[str]):
@@ -321,7 +445,7 @@ def test_tool_choice(choice: Any, wanted: Any, note: list[str]):
     assert (body_of(asked(**settings)).get("tool_choice"), told(**settings)) == (wanted, note)
 
 
-# --- settings -------------------------------------------------------------------------------------------------------
+# --- settings -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -344,14 +468,21 @@ def test_fields(settings: Any, wanted: Any):
 
 def test_what_the_vendor_alone_refuses_is_refused_of_its_own_requests():
     assert refused(model="claude-next", temperature=1.5) == [("temperature", "A38")]
-    assert body_of(asked(temperature=1.5), "kimi-k2.6", provider="kimi@anthropic")["temperature"] == 1.5
+    assert (
+        body_of(asked(temperature=1.5), "kimi-k2.6", provider="kimi@anthropic")["temperature"]
+        == 1.5
+    )
 
 
 def test_what_the_model_refuses_is_refused_before_it_is_sent():
     assert refused(temperature=0.5) == [("temperature", "A37")]
-    assert refused(model=BUDGETS, tools=(TIDE,), tool_choice="required", effort="low", max_tokens=9000) == [("tool_choice", "A28")]
+    assert refused(
+        model=BUDGETS, tools=(TIDE,), tool_choice="required", effort="low", max_tokens=9000
+    ) == [("tool_choice", "A28")]
     assert refused(max_tokens="many") == [("max_tokens", "")]
-    assert refused(HI, Message.assistant(A), Message.tool_result(A, {1j})) == [("messages[2].parts[0].content", "")]
+    assert refused(HI, Message.assistant(A), Message.tool_result(A, {1j})) == [
+        ("messages[2].parts[0].content", "")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -368,7 +499,9 @@ def test_what_the_model_refuses_is_refused_before_it_is_sent():
 def test_max_tokens_has_a_default_that_is_told(model: str, effort: str | None, most: int):
     settings = {"max_tokens": None, "effort": effort}
     assert body_of(asked(**settings), model)["max_tokens"] == most
-    assert told(model=model, **settings) == [f"max_tokens: {most}: this wire wants a number, and none was given"]
+    assert told(model=model, **settings) == [
+        f"max_tokens: {most}: this wire wants a number, and none was given"
+    ]
 
 
 ADAPTIVE, SHOWN = {"type": "adaptive"}, {"type": "adaptive", "display": "summarized"}
@@ -381,9 +514,27 @@ ADAPTIVE, SHOWN = {"type": "adaptive"}, {"type": "adaptive", "display": "summari
         ("claude-opus-4-8", "xhigh", SHOWN, "xhigh", []),
         ("claude-sonnet-5", "high", SHOWN, "high", []),
         ("claude-sonnet-5", "none", {"type": "disabled"}, None, []),
-        ("claude-opus-4-6", "xhigh", ADAPTIVE, "max", ["effort: max: this model has no level xhigh"]),
-        ("claude-opus-4-8", "minimal", SHOWN, "low", ["effort: low: the least that this wire has a word for"]),
-        ("claude-fable-5", "none", ADAPTIVE, "low", ["effort: low: this model cannot do without thinking"]),
+        (
+            "claude-opus-4-6",
+            "xhigh",
+            ADAPTIVE,
+            "max",
+            ["effort: max: this model has no level xhigh"],
+        ),
+        (
+            "claude-opus-4-8",
+            "minimal",
+            SHOWN,
+            "low",
+            ["effort: low: the least that this wire has a word for"],
+        ),
+        (
+            "claude-fable-5",
+            "none",
+            ADAPTIVE,
+            "low",
+            ["effort: low: this model cannot do without thinking"],
+        ),
         ("claude-sonnet-4-5", "low", {"type": "enabled", "budget_tokens": TOKENS["low"]}, None, []),
         ("claude-opus-4-5", "high", {"type": "enabled", "budget_tokens": TOKENS["high"]}, None, []),
         ("claude-haiku-4-5", "none", {"type": "disabled"}, None, []),
@@ -394,8 +545,20 @@ ADAPTIVE, SHOWN = {"type": "adaptive"}, {"type": "adaptive", "display": "summari
             None,
             ["effort: high, 16384 tokens: this model counts tokens, and max is no number of them"],
         ),
-        ("claude-haiku-4-5", "some", None, None, ["effort: not sent: this model counts tokens, and some is no number of them"]),
-        ("claude-3-5-haiku-latest", "high", None, None, ["effort: not sent: models before 3.7 do not think"]),
+        (
+            "claude-haiku-4-5",
+            "some",
+            None,
+            None,
+            ["effort: not sent: this model counts tokens, and some is no number of them"],
+        ),
+        (
+            "claude-3-5-haiku-latest",
+            "high",
+            None,
+            None,
+            ["effort: not sent: models before 3.7 do not think"],
+        ),
         ("claude-3-5-haiku-latest", "none", None, None, []),
         ("claude-next", "high", ADAPTIVE, "high", []),
     ],
@@ -419,10 +582,14 @@ def test_effort_at_other_hosts(provider: str, thinks: Any, word: Any):
     assert (body.get("thinking"), body.get("output_config", {}).get("effort")) == (thinks, word)
 
 
-@pytest.mark.parametrize(("most", "budget"), [(1024, None), (1025, 1024), (4000, 2000), (16384, 8192), (16385, 16384)])
+@pytest.mark.parametrize(
+    ("most", "budget"), [(1024, None), (1025, 1024), (4000, 2000), (16384, 8192), (16385, 16384)]
+)
 def test_a_budget_leaves_tokens_for_the_answer(most: int, budget: int | None):
     body = body_of(asked(effort="high", max_tokens=most), BUDGETS)
-    assert body.get("thinking") == (None if budget is None else {"type": "enabled", "budget_tokens": budget})
+    assert body.get("thinking") == (
+        None if budget is None else {"type": "enabled", "budget_tokens": budget}
+    )
     assert len(told(model=BUDGETS, effort="high", max_tokens=most)) == (budget != 16384)
 
 
@@ -433,11 +600,17 @@ def test_calls_that_were_made_without_thinking_are_gone_on_with_without():
         "effort: not sent: the calls that are answered here were made without thinking"
     ]
     own = reply_of(thinking(), tool_use("call_A"), model=BUDGETS).message
-    assert "thinking" in body_of(asked(HI, own, Message.tool_result(A, "1"), effort="low", max_tokens=9000), BUDGETS)
+    assert "thinking" in body_of(
+        asked(HI, own, Message.tool_result(A, "1"), effort="low", max_tokens=9000), BUDGETS
+    )
     assert body_of(asked(*messages, effort="low", max_tokens=9000))["thinking"] == SHOWN
 
 
-SCHEMA = {"type": "object", "properties": {"höhe": {"type": "number", "minimum": 0}, "at": {"$ref": "#/$defs/At"}}, "$defs": {"At": PORT}}
+SCHEMA = {
+    "type": "object",
+    "properties": {"höhe": {"type": "number", "minimum": 0}, "at": {"$ref": "#/$defs/At"}},
+    "$defs": {"At": PORT},
+}
 
 
 def test_output_is_a_schema_with_closed_objects():
@@ -450,18 +623,28 @@ def test_output_is_a_schema_with_closed_objects():
             "type": "json_schema",
             "schema": {
                 "type": "object",
-                "properties": {"höhe": {"type": "number", "description": "minimum: 0"}, "at": {"$ref": "#/$defs/At"}},
+                "properties": {
+                    "höhe": {"type": "number", "description": "minimum: 0"},
+                    "at": {"$ref": "#/$defs/At"},
+                },
                 "$defs": {"At": {**PORT, "additionalProperties": False}},
                 "additionalProperties": False,
             },
         },
     }
     assert told(output=Output(SCHEMA)) == [
-        "output.schema: additionalProperties: false was added, without which this wire refuses an object",
-        "output.schema.properties.höhe: minimum moved into the description: this wire has no such keywords",
-        "output.schema.$defs.At: additionalProperties: false was added, without which this wire refuses an object",
+        "output.schema: additionalProperties: false was added, without which this wire "
+        "refuses an object",
+        "output.schema.properties.höhe: minimum moved into the description: this wire "
+        "has no such keywords",
+        "output.schema.$defs.At: additionalProperties: false was added, without which "
+        "this wire refuses an object",
     ]
-    closed = {"type": "object", "additionalProperties": False, "properties": {"minimum": {"type": "string"}}}
+    closed = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {"minimum": {"type": "string"}},
+    }
     assert body_of(asked(output=Output(closed)))["output_config"]["format"]["schema"] == closed
     assert told(output=Output(closed)) == []
 
@@ -471,21 +654,33 @@ def test_output_is_a_schema_with_closed_objects():
     [
         ({"type": "object"}, "claude-sonnet-4-0", "anthropic", "this model takes no schema"),
         ({"type": "object"}, "deepseek-v4-pro", "deepseek@anthropic", "this model takes no schema"),
-        ({"type": "object", "additionalProperties": {"type": "string"}}, MODEL, "anthropic", "an object may have keys that are not named"),
         (
-            {"$ref": "#/$defs/N", "$defs": {"N": {"type": "object", "properties": {"n": {"$ref": "#/$defs/N"}}}}},
+            {"type": "object", "additionalProperties": {"type": "string"}},
+            MODEL,
+            "anthropic",
+            "an object may have keys that are not named",
+        ),
+        (
+            {
+                "$ref": "#/$defs/N",
+                "$defs": {"N": {"type": "object", "properties": {"n": {"$ref": "#/$defs/N"}}}},
+            },
             MODEL,
             "anthropic",
             "a definition refers to itself (N -> N)",
         ),
     ],
 )
-def test_output_in_words_where_the_schema_cannot_be_said(schema: Any, model: str, provider: str, why: str):
+def test_output_in_words_where_the_schema_cannot_be_said(
+    schema: Any, model: str, provider: str, why: str
+):
     settings = {"output": Output(schema), "system": "Be brief."}
     body = body_of(asked(**settings), model, provider=provider)
     assert body["system"] == [
         text("Be brief."),
-        text("Answer with JSON that fits this schema: " + json.dumps(schema, separators=(",", ":"))),
+        text(
+            "Answer with JSON that fits this schema: " + json.dumps(schema, separators=(",", ":"))
+        ),
     ]
     assert "output_config" not in body
     assert told(model=model, provider=provider, **settings) == [
@@ -493,12 +688,15 @@ def test_output_in_words_where_the_schema_cannot_be_said(schema: Any, model: str
     ]
 
 
-# --- options --------------------------------------------------------------------------------------------------------
+# --- options --------------------------------------------------------------------------------------
 
 
 def test_options_of_the_provider_stand_at_the_top_of_the_body():
     options = {
-        "anthropic": {"cache_control": {"type": "ephemeral"}, "output_config": {"task_budget": {"type": "tokens", "total": 9}}},
+        "anthropic": {
+            "cache_control": {"type": "ephemeral"},
+            "output_config": {"task_budget": {"type": "tokens", "total": 9}},
+        },
         "kimi": {"x": 1},
         "kimi@anthropic": {"y": None},
     }
@@ -514,14 +712,21 @@ def test_options_of_the_provider_stand_at_the_top_of_the_body():
 
 
 def test_the_rules_look_at_the_options_too():
-    assert refused(options={"anthropic": {"thinking": {"type": "enabled", "budget_tokens": 5000}}}) == [
+    assert refused(
+        options={"anthropic": {"thinking": {"type": "enabled", "budget_tokens": 5000}}}
+    ) == [
         ("thinking.budget_tokens", "A32"),
         ("thinking.type", "A33"),
     ]
 
 
 @pytest.mark.parametrize(
-    ("options", "problem"), [({"x": object()}, "JSON cannot say this"), ({"x": float("nan")}, "no numbers"), (5, "a mapping is wanted")]
+    ("options", "problem"),
+    [
+        ({"x": object()}, "JSON cannot say this"),
+        ({"x": float("nan")}, "no numbers"),
+        (5, "a mapping is wanted"),
+    ],
 )
 def test_options_that_are_none(options: Any, problem: str):
     with pytest.raises(RuleError, match=problem) as caught:
@@ -529,15 +734,17 @@ def test_options_that_are_none(options: Any, problem: str):
     assert [each.path for each in caught.value.violations] == ["options.anthropic"]
 
 
-# --- what the model said goes back ----------------------------------------------------------------------------------
+# --- what the model said goes back ----------------------------------------------------------------
 
 SAID = [
     b'{"type": "thinking", "thinking": "Wo ist das?", "signature": "EqQBCkYIBxgCKkBz"}',
     b'{"type":"redacted_thinking","data":"EmwK"}',
     b'{"text":"Let me see.","type":"text","citations":null,"new_key":[1.0,"\\u00e9"]}',
     b'{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"tide"}}',
-    b'{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","encrypted_content":"Eo=="}]}',
-    b'{"type":"tool_use","id":"toolu_1","name":"get_tide","input":{"a":"\\u0141\xc3\xb3d\xc5\xba", "n":1.50},"caller":{"type":"direct"}}',
+    b'{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1",'
+    b'"content":[{"type":"web_search_result","encrypted_content":"Eo=="}]}',
+    b'{"type":"tool_use","id":"toolu_1","name":"get_tide",'
+    b'"input":{"a":"\\u0141\xc3\xb3d\xc5\xba", "n":1.50},"caller":{"type":"direct"}}',
 ]
 """Blocks in bytes that no encoder here would write."""
 
@@ -562,47 +769,79 @@ def test_an_own_message_out_of_a_file_goes_back_byte_for_byte():
     loaded = Message("assistant", said.parts)
     with_origin(loaded, Origin("anthropic", MODEL, "anthropic", said.origin.raw))
     answer = Message.tool_result(said.tool_calls[0], "17:42")
-    assert render(asked(HI, loaded, answer), MODEL).body == render(asked(HI, said, answer), MODEL).body
-    broken = with_origin(Message("assistant", said.parts), Origin("anthropic", MODEL, "anthropic", b"[1"))
-    assert told(HI, broken, answer)[0] == "messages[1]: written anew: the bytes that it remembers are no JSON of this wire"
+    assert (
+        render(asked(HI, loaded, answer), MODEL).body == render(asked(HI, said, answer), MODEL).body
+    )
+    broken = with_origin(
+        Message("assistant", said.parts), Origin("anthropic", MODEL, "anthropic", b"[1")
+    )
+    assert (
+        told(HI, broken, answer)[0]
+        == "messages[1]: written anew: the bytes that it remembers are no JSON of this wire"
+    )
 
 
 def test_a_part_of_an_own_message_goes_back_byte_for_byte():
     said = said_so(*SAID)
     shorter = Message("assistant", (said.parts[0], *said.parts[2:3], said.parts[5]))
     body = render(asked(HI, shorter, Message.tool_result(said.tool_calls[0], "1")), MODEL).body
-    assert b'{"role":"assistant","content":[' + b",".join(SAID[at] for at in (0, 2, 5)) + b"]}" in body
+    assert (
+        b'{"role":"assistant","content":[' + b",".join(SAID[at] for at in (0, 2, 5)) + b"]}" in body
+    )
 
 
 def test_empty_texts_of_the_model_itself_are_left_out_and_blank_ones_stay():
     said = reply_of(text(""), text(" "), tool_use()).message
     messages = (HI, said, Message.tool_result(said.tool_calls[0], "1"))
     assert sent(*messages)[1]["content"] == [text(" "), tool_use()]
-    assert told(*messages) == ["messages[1].parts[0]: left out: a text that says nothing, which is refused here (A6)"]
+    assert told(*messages) == [
+        "messages[1].parts[0]: left out: a text that says nothing, which is refused here (A6)"
+    ]
 
 
 def test_another_models_thoughts_stay_here_and_unsigned_ones_go_back_to_their_host():
     said = said_so(SAID[0], *SAID[2:], model="claude-sonnet-4-5")
     messages = (HI, said, Message.tool_result(said.tool_calls[0], "1"))
-    assert sent(*messages)[1]["content"] == [text("Let me see."), tool_use(input={"a": "Łódź", "n": 1.5})]
-    assert [each.partition(":")[0] for each in told(*messages)] == [f"messages[1].parts[{at}]" for at in (0, 2, 3)]
-    kimi = reply_of({"type": "thinking", "thinking": "Hm."}, text("Ho"), provider="kimi@anthropic", model="kimi-k2.6").message
+    assert sent(*messages)[1]["content"] == [
+        text("Let me see."),
+        tool_use(input={"a": "Łódź", "n": 1.5}),
+    ]
+    assert [each.partition(":")[0] for each in told(*messages)] == [
+        f"messages[1].parts[{at}]" for at in (0, 2, 3)
+    ]
+    kimi = reply_of(
+        {"type": "thinking", "thinking": "Hm."},
+        text("Ho"),
+        provider="kimi@anthropic",
+        model="kimi-k2.6",
+    ).message
     made = sent(HI, kimi, HI, model="kimi-k2.6", provider="kimi@anthropic")
     assert made[1]["content"] == [{"type": "thinking", "thinking": "Hm."}, text("Ho")]
 
 
 def test_thoughts_without_an_origin_go_if_they_are_signed():
     said = Message.assistant(
-        Thought("a", signature=SIGNED), Thought(slot="redacted_thinking", details=({"data": "Em"},)), Thought("b"), "c"
+        Thought("a", signature=SIGNED),
+        Thought(slot="redacted_thinking", details=({"data": "Em"},)),
+        Thought("b"),
+        "c",
     )
-    assert sent(HI, said, HI)[1]["content"] == [thinking("a"), {"type": "redacted_thinking", "data": "Em"}, text("c")]
+    assert sent(HI, said, HI)[1]["content"] == [
+        thinking("a"),
+        {"type": "redacted_thinking", "data": "Em"},
+        text("c"),
+    ]
 
 
-# --- laws -----------------------------------------------------------------------------------------------------------
+# --- laws -----------------------------------------------------------------------------------------
 
 
 def errors(request: Request, model: str, provider: str = "anthropic") -> list[str]:
-    return [str(each) for each in check(render_request(request, model, provider=provider), model, provider) if each.severity == "error"]
+    return [
+        str(each)
+        for each in check(render_request(request, model, provider=provider), model, provider)
+        if each.severity == "error"
+    ]
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -614,13 +853,26 @@ def test_any_history_is_sent_in_order(seed: int):
         request = asked(*messages, effort="low", max_tokens=None)
         assert errors(request, model) == []
         made = render_request(request, model)
-        blocks = [block for message in made.messages for block in (message.content if isinstance(message.content, list) else [])]
-        calls = [part for message in messages for part in message.parts if isinstance(part, ToolCall)]
-        answers = {part.id: part for message in messages for part in message.parts if isinstance(part, ToolResult)}
+        blocks = [
+            block
+            for message in made.messages
+            for block in (message.content if isinstance(message.content, list) else [])
+        ]
+        calls = [
+            part for message in messages for part in message.parts if isinstance(part, ToolCall)
+        ]
+        answers = {
+            part.id: part
+            for message in messages
+            for part in message.parts
+            if isinstance(part, ToolResult)
+        }
         assert [(block.name, block.input) for block in blocks if block.type == "tool_use"] == [
             (call.name, call.arguments) for call in calls
         ]
-        assert [block.is_error for block in blocks if block.type == "tool_result"] == [answers[call.id].error or None for call in calls]
+        assert [block.is_error for block in blocks if block.type == "tool_result"] == [
+            answers[call.id].error or None for call in calls
+        ]
         roles = [message.role for message in made.messages]
         assert roles == ["user" if at % 2 == 0 else "assistant" for at in range(len(roles))]
 
@@ -630,27 +882,57 @@ _texts = st.text(st.characters(codec="utf-8"), max_size=8)
 
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[Message, ...]:
-    """Turns of the user, of this model and of others, of parts in any order, ids that come again, results in any order."""
+    """Turns of the user, of this model and of others, of parts in any order, ids that come again,
+    results in any order.
+    """
     said: list[Message] = []
     for _ in range(draw(st.integers(1, 4))):
-        said.append(Message.user(draw(_texts), *draw(st.lists(st.one_of(_texts, st.just(PNG)), max_size=2))))
+        said.append(
+            Message.user(draw(_texts), *draw(st.lists(st.one_of(_texts, st.just(PNG)), max_size=2)))
+        )
         if draw(st.booleans()):
             said.append(Message.system(draw(_texts)))
-        ids = draw(st.lists(st.sampled_from(["call_0", "call_1", "f.x:0", "", "ü"]), max_size=3, unique=True))
-        calls = [ToolCall(id=id, name=draw(st.sampled_from(["f", "fs.read", "g h"])), arguments={"a": draw(_texts)}) for id in ids]
-        beside: list[Part] = [Text(draw(_texts)), Thought(draw(_texts), signature=draw(st.sampled_from(["", SIGNED]))), Other("x")]
+        ids = draw(
+            st.lists(
+                st.sampled_from(["call_0", "call_1", "f.x:0", "", "ü"]), max_size=3, unique=True
+            )
+        )
+        calls = [
+            ToolCall(
+                id=id,
+                name=draw(st.sampled_from(["f", "fs.read", "g h"])),
+                arguments={"a": draw(_texts)},
+            )
+            for id in ids
+        ]
+        beside: list[Part] = [
+            Text(draw(_texts)),
+            Thought(draw(_texts), signature=draw(st.sampled_from(["", SIGNED]))),
+            Other("x"),
+        ]
         parts = [*beside, *calls]
         if draw(st.booleans()):
-            parts = [with_origin(part, Origin("p", draw(st.sampled_from([MODEL, "m2"])), "openai")) for part in parts]
+            parts = [
+                with_origin(part, Origin("p", draw(st.sampled_from([MODEL, "m2"])), "openai"))
+                for part in parts
+            ]
         said.append(Message.assistant(draw(st.permutations(parts))))
         said += [Message.tool_result(call, draw(_texts)) for call in draw(st.permutations(calls))]
         if calls and draw(st.booleans()):
-            said.insert(draw(st.integers(len(said) - len(calls), len(said))), Message.system(draw(_texts)))
+            said.insert(
+                draw(st.integers(len(said) - len(calls), len(said))), Message.system(draw(_texts))
+            )
     return (*said, Message.user("Well?"))
 
 
-@given(histories(), st.sampled_from([MODEL, BUDGETS, "claude-sonnet-5"]), st.sampled_from([None, "low", "none"]))
-def test_what_is_made_of_any_history_breaks_no_rule(said: tuple[Message, ...], model: str, effort: str | None):
+@given(
+    histories(),
+    st.sampled_from([MODEL, BUDGETS, "claude-sonnet-5"]),
+    st.sampled_from([None, "low", "none"]),
+)
+def test_what_is_made_of_any_history_breaks_no_rule(
+    said: tuple[Message, ...], model: str, effort: str | None
+):
     request = asked(*said, effort=effort, max_tokens=None)
     before = repr(said)
     call = render_whole(request, model)
@@ -659,25 +941,37 @@ def test_what_is_made_of_any_history_breaks_no_rule(said: tuple[Message, ...], m
     assert errors(request, model) == []
     neutral = [part for message in said for part in message.parts if isinstance(part, ToolCall)]
     messages = json.loads(call.body)["messages"]
-    blocks = [block for message in messages for block in (message["content"] if isinstance(message["content"], list) else [])]
-    assert [block["input"] for block in blocks if block["type"] == "tool_use"] == [part.arguments for part in neutral]
+    blocks = [
+        block
+        for message in messages
+        for block in (message["content"] if isinstance(message["content"], list) else [])
+    ]
+    assert [block["input"] for block in blocks if block["type"] == "tool_use"] == [
+        part.arguments for part in neutral
+    ]
     ids = [block["id"] for block in blocks if block["type"] == "tool_use"]
     assert [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"] == ids
     assert len(set(ids)) == len(ids)
 
 
-# --- snapshots ------------------------------------------------------------------------------------------------------
+# --- snapshots ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", ["claude-3-5-haiku-latest", "claude-sonnet-4-5", "claude-sonnet-5"])
+@pytest.mark.parametrize(
+    "model", ["claude-3-5-haiku-latest", "claude-sonnet-4-5", "claude-sonnet-5"]
+)
 def test_s0_03_snapshot_of_one_conversation(model: str, snapshot: SnapshotAssertion):
     request = Request(
         messages=(
             Message.system("Dates in ISO 8601."),
-            Message.user("Where is this, and when is high tide there?", Media(data=b"\x89PNG", media_type="image/png", detail="low")),
+            Message.user(
+                "Where is this, and when is high tide there?",
+                Media(data=b"\x89PNG", media_type="image/png", detail="low"),
+            ),
             Message.assistant(Thought("A pier.", signature=SIGNED), "Let me see.", A, B),
             Message.tool_response(
-                ToolResult("call_B", "get_tide", "no such port", error=True), ToolResult("call_A", "get_tide", {"um": "17:42"})
+                ToolResult("call_B", "get_tide", "no such port", error=True),
+                ToolResult("call_A", "get_tide", {"um": "17:42"}),
             ),
             Message.assistant("High tide in Brest is at 17:42."),
             Message.user("Thanks. ", "And tomorrow?"),

@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from wire.anthropic import ContentBlock, CountTokensRequest, Message, MessageRequest, Thinking, check
+from wire.anthropic import (
+    ContentBlock,
+    CountTokensRequest,
+    Message,
+    MessageRequest,
+    Thinking,
+    check,
+)
 from wire.anthropic.families import Family, family
 from wire.anthropic.rules import CHECKED, RULES
 
@@ -19,7 +26,10 @@ HO = {"role": "assistant", "content": "Ho"}
 CALLED = [HI, {"role": "assistant", "content": [tool_use()]}]
 ANSWERED = [*CALLED, {"role": "user", "content": [tool_result()]}]
 TOOL = {"name": "get_tide", "input_schema": {"type": "object", "properties": {}}}
-OPEN, CLOSED = {"type": "object", "properties": {}}, {"type": "object", "properties": {}, "additionalProperties": False}
+OPEN, CLOSED = (
+    {"type": "object", "properties": {}},
+    {"type": "object", "properties": {}, "additionalProperties": False},
+)
 ENABLED = {"type": "enabled", "budget_tokens": 1024}
 
 
@@ -40,22 +50,58 @@ def form(schema: Any) -> dict[str, Any]:
 
 
 def strict(count: int = 1, **schema: Any) -> dict[str, Any]:
-    return {"tools": [{"name": f"f{at}", "strict": True, "input_schema": {"type": "object", **schema}} for at in range(count)]}
+    return {
+        "tools": [
+            {"name": f"f{at}", "strict": True, "input_schema": {"type": "object", **schema}}
+            for at in range(count)
+        ]
+    }
 
 
 def mark(ttl: str | None = None) -> dict[str, Any]:
     return {"cache_control": {"type": "ephemeral", **({"ttl": ttl} if ttl else {})}}
 
 
-NODE = {"Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}, "additionalProperties": False}}
+NODE = {
+    "Node": {
+        "type": "object",
+        "properties": {"next": {"$ref": "#/$defs/Node"}},
+        "additionalProperties": False,
+    }
+}
 
 BROKEN: list[tuple[str, dict[str, Any], str, str]] = [
     ("A1", body([]), "messages", "messages: at least one message is required"),
-    ("A2", body([HI, {"role": "tool", "content": "x"}]), "messages[1].role", 'Unexpected role "tool"'),
-    ("A2", body([{"role": "system", "content": "x"}, HI], "claude-sonnet-4-5"), "messages[0].role", "top-level `system` parameter"),
-    ("A5", body([{"role": "user", "content": ""}]), "messages[0].content", "messages.0: all messages must have non-empty content except"),
-    ("A5", body([HI, {"role": "assistant", "content": []}, HI]), "messages[1].content", "messages.1: all messages must have non-empty"),
-    ("A6", body([said(text(""), text("Hi"))]), "messages[0].content[0]", "messages: text content blocks must be non-empty"),
+    (
+        "A2",
+        body([HI, {"role": "tool", "content": "x"}]),
+        "messages[1].role",
+        'Unexpected role "tool"',
+    ),
+    (
+        "A2",
+        body([{"role": "system", "content": "x"}, HI], "claude-sonnet-4-5"),
+        "messages[0].role",
+        "top-level `system` parameter",
+    ),
+    (
+        "A5",
+        body([{"role": "user", "content": ""}]),
+        "messages[0].content",
+        "messages.0: all messages must have non-empty content except",
+    ),
+    (
+        "A5",
+        body([HI, {"role": "assistant", "content": []}, HI]),
+        "messages[1].content",
+        "messages.1: all messages must have non-empty",
+    ),
+    (
+        "A6",
+        body([said(text(""), text("Hi"))]),
+        "messages[0].content[0]",
+        "messages: text content blocks must be non-empty",
+    ),
     ("A6", body([said(text(" \n"))]), "messages[0].content[0]", "must contain non-whitespace text"),
     ("A6", body(system=[text("")]), "system[0]", "system: text content blocks must be non-empty"),
     (
@@ -64,26 +110,61 @@ BROKEN: list[tuple[str, dict[str, Any], str, str]] = [
         "messages[0].content[1]",
         "messages.0.content.1.text: cache_control cannot be set for empty text blocks",
     ),
-    ("A8", body([*CALLED, HI]), "messages[1].content[0]", "messages.1: `tool_use` ids were found without `tool_result` blocks immediately"),
+    (
+        "A8",
+        body([*CALLED, HI]),
+        "messages[1].content[0]",
+        "messages.1: `tool_use` ids were found without `tool_result` blocks immediately",
+    ),
     ("A8", body(CALLED, "claude-haiku-4-5"), "messages[1].content[0]", "after: toolu_1. Each"),
-    ("A8", body([*CALLED, said(text("So:"), tool_result())]), "messages[1].content[0]", "found without `tool_result`"),
+    (
+        "A8",
+        body([*CALLED, said(text("So:"), tool_result())]),
+        "messages[1].content[0]",
+        "found without `tool_result`",
+    ),
     (
         "A9",
         body([HI, HO, said(tool_result("x"))]),
         "messages[2].content[0]",
         "messages.2.content.0: unexpected `tool_use_id` found in `tool_result` blocks: x. Each",
     ),
-    ("A9", body([*ANSWERED, HO, said(tool_result())]), "messages[4].content[0]", "unexpected `tool_use_id`"),
-    ("A10", body([*CALLED, said(tool_result(), tool_result())]), "messages[2].content[1]", "must have a single result"),
+    (
+        "A9",
+        body([*ANSWERED, HO, said(tool_result())]),
+        "messages[4].content[0]",
+        "unexpected `tool_use_id`",
+    ),
+    (
+        "A10",
+        body([*CALLED, said(tool_result(), tool_result())]),
+        "messages[2].content[1]",
+        "must have a single result",
+    ),
     (
         "A11",
-        body([HI, said({"type": "advisor_tool_result", "tool_use_id": "srvtoolu_1"}, role="assistant"), HI]),
+        body(
+            [
+                HI,
+                said(
+                    {"type": "advisor_tool_result", "tool_use_id": "srvtoolu_1"}, role="assistant"
+                ),
+                HI,
+            ]
+        ),
         "messages[1].content[0]",
-        "Each `advisor_tool_result` block must have a corresponding `server_tool_use` block before it.",
+        "Each `advisor_tool_result` block must have a corresponding `server_tool_use` "
+        "block before it.",
     ),
     (
         "A12",
-        body([HI, said(tool_use("functions.x:0"), role="assistant"), said(tool_result("functions.x:0"))]),
+        body(
+            [
+                HI,
+                said(tool_use("functions.x:0"), role="assistant"),
+                said(tool_result("functions.x:0")),
+            ]
+        ),
         "messages[1].content[0].id messages[2].content[0].tool_use_id",
         "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
     ),
@@ -93,7 +174,12 @@ BROKEN: list[tuple[str, dict[str, Any], str, str]] = [
         "messages[1].content[0].id messages[2].content[0].tool_use_id",
         "String should match",
     ),
-    ("A13", body([*ANSWERED, *ANSWERED[1:]]), "messages[3].content[0].id", "`tool_use` ids must be unique"),
+    (
+        "A13",
+        body([*ANSWERED, *ANSWERED[1:]]),
+        "messages[3].content[0].id",
+        "`tool_use` ids must be unique",
+    ),
     (
         "A14",
         body([HI, said(tool_use(input="{}"), role="assistant"), said(tool_result())]),
@@ -106,16 +192,26 @@ BROKEN: list[tuple[str, dict[str, Any], str, str]] = [
         "messages[2].content[0].content",
         'all content must be type "text" if "is_error" is true',
     ),
-    ("A16", body([HI, said(thinking(signature=""), text("Ho"), role="assistant"), HI]), "messages[1].content[0]", "signature"),
+    (
+        "A16",
+        body([HI, said(thinking(signature=""), text("Ho"), role="assistant"), HI]),
+        "messages[1].content[0]",
+        "signature",
+    ),
     (
         "A17",
         body(ANSWERED, "claude-sonnet-4-5", thinking=ENABLED),
         "messages[1].content[0]",
-        "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.",
+        "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but "
+        "found `tool_use`.",
     ),
     (
         "A17",
-        body([HI, said(thinking(), text("Ho"), role="assistant"), *ANSWERED], "claude-sonnet-4-5", thinking=ENABLED),
+        body(
+            [HI, said(thinking(), text("Ho"), role="assistant"), *ANSWERED],
+            "claude-sonnet-4-5",
+            thinking=ENABLED,
+        ),
         "messages[3].content[0]",
         "messages.3.content.0.type: Expected",
     ),
@@ -125,16 +221,36 @@ BROKEN: list[tuple[str, dict[str, Any], str, str]] = [
         "messages[1]",
         "an 'assistant' message in the final position cannot contain 'thinking'",
     ),
-    ("A18", body([HI, said(thinking(), role="assistant")], "kimi-k2.6", thinking={"type": "disabled"}), "messages[1]", "thinking"),
-    ("A19", body([HI, HO], "claude-sonnet-5"), "messages[1]", "This model does not support assistant message prefill."),
-    ("A20", body([HI, {"role": "assistant", "content": "Ho "}], "claude-haiku-4-5"), "messages[1].content", "trailing whitespace"),
+    (
+        "A18",
+        body([HI, said(thinking(), role="assistant")], "kimi-k2.6", thinking={"type": "disabled"}),
+        "messages[1]",
+        "thinking",
+    ),
+    (
+        "A19",
+        body([HI, HO], "claude-sonnet-5"),
+        "messages[1]",
+        "This model does not support assistant message prefill.",
+    ),
+    (
+        "A20",
+        body([HI, {"role": "assistant", "content": "Ho "}], "claude-haiku-4-5"),
+        "messages[1].content",
+        "trailing whitespace",
+    ),
     (
         "A21",
         body([said(*(text("x", **mark()) for _ in range(5)))]),
         "messages[0].content[4].cache_control",
         "A maximum of 4 blocks with cache_control may be provided. Found 5.",
     ),
-    ("A22", body([HI, said({**thinking(), **mark()}, role="assistant"), HI]), "messages[1].content[0].cache_control", "cache_control"),
+    (
+        "A22",
+        body([HI, said({**thinking(), **mark()}, role="assistant"), HI]),
+        "messages[1].content[0].cache_control",
+        "cache_control",
+    ),
     (
         "A23",
         body([said(text("x", **mark("1h")))], system=[text("y", **mark("5m"))]),
@@ -147,7 +263,12 @@ BROKEN: list[tuple[str, dict[str, Any], str, str]] = [
         "tools[0].name",
         "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'",
     ),
-    ("A24", body(tools=[{**TOOL, "name": "x" * 129}]), "tools[0].name", "String should have at most 128 characters"),
+    (
+        "A24",
+        body(tools=[{**TOOL, "name": "x" * 129}]),
+        "tools[0].name",
+        "String should have at most 128 characters",
+    ),
     (
         "A24",
         body([HI, said(tool_use(name="fs.read"), role="assistant"), said(tool_result())]),
@@ -155,58 +276,132 @@ BROKEN: list[tuple[str, dict[str, Any], str, str]] = [
         "tool_use.name: String should match",
     ),
     ("A25", body(tools=[TOOL, TOOL]), "tools[1].name", "tools: Tool names must be unique."),
-    ("A26", body(tools=[{"name": "f"}]), "tools[0].input_schema", "tools.0.custom.input_schema: Field required"),
+    (
+        "A26",
+        body(tools=[{"name": "f"}]),
+        "tools[0].input_schema",
+        "tools.0.custom.input_schema: Field required",
+    ),
     (
         "A26",
         body(tools=[{"name": "f", "input_schema": {}}]),
         "tools[0].input_schema.type",
         "tools.0.custom.input_schema.type: Field required",
     ),
-    ("A26", body(tools=[{"name": "f", "input_schema": {"type": "array"}}]), "tools[0].input_schema.type", "Input should be 'object'"),
-    ("A26", body(tools=[{"name": "f", "input_schema": True}]), "tools[0].input_schema", "Input does not match the expected shape."),
+    (
+        "A26",
+        body(tools=[{"name": "f", "input_schema": {"type": "array"}}]),
+        "tools[0].input_schema.type",
+        "Input should be 'object'",
+    ),
+    (
+        "A26",
+        body(tools=[{"name": "f", "input_schema": True}]),
+        "tools[0].input_schema",
+        "Input does not match the expected shape.",
+    ),
     ("A27", body(tool_choice={"type": "required"}, tools=[TOOL]), "tool_choice.type", "'required'"),
-    ("A27", body(tool_choice={"type": "tool", "name": "g"}, tools=[TOOL]), "tool_choice.name", "Tool 'g' not found"),
-    ("A27", body(tool_choice={"type": "auto"}), "tool_choice", "only be specified while providing tools"),
+    (
+        "A27",
+        body(tool_choice={"type": "tool", "name": "g"}, tools=[TOOL]),
+        "tool_choice.name",
+        "Tool 'g' not found",
+    ),
+    (
+        "A27",
+        body(tool_choice={"type": "auto"}),
+        "tool_choice",
+        "only be specified while providing tools",
+    ),
     (
         "A28",
-        body(model="claude-sonnet-4-5", thinking=ENABLED, tools=[TOOL], tool_choice={"type": "any"}),
+        body(
+            model="claude-sonnet-4-5", thinking=ENABLED, tools=[TOOL], tool_choice={"type": "any"}
+        ),
         "tool_choice",
         "Thinking may not be enabled when tool_choice forces tool use.",
     ),
     ("A29", body(**strict(21)), "tools[20].strict", "Too many strict tools (21)."),
-    ("A29", body(**strict(properties={str(at): {"type": "string"} for at in range(25)})), "tools", "too many optional parameters (25)"),
     (
         "A29",
-        body(**strict(properties={str(at): {"type": ["string", "null"]} for at in range(17)}, required=[str(at) for at in range(17)])),
+        body(**strict(properties={str(at): {"type": "string"} for at in range(25)})),
+        "tools",
+        "too many optional parameters (25)",
+    ),
+    (
+        "A29",
+        body(
+            **strict(
+                properties={str(at): {"type": ["string", "null"]} for at in range(17)},
+                required=[str(at) for at in range(17)],
+            )
+        ),
         "tools",
         "too many parameters with union types (17 parameters with type arrays or anyOf)",
     ),
-    ("A30", body(**strict(**{"$defs": NODE})), "tools[0].input_schema", "Circular reference detected in schema definitions: Node -> Node."),
-    ("A30", body(**form({"$ref": "#/$defs/Node", "$defs": NODE})), "output_config.format.schema", "Node -> Node"),
+    (
+        "A30",
+        body(**strict(**{"$defs": NODE})),
+        "tools[0].input_schema",
+        "Circular reference detected in schema definitions: Node -> Node.",
+    ),
+    (
+        "A30",
+        body(**form({"$ref": "#/$defs/Node", "$defs": NODE})),
+        "output_config.format.schema",
+        "Node -> Node",
+    ),
     (
         "A31",
         body(**form(OPEN)),
         "output_config.format.schema",
-        "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false",
+        "output_config.format.schema: For 'object' type, 'additionalProperties' must be "
+        "explicitly set to false",
     ),
-    ("A31", body(**form({**CLOSED, "properties": {"a": {"type": "array", "items": OPEN}}})), "output_config.format.schema", "must be"),
-    ("A31", body(output_format={"type": "json_schema", "schema": OPEN}), "output_format.schema", "output_format.schema: For 'object'"),
+    (
+        "A31",
+        body(**form({**CLOSED, "properties": {"a": {"type": "array", "items": OPEN}}})),
+        "output_config.format.schema",
+        "must be",
+    ),
+    (
+        "A31",
+        body(output_format={"type": "json_schema", "schema": OPEN}),
+        "output_format.schema",
+        "output_format.schema: For 'object'",
+    ),
     (
         "A32",
         body(thinking={"type": "enabled", "budget_tokens": 4096}),
         "thinking.budget_tokens",
         "`max_tokens` must be greater than `thinking.budget_tokens`.",
     ),
-    ("A32", body(thinking={"type": "enabled", "budget_tokens": 1023}), "thinking.budget_tokens", "greater than or equal to 1024"),
+    (
+        "A32",
+        body(thinking={"type": "enabled", "budget_tokens": 1023}),
+        "thinking.budget_tokens",
+        "greater than or equal to 1024",
+    ),
     ("A32", body(thinking={"type": "enabled"}), "thinking.budget_tokens", "Field required"),
     (
         "A33",
         body(model="claude-opus-4-8", thinking=ENABLED),
         "thinking.type",
-        '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control',
+        '"thinking.type.enabled" is not supported for this model. Use '
+        '"thinking.type.adaptive" and "output_config.effort" to control',
     ),
-    ("A33", body(model="claude-haiku-4-5", thinking={"type": "adaptive"}), "thinking.type", "adaptive"),
-    ("A33", body(model="claude-3-5-haiku-latest", thinking=ENABLED), "thinking.type", "does not support thinking"),
+    (
+        "A33",
+        body(model="claude-haiku-4-5", thinking={"type": "adaptive"}),
+        "thinking.type",
+        "adaptive",
+    ),
+    (
+        "A33",
+        body(model="claude-3-5-haiku-latest", thinking=ENABLED),
+        "thinking.type",
+        "does not support thinking",
+    ),
     (
         "A33",
         body(model="claude-opus-5", thinking={"type": "disabled"}, output_config={"effort": "max"}),
@@ -217,26 +412,49 @@ BROKEN: list[tuple[str, dict[str, Any], str, str]] = [
         "A34",
         body(output_config={"effort": "xhigh"}),
         "output_config.effort",
-        "This model does not support effort level 'xhigh'. Supported levels: high, low, max, medium.",
+        "This model does not support effort level 'xhigh'. Supported levels: high, low, "
+        "max, medium.",
     ),
-    ("A34", body(model="claude-haiku-4-5", output_config={"effort": "low"}), "output_config.effort", "does not support the effort"),
+    (
+        "A34",
+        body(model="claude-haiku-4-5", output_config={"effort": "low"}),
+        "output_config.effort",
+        "does not support the effort",
+    ),
     (
         "A35",
         body(context_management={"edits": [{"type": "clear_thinking_20251015"}]}),
         "context_management.edits[0]",
         "`clear_thinking_20251015` strategy requires `thinking` to be enabled or adaptive",
     ),
-    ("A36", {"model": "claude-opus-4-8", "messages": [HI]}, "max_tokens", "max_tokens: Field required"),
+    (
+        "A36",
+        {"model": "claude-opus-4-8", "messages": [HI]},
+        "max_tokens",
+        "max_tokens: Field required",
+    ),
     ("A36", {**body(), "max_tokens": 0}, "max_tokens", "greater than or equal to 1"),
-    ("A37", body(model="claude-opus-4-7", temperature=1.0), "temperature", "`temperature` is not supported"),
+    (
+        "A37",
+        body(model="claude-opus-4-7", temperature=1.0),
+        "temperature",
+        "`temperature` is not supported",
+    ),
     ("A37", body(model="claude-sonnet-5", top_k=5), "top_k", "`top_k` is not supported"),
     ("A38", body(temperature=1.1), "temperature", "temperature: range: 0..1"),
-    ("A39", body(thinking=ENABLED, temperature=0.5), "temperature", "may only be set to 1 when thinking is enabled"),
+    (
+        "A39",
+        body(thinking=ENABLED, temperature=0.5),
+        "temperature",
+        "may only be set to 1 when thinking is enabled",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("rule", "request_", "path", "words"), BROKEN)
-def test_a_rule_is_found_where_it_is_broken(rule: str, request_: dict[str, Any], path: str, words: str):
+def test_a_rule_is_found_where_it_is_broken(
+    rule: str, request_: dict[str, Any], path: str, words: str
+):
     found = [each for each in check(request_) if each.severity == "error"]
     assert [(each.rule, each.path) for each in found] == [(rule, each) for each in path.split()]
     assert words in found[0].message
@@ -255,11 +473,22 @@ KEPT = [
     body([HI, said(text("Ho"), role="assistant"), HI]),
     body([HI, {"role": "assistant", "content": ""}], "claude-haiku-4-5"),
     body(
-        [HI, said({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}, role="assistant")], "claude-sonnet-5"
+        [
+            HI,
+            said(
+                {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}},
+                role="assistant",
+            ),
+        ],
+        "claude-sonnet-5",
     ),
     body([HI, said(thinking(""), text("Ho"), role="assistant"), HI], "claude-sonnet-5"),
     body([{"role": "system", "content": "x"}, HI], "claude-opus-4-8"),
-    body([HI, said(thinking(), tool_use(), role="assistant"), said(tool_result())], "claude-sonnet-4-5", thinking=ENABLED),
+    body(
+        [HI, said(thinking(), tool_use(), role="assistant"), said(tool_result())],
+        "claude-sonnet-4-5",
+        thinking=ENABLED,
+    ),
     body(
         [
             HI,
@@ -272,23 +501,51 @@ KEPT = [
         thinking=ENABLED,
     ),
     body([*ANSWERED, HO, HI], "claude-sonnet-4-5", thinking=ENABLED),
-    body([*CALLED, said(tool_use("toolu_2"), role="assistant"), said(tool_result(), tool_result("toolu_2"))]),
-    body(**form({"$defs": {f"D{at}": {"anyOf": [{"$ref": f"#/$defs/D{at + 1}"}] * 2} for at in range(60)} | {"D60": {}}})),
+    body(
+        [
+            *CALLED,
+            said(tool_use("toolu_2"), role="assistant"),
+            said(tool_result(), tool_result("toolu_2")),
+        ]
+    ),
+    body(
+        **form(
+            {
+                "$defs": {
+                    f"D{at}": {"anyOf": [{"$ref": f"#/$defs/D{at + 1}"}] * 2} for at in range(60)
+                }
+                | {"D60": {}}
+            }
+        )
+    ),
     body(ANSWERED, thinking={"type": "adaptive"}),
     body(thinking={"type": "adaptive"}, tools=[TOOL], tool_choice={"type": "any"}),
     body([said(*(text("x", **mark()) for _ in range(4)))]),
     body([said(text("x", **mark("5m")))], system=[text("y", **mark("1h"))]),
-    body(tools=[{"type": "web_search_20260318", "name": "web_search"}], tool_choice={"type": "auto"}),
+    body(
+        tools=[{"type": "web_search_20260318", "name": "web_search"}], tool_choice={"type": "auto"}
+    ),
     body(tool_choice={"type": "none"}),
     body(**strict(20)),
     body(**strict(properties={str(at): {"type": "string"} for at in range(24)})),
-    body(**strict(**{"$defs": {"A": {"properties": {"b": {"$ref": "#/$defs/B"}, "c": {"$ref": "#/$defs/B"}}}, "B": {}}})),
+    body(
+        **strict(
+            **{
+                "$defs": {
+                    "A": {"properties": {"b": {"$ref": "#/$defs/B"}, "c": {"$ref": "#/$defs/B"}}},
+                    "B": {},
+                }
+            }
+        )
+    ),
     body(**form(CLOSED)),
     body(thinking={"type": "enabled", "budget_tokens": 4095}, temperature=1),
     body(model="claude-opus-4-7", thinking={"type": "adaptive"}, output_config={"effort": "xhigh"}),
     body(model="claude-opus-4-5", output_config={"effort": "high"}),
     body(model="claude-opus-5", thinking={"type": "disabled"}, output_config={"effort": "high"}),
-    body(model="claude-sonnet-5", context_management={"edits": [{"type": "clear_thinking_20251015"}]}),
+    body(
+        model="claude-sonnet-5", context_management={"edits": [{"type": "clear_thinking_20251015"}]}
+    ),
 ]
 
 
@@ -302,10 +559,18 @@ def test_what_is_accepted_breaks_no_rule(request_: dict[str, Any]):
     [
         ("A3", body([HO, HI]), "messages[0]"),
         ("A4", body([HI, HI]), "messages[1]"),
-        ("A28", body(model="claude-opus-5-5", tools=[TOOL], tool_choice={"type": "any"}), "tool_choice"),
+        (
+            "A28",
+            body(model="claude-opus-5-5", tools=[TOOL], tool_choice={"type": "any"}),
+            "tool_choice",
+        ),
         ("A33", body(model="claude-fable-5", thinking={"type": "disabled"}), "thinking.type"),
         ("A40", body(ANSWERED), "tools"),
-        ("A8", body([*CALLED, HI], "claude-3-opus-20240229", tools=[TOOL]), "messages[1].content[0]"),
+        (
+            "A8",
+            body([*CALLED, HI], "claude-3-opus-20240229", tools=[TOOL]),
+            "messages[1].content[0]",
+        ),
     ],
 )
 def test_what_only_others_refuse_is_a_warning(rule: str, request_: dict[str, Any], path: str):
@@ -321,15 +586,21 @@ def test_a_result_that_comes_a_turn_too_late_answers_nothing():
 
 def test_every_rule_has_a_request_that_breaks_it():
     assert {rule for rule, *_ in BROKEN} | {"A3", "A4", "A40"} == CHECKED
-    assert sorted(CHECKED, key=lambda rule: int(rule[1:])) == [f"A{number}" for number in range(1, 41)]
+    assert sorted(CHECKED, key=lambda rule: int(rule[1:])) == [
+        f"A{number}" for number in range(1, 41)
+    ]
     assert len(RULES) == len(dict(RULES))
 
 
 def test_what_other_hosts_do_is_not_judged_by_the_vendors_rules():
-    unsigned = body([HI, said(thinking(signature=""), text("Ho"), role="assistant"), HI], "kimi-k2.6")
+    unsigned = body(
+        [HI, said(thinking(signature=""), text("Ho"), role="assistant"), HI], "kimi-k2.6"
+    )
     assert rules(unsigned, provider="anthropic") == [("messages[1].content[0]", "A16")]
     assert rules(unsigned, provider="kimi@anthropic") == rules(unsigned, provider="") == []
-    hot = body(model="MiniMax-M3", temperature=1.5, thinking=ENABLED, output_config={"effort": "turbo"})
+    hot = body(
+        model="MiniMax-M3", temperature=1.5, thinking=ENABLED, output_config={"effort": "turbo"}
+    )
     assert rules(hot, provider="minimax@anthropic") == []
     assert [rule for _, rule in rules(hot, provider="anthropic")] == ["A34", "A38"]
 
@@ -343,7 +614,14 @@ def test_structs_and_counts():
     )
     assert [each.rule for each in check(request)] == ["A6", "A32", "A33"]
     assert [each.rule for each in check(request, "claude-sonnet-4-5")] == ["A6", "A32"]
-    assert check(CountTokensRequest(model="claude-opus-4-8", messages=[Message(role="user", content="Hi")])) == []
+    assert (
+        check(
+            CountTokensRequest(
+                model="claude-opus-4-8", messages=[Message(role="user", content="Hi")]
+            )
+        )
+        == []
+    )
     assert check({"model": "m", "messages": [HI]}, endpoint="count_tokens") == []
 
 
@@ -359,7 +637,15 @@ def test_structs_and_counts():
         object(),
         {
             "messages": [HI],
-            "tools": [{"name": "f", "strict": True, "input_schema": functools.reduce(lambda inner, _: {"items": inner}, range(5000), {})}],
+            "tools": [
+                {
+                    "name": "f",
+                    "strict": True,
+                    "input_schema": functools.reduce(
+                        lambda inner, _: {"items": inner}, range(5000), {}
+                    ),
+                }
+            ],
         },
     ],
 )

@@ -1,5 +1,5 @@
-"""Shapes of streams with invented words in `fixtures/anthropic/streams`: what they fold into, how they end, and that none of it
-depends on where the bytes are cut."""
+"""Shapes of streams with invented words in `fixtures/anthropic/streams`: what they fold into, how
+they end, and that none of it depends on where the bytes are cut."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 import wire
 from wire.anthropic.fold import fold
-from wire.anthropic.stream import ChunkReader, parse_message
+from wire.anthropic.reader import ChunkReader, parse_message
 from wire.anthropic.types import MessageStreamEvent
+from wire.core.memory import encode
 from wire.errors import (
     AuthenticationError,
     LimitError,
@@ -29,23 +30,42 @@ from wire.errors import (
     StreamInvalid,
     WireError,
 )
-from wire.memory import encode
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "anthropic" / "streams"
 STREAMS = {path.stem: path.read_bytes() for path in sorted(FOLDER.glob("*.sse"))}
 
 HEAD = {"id": "msg_t1", "type": "message", "role": "assistant", "model": "claude-opus-4-8"}
-USAGE = {"input_tokens": 9, "cache_read_input_tokens": 4, "output_tokens": 12, "service_tier": "standard"}
+USAGE = {
+    "input_tokens": 9,
+    "cache_read_input_tokens": 4,
+    "output_tokens": 12,
+    "service_tier": "standard",
+}
 HIGH = {"type": "text", "text": "High."}
 
 
-def message(*blocks: Any, stop: str | None = "end_turn", usage: Any = (), **more: Any) -> dict[str, Any]:
+def message(
+    *blocks: Any, stop: str | None = "end_turn", usage: Any = (), **more: Any
+) -> dict[str, Any]:
     """The body that the plain call would have had."""
-    return {**HEAD, "content": list(blocks), "stop_reason": stop, "stop_sequence": None, "usage": {**USAGE, **dict(usage)}, **more}
+    return {
+        **HEAD,
+        "content": list(blocks),
+        "stop_reason": stop,
+        "stop_sequence": None,
+        "usage": {**USAGE, **dict(usage)},
+        **more,
+    }
 
 
 def call(number: int, name: str, arguments: Any = (), **more: Any) -> dict[str, Any]:
-    return {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": arguments or {}, **more}
+    return {
+        "type": "tool_use",
+        "id": f"toolu_{number}",
+        "name": name,
+        "input": arguments or {},
+        **more,
+    }
 
 
 def thought(text: str, signature: str) -> dict[str, Any]:
@@ -55,7 +75,9 @@ def thought(text: str, signature: str) -> dict[str, Any]:
 WHOLE: dict[str, dict[str, Any]] = {
     "text": message({"type": "text", "text": "The tide is high: 潮🌊."}),
     "thinking-then-text": message(
-        thought("Moon over Brest.", "c2lnLzE="), HIGH, usage={"output_tokens": 20, "output_tokens_details": {"thinking_tokens": 8}}
+        thought("Moon over Brest.", "c2lnLzE="),
+        HIGH,
+        usage={"output_tokens": 20, "output_tokens_details": {"thinking_tokens": 8}},
     ),
     "thinking-omitted": message(thought("", "c2lnLzI="), HIGH),
     "redacted-thinking": message({"type": "redacted_thinking", "data": "cmVk/Zz=="}, HIGH),
@@ -66,12 +88,21 @@ WHOLE: dict[str, dict[str, Any]] = {
     ),
     "call-without-arguments": message(call(1, "moon"), stop="tool_use"),
     "call-without-deltas": message(call(1, "moon"), stop="tool_use"),
-    "call-complete-at-its-start": message(call(1, "tide", {"port": "Brest", "height": 1.0}), stop="tool_use"),
-    "parallel-calls": message(call(1, "weather", {"port": "Brest"}), call(2, "tide"), call(3, "moon"), stop="tool_use"),
+    "call-complete-at-its-start": message(
+        call(1, "tide", {"port": "Brest", "height": 1.0}), stop="tool_use"
+    ),
+    "parallel-calls": message(
+        call(1, "weather", {"port": "Brest"}), call(2, "tide"), call(3, "moon"), stop="tool_use"
+    ),
     # what there is of the input stays, as text: it is no JSON
     "call-cut-by-max-tokens": message(call(1, "tide", '{"port": "Bre'), stop="max_tokens"),
     "server-tools": message(
-        {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "tide"}},
+        {
+            "type": "server_tool_use",
+            "id": "srvtoolu_1",
+            "name": "web_search",
+            "input": {"query": "tide"},
+        },
         {
             "type": "web_search_tool_result",
             "tool_use_id": "srvtoolu_1",
@@ -98,7 +129,11 @@ WHOLE: dict[str, dict[str, Any]] = {
                 }
             ],
         },
-        usage={"input_tokens": 40, "output_tokens": 20, "server_tool_use": {"web_search_requests": 1, "web_fetch_requests": 0}},
+        usage={
+            "input_tokens": 40,
+            "output_tokens": 20,
+            "server_tool_use": {"web_search_requests": 1, "web_fetch_requests": 0},
+        },
     ),
     "compaction": message(
         {"type": "compaction", "content": "They asked for the tide."},
@@ -112,9 +147,14 @@ WHOLE: dict[str, dict[str, Any]] = {
         },
         context_management={"applied_edits": [{"type": "compact_20260112"}]},
     ),
-    "refusal": message(stop="refusal", stop_details={"type": "refusal", "category": "bio", "explanation": "Not this."}),
+    "refusal": message(
+        stop="refusal",
+        stop_details={"type": "refusal", "category": "bio", "explanation": "Not this."},
+    ),
     "paused": message(
-        {"type": "text", "text": "Wait"}, stop="pause_turn", container={"id": "container_1", "expires_at": "2026-11-21T10:00:00Z"}
+        {"type": "text", "text": "Wait"},
+        stop="pause_turn",
+        container={"id": "container_1", "expires_at": "2026-11-21T10:00:00Z"},
     ),
     "unknown": message(
         {"type": "shell", "sound": "Roar", "loud": True, "grains": [1, 2.0]},
@@ -127,7 +167,10 @@ WHOLE: dict[str, dict[str, Any]] = {
     "begun-anew": {**message(HIGH, {"type": "text", "text": "So it is."}), "id": "msg_t2"},
     "block-not-begun": message(HIGH, {"type": "tool_use", "input": {"a": 1}}),
     "one-index-for-all": message(HIGH, call(1, "moon"), stop="tool_use"),
-    "usage-null": {**message(HIGH), "usage": {"input_tokens": 9, "cache_read_input_tokens": 3, "output_tokens": 5}},
+    "usage-null": {
+        **message(HIGH),
+        "usage": {"input_tokens": 9, "cache_read_input_tokens": 3, "output_tokens": 5},
+    },
     "surrogates": message({"type": "text", "text": "high 🌊."}),
     "done": message(HIGH),
     "done-without-message-stop": message(HIGH),
@@ -138,7 +181,13 @@ WHOLE: dict[str, dict[str, Any]] = {
     "stray-lines": message(HIGH),
     "lines-of-json": message(HIGH),
     "object": {
-        **message(thought("Moon.", "c2ln"), {**HIGH, "grain": 1.0}, call(1, "tide", {"port": "Brest"}), stop="tool_use", moon=1.5),
+        **message(
+            thought("Moon.", "c2ln"),
+            {**HIGH, "grain": 1.0},
+            call(1, "tide", {"port": "Brest"}),
+            stop="tool_use",
+            moon=1.5,
+        ),
         "usage": {"input_tokens": 9, "output_tokens": 12},
     },
 }
@@ -170,7 +219,9 @@ BROKEN: dict[str, tuple[tuple[type[WireError], int | None, str | None, bool, str
     "not-json": ((StreamInvalid, None, None, False, ""), ""),
     "object-of-others": ((StreamInvalid, None, None, False, ""), ""),
 }
-"""Streams that are not: the error with status, code, whether it is worth another try and the request's id; and the text before it."""
+"""Streams that are not: the error with status, code, whether it is worth another try and the
+request's id; and the text before it.
+"""
 
 
 def read(*pieces: bytes) -> tuple[ChunkReader, list[MessageStreamEvent]]:
@@ -180,10 +231,20 @@ def read(*pieces: bytes) -> tuple[ChunkReader, list[MessageStreamEvent]]:
 
 
 def outcome(*pieces: bytes) -> Any:
-    """All that one can see of a read stream; of the events their bytes, which are all that folding looks at."""
+    """All that one can see of a read stream; of the events their bytes, which are all that folding
+    looks at.
+    """
     reader, events = read(*pieces)
     error = reader.error
-    told = error and (type(error), str(error), error.status, error.code, error.retryable, error.request_id, error.raw)
+    told = error and (
+        type(error),
+        str(error),
+        error.status,
+        error.code,
+        error.retryable,
+        error.request_id,
+        error.raw,
+    )
     return events, [event.raw for event in events], told, reader.done, reader.finished, reader.notes
 
 
@@ -207,7 +268,13 @@ def test_a_broken_stream_ends_in_a_typed_error_after_what_had_come(name: str):  
     reader, events = read(STREAMS[name])
     error = reader.error
     assert error is not None
-    assert (type(error), error.status, error.code, error.retryable, error.request_id or "") == (kind, status, code, retryable, request_id)
+    assert (type(error), error.status, error.code, error.retryable, error.request_id or "") == (
+        kind,
+        status,
+        code,
+        retryable,
+        request_id,
+    )
     assert (fold(events).text, reader.finished) == (text, False)
     with pytest.raises(kind) as caught:
         parse_message(STREAMS[name])
@@ -230,7 +297,9 @@ def test_a_stream_that_is_cut_anywhere_is_never_taken_for_whole(name: str):  # R
     for cut in range(len(data)):
         reader, events = read(data[:cut])
         assert [event.raw for event in events] == raws[: len(events)]
-        assert (reader.error is None) == reader.done == (len(events) == len(raws) and reader.finished)
+        assert (
+            (reader.error is None) == reader.done == (len(events) == len(raws) and reader.finished)
+        )
         assert reader.error is None or type(reader.error) is StreamIncomplete
 
 
@@ -244,40 +313,61 @@ def test_of_an_event_its_bytes_are_enough(name: str):
 def test_what_no_field_holds_is_told(name: str):
     answer = fold(read(STREAMS[name])[1])
     assert {path for path, _ in wire.unknown(answer)} == {
-        "unknown": {"content[0].sound", "content[0].loud", "content[0].grains", "moon", "mood", "shore", "metrics"},
+        "unknown": {
+            "content[0].sound",
+            "content[0].loud",
+            "content[0].grains",
+            "moon",
+            "mood",
+            "shore",
+            "metrics",
+        },
         "server-tools": {"content[1].content[0].score"},
         "object": {"content[1].grain", "moon"},
         "object-with-bom": {"content[1].grain", "moon"},
     }.get(name, set())
 
 
-# --- bytes ----------------------------------------------------------------------------------------------------------
+# --- bytes ----------------------------------------------------------------------------------------
 
 
 def test_what_came_whole_keeps_its_bytes():
     blocks = fold(read(STREAMS["server-tools"])[1]).content or []
-    assert blocks[0].raw == b'{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query": "tide"}}'
+    assert (
+        blocks[0].raw == b'{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search",'
+        b'"input":{"query": "tide"}}'
+    )
     assert blocks[1].raw == (
-        b'{"type":"web_search_tool_result", "tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","title":"Tides",'
+        b'{"type":"web_search_tool_result", "tool_use_id":"srvtoolu_1",'
+        b'"content":[{"type":"web_search_result","title":"Tides",'
         b'"url":"https://tide.example","encrypted_content":"ZW5j","page_age":null, "score":1.50}]}'
     )
-    assert (fold(read(STREAMS["unknown"])[1]).content or [])[0].raw == (b'{"type":"shell","sound":"Roar","grains":[1,  2.0],"loud":true}')
+    assert (fold(read(STREAMS["unknown"])[1]).content or [])[0].raw == (
+        b'{"type":"shell","sound":"Roar","grains":[1,  2.0],"loud":true}'
+    )
 
 
 def test_input_of_a_call_is_the_json_that_its_pieces_make():
     block = (fold(read(STREAMS["call"])[1]).content or [])[1]
-    assert (block.raw or b"").endswith(b'"input":{"port": "Brest", "days": [1, 2.50]},"caller":{"type":"direct"}}')
+    assert (block.raw or b"").endswith(
+        b'"input":{"port": "Brest", "days": [1, 2.50]},"caller":{"type":"direct"}}'
+    )
 
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_an_answer_goes_into_the_next_request_byte_for_byte(name: str):
     answer = fold(read(STREAMS[name])[1])
     body = encode(answer.message)
-    assert body == b'{"role":"assistant","content":[' + b",".join(block.raw or b"" for block in answer.content or ()) + b"]}"
+    assert (
+        body
+        == b'{"role":"assistant","content":['
+        + b",".join(block.raw or b"" for block in answer.content or ())
+        + b"]}"
+    )
     assert json.loads(body)["content"] == WHOLE[name]["content"]
 
 
-# --- what the fields of a reader say ----------------------------------------------------------------------------------
+# --- what the fields of a reader say --------------------------------------------------------------
 
 
 def test_a_ping_is_no_event_and_an_unknown_one_is():  # R-09
@@ -288,8 +378,16 @@ def test_a_ping_is_no_event_and_an_unknown_one_is():  # R-09
 def test_reading_ends_at_message_stop():  # R-04
     reader = ChunkReader()
     head, _, tail = STREAMS["after-message-stop"].partition(b'{"type":"message_stop"}\n\n')
-    assert [event.type for event in reader.feed(head + b'{"type":"message_stop"}\n\n')][-1] == "message_stop"
-    assert (reader.done, reader.finished, reader.feed(tail), reader.close(), reader.error) == (True, True, [], [], None)
+    assert [event.type for event in reader.feed(head + b'{"type":"message_stop"}\n\n')][
+        -1
+    ] == "message_stop"
+    assert (reader.done, reader.finished, reader.feed(tail), reader.close(), reader.error) == (
+        True,
+        True,
+        [],
+        [],
+        None,
+    )
 
 
 def test_what_is_outside_the_events_is_told():
@@ -316,7 +414,12 @@ def test_a_line_that_is_too_long_is_a_limit():  # R-10
 
 
 def test_deep_json_is_a_limit():
-    reader, events = read(b'data: {"type":"message_start","message":{"moon":' + b"[" * 100_000 + b"]" * 100_000 + b"}}\n\n")
+    reader, events = read(
+        b'data: {"type":"message_start","message":{"moon":'
+        + b"[" * 100_000
+        + b"]" * 100_000
+        + b"}}\n\n"
+    )
     assert (events, type(reader.error)) == ([], LimitError)
 
 
@@ -337,12 +440,26 @@ def test_a_whole_answer_in_place_of_events_is_told_as_events():
     assert [event.index for event in events] == [None, 0, 0, 1, 1, 2, 2, None, None]
 
 
-# --- odd bytes --------------------------------------------------------------------------------------------------------
+# --- odd bytes ------------------------------------------------------------------------------------
 
 
 def garbled(data: bytes, dice: random.Random) -> bytes:
     """A stream with some of its bytes lost, doubled, or replaced by what is no value there."""
-    odd = (b"null", b"[]", b"{}", b"1", b'"x"', b"-1e400", b"NaN", b"\xff", b"\\ud800", b"\x00", b"[[[[", b"true", b"\n\n")
+    odd = (
+        b"null",
+        b"[]",
+        b"{}",
+        b"1",
+        b'"x"',
+        b"-1e400",
+        b"NaN",
+        b"\xff",
+        b"\\ud800",
+        b"\x00",
+        b"[[[[",
+        b"true",
+        b"\n\n",
+    )
     changed = bytearray(data or b" ")
     for _ in range(dice.randint(1, 6)):
         at = dice.randrange(len(changed) + 1)

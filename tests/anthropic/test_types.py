@@ -1,4 +1,6 @@
-"""The structs as such: what is sent of them, what is read into them, and rules that hold for every one of them."""
+"""The structs as such: what is sent of them, what is read into them, and rules that hold for every
+one of them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ import pytest
 import wire
 from wire import anthropic
 from wire.anthropic import types
-from wire.anthropic.stream import parse_message
+from wire.anthropic.reader import parse_message
 from wire.anthropic.types import (
     BatchCreateRequest,
     BatchRequest,
@@ -40,10 +42,15 @@ from wire.anthropic.types import (
     Usage,
 )
 from wire.anthropic.types.base import AnthropicStruct
-from wire.memory import WireStruct, encode
+from wire.core.memory import WireStruct, encode
 
 STRUCTS = sorted(
-    {value for value in vars(types).values() if isinstance(value, type) and issubclass(value, AnthropicStruct)} - {AnthropicStruct},
+    {
+        value
+        for value in vars(types).values()
+        if isinstance(value, type) and issubclass(value, AnthropicStruct)
+    }
+    - {AnthropicStruct},
     key=lambda cls: cls.__name__,
 )
 PROMPT: dict[str, Any] = {"model": "m", "messages": []}
@@ -51,7 +58,10 @@ NEEDED: dict[type[AnthropicStruct], dict[str, Any]] = {
     MessageRequest: {**PROMPT, "max_tokens": 1},
     CountTokensRequest: PROMPT,
     BatchCreateRequest: {"requests": []},
-    BatchRequest: {"custom_id": "a", "params": MessageRequest(model="m", messages=[], max_tokens=1)},
+    BatchRequest: {
+        "custom_id": "a",
+        "params": MessageRequest(model="m", messages=[], max_tokens=1),
+    },
 }
 FIELDS = [
     (cls, name, wire_name, typing.get_type_hints(cls)[name])
@@ -66,16 +76,22 @@ def plain(cls: type[AnthropicStruct]) -> dict[str, Any]:
     return found
 
 
-# --- every struct ---------------------------------------------------------------------------------------------------
+# --- every struct ---------------------------------------------------------------------------------
 
 
 def test_all_is_exported_and_nothing_is_missing():
-    modules = [value for value in vars(types).values() if inspect.ismodule(value) and value.__name__.startswith(types.__name__)]
+    modules = [
+        value
+        for value in vars(types).values()
+        if inspect.ismodule(value) and value.__name__.startswith(types.__name__)
+    ]
     defined = {
         name
         for module in modules
         for name, value in vars(module).items()
-        if isinstance(value, type) and value.__module__ == module.__name__ and not name.startswith("_")
+        if isinstance(value, type)
+        and value.__module__ == module.__name__
+        and not name.startswith("_")
     }
     assert defined == set(types.__all__)
     assert len(STRUCTS) > 50
@@ -85,10 +101,16 @@ def test_all_is_exported_and_nothing_is_missing():
 @pytest.mark.parametrize("cls", STRUCTS, ids=lambda cls: cls.__name__)
 def test_every_struct(cls: Any):
     config, needed = cls.__struct_config__, NEEDED.get(cls, {})
-    assert (config.frozen, config.omit_defaults, config.forbid_unknown_fields) == (True, True, False)
+    assert (config.frozen, config.omit_defaults, config.forbid_unknown_fields) == (
+        True,
+        True,
+        False,
+    )
     assert issubclass(cls, WireStruct)
     assert json.loads(encode(cls(**needed))) == plain(cls)
-    assert msgspec.json.decode(json.dumps({"no_such_key": {"a": [1]}, **plain(cls)}), type=cls) == cls(**needed)
+    assert msgspec.json.decode(
+        json.dumps({"no_such_key": {"a": [1]}, **plain(cls)}), type=cls
+    ) == cls(**needed)
     with pytest.raises(TypeError):
         cls(*[None] * len(cls.__struct_fields__))
     with pytest.raises((AttributeError, TypeError)):
@@ -96,7 +118,9 @@ def test_every_struct(cls: Any):
 
 
 def test_every_name_is_the_one_on_the_wire():
-    assert {(cls, name): wire_name for cls, name, wire_name, _ in FIELDS if name != wire_name} == {(ContentBlock, "from_"): "from"}
+    assert {(cls, name): wire_name for cls, name, wire_name, _ in FIELDS if name != wire_name} == {
+        (ContentBlock, "from_"): "from"
+    }
 
 
 @pytest.mark.parametrize("cls", NEEDED, ids=lambda cls: cls.__name__)
@@ -110,7 +134,9 @@ def test_every_other_field_is_optional_and_null_reads_as_absent():
     for cls, name, wire_name, _ in FIELDS:
         needed = NEEDED.get(cls, {})
         assert getattr(cls(**needed), name) is None, (cls, name)
-        assert msgspec.json.decode(json.dumps({wire_name: None, **plain(cls)}), type=cls) == cls(**needed), (cls, name)
+        assert msgspec.json.decode(json.dumps({wire_name: None, **plain(cls)}), type=cls) == cls(
+            **needed
+        ), (cls, name)
 
 
 def test_enums_are_open():
@@ -123,7 +149,9 @@ def test_enums_are_open():
 
     for cls, name, _, hint in FIELDS:
         for leaf in leaves(hint):
-            assert leaf in (str, int, float, bool, type(None), Any) or issubclass(leaf, AnthropicStruct), (cls, name)
+            assert leaf in (str, int, float, bool, type(None), Any) or issubclass(
+                leaf, AnthropicStruct
+            ), (cls, name)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +169,7 @@ def test_values_that_no_list_has(cls: Any, body: bytes):
     assert json.loads(encode(msgspec.json.decode(body, type=cls))) == json.loads(body)
 
 
-# --- what is sent of them -------------------------------------------------------------------------------------------
+# --- what is sent of them -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -149,32 +177,85 @@ def test_values_that_no_list_has(cls: Any, body: bytes):
     [
         (Message(role="user", content=""), {"role": "user", "content": ""}),
         (Message(role="user", content=[]), {"role": "user", "content": []}),
-        (ContentBlock(type="tool_use", id="a", name="b", input={}), {"type": "tool_use", "id": "a", "name": "b", "input": {}}),
         (
-            ContentBlock(type="tool_result", tool_use_id="a", content=[ContentBlock(type="text", text="no")], is_error=True),
-            {"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": "no"}], "is_error": True},
+            ContentBlock(type="tool_use", id="a", name="b", input={}),
+            {"type": "tool_use", "id": "a", "name": "b", "input": {}},
+        ),
+        (
+            ContentBlock(
+                type="tool_result",
+                tool_use_id="a",
+                content=[ContentBlock(type="text", text="no")],
+                is_error=True,
+            ),
+            {
+                "type": "tool_result",
+                "tool_use_id": "a",
+                "content": [{"type": "text", "text": "no"}],
+                "is_error": True,
+            },
         ),
         (
             ContentBlock(type="image", source=Source(type="url", url="https://tide.example/a.png")),
             {"type": "image", "source": {"type": "url", "url": "https://tide.example/a.png"}},
         ),
         (
-            ContentBlock(type="search_result", source="tide.example", title="Tides", citations=CitationsConfig(enabled=False)),
-            {"type": "search_result", "source": "tide.example", "title": "Tides", "citations": {"enabled": False}},
+            ContentBlock(
+                type="search_result",
+                source="tide.example",
+                title="Tides",
+                citations=CitationsConfig(enabled=False),
+            ),
+            {
+                "type": "search_result",
+                "source": "tide.example",
+                "title": "Tides",
+                "citations": {"enabled": False},
+            },
         ),
         (
-            ContentBlock(type="text", text="High.", cache_control=CacheControl(type="ephemeral", ttl="1h")),
+            ContentBlock(
+                type="text", text="High.", cache_control=CacheControl(type="ephemeral", ttl="1h")
+            ),
             {"type": "text", "text": "High.", "cache_control": {"type": "ephemeral", "ttl": "1h"}},
         ),
         (Thinking(type="enabled", budget_tokens=1024), {"type": "enabled", "budget_tokens": 1024}),
         (
-            OutputConfig(effort="low", format=OutputFormat(type="json_schema", schema={"type": "object", "additionalProperties": False})),
-            {"effort": "low", "format": {"type": "json_schema", "schema": {"type": "object", "additionalProperties": False}}},
+            OutputConfig(
+                effort="low",
+                format=OutputFormat(
+                    type="json_schema", schema={"type": "object", "additionalProperties": False}
+                ),
+            ),
+            {
+                "effort": "low",
+                "format": {
+                    "type": "json_schema",
+                    "schema": {"type": "object", "additionalProperties": False},
+                },
+            },
         ),
-        (Tool(name="tide", input_schema={"type": "object"}), {"name": "tide", "input_schema": {"type": "object"}}),
         (
-            MessageRequest(model="m", max_tokens=1, messages=[], temperature=0.0, stop_sequences=[], container="c"),
-            {"model": "m", "max_tokens": 1, "messages": [], "temperature": 0.0, "stop_sequences": [], "container": "c"},
+            Tool(name="tide", input_schema={"type": "object"}),
+            {"name": "tide", "input_schema": {"type": "object"}},
+        ),
+        (
+            MessageRequest(
+                model="m",
+                max_tokens=1,
+                messages=[],
+                temperature=0.0,
+                stop_sequences=[],
+                container="c",
+            ),
+            {
+                "model": "m",
+                "max_tokens": 1,
+                "messages": [],
+                "temperature": 0.0,
+                "stop_sequences": [],
+                "container": "c",
+            },
         ),
     ],
 )
@@ -182,7 +263,7 @@ def test_what_is_sent(struct: Any, body: Any):
     assert json.loads(encode(struct)) == body
 
 
-# --- what is read into them -----------------------------------------------------------------------------------------
+# --- what is read into them -----------------------------------------------------------------------
 
 
 def test_contents_of_every_shape():
@@ -190,26 +271,46 @@ def test_contents_of_every_shape():
         [
             {"type": "tool_result", "content": "text"},
             {"type": "tool_result", "content": [{"type": "tool_reference", "tool_name": "tide"}]},
-            {"type": "code_execution_tool_result", "content": {"type": "x", "return_code": 0, "content": [{"file_id": "f"}]}},
-            {"type": "web_fetch_tool_result", "content": {"url": "u", "content": {"type": "document", "source": {"data": "d"}}}},
-            {"type": "web_search_tool_result", "content": {"type": "web_search_tool_result_error", "error_code": "unavailable"}},
+            {
+                "type": "code_execution_tool_result",
+                "content": {"type": "x", "return_code": 0, "content": [{"file_id": "f"}]},
+            },
+            {
+                "type": "web_fetch_tool_result",
+                "content": {"url": "u", "content": {"type": "document", "source": {"data": "d"}}},
+            },
+            {
+                "type": "web_search_tool_result",
+                "content": {"type": "web_search_tool_result_error", "error_code": "unavailable"},
+            },
             {"type": "text", "citations": [{"type": "page_location", "start_page_number": 1}]},
             {"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}},
         ]
     )
-    text, blocks, code, fetched, failed, cited, fallback = msgspec.json.decode(body, type=list[ContentBlock])
-    assert (text.content, blocks.content) == ("text", [ContentBlock(type="tool_reference", tool_name="tide")])
+    text, blocks, code, fetched, failed, cited, fallback = msgspec.json.decode(
+        body, type=list[ContentBlock]
+    )
+    assert (text.content, blocks.content) == (
+        "text",
+        [ContentBlock(type="tool_reference", tool_name="tide")],
+    )
     assert code.content == ToolOutput(type="x", return_code=0, content=[ContentBlock(file_id="f")])
-    assert fetched.content == ToolOutput(url="u", content=ContentBlock(type="document", source=Source(data="d")))
-    assert failed.content == ToolOutput(type="web_search_tool_result_error", error_code="unavailable")
+    assert fetched.content == ToolOutput(
+        url="u", content=ContentBlock(type="document", source=Source(data="d"))
+    )
+    assert failed.content == ToolOutput(
+        type="web_search_tool_result_error", error_code="unavailable"
+    )
     assert cited.citations == [Citation(type="page_location", start_page_number=1)]
     assert (fallback.from_.model, fallback.to.model) == ("a", "b")
 
 
 BODY = (
-    b'{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[ {"signature":"c2ln","type":"thinking","thinking":""},'
+    b'{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[ '
+    b'{"signature":"c2ln","type":"thinking","thinking":""},'
     b'{"type":"text","text":"Hi","grain":1.0}, {"type":"shell","id":"s", "sound":[1,  2]},'
-    b'{"type":"tool_use","id":"t","name":"tide","input":{"b":1.50,"a":1e2}}],"stop_reason":"tool_use","usage":{"output_tokens":3}}'
+    b'{"type":"tool_use","id":"t","name":"tide","input":{"b":1.50,"a":1e2}}],'
+    b'"stop_reason":"tool_use","usage":{"output_tokens":3}}'
 )
 BLOCKS = [
     b'{"signature":"c2ln","type":"thinking","thinking":""}',
@@ -226,19 +327,32 @@ def test_a_received_block_remembers_its_bytes():
     assert (answer.text, [block.name for block in answer.tool_uses]) == ("Hi", ["tide"])
 
 
-@pytest.mark.parametrize("kept", [lambda answer: answer, copy.deepcopy, lambda answer: pickle.loads(pickle.dumps(answer))])
+@pytest.mark.parametrize(
+    "kept",
+    [lambda answer: answer, copy.deepcopy, lambda answer: pickle.loads(pickle.dumps(answer))],
+)
 def test_an_answer_goes_back_byte_for_byte(kept: Any):
     answer = kept(parse_message(BODY))
     whole = b'{"role":"assistant","content":[' + b",".join(BLOCKS) + b"]}"
-    assert encode(answer.message) == encode(Message(role="assistant", content=answer.content)) == whole
-    result = Message(role="user", content=[ContentBlock(type="tool_result", tool_use_id="t", content="2 m")])
+    assert (
+        encode(answer.message) == encode(Message(role="assistant", content=answer.content)) == whole
+    )
+    result = Message(
+        role="user", content=[ContentBlock(type="tool_result", tool_use_id="t", content="2 m")]
+    )
     asked = [Message(role="user", content="?"), answer.message, result]
-    assert whole in anthropic.create_message(MessageRequest(model="m", max_tokens=9, messages=asked)).body
+    assert (
+        whole
+        in anthropic.create_message(MessageRequest(model="m", max_tokens=9, messages=asked)).body
+    )
 
 
 def test_one_block_may_be_left_out_and_one_put_in():
     blocks = parse_message(BODY).content or []
-    assert encode([blocks[1], ContentBlock(type="text", text="Ho")]) == b"[" + BLOCKS[1] + b',{"type":"text","text":"Ho"}]'
+    assert (
+        encode([blocks[1], ContentBlock(type="text", text="Ho")])
+        == b"[" + BLOCKS[1] + b',{"type":"text","text":"Ho"}]'
+    )
     assert encode(msgspec.structs.replace(blocks[1], text="Ho")) == b'{"type":"text","text":"Ho"}'
 
 
@@ -257,7 +371,13 @@ def test_what_was_received_is_read_only():
 
 def test_one_odd_value_does_not_cost_the_answer():
     answer = parse_message(
-        b'{"id":7,"content":[{"type":"text","text":"Hi"}],"stop_reason":["x"],"usage":{"input_tokens":3.0,"output_tokens":"3"}}'
+        b'{"id":7,"content":[{"type":"text","text":"Hi"}],"stop_reason":["x"],'
+        b'"usage":{"input_tokens":3.0,"output_tokens":"3"}}'
     )
-    assert (answer.id, answer.stop_reason, answer.text, answer.usage) == (None, None, "Hi", Usage(input_tokens=3))
+    assert (answer.id, answer.stop_reason, answer.text, answer.usage) == (
+        None,
+        None,
+        "Hi",
+        Usage(input_tokens=3),
+    )
     assert wire.unknown(answer) == [("id", 7), ("stop_reason", ["x"]), ("usage.output_tokens", "3")]

@@ -6,12 +6,25 @@ import sys
 
 from tests.conformance import corpus, failures, quirks, seeds
 
-COMMANDS = {"corpus": corpus.run, "quirks": quirks.run, "failures": failures.run, "seeds": seeds.run}
+COMMANDS = {
+    "corpus": corpus.run,
+    "quirks": quirks.run,
+    "failures": failures.run,
+    "seeds": seeds.run,
+}
 
 
 def main(arguments: list[str]) -> int:
-    if not arguments or arguments[0] not in COMMANDS or (len(arguments) < 2 and arguments[0] != "seeds"):
-        print("usage: python -m tests.conformance corpus|quirks|failures PATH..., or seeds [S0 S1 ...]", file=sys.stderr)
+    if (
+        not arguments
+        or arguments[0] not in COMMANDS
+        or (len(arguments) < 2 and arguments[0] != "seeds")
+    ):
+        print(
+            "usage: python -m tests.conformance corpus|quirks|failures PATH..., or seeds "
+            "[S0 S1 ...]",
+            file=sys.stderr,
+        )
         return 2
     result = COMMANDS[arguments[0]](arguments[1:])
     print(result.line())

@@ -17,14 +17,14 @@ from wire import errors
 from wire.anthropic import types
 from wire.anthropic.batches import create_batch
 from wire.anthropic.endpoints import count_tokens, create_message, stream_message
-from wire.anthropic.envelopes import parse_error
+from wire.anthropic.error_body import parse_error
 from wire.anthropic.fold import fold
 from wire.anthropic.parse import Reading, parse_reply
-from wire.anthropic.stream import ChunkReader, parse_message, parse_plain, parse_results
-from wire.call import Call, StreamCall
-from wire.chat import Reply, TextDelta, ThoughtDelta, ToolCallEnd
-from wire.lenient import decoded
-from wire.memory import WireStruct, encode
+from wire.anthropic.reader import ChunkReader, parse_message, parse_plain, parse_results
+from wire.core.call import Call, StreamCall
+from wire.core.lenient import decoded
+from wire.core.memory import WireStruct, encode
+from wire.neutral.messages import Reply, TextDelta, ThoughtDelta, ToolCallEnd
 
 REQUESTS: dict[str, type[WireStruct]] = {
     "messages": types.MessageRequest,
@@ -79,7 +79,9 @@ def _endpoint(record: Record) -> str | None:
 
 
 def check_request(record: Record) -> None:
-    """Decoded into our types and written again, equal; and, if a server took it, sent by ours in the same words."""
+    """Decoded into our types and written again, equal; and, if a server took it, sent by ours in
+    the same words.
+    """
     plain = record["request_body"]
     on_vertex = _VERTEX.search(str(record.get("url")))
     if on_vertex:
@@ -93,7 +95,11 @@ def check_request(record: Record) -> None:
         for asked in call.elsewhere.values():
             asked(call)  # raises what Anthropic would refuse
         # What no field holds cannot be sent without the bytes that it came in.
-        same(json.loads(call.body), plain if not wire.unknown(request) else json.loads(msgspec.json.encode(request)), "sent")
+        same(
+            json.loads(call.body),
+            plain if not wire.unknown(request) else json.loads(msgspec.json.encode(request)),
+            "sent",
+        )
 
 
 def _call(request: WireStruct) -> Call[Any] | StreamCall[Any, Any]:
@@ -147,7 +153,9 @@ def check_results(record: Record) -> None:
 
 
 def check_answer(record: Record) -> None:
-    """A whole answer, equal as JSON from its typed values and unknown keys, as bytes from what it kept."""
+    """A whole answer, equal as JSON from its typed values and unknown keys, as bytes from what it
+    kept.
+    """
     body = body_of(record)
     answer, plain = parse_message(body), json.loads(body)
     same(written(answer), plain, "answer")
@@ -158,12 +166,20 @@ def check_answer(record: Record) -> None:
 
 def check_blocks(answer: types.MessageResponse, plain: Any) -> None:
     """Each block kept the bytes that say what it says, and goes into a request with them."""
-    same([json.loads(block.raw or b"null") for block in answer.content or ()], plain["content"], "content")
+    same(
+        [json.loads(block.raw or b"null") for block in answer.content or ()],
+        plain["content"],
+        "content",
+    )
     again = encode(answer.message)
     same(json.loads(again)["content"], plain["content"], "message")
     if any((block.raw or b"?") not in again for block in answer.content or ()):
         raise Mismatch("a block does not go back with its bytes")
-    same(answer.text, "".join(block["text"] for block in plain["content"] if block["type"] == "text"), "text")
+    same(
+        answer.text,
+        "".join(block["text"] for block in plain["content"] if block["type"] == "text"),
+        "text",
+    )
 
 
 def check_reply(reply: Reply, plain: Any) -> None:
@@ -171,20 +187,42 @@ def check_reply(reply: Reply, plain: Any) -> None:
     content = plain["content"]
     same(len(reply.message.parts), len(content), "parts")
     same(reply.text, "".join(block["text"] for block in content if block["type"] == "text"), "text")
-    same(reply.message.thought, "".join(block["thinking"] for block in content if block["type"] == "thinking"), "thought")
-    calls = [[block["id"], block["name"], block["input"]] for block in content if block["type"] == "tool_use"]
-    same([[call.id, call.name, call.arguments] for call in reply.message.tool_calls], calls, "calls")
+    same(
+        reply.message.thought,
+        "".join(block["thinking"] for block in content if block["type"] == "thinking"),
+        "thought",
+    )
+    calls = [
+        [block["id"], block["name"], block["input"]]
+        for block in content
+        if block["type"] == "tool_use"
+    ]
+    same(
+        [[call.id, call.name, call.arguments] for call in reply.message.tool_calls], calls, "calls"
+    )
     same(reply.stop.raw, plain["stop_reason"], "stop")
-    same(reply.usage.output if reply.usage is not None else None, plain["usage"]["output_tokens"], "output tokens")
+    same(
+        reply.usage.output if reply.usage is not None else None,
+        plain["usage"]["output_tokens"],
+        "output tokens",
+    )
 
 
 def check_told(events: list[types.MessageStreamEvent], answer: types.MessageResponse) -> None:
     """What the neutral events say is what the answer says that they fold into."""
     reading, reply = Reading(), parse_reply(answer)
     told = [each for event in events for each in reading.feed(event)]
-    same("".join(each.text for each in told if isinstance(each, TextDelta)), reply.text, "told text")
-    same("".join(each.text for each in told if isinstance(each, ThoughtDelta)), reply.message.thought, "told thought")
-    if [each.call for each in told if isinstance(each, ToolCallEnd)] != list(reply.message.tool_calls):
+    same(
+        "".join(each.text for each in told if isinstance(each, TextDelta)), reply.text, "told text"
+    )
+    same(
+        "".join(each.text for each in told if isinstance(each, ThoughtDelta)),
+        reply.message.thought,
+        "told thought",
+    )
+    if [each.call for each in told if isinstance(each, ToolCallEnd)] != list(
+        reply.message.tool_calls
+    ):
         raise Mismatch("the calls that are told are not those of the answer")
 
 
@@ -193,7 +231,9 @@ def check_stream(record: Record) -> None:
     body = body_of(record)
     events, reader = _read([body])
     again, reader_again = _read(cut_at_random(body, record["id"]))
-    if [event.raw for event in again] != [event.raw for event in events] or type(reader.error) is not type(reader_again.error):
+    if [event.raw for event in again] != [event.raw for event in events] or type(
+        reader.error
+    ) is not type(reader_again.error):
         raise Mismatch("the result depends on where the bytes were cut")
     if reader.error is not None:
         raise reader.error
@@ -210,7 +250,9 @@ def check_stream(record: Record) -> None:
 
 
 def check_fold(events: list[types.MessageStreamEvent], plains: list[Any]) -> None:
-    """Nothing that any event held is lost: texts, thoughts, input, citations, and all of what came whole."""
+    """Nothing that any event held is lost: texts, thoughts, input, citations, and all of what came
+    whole.
+    """
     answer = fold(events)
     plain = json.loads(answer.raw or b"null")
     same(written(answer), plain, "fold")
@@ -223,17 +265,29 @@ def check_fold(events: list[types.MessageStreamEvent], plains: list[Any]) -> Non
         same(plain[name], start[name], f"fold.{name}")
     for end in ends:
         same(plain["stop_reason"], ends[-1]["delta"]["stop_reason"], "fold.stop_reason")
-        beside = {key: value for key, value in end.items() if key not in ("type", "delta", "usage") and value is not None}
+        beside = {
+            key: value
+            for key, value in end.items()
+            if key not in ("type", "delta", "usage") and value is not None
+        }
         same({key: plain.get(key) for key in beside}, beside, "fold beside")
     counts = dict(start.get("usage") or {})
     for end in ends:
-        counts |= {key: value for key, value in (end.get("usage") or {}).items() if value is not None or key not in counts}
+        counts |= {
+            key: value
+            for key, value in (end.get("usage") or {}).items()
+            if value is not None or key not in counts
+        }
     same(plain["usage"], counts, "fold.usage")
     starts = [each for each in plains if each["type"] == "content_block_start"]
     if len(plain["content"]) != len(starts):
         raise Mismatch(f"{len(plain['content'])} blocks of {len(starts)}")
     for begun, block in zip(starts, plain["content"], strict=True):
-        deltas = [each["delta"] for each in plains if each["type"] == "content_block_delta" and each["index"] == begun["index"]]
+        deltas = [
+            each["delta"]
+            for each in plains
+            if each["type"] == "content_block_delta" and each["index"] == begun["index"]
+        ]
         same(block, _expected(begun["content_block"], deltas), f"fold.content[{begun['index']}]")
 
 
@@ -264,7 +318,14 @@ def _expected(block: Any, deltas: list[Any]) -> Any:
     return block
 
 
-_KNOWN = ("text_delta", "thinking_delta", "signature_delta", "compaction_delta", "citations_delta", "input_json_delta")
+_KNOWN = (
+    "text_delta",
+    "thinking_delta",
+    "signature_delta",
+    "compaction_delta",
+    "citations_delta",
+    "input_json_delta",
+)
 
 
 def _read(pieces: list[bytes]) -> tuple[list[types.MessageStreamEvent], ChunkReader]:
@@ -275,8 +336,21 @@ def _read(pieces: list[bytes]) -> tuple[list[types.MessageStreamEvent], ChunkRea
 
 
 def _payloads(body: bytes) -> list[bytes]:
-    """The JSON texts of one answer, found in another way than the library's: pings left out, and what follows its end."""
-    found = [line[5:].strip() for line in body.replace(b"\r\n", b"\n").split(b"\n") if line.startswith(b"data:")]
-    kinds = [json.loads(payload).get("type") if payload not in (b"", b"[DONE]") else None for payload in found]
+    """The JSON texts of one answer, found in another way than the library's: pings left out, and
+    what follows its end.
+    """
+    found = [
+        line[5:].strip()
+        for line in body.replace(b"\r\n", b"\n").split(b"\n")
+        if line.startswith(b"data:")
+    ]
+    kinds = [
+        json.loads(payload).get("type") if payload not in (b"", b"[DONE]") else None
+        for payload in found
+    ]
     end = kinds.index("message_stop") + 1
-    return [payload for payload, kind in zip(found[:end], kinds[:end], strict=True) if kind not in (None, "ping")]
+    return [
+        payload
+        for payload, kind in zip(found[:end], kinds[:end], strict=True)
+        if kind not in (None, "ping")
+    ]

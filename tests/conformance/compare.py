@@ -10,16 +10,22 @@ import msgspec
 
 import wire
 from tests.conformance.result import Mismatch
-from wire.memory import WireStruct
+from wire.core.memory import WireStruct
 
 _STEP = re.compile(r'\[("(?:[^"\\]|\\.)*")\]|\[(\d+)\]|([^.\[\]]+)')
 
 
 def written(struct: WireStruct) -> Any:
-    """The struct as plain JSON: its typed values, and the unknown keys that it reports. Its kept bytes are not looked at."""
+    """The struct as plain JSON: its typed values, and the unknown keys that it reports.
+
+    Its kept bytes are not looked at.
+    """
     plain = msgspec.json.decode(msgspec.json.encode(struct))
     for path, value in wire.unknown(struct):
-        steps: list[Any] = [json.loads(quoted) if quoted else int(index) if index else key for quoted, index, key in _STEP.findall(path)]
+        steps: list[Any] = [
+            json.loads(quoted) if quoted else int(index) if index else key
+            for quoted, index, key in _STEP.findall(path)
+        ]
         place = plain
         for step in steps[:-1]:
             place = place[step]
@@ -30,9 +36,14 @@ def written(struct: WireStruct) -> Any:
 
 
 def same(ours: Any, theirs: Any, path: str = "") -> None:
-    """Raise `Mismatch` with the first path at which two JSON values differ; `1` and `1.0` are one number, `null` is as good as absent."""
+    """Raise `Mismatch` with the first path at which two JSON values differ; `1` and `1.0` are one
+    number, `null` is as good as absent.
+    """
     if isinstance(ours, dict) and isinstance(theirs, dict):
-        ours, theirs = ({key: value for key, value in each.items() if value is not None} for each in (ours, theirs))
+        ours, theirs = (
+            {key: value for key, value in each.items() if value is not None}
+            for each in (ours, theirs)
+        )
         for key in theirs:
             if key not in ours:
                 raise Mismatch(f"{path}.{key} is lost")
@@ -50,11 +61,17 @@ def same(ours: Any, theirs: Any, path: str = "") -> None:
 
 
 def spelled(value: Any) -> Any:
-    """A request in one of the spellings that all mean the same: camelCase, `null` left out, a list of one object opened."""
+    """A request in one of the spellings that all mean the same: camelCase, `null` left out, a list
+    of one object opened.
+    """
     if isinstance(value, dict):
         return {_camel(key): spelled(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
-        return spelled(value[0]) if len(value) == 1 and isinstance(value[0], dict) else [spelled(item) for item in value]
+        return (
+            spelled(value[0])
+            if len(value) == 1 and isinstance(value[0], dict)
+            else [spelled(item) for item in value]
+        )
     return value
 
 

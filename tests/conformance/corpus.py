@@ -1,7 +1,9 @@
-"""Recorded exchanges: each request decoded and written again, each answer read, written again and folded.
+"""Recorded exchanges: each request decoded and written again, each answer read, written again and
+folded.
 
-A record is one JSON object a line, in a file of any name (gzip or plain): `id`, `vendor`, `endpoint`, `request_body`,
-`status`, `response_headers`, `response_body`, `response_body_encoding`, `framing`.
+A record is one JSON object a line, in a file of any name (gzip or plain): `id`, `vendor`,
+`endpoint`, `request_body`, `status`, `response_headers`, `response_body`, `response_body_encoding`,
+`framing`.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ from tests.conformance.result import Result
 
 
 def run(paths: list[str]) -> Result:
-    """Every record of the files; those of endpoints that are not built are counted apart and named."""
+    """Every record of the files; those of endpoints that are not built are counted apart
+    and named.
+    """
     result = Result()
     outside: collections.Counter[str] = collections.Counter()
     for path in paths:
@@ -35,7 +39,11 @@ def run(paths: list[str]) -> Result:
 def scope(record: Record) -> gemini.Checks | str:
     """What is to hold of a record, or the endpoint's name if it is not built."""
     vendor = str(record.get("vendor"))
-    wires = {"gemini": gemini.scope, "anthropic": anthropic.scope, "anthropic-compatible": anthropic.scope}
+    wires = {
+        "gemini": gemini.scope,
+        "anthropic": anthropic.scope,
+        "anthropic-compatible": anthropic.scope,
+    }
     find = wires.get(vendor, openai.scope if vendor.startswith("openai-") else None)
     checks = find(record) if find is not None else None
     return f"{vendor} {record.get('endpoint')}" if checks is None else checks

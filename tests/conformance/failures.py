@@ -1,11 +1,16 @@
-"""Requests that the real server refused: each foretold by `check`, and refused by us as it was by the server.
+"""Requests that the real server refused: each foretold by `check`, and refused by us as it was by
+the server.
 
-A case is one JSON object a line: `id`, `rule`, `endpoint`, `run` (model, host, version, dated), `bad_payload`, `http_status`,
-`error_message`, `message_kind`, and maybe `neutral_schema`. What holds of a case:
+A case is one JSON object a line: `id`, `rule`, `endpoint`, `run` (model, host, version, dated),
+`bad_payload`, `http_status`, `error_message`, `message_kind`, and maybe `neutral_schema`. What
+holds of a case:
 
-- `check` names its rule, as an error, or as a warning where the case is dated; of what depends on the server's state, it finds nothing.
-- We refuse with the case's status and message: to the letter where it is verbatim, else as the same sentence about other names.
-- Of a neutral schema our builders make a body that `check` lets pass, or they refuse it and name the place.
+- `check` names its rule, as an error, or as a warning where the case is dated; of what depends on
+  the server's state, it finds nothing.
+- We refuse with the case's status and message: to the letter where it is verbatim, else as the same
+  sentence about other names.
+- Of a neutral schema our builders make a body that `check` lets pass, or they refuse it and name
+  the place.
 """
 
 from __future__ import annotations
@@ -24,7 +29,16 @@ from wire.testing.emulator import Emulator
 
 Case = dict[str, Any]
 
-NEEDED = ("id", "rule", "endpoint", "run", "bad_payload", "http_status", "error_message", "message_kind")
+NEEDED = (
+    "id",
+    "rule",
+    "endpoint",
+    "run",
+    "bad_payload",
+    "http_status",
+    "error_message",
+    "message_kind",
+)
 SIMPLE_TYPES = {"string", "number", "integer", "boolean", "array", "object", "null"}
 
 
@@ -39,27 +53,39 @@ def run(paths: list[str]) -> Result:
 
 
 def check_case(case: Case) -> None:
-    """Raise `Mismatch` unless the case is foretold, refused as it was, and its schema can be sent."""
+    """Raise `Mismatch` unless the case is foretold, refused as it was, and its schema can
+    be sent.
+    """
     check_foretold(case)
     check_refused(case)
     if case.get("neutral_schema") is not None:
         check_lowered(case)
 
 
-# --- foretold -------------------------------------------------------------------------------------------------------
+# --- foretold -------------------------------------------------------------------------------------
 
 
 def found_in(case: Case) -> list[Violation]:
     """What `check` finds in the payload, for the model and host that the case runs on."""
     to = case["run"]
     endpoint = str(case["endpoint"]).removeprefix("models.")
-    return check(json.dumps(case["bad_payload"]).encode(), to["model"], to["host"], to.get("version", "v1beta"), endpoint=endpoint)
+    return check(
+        json.dumps(case["bad_payload"]).encode(),
+        to["model"],
+        to["host"],
+        to.get("version", "v1beta"),
+        endpoint=endpoint,
+    )
 
 
 def check_foretold(case: Case) -> None:
     """The case's rule, and no error of another one."""
     found = found_in(case)
-    others = [violation for violation in found if violation.severity == "error" and violation.rule != case["rule"]]
+    others = [
+        violation
+        for violation in found
+        if violation.severity == "error" and violation.rule != case["rule"]
+    ]
     if others:
         raise Mismatch(f"another error: {others[0]}")
     if case["rule"] in STATE:
@@ -69,11 +95,15 @@ def check_foretold(case: Case) -> None:
     if {violation.severity for violation in mine} != {severity}:
         raise Mismatch(f"no {severity} of the rule: {[str(violation) for violation in found]}")
     for violation in mine:
-        if not (violation.path or case["rule"] == "G3") or not violation.message or not violation.remedy:
+        if (
+            not (violation.path or case["rule"] == "G3")
+            or not violation.message
+            or not violation.remedy
+        ):
             raise Mismatch(f"a path, a message and a remedy are wanted: {violation!r}")
 
 
-# --- refused --------------------------------------------------------------------------------------------------------
+# --- refused --------------------------------------------------------------------------------------
 
 
 SERVED = {"G63", "G67", "G68"}
@@ -81,7 +111,9 @@ SERVED = {"G63", "G67", "G68"}
 
 
 def refuse(case: Case) -> tuple[int, str]:
-    """Status and message with which the emulator refuses the case's payload, the server's state set up as the case wants it."""
+    """Status and message with which the emulator refuses the case's payload, the server's state set
+    up as the case wants it.
+    """
     to = case["run"]
     if case["rule"] in set(STATE) - SERVED:
         return WORDS[case["rule"]].status, said(case["rule"], to["host"], **_state(case))
@@ -89,9 +121,15 @@ def refuse(case: Case) -> tuple[int, str]:
     if case["rule"] == "G67":
         _upload(emulator, _state(case)["name"])
     vertex = to["host"] == "vertex"
-    root = "/v1beta1/projects/p/locations/us-central1" if vertex else f"/{to.get('version', 'v1beta')}"
+    root = (
+        "/v1beta1/projects/p/locations/us-central1" if vertex else f"/{to.get('version', 'v1beta')}"
+    )
     resource, _, method = str(case["endpoint"]).partition(".")
-    path = f"{'/publishers/google' if vertex else ''}/models/{to['model']}:{method}" if resource == "models" else f"/{resource}"
+    path = (
+        f"{'/publishers/google' if vertex else ''}/models/{to['model']}:{method}"
+        if resource == "models"
+        else f"/{resource}"
+    )
     head = {"authorization": "Bearer fake-token"} if vertex else {"x-goog-api-key": "fake-key"}
     answer = emulator.answer("POST", root + path, head, json.dumps(case["bad_payload"]).encode())
     body = json.loads(answer.body) if answer.status != 200 else {"error": {"message": ""}}
@@ -100,10 +138,19 @@ def refuse(case: Case) -> tuple[int, str]:
 
 def _upload(emulator: Emulator, name: str) -> None:
     """A video of that name, which is looked at for a while before it is ACTIVE."""
-    head = {"x-goog-api-key": "fake-key", "x-goog-upload-protocol": "resumable", "x-goog-upload-command": "start"}
+    head = {
+        "x-goog-api-key": "fake-key",
+        "x-goog-upload-protocol": "resumable",
+        "x-goog-upload-command": "start",
+    }
     about = {"file": {"name": f"files/{name}", "mimeType": "video/mp4"}}
-    kind = {"x-goog-upload-header-content-type": "video/mp4", "x-goog-upload-header-content-length": "1"}
-    begun = emulator.answer("POST", "/upload/v1beta/files", {**head, **kind}, json.dumps(about).encode())
+    kind = {
+        "x-goog-upload-header-content-type": "video/mp4",
+        "x-goog-upload-header-content-length": "1",
+    }
+    begun = emulator.answer(
+        "POST", "/upload/v1beta/files", {**head, **kind}, json.dumps(about).encode()
+    )
     url = dict(begun.headers)["x-goog-upload-url"]
     target = url.partition("//")[2].partition("/")[2]
     last = {"x-goog-upload-command": "upload, finalize", "x-goog-upload-offset": "0"}
@@ -140,14 +187,19 @@ def check_refused(case: Case) -> None:
 
 
 def template(message: str) -> str:
-    """The sentence without its names, numbers and paths, and without what was added to it or cut off of it.
+    """The sentence without its names, numbers and paths, and without what was added to it or cut
+    off of it.
 
     >>> template("* GenerateContentRequest.tools[0].function_declarations[1].name: Name cannot be empty.\\n")
     '* PATH: Name cannot be empty'
     """
     text = re.sub(r"\* \w+Request\.[^\s:]*:", "* PATH:", message.strip())
     text = (
-        re.sub(r"^(Invalid value at) '[^']*'.*?(, Base64 decoding failed)?( for .*)?$", r"\1 PATH\2", text)
+        re.sub(
+            r"^(Invalid value at) '[^']*'.*?(, Base64 decoding failed)?( for .*)?$",
+            r"\1 PATH\2",
+            text,
+        )
         if "(oneof)" not in text
         else text
     )
@@ -158,11 +210,13 @@ def template(message: str) -> str:
     return re.sub(r"\d[\d.,]*", "N", text).strip(" .")
 
 
-# --- lowered --------------------------------------------------------------------------------------------------------
+# --- lowered --------------------------------------------------------------------------------------
 
 
 def check_lowered(case: Case) -> None:
-    """A body that `check` lets pass, or a `SchemaError` with the place; the schema stays as it was."""
+    """A body that `check` lets pass, or a `SchemaError` with the place; the schema stays as
+    it was.
+    """
     source = case["neutral_schema"]
     before = json.dumps(source)
     try:
@@ -173,7 +227,11 @@ def check_lowered(case: Case) -> None:
         print(f"{case['id']}: refused, {reason(source, error.violations[0])}")
     else:
         to = case["run"]
-        wrong = [each for each in check(request, to["model"], to["host"], to.get("version", "v1beta")) if each.severity == "error"]
+        wrong = [
+            each
+            for each in check(request, to["model"], to["host"], to.get("version", "v1beta"))
+            if each.severity == "error"
+        ]
         if wrong:
             raise Mismatch(f"what our builders make is refused: {wrong[0]}")
     if json.dumps(source) != before:
@@ -181,16 +239,33 @@ def check_lowered(case: Case) -> None:
 
 
 def lowered(case: Case) -> gemini.GenerateContentRequest:
-    """The request that our builders make of the neutral schema, as the function's parameters or as the answer's form."""
-    config = case["bad_payload"].get("generationConfig") or case["bad_payload"].get("generation_config") or {}
-    if not {"responseSchema", "response_schema", "responseJsonSchema", "response_json_schema"}.isdisjoint(config):
+    """The request that our builders make of the neutral schema, as the function's parameters or as
+    the answer's form.
+    """
+    config = (
+        case["bad_payload"].get("generationConfig")
+        or case["bad_payload"].get("generation_config")
+        or {}
+    )
+    if not {
+        "responseSchema",
+        "response_schema",
+        "responseJsonSchema",
+        "response_json_schema",
+    }.isdisjoint(config):
         form = gemini.schema(case["neutral_schema"], path="responseSchema")
         _noted(case, notes(form))
-        generation = gemini.GenerationConfig(response_mime_type="application/json", response_schema=form)
-        return gemini.GenerateContentRequest(contents=gemini.contents("go"), generation_config=generation)
+        generation = gemini.GenerationConfig(
+            response_mime_type="application/json", response_schema=form
+        )
+        return gemini.GenerateContentRequest(
+            contents=gemini.contents("go"), generation_config=generation
+        )
     declaration = gemini.function_declaration("t", "d", case["neutral_schema"])
     _noted(case, notes(declaration))
-    return gemini.GenerateContentRequest(contents=gemini.contents("go"), tools=gemini.tools(declaration))
+    return gemini.GenerateContentRequest(
+        contents=gemini.contents("go"), tools=gemini.tools(declaration)
+    )
 
 
 def _noted(case: Case, found: Any) -> None:
@@ -209,5 +284,8 @@ def reason(source: Any, violation: Violation) -> str:
 def _types(value: Any) -> list[Any]:
     if isinstance(value, dict):
         own = value.get("type", [])
-        return [*(own if isinstance(own, list) else [own]), *(kind for item in value.values() for kind in _types(item))]
+        return [
+            *(own if isinstance(own, list) else [own]),
+            *(kind for item in value.values() for kind in _types(item)),
+        ]
     return [kind for item in value for kind in _types(item)] if isinstance(value, list) else []

@@ -13,17 +13,17 @@ from tests.conformance.compare import same, spelled, written
 from tests.conformance.records import Record, body_of, cut_at_random, same_bytes
 from tests.conformance.result import Mismatch
 from wire import errors, gemini
-from wire.call import Call
+from wire.core.call import Call
+from wire.core.memory import WireStruct
 from wire.gemini import types
 from wire.gemini.batches import parse_batch
 from wire.gemini.decode import decode
-from wire.gemini.envelopes import parse_error
+from wire.gemini.error_body import parse_error
 from wire.gemini.fold import fold
-from wire.gemini.stream import ChunkReader, parse_answer, parse_plain
+from wire.gemini.reader import ChunkReader, parse_answer, parse_plain
 from wire.gemini.uploads import start_upload
-from wire.memory import WireStruct
-from wire.target import target
-from wire.transport import Sending
+from wire.http.sending import Sending
+from wire.http.target import target
 
 Checks = list[Callable[[Record], None]]
 
@@ -103,17 +103,31 @@ def scope(record: Record) -> Checks | None:
 
 
 def _endpoint(record: Record) -> str:
-    """The endpoint that the body belongs to: lists are filed under `get` in places, and so are operations."""
+    """The endpoint that the body belongs to: lists are filed under `get` in places, and so are
+    operations.
+    """
     endpoint, body = str(record.get("endpoint")), record["response_body"]
     if endpoint == "models.get":
-        return "models.list" if '"models"' in body else "models.get" if '"supportedGenerationMethods"' in body else "operations.get"
+        return (
+            "models.list"
+            if '"models"' in body
+            else "models.get"
+            if '"supportedGenerationMethods"' in body
+            else "operations.get"
+        )
     collection, _, verb = endpoint.partition(".")
-    return f"{collection}.list" if verb == "get" and collection in ("cachedContents", "files") and f'"{collection}"' in body else endpoint
+    return (
+        f"{collection}.list"
+        if verb == "get" and collection in ("cachedContents", "files") and f'"{collection}"' in body
+        else endpoint
+    )
 
 
 def check_url(record: Record) -> None:
     """The call made of the name in the URL asks that URL."""
-    url = re.sub("<[A-Z_]+>", "NAME", record["url"].partition("?")[0])  # what was taken out of the recording
+    url = re.sub(
+        "<[A-Z_]+>", "NAME", record["url"].partition("?")[0]
+    )  # what was taken out of the recording
     name = re.sub(r"^https://[^/]+/v1(beta1?)?/", "", url)
     made = CALLS[record["method"], _endpoint(record)](name)
     if (made.method, made.target) != (record["method"], f"/{name}"):
@@ -125,11 +139,17 @@ def check_upload(record: Record) -> None:
     body, headers = body_of(record), record.get("response_headers") or {}
     call = start_upload(types.File(), size=1, mime_type="text/plain")
     if _endpoint(record) == "uploadToFileSearchStore":
-        call = next(gemini.upload_to_file_search_store("a", b"b", types.UploadToFileSearchStoreRequest(mime_type="text/plain")))
+        call = next(
+            gemini.upload_to_file_search_store(
+                "a", b"b", types.UploadToFileSearchStoreRequest(mime_type="text/plain")
+            )
+        )
     assert call.heads is not None
     found = call.heads(call.parse(body), headers)
     granularity = headers.get("x-goog-upload-chunk-granularity")
-    if found.status != headers.get("x-goog-upload-status", found.status) or found.granularity != (granularity and int(granularity)):
+    if found.status != headers.get("x-goog-upload-status", found.status) or found.granularity != (
+        granularity and int(granularity)
+    ):
         raise Mismatch(f"the headers are read as {found}")
     if (found.answer is None) is not (found.status == "active"):
         raise Mismatch(f"{found.status}, and the answer is {found.answer}")
@@ -158,15 +178,23 @@ def check_error(record: Record) -> None:
     words = (found[0] if isinstance(found, list) and found else found).get("error")
     if isinstance(words, dict) and error.code != words.get("status"):
         raise Mismatch(f"error is {error.code}")
-    if isinstance(words, dict) and errors.one_line(str(words.get("message", ""))) not in error.message:
+    if (
+        isinstance(words, dict)
+        and errors.one_line(str(words.get("message", ""))) not in error.message
+    ):
         raise Mismatch(f"error says {error.message!r}")
 
 
 def check_redirect(record: Record) -> None:
     """Redirects are not followed; the client says so. `download_file` asks where this one leads."""
     answer = httpx.Response(record["status"], headers=record.get("response_headers") or {})
-    error = Sending(target("gemini", {}), gemini.download_file("a")).refused(answer, body_of(record))
-    if not isinstance(error, errors.APIError) or (error.status, error.raw) != (record["status"], body_of(record)):
+    error = Sending(target("gemini", {}), gemini.download_file("a")).refused(
+        answer, body_of(record)
+    )
+    if not isinstance(error, errors.APIError) or (error.status, error.raw) != (
+        record["status"],
+        body_of(record),
+    ):
         raise Mismatch(f"error is {error!r}")
 
 
@@ -178,13 +206,17 @@ def check_plain(record: Record) -> None:
     same(written(answer), plain, "answer")
     same_bytes(answer.raw, body)
     if isinstance(answer, types.BatchOperation) and answer.results:
-        for result, one in zip(answer.results, plain["response"]["inlinedResponses"]["inlinedResponses"], strict=True):
+        for result, one in zip(
+            answer.results, plain["response"]["inlinedResponses"]["inlinedResponses"], strict=True
+        ):
             if result.response is not None:
                 check_parts(result.response, one["response"])
 
 
 def check_answer(record: Record) -> None:
-    """A whole answer, equal as JSON from its typed values and unknown keys, as bytes from what it kept."""
+    """A whole answer, equal as JSON from its typed values and unknown keys, as bytes from what it
+    kept.
+    """
     body = body_of(record)
     plain = json.loads(body)
     try:
@@ -200,20 +232,28 @@ def check_answer(record: Record) -> None:
 
 def check_parts(answer: types.GenerateContentResponse, plain: Any) -> None:
     """Each Content and part kept the bytes that say what it says."""
-    for candidate, other in zip(answer.candidates or (), plain.get("candidates") or (), strict=True):
+    for candidate, other in zip(
+        answer.candidates or (), plain.get("candidates") or (), strict=True
+    ):
         if candidate.content is None:
             continue
         same(json.loads(candidate.content.raw or b"null"), other["content"], "content.raw")
-        for part, one in zip(candidate.content.parts or (), other["content"].get("parts") or (), strict=True):
+        for part, one in zip(
+            candidate.content.parts or (), other["content"].get("parts") or (), strict=True
+        ):
             same(json.loads(part.raw or b"null"), one, "part.raw")
 
 
 def check_stream(record: Record) -> None:
-    """Each chunk as an answer; the fold holds every part; the same whole, byte for byte as it came, and cut at random."""
+    """Each chunk as an answer; the fold holds every part; the same whole, byte for byte as it came,
+    and cut at random.
+    """
     body = body_of(record)
     chunks, error = _read([body])
     again, error_again = _read(cut_at_random(body, record["id"]))
-    if [chunk.raw for chunk in again] != [chunk.raw for chunk in chunks] or type(error) is not type(error_again):
+    if [chunk.raw for chunk in again] != [chunk.raw for chunk in chunks] or type(error) is not type(
+        error_again
+    ):
         raise Mismatch("the result depends on where the bytes were cut")
     payloads = _payloads(body)
     if error is not None and not isinstance(error, errors.StreamIncomplete | errors.APIError):
@@ -230,7 +270,9 @@ def check_stream(record: Record) -> None:
 
 
 def check_fold(chunks: list[types.GenerateContentResponse], plains: list[Any]) -> None:
-    """Nothing that any chunk held is lost: texts by kind, other parts in order, the last of all that repeats."""
+    """Nothing that any chunk held is lost: texts by kind, other parts in order, the last of all
+    that repeats.
+    """
     whole = fold(chunks)
     plain = json.loads(whole.raw or b"null")
     same(written(whole), plain, "fold")
@@ -244,16 +286,25 @@ def check_fold(chunks: list[types.GenerateContentResponse], plains: list[Any]) -
         ]
         parts = (candidate.get("content") or {}).get("parts") or []
         for thought in (None, False, True):
-            texts = ["".join(part.get("text", "") for part in each if part.get("thought") is thought) for each in (parts, pieces)]
+            texts = [
+                "".join(part.get("text", "") for part in each if part.get("thought") is thought)
+                for each in (parts, pieces)
+            ]
             same(*texts, "fold texts")
-        beside = [[part for part in each if set(part) - {"text", "thought"}] for each in (parts, pieces)]
+        beside = [
+            [part for part in each if set(part) - {"text", "thought"}] for each in (parts, pieces)
+        ]
         same(*beside, "fold parts")
-    last = next((each["usageMetadata"] for each in reversed(plains) if each.get("usageMetadata")), None)
+    last = next(
+        (each["usageMetadata"] for each in reversed(plains) if each.get("usageMetadata")), None
+    )
     if last is not None:
         same(plain.get("usageMetadata"), last, "fold usage")
 
 
-def _read(pieces: list[bytes]) -> tuple[list[types.GenerateContentResponse], errors.WireError | None]:
+def _read(
+    pieces: list[bytes],
+) -> tuple[list[types.GenerateContentResponse], errors.WireError | None]:
     reader = ChunkReader()
     chunks = [chunk for piece in pieces for chunk in reader.feed(piece)]
     chunks += reader.close()
@@ -271,5 +322,7 @@ def _payloads(body: bytes) -> list[bytes]:
         return found
     events = body.replace(b"\r\n", b"\n").split(b"\n\n")
     return [
-        event.removeprefix(b"data:").strip() for event in events if event.startswith(b"data:") and event[5:].strip() not in (b"", b"[DONE]")
+        event.removeprefix(b"data:").strip()
+        for event in events
+        if event.startswith(b"data:") and event[5:].strip() not in (b"", b"[DONE]")
     ]

@@ -12,17 +12,20 @@ from tests.conformance.gemini import Checks
 from tests.conformance.records import Record, body_of, cut_at_random, same_bytes
 from tests.conformance.result import Mismatch
 from wire import errors
-from wire.chat import Reply
-from wire.lenient import decoded
-from wire.memory import WireStruct, encode
-from wire.openai import types
-from wire.openai.endpoints import chat_completions, stream_chat_completions
-from wire.openai.envelopes import parse_error
-from wire.openai.fold import fold
-from wire.openai.parse import Reading, parse_reply
-from wire.openai.stream import ChunkReader, parse_completion, parse_plain
+from wire.core.lenient import decoded
+from wire.core.memory import WireStruct, encode
+from wire.neutral.messages import Reply
+from wire.openai.chat import types
+from wire.openai.chat.endpoints import chat_completions, stream_chat_completions
+from wire.openai.chat.fold import fold
+from wire.openai.chat.parse import Reading, parse_reply
+from wire.openai.chat.reader import ChunkReader, parse_completion, parse_plain
+from wire.openai.common.error_body import parse_error
 
-REQUESTS: dict[str, type[WireStruct]] = {"chat.completions": types.ChatCompletionRequest, "embeddings": types.EmbeddingRequest}
+REQUESTS: dict[str, type[WireStruct]] = {
+    "chat.completions": types.ChatCompletionRequest,
+    "embeddings": types.EmbeddingRequest,
+}
 ANSWERS: dict[str, type[WireStruct]] = {
     "embeddings": types.EmbeddingList,
     "models": types.ModelList,
@@ -47,7 +50,9 @@ def scope(record: Record) -> Checks | None:
 
 
 def _endpoint(record: Record) -> str:
-    """The endpoint that the record belongs to: what else has `models` in its path is filed under it too."""
+    """The endpoint that the record belongs to: what else has `models` in its path is filed under it
+    too.
+    """
     endpoint = str(record.get("endpoint"))
     if endpoint != "models":
         return endpoint
@@ -59,7 +64,9 @@ def _endpoint(record: Record) -> str:
 
 
 def check_request(record: Record) -> None:
-    """Decoded into our types and written again, equal; and, if a server took it, taken by ours in the same words."""
+    """Decoded into our types and written again, equal; and, if a server took it, taken by ours in
+    the same words.
+    """
     kind = REQUESTS[_endpoint(record)]
     body = json.dumps(record["request_body"]).encode()
     request = decoded(body, kind)
@@ -110,7 +117,9 @@ def check_plain(record: Record) -> None:
 
 
 def check_answer(record: Record) -> None:
-    """A whole answer, equal as JSON from its typed values and unknown keys, as bytes from what it kept; and its neutral reading."""
+    """A whole answer, equal as JSON from its typed values and unknown keys, as bytes from what it
+    kept; and its neutral reading.
+    """
     body = body_of(record)
     try:
         answer = parse_completion(body)
@@ -120,7 +129,9 @@ def check_answer(record: Record) -> None:
         raise
     except errors.APIError as error:
         said = json.loads(body)
-        if (isinstance(said, dict) and said.get("choices") and not said.get("error")) or error.raw.strip() != body.strip():
+        if (
+            isinstance(said, dict) and said.get("choices") and not said.get("error")
+        ) or error.raw.strip() != body.strip():
             raise
         return
     plain = json.loads(body)
@@ -128,7 +139,9 @@ def check_answer(record: Record) -> None:
     same_bytes(answer.raw, body)
     for choice, other in zip(answer.choices or (), plain.get("choices") or (), strict=True):
         check_message(choice.message, other.get("message"))
-        check_reply(parse_reply(answer, choice=choice.index or 0), other.get("message") or {}, other)
+        check_reply(
+            parse_reply(answer, choice=choice.index or 0), other.get("message") or {}, other
+        )
 
 
 def check_message(message: types.Message | None, plain: Any) -> None:
@@ -144,14 +157,26 @@ def check_reply(reply: Reply, message: Any, choice: Any) -> None:
     """The neutral reading holds all texts, thoughts and calls."""
     content = message.get("content")
     parts = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
-    same(reply.text, "".join(part.get("text") or "" for part in parts if part.get("type") == "text"), "text")
-    slots = [message[name] for name in ("reasoning_content", "reasoning", "reasoning_text") if message.get(name)]
+    same(
+        reply.text,
+        "".join(part.get("text") or "" for part in parts if part.get("type") == "text"),
+        "text",
+    )
+    slots = [
+        message[name]
+        for name in ("reasoning_content", "reasoning", "reasoning_text")
+        if message.get(name)
+    ]
     inside = "".join(each.get("text", "") for part in parts for each in part.get("thinking") or ())
     if slots or inside:
         same(reply.message.thought, (slots or [""])[0] + inside, "thought")
     legacy = message.get("function_call")
-    calls = message.get("tool_calls") or ([{"function": legacy}] if legacy and legacy.get("name") else [])
-    same([call.name for call in reply.message.tool_calls], [_named(call) for call in calls], "calls")
+    calls = message.get("tool_calls") or (
+        [{"function": legacy}] if legacy and legacy.get("name") else []
+    )
+    same(
+        [call.name for call in reply.message.tool_calls], [_named(call) for call in calls], "calls"
+    )
     for call, other in zip(reply.message.tool_calls, calls, strict=True):
         text = (other.get("function") or {}).get("arguments")
         if call.kind == "function" and isinstance(text, str) and text:
@@ -167,17 +192,23 @@ def _named(call: Any) -> str:
 
 
 def check_stream(record: Record) -> None:
-    """Each chunk as an answer; the fold and the reading hold all of them; the same whole and cut at random."""
+    """Each chunk as an answer; the fold and the reading hold all of them; the same whole and cut at
+    random.
+    """
     body = body_of(record)
     if body.lstrip()[:1] in (b"{", b"["):
         check_answer(record)  # a server that does not stream
         return
     chunks, reader = _read([body])
     again, reader_again = _read(cut_at_random(body, record["id"]))
-    if [chunk.raw for chunk in again] != [chunk.raw for chunk in chunks] or type(reader.error) is not type(reader_again.error):
+    if [chunk.raw for chunk in again] != [chunk.raw for chunk in chunks] or type(
+        reader.error
+    ) is not type(reader_again.error):
         raise Mismatch("the result depends on where the bytes were cut")
     payloads = _payloads(body)
-    if reader.error is not None and not isinstance(reader.error, errors.StreamIncomplete | errors.APIError):
+    if reader.error is not None and not isinstance(
+        reader.error, errors.StreamIncomplete | errors.APIError
+    ):
         raise reader.error
     if isinstance(reader.error, errors.StreamIncomplete) and any(
         b'"finish_reason":"' in payload or b"[DONE]" in body for payload in payloads
@@ -199,14 +230,21 @@ def check_stream(record: Record) -> None:
         check_fold(chunks, plains, reader)
 
 
-def check_fold(chunks: list[types.ChatCompletionChunk], plains: list[Any], reader: ChunkReader) -> None:
+def check_fold(
+    chunks: list[types.ChatCompletionChunk], plains: list[Any], reader: ChunkReader
+) -> None:
     """Nothing that any chunk held is lost, and the answer they fold into reads as they do."""
     whole = fold(chunks)
     plain = json.loads(whole.raw or b"null")
     same(written(whole), plain, "fold")
     for choice in plain.get("choices") or ():
         index = choice.get("index") or 0
-        pieces = [each for one in plains for each in one.get("choices") or () if (each.get("index") or 0) == index]
+        pieces = [
+            each
+            for one in plains
+            for each in one.get("choices") or ()
+            if (each.get("index") or 0) == index
+        ]
         deltas = [piece.get("delta") or {} for piece in pieces]
         reading = Reading(choice=index)
         for chunk in chunks:
@@ -215,15 +253,33 @@ def check_fold(chunks: list[types.ChatCompletionChunk], plains: list[Any], reade
         reply = reading.reply()
         texts = [delta.get("content") for delta in deltas]
         if all(text is None or isinstance(text, str) for text in texts):
-            same(choice["message"].get("content") or "", "".join(text or "" for text in texts), "fold content")
+            same(
+                choice["message"].get("content") or "",
+                "".join(text or "" for text in texts),
+                "fold content",
+            )
             same(reply.text, choice["message"].get("content") or "", "reply text")
         for name in ("reasoning_content", "reasoning", "refusal"):
-            same(choice["message"].get(name) or "", "".join(delta.get(name) or "" for delta in deltas), f"fold {name}")
+            same(
+                choice["message"].get(name) or "",
+                "".join(delta.get(name) or "" for delta in deltas),
+                f"fold {name}",
+            )
         fragments = [each for delta in deltas for each in delta.get("tool_calls") or ()]
-        arguments = ["".join((each.get("function") or {}).get("arguments") or "" for each in fragments)]
-        same(["".join(call.text for call in reply.message.tool_calls if call.kind == "function")], arguments, "reply arguments")
+        arguments = [
+            "".join((each.get("function") or {}).get("arguments") or "" for each in fragments)
+        ]
+        same(
+            ["".join(call.text for call in reply.message.tool_calls if call.kind == "function")],
+            arguments,
+            "reply arguments",
+        )
         ids = list(dict.fromkeys(each["id"] for each in fragments if each.get("id")))
-        same([call.get("id") for call in choice["message"].get("tool_calls") or ()], ids or [None] * bool(fragments), "fold ids")
+        same(
+            [call.get("id") for call in choice["message"].get("tool_calls") or ()],
+            ids or [None] * bool(fragments),
+            "fold ids",
+        )
         if reader.error is None:
             same(_said(parse_reply(whole, choice=index)), _said(reply), "folded reply")
     usages = [_usage(each) for each in plains]
@@ -234,13 +290,27 @@ def check_fold(chunks: list[types.ChatCompletionChunk], plains: list[Any], reade
 
 def _said(reply: Reply) -> Any:
     return json.loads(
-        json.dumps([reply.text, reply.message.thought, [[c.id, c.name, c.text] for c in reply.message.tool_calls], repr(reply.stop)])
+        json.dumps(
+            [
+                reply.text,
+                reply.message.thought,
+                [[c.id, c.name, c.text] for c in reply.message.tool_calls],
+                repr(reply.stop),
+            ]
+        )
     )
 
 
 def _usage(plain: Any) -> Any:
     beside = [choice.get("usage") for choice in plain.get("choices") or ()]
-    return next((usage for usage in (plain.get("usage"), *beside, (plain.get("x_groq") or {}).get("usage")) if usage), None)
+    return next(
+        (
+            usage
+            for usage in (plain.get("usage"), *beside, (plain.get("x_groq") or {}).get("usage"))
+            if usage
+        ),
+        None,
+    )
 
 
 def _read(pieces: list[bytes]) -> tuple[list[types.ChatCompletionChunk], ChunkReader]:
@@ -252,5 +322,9 @@ def _read(pieces: list[bytes]) -> tuple[list[types.ChatCompletionChunk], ChunkRe
 
 def _payloads(body: bytes) -> list[bytes]:
     """The JSON texts of a stream, found in another way than the library's."""
-    found = [line[5:].strip() for line in body.replace(b"\r\n", b"\n").split(b"\n") if line.startswith(b"data:")]
+    found = [
+        line[5:].strip()
+        for line in body.replace(b"\r\n", b"\n").split(b"\n")
+        if line.startswith(b"data:")
+    ]
     return [payload for payload in found if payload not in (b"", b"[DONE]")]

@@ -1,7 +1,8 @@
-"""Odd streams: each read by a client, whole, one byte at a time and cut at every position, and compared with what it says.
+"""Odd streams: each read by a client, whole, one byte at a time and cut at every position, and
+compared with what it says.
 
-A case is one JSON object a line: `id`, `sse` (the body), `expect`, and maybe `status`, `content_type`, `profile`. What the
-expectations mean is said in docs/rules.md, Q17 to Q21.
+A case is one JSON object a line: `id`, `sse` (the body), `expect`, and maybe `status`,
+`content_type`, `profile`. What the expectations mean is said in docs/rules.md, Q17 to Q21.
 """
 
 from __future__ import annotations
@@ -20,11 +21,21 @@ import msgspec
 from tests.conformance.records import lines
 from tests.conformance.result import Mismatch, Result
 from wire import Client, notes, openai, retry
-from wire.chat import Done, Event, Reply, TextDelta, ThoughtDelta, ToolCall, ToolCallDelta, ToolCallEnd, ToolCallStart
+from wire.core.memory import PARTIAL, encode
 from wire.errors import APIError, WireError
-from wire.memory import PARTIAL, encode
+from wire.neutral.messages import (
+    Done,
+    Event,
+    Reply,
+    TextDelta,
+    ThoughtDelta,
+    ToolCall,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
 from wire.openai import ChatCompletion, Dialect, ErrorObject, Message, Reading, parse_reply
-from wire.openai.envelopes import upstream_message
+from wire.openai.common.error_body import upstream_message
 
 PROFILES = {
     None: Dialect(),
@@ -56,7 +67,10 @@ def check(case: Case) -> None:
     for pieces in cuts(body):
         again = read(case, pieces)
         if again.told() != first.told():
-            raise Mismatch(f"cut into {[len(piece) for piece in pieces][:4]}, it is {again.told()}, not {first.told()}")
+            raise Mismatch(
+                f"cut into {[len(piece) for piece in pieces][:4]}, it is {again.told()}, "
+                f"not {first.told()}"
+            )
 
 
 def cuts(body: bytes) -> Iterator[list[bytes]]:
@@ -66,7 +80,7 @@ def cuts(body: bytes) -> Iterator[list[bytes]]:
         yield [body[:at], body[at:]]
 
 
-# --- reading --------------------------------------------------------------------------------------------------------
+# --- reading --------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -91,7 +105,9 @@ class Served(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         headers = {"content-type": self._case.get("content_type", "text/event-stream")}
-        return httpx.Response(self._case.get("status", 200), headers=headers, stream=_Pieces(self._pieces))
+        return httpx.Response(
+            self._case.get("status", 200), headers=headers, stream=_Pieces(self._pieces)
+        )
 
 
 class _Pieces(httpx.SyncByteStream):
@@ -110,14 +126,19 @@ def read(case: Case, pieces: Sequence[bytes]) -> Seen:
     events: dict[int, list[Event]] = {0: []}
     failure: WireError | None = None
     answer: ChatCompletion | None = None
-    with Client("openai", api_key="fake-key-of-a-test", http=Served(case, pieces), retry=retry.NONE) as client:
+    with Client(
+        "openai", api_key="fake-key-of-a-test", http=Served(case, pieces), retry=retry.NONE
+    ) as client:
         try:
             with client.stream(call) as stream:
                 try:
                     for chunk in stream:
                         for index in {0} | {choice.index or 0 for choice in chunk.choices or ()}:
                             if index not in readings:
-                                readings[index], events[index] = Reading(dialect, body=call.body, choice=index), []
+                                readings[index], events[index] = (
+                                    Reading(dialect, body=call.body, choice=index),
+                                    [],
+                                )
                             events[index] += readings[index].feed(chunk)
                 finally:
                     answer = stream.partial()
@@ -147,30 +168,52 @@ def check_events(events: list[Event], reply: Reply) -> None:
     texts = "".join(event.text for event in events if isinstance(event, TextDelta))
     thoughts = "".join(event.text for event in events if isinstance(event, ThoughtDelta))
     if (texts, thoughts) != (reply.text, reply.message.thought):
-        raise Mismatch(f"the events come to {texts!r} and {thoughts!r}, the reply to {reply.text!r} and {reply.message.thought!r}")
+        raise Mismatch(
+            f"the events come to {texts!r} and {thoughts!r}, the reply to {reply.text!r} "
+            f"and {reply.message.thought!r}"
+        )
     calls = tuple(event.call for event in events if isinstance(event, ToolCallEnd))
     names = [event.name for event in events if isinstance(event, ToolCallStart)]
     deltas = [
-        "".join(event.text for event in events if isinstance(event, ToolCallDelta) and event.position == at) for at in range(len(calls))
+        "".join(
+            event.text
+            for event in events
+            if isinstance(event, ToolCallDelta) and event.position == at
+        )
+        for at in range(len(calls))
     ]
-    if calls != reply.message.tool_calls or names != [call.name for call in calls] or deltas != [call.text for call in calls]:
-        raise Mismatch(f"the events come to {calls}, {names}, {deltas}, the reply to {reply.message.tool_calls}")
+    if (
+        calls != reply.message.tool_calls
+        or names != [call.name for call in calls]
+        or deltas != [call.text for call in calls]
+    ):
+        raise Mismatch(
+            f"the events come to {calls}, {names}, {deltas}, the reply to "
+            f"{reply.message.tool_calls}"
+        )
     if not isinstance(events[-1], Done) or events[-1].reply != reply:
         raise Mismatch("the last event is not the reply")
 
 
-def check_fold(answer: ChatCompletion, replies: dict[int, Reply], dialect: Dialect, body: bytes) -> None:
+def check_fold(
+    answer: ChatCompletion, replies: dict[int, Reply], dialect: Dialect, body: bytes
+) -> None:
     """The answer that the chunks fold into says the same as the chunks."""
     for index, reply in replies.items():
         again = parse_reply(answer, dialect, body=body, choice=index)
         for name in ("text", "thought", "tool_calls"):
             if getattr(again.message, name) != getattr(reply.message, name):
-                raise Mismatch(f"folded, {name} is {getattr(again.message, name)!r}, not {getattr(reply.message, name)!r}")
+                raise Mismatch(
+                    f"folded, {name} is {getattr(again.message, name)!r}, not "
+                    f"{getattr(reply.message, name)!r}"
+                )
         if (again.stop, again.usage) != (reply.stop, reply.usage):
-            raise Mismatch(f"folded, it is {again.stop} {again.usage}, not {reply.stop} {reply.usage}")
+            raise Mismatch(
+                f"folded, it is {again.stop} {again.usage}, not {reply.stop} {reply.usage}"
+            )
 
 
-# --- comparing ------------------------------------------------------------------------------------------------------
+# --- comparing ------------------------------------------------------------------------------------
 
 
 def compare(seen: Seen, expect: Case) -> None:
@@ -199,7 +242,14 @@ def compare(seen: Seen, expect: Case) -> None:
 
 def same_choice(reply: Reply, seen: Seen, index: int, expect: Case, trimmed: Any) -> None:
     """One choice against what is expected of it; `X_ok` lists what else is accepted for X (Q18)."""
-    message = next((choice.message for choice in (seen.answer and seen.answer.choices) or () if (choice.index or 0) == index), None)
+    message = next(
+        (
+            choice.message
+            for choice in (seen.answer and seen.answer.choices) or ()
+            if (choice.index or 0) == index
+        ),
+        None,
+    )
     ours = {
         "text": reply.text,
         "reasoning": reply.message.thought,
@@ -212,13 +262,20 @@ def same_choice(reply: Reply, seen: Seen, index: int, expect: Case, trimmed: Any
     for name, value in ours.items():
         accepted = expect.get(f"{name}_ok") or ([expect[name]] if name in expect else [])
         if isinstance(value, str):
-            value, accepted = trimmed(value), [trimmed(each) if isinstance(each, str) else each for each in accepted]
+            value, accepted = (
+                trimmed(value),
+                [trimmed(each) if isinstance(each, str) else each for each in accepted],
+            )
         if accepted and not any(_equal(value, each) for each in accepted):
             raise Mismatch(f"{name} is {value!r}, not {accepted}")
     if "tool_calls" in expect:
         _same("number of calls", len(reply.message.tool_calls), len(expect["tool_calls"]))
         for call, other in zip(reply.message.tool_calls, expect["tool_calls"], strict=True):
-            _same("call", _call(call, other), {name: value for name, value in other.items() if name != "index"})
+            _same(
+                "call",
+                _call(call, other),
+                {name: value for name, value in other.items() if name != "index"},
+            )
 
 
 def _finish(reply: Reply) -> str | None:
@@ -232,7 +289,11 @@ def _call(call: ToolCall, expect: Case) -> Case:
         raise Mismatch(f"a call without an id: {call}")
     ours: Case = {"id": call.id, "name": call.name, "extra_content": call.extra}
     ours["arguments"] = call.text if call.arguments is None else call.arguments
-    if call.arguments is None and "arguments_valid" not in expect and isinstance(expect.get("arguments"), (list, int, float, bool)):
+    if (
+        call.arguments is None
+        and "arguments_valid" not in expect
+        and isinstance(expect.get("arguments"), (list, int, float, bool))
+    ):
         ours["arguments"] = json.loads(call.text)
     ours["arguments_valid"] = call.arguments is not None
     return {name: ours.get(name) for name in expect if name != "index"} | (
@@ -258,8 +319,19 @@ def _filled(usage: Case | None) -> Case | None:
     """Keys that are missing stand for 0, the total for the sum."""
     if usage is None:
         return None
-    empty = dict.fromkeys(("prompt_tokens", "completion_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens"), 0)
-    total = {"total_tokens": (usage.get("prompt_tokens") or 0) + (usage.get("completion_tokens") or 0)}
+    empty = dict.fromkeys(
+        (
+            "prompt_tokens",
+            "completion_tokens",
+            "cached_tokens",
+            "cache_write_tokens",
+            "reasoning_tokens",
+        ),
+        0,
+    )
+    total = {
+        "total_tokens": (usage.get("prompt_tokens") or 0) + (usage.get("completion_tokens") or 0)
+    }
     return {**empty, **total, **{name: value or 0 for name, value in usage.items()}}
 
 

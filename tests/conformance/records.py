@@ -17,7 +17,10 @@ Record = dict[str, Any]
 
 
 def lines(path: Path, needed: Sequence[str]) -> Iterator[Record]:
-    """Lines of a file, split at LF only, each with the keys it needs. Raises `SystemExit` that names file and line of a broken one."""
+    """Lines of a file, split at LF only, each with the keys it needs.
+
+    Raises `SystemExit` that names file and line of a broken one.
+    """
     with open(path, "rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
     with (gzip.open if packed else open)(path, "rt", encoding="utf-8", newline="\n") as file:
@@ -35,7 +38,11 @@ def lines(path: Path, needed: Sequence[str]) -> Iterator[Record]:
 def body_of(record: Record) -> bytes:
     """The body as it came."""
     text = record["response_body"]
-    return base64.b64decode(text) if record.get("response_body_encoding") == "base64" else text.encode("utf-8", "surrogatepass")
+    return (
+        base64.b64decode(text)
+        if record.get("response_body_encoding") == "base64"
+        else text.encode("utf-8", "surrogatepass")
+    )
 
 
 def cut_at_random(body: bytes, seed: str) -> list[bytes]:

@@ -21,12 +21,18 @@ class Result:
     out_of_scope: int = 0
     failed: list[str] = field(default_factory=list)
 
-    def hold(self, case: dict[str, Any], checks: Iterable[Callable[[dict[str, Any]], None]], *about: str) -> None:
-        """Hold a case to its checks; one that does not hold is told, with what its line has under the names in `about`."""
+    def hold(
+        self, case: dict[str, Any], checks: Iterable[Callable[[dict[str, Any]], None]], *about: str
+    ) -> None:
+        """Hold a case to its checks; one that does not hold is told, with what its line has under
+        the names in `about`.
+        """
         try:
             for check in checks:
                 check(case)
-        except Exception as problem:  # a foreign exception is a failure like any other, and has to be named as one
+        except (
+            Exception
+        ) as problem:  # a foreign exception is a failure like any other, and has to be named as one
             kind = "" if isinstance(problem, Mismatch) else f"{type(problem).__name__}: "
             told = " ".join(str(case.get(name, "")) for name in ("id", *about))
             print(f"{told}: {kind}{problem}"[:500])

@@ -1,4 +1,6 @@
-"""Which test holds which row of docs/seeds.md: a test carries the ids of its rows in its name, `test_s1_42_s1_43_...`."""
+"""Which test holds which row of docs/seeds.md: a test carries the ids of its rows in its name,
+`test_s1_42_s1_43_...`.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,11 @@ def ids_of(name: str) -> list[str]:
     (['S1-42', 'S1-43'], ['P-100'], [])
     """
     found = _NAME.match(name)
-    return [each.upper().replace("_", "-") for each in re.findall(r"(?:s\d|p)_\d+", found[1])] if found else []
+    return (
+        [each.upper().replace("_", "-") for each in re.findall(r"(?:s\d|p)_\d+", found[1])]
+        if found
+        else []
+    )
 
 
 def carried_by(folder: Path) -> Iterator[tuple[str, str]]:
@@ -52,7 +58,9 @@ def carried_by(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def held(page: Iterable[Row], carried: Iterable[tuple[str, str]], systems: Sequence[str]) -> Result:
-    """Print the rows of these systems with what holds them; a row with neither a test nor a reason fails, and so does a test of no row."""
+    """Print the rows of these systems with what holds them; a row with neither a test nor a reason
+    fails, and so does a test of no row.
+    """
     by_id: dict[str, list[str]] = {}
     for id, test in carried:
         by_id.setdefault(id, []).append(test)
@@ -70,7 +78,11 @@ def held(page: Iterable[Row], carried: Iterable[tuple[str, str]], systems: Seque
             result.out_of_scope += 1
         else:
             result.failed.append(row.id)
-        print(row.id, *(found or [f"no test: {row.reason}" if row.reason else "NEITHER A TEST NOR A REASON"]), sep="\n    ")
+        print(
+            row.id,
+            *(found or [f"no test: {row.reason}" if row.reason else "NEITHER A TEST NOR A REASON"]),
+            sep="\n    ",
+        )
     for id in sorted(set(by_id) - known):
         result.records += 1
         result.failed.append(id)
@@ -80,4 +92,8 @@ def held(page: Iterable[Row], carried: Iterable[tuple[str, str]], systems: Seque
 
 def run(arguments: Sequence[str]) -> Result:
     """The command `seeds [S0 S1 ...]`."""
-    return held(rows((ROOT / "docs" / "seeds.md").read_text("utf-8")), carried_by(ROOT / "tests"), arguments or TOLD)
+    return held(
+        rows((ROOT / "docs" / "seeds.md").read_text("utf-8")),
+        carried_by(ROOT / "tests"),
+        arguments or TOLD,
+    )

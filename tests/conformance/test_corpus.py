@@ -18,13 +18,17 @@ from wire.anthropic import fold as anthropic_fold
 from wire.errors import APIError
 from wire.gemini import types
 from wire.gemini.fold import fold
-from wire.gemini.stream import read_chunk
+from wire.gemini.reader import read_chunk
 from wire.openai import ChatCompletion
-from wire.openai import fold as openai_fold
-from wire.openai.calls import Calls
+from wire.openai.chat import fold as openai_fold
+from wire.openai.chat.tool_calls import Calls
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "corpus"
-SAMPLE, OPENAI, ANTHROPIC = FOLDER / "sample.jsonl", FOLDER / "openai.jsonl", FOLDER / "anthropic.jsonl"
+SAMPLE, OPENAI, ANTHROPIC = (
+    FOLDER / "sample.jsonl",
+    FOLDER / "openai.jsonl",
+    FOLDER / "anthropic.jsonl",
+)
 SHARED = Path(__file__).parents[3] / "shared" / "corpus"
 # How many records there are at least, and how many of endpoints that are not built at most.
 RECORDED = {
@@ -39,12 +43,20 @@ PART = 500
 
 
 @pytest.mark.parametrize(
-    ("sample", "records", "passed"), [(SAMPLE, 14, 13), (OPENAI, 22, 21), (ANTHROPIC, 20, 19)], ids=["gemini", "openai", "anthropic"]
+    ("sample", "records", "passed"),
+    [(SAMPLE, 14, 13), (OPENAI, 22, 21), (ANTHROPIC, 20, 19)],
+    ids=["gemini", "openai", "anthropic"],
 )
-def test_sample(sample: Path, records: int, passed: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sample(
+    sample: Path, records: int, passed: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["corpus", str(sample)]) == 0
     found = tally(capsys)
-    assert (found["records"], found["failed"], found["passed"] + found["out_of_scope"]) == (records, [], records)
+    assert (found["records"], found["failed"], found["passed"] + found["out_of_scope"]) == (
+        records,
+        [],
+        records,
+    )
     assert found["passed"] >= passed
 
 
@@ -52,7 +64,9 @@ def test_sample(sample: Path, records: int, passed: int, capsys: pytest.CaptureF
     ("name", "begin"),
     [(name, begin) for name, (records, _) in RECORDED.items() for begin in range(0, records, PART)],
 )
-def test_recorded_traffic(name: str, begin: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_recorded_traffic(
+    name: str, begin: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = SHARED / f"{name}.jsonl.gz"
     if not path.exists():
         pytest.skip("the corpus of recorded traffic is not beside this checkout; the sample serves")
@@ -91,7 +105,9 @@ def mutants() -> dict[str, tuple[str, Any]]:
                 candidate["content"]["parts"] = [{"text": "".join(part["text"] for part in texts)}]
         return _read(plain)
 
-    def move_signature(chunks: list[types.GenerateContentResponse]) -> types.GenerateContentResponse:
+    def move_signature(
+        chunks: list[types.GenerateContentResponse],
+    ) -> types.GenerateContentResponse:
         plain = json.loads(fold(chunks).raw or b"")
         for candidate in plain.get("candidates", ()):
             parts = candidate.get("content", {}).get("parts", [])
@@ -106,12 +122,21 @@ def mutants() -> dict[str, tuple[str, Any]]:
         return _read(plain)
 
     return {
-        "unknown keys of an answer are dropped": ("parse_answer", without_memory(types.GenerateContentResponse)),
+        "unknown keys of an answer are dropped": (
+            "parse_answer",
+            without_memory(types.GenerateContentResponse),
+        ),
         "a text is merged with a signed one": ("fold", merge_all),
         "a signature is moved to another part": ("fold", move_signature),
         "the first usage counts": ("fold", first_usage),
-        "unknown keys of a request are dropped": ("decode", lambda body, kind: msgspec.json.decode(body, type=kind)),
-        "an error is taken for an answer": ("parse_error", lambda status, headers, body: ValueError("no error of ours")),
+        "unknown keys of a request are dropped": (
+            "decode",
+            lambda body, kind: msgspec.json.decode(body, type=kind),
+        ),
+        "an error is taken for an answer": (
+            "parse_error",
+            lambda status, headers, body: ValueError("no error of ours"),
+        ),
     }
 
 
@@ -120,7 +145,9 @@ def _read(plain: Any) -> types.GenerateContentResponse:
 
 
 @pytest.mark.parametrize("mutant", mutants())
-def test_a_library_that_loses_something_fails(mutant: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_library_that_loses_something_fails(
+    mutant: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     name, replacement = mutants()[mutant]
     monkeypatch.setattr(gemini, name, replacement)
     assert main(["corpus", str(SAMPLE)]) == 1
@@ -134,7 +161,12 @@ def openai_mutants() -> dict[str, tuple[Any, str, Any, list[str]]]:
         return msgspec.json.decode(body, type=ChatCompletion)
 
     def kept(_self: Any, delta: Any) -> Any:
-        return real_add(_self, msgspec.structs.replace(delta, function=msgspec.structs.replace(delta.function, arguments=None)))
+        return real_add(
+            _self,
+            msgspec.structs.replace(
+                delta, function=msgspec.structs.replace(delta.function, arguments=None)
+            ),
+        )
 
     def first(chunks: Any, dialect: Any = None) -> Any:
         return real_fold(chunks[:1])
@@ -144,7 +176,12 @@ def openai_mutants() -> dict[str, tuple[Any, str, Any, list[str]]]:
 
     real_add, real_fold = Calls.add, openai_fold.fold
     return {
-        "unknown keys of an answer are dropped": (openai, "parse_completion", without_memory, ["calls", "reasoning", "unknown-keys"]),
+        "unknown keys of an answer are dropped": (
+            openai,
+            "parse_completion",
+            without_memory,
+            ["calls", "reasoning", "unknown-keys"],
+        ),
         "unknown keys of a request are dropped": (
             openai,
             "decoded",
@@ -152,7 +189,12 @@ def openai_mutants() -> dict[str, tuple[Any, str, Any, list[str]]]:
             ["unknown-keys"],
         ),
         "arguments are dropped": (Calls, "add", kept, ["calls", "stream-calls"]),
-        "the first chunk is the answer": (openai, "fold", first, ["stream", "stream-calls", "stream-reasoning"]),
+        "the first chunk is the answer": (
+            openai,
+            "fold",
+            first,
+            ["stream", "stream-calls", "stream-reasoning"],
+        ),
         "all errors are alike": (openai, "parse_error", alike, ["bad-key", "flat-error"]),
     }
 
@@ -177,31 +219,61 @@ def anthropic_mutants() -> dict[str, tuple[Any, str, Any, list[str]]]:
         return real_go_on(_self, {name: value for name, value in event.items() if name != "usage"})
 
     def unsigned(_self: Any, delta: Any) -> Any:
-        return real_add(_self, {name: value for name, value in delta.items() if name != "signature"})
+        return real_add(
+            _self, {name: value for name, value in delta.items() if name != "signature"}
+        )
 
     def without_input(text: str) -> Any:
         return {}
 
     def kept(raw: Any) -> Any:
-        return {name: value for name, value in real_fields_of(raw).items() if name in MessageResponse.__struct_fields__}
+        return {
+            name: value
+            for name, value in real_fields_of(raw).items()
+            if name in MessageResponse.__struct_fields__
+        }
 
     def alike(status: int, headers: Any, body: bytes) -> Any:
         return APIError(body.decode(), status=status, raw=body)
 
-    folding, block, real_fields_of = anthropic_fold._Folding, anthropic_fold._Block, anthropic_fold.fields_of
+    folding, block, real_fields_of = (
+        anthropic_fold._Folding,
+        anthropic_fold._Block,
+        anthropic_fold.fields_of,
+    )
     real_go_on, real_add = folding._go_on, block.add
     return {
-        "unknown keys of an answer are dropped": (anthropic, "parse_message", without_memory, ["plain", "unknown-keys", "signed"]),
+        "unknown keys of an answer are dropped": (
+            anthropic,
+            "parse_message",
+            without_memory,
+            ["plain", "unknown-keys", "signed"],
+        ),
         "unknown keys of a request are dropped": (
             anthropic,
             "decoded",
             lambda body, kind: msgspec.json.decode(body, type=kind),
             ["unknown-keys"],
         ),
-        "the first usage counts": (folding, "_go_on", first_usage, ["stream-text", "stream-call", "stream-server-tools"]),
+        "the first usage counts": (
+            folding,
+            "_go_on",
+            first_usage,
+            ["stream-text", "stream-call", "stream-server-tools"],
+        ),
         "signatures are lost": (block, "add", unsigned, ["stream-thinking-then-text"]),
-        "input of a call is lost": (anthropic_fold, "_json", without_input, ["stream-call", "stream-server-tools"]),
-        "what stands beside the usage is lost": (anthropic_fold, "fields_of", kept, ["stream-compaction", "stream-unknown"]),
+        "input of a call is lost": (
+            anthropic_fold,
+            "_json",
+            without_input,
+            ["stream-call", "stream-server-tools"],
+        ),
+        "what stands beside the usage is lost": (
+            anthropic_fold,
+            "fields_of",
+            kept,
+            ["stream-compaction", "stream-unknown"],
+        ),
         "all errors are alike": (anthropic, "parse_error", alike, ["bad-key", "no-model"]),
     }
 
@@ -218,7 +290,10 @@ def test_a_library_of_messages_that_loses_something_fails(
 
 @pytest.mark.parametrize(
     ("line", "problem"),
-    [("{", "broken.jsonl:2: no JSON"), ('{"id": "a", "status": 200}', "broken.jsonl:2: $.response_body is missing")],
+    [
+        ("{", "broken.jsonl:2: no JSON"),
+        ('{"id": "a", "status": 200}', "broken.jsonl:2: $.response_body is missing"),
+    ],
     ids=["cut", "missing"],
 )
 def test_a_broken_line_is_named(tmp_path: Path, line: str, problem: str) -> None:
@@ -231,4 +306,6 @@ def test_a_broken_line_is_named(tmp_path: Path, line: str, problem: str) -> None
 
 def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert [main([]), main(["nothing", "x"]), main(["corpus"])] == [2, 2, 2]
-    assert capsys.readouterr().err.startswith("usage: python -m tests.conformance corpus|quirks|failures PATH...")
+    assert capsys.readouterr().err.startswith(
+        "usage: python -m tests.conformance corpus|quirks|failures PATH..."
+    )

@@ -33,14 +33,34 @@ def case(**fields: Any) -> dict[str, Any]:
     return {**given, **fields}
 
 
-def on(model: str = "gemini-2.5-flash", host: str = "gemini", version: str = "v1beta", *, dated: bool = False) -> dict[str, Any]:
+def on(
+    model: str = "gemini-2.5-flash",
+    host: str = "gemini",
+    version: str = "v1beta",
+    *,
+    dated: bool = False,
+) -> dict[str, Any]:
     return {"model": model, "host": host, "version": version, "dated": dated}
 
 
 def schema_case(neutral: Any, **fields: Any) -> dict[str, Any]:
-    payload = {"contents": [GO], "tools": [{"functionDeclarations": [{"name": "t", "parameters": {"type": "OBJECT", "strict": True}}]}]}
-    words = "Invalid JSON payload received. Unknown name \"strict\" at 'tools[0].function_declarations[0].parameters': Cannot find field."
-    return case(rule="G38", bad_payload=payload, error_message=words, neutral_schema=neutral, **fields)
+    payload = {
+        "contents": [GO],
+        "tools": [
+            {
+                "functionDeclarations": [
+                    {"name": "t", "parameters": {"type": "OBJECT", "strict": True}}
+                ]
+            }
+        ],
+    }
+    words = (
+        'Invalid JSON payload received. Unknown name "strict" at '
+        "'tools[0].function_declarations[0].parameters': Cannot find field."
+    )
+    return case(
+        rule="G38", bad_payload=payload, error_message=words, neutral_schema=neutral, **fields
+    )
 
 
 HOLDS = {
@@ -54,12 +74,18 @@ HOLDS = {
     "dated": case(
         rule="G2",
         run=on(version="v1", dated=True),
-        bad_payload={"contents": [GO], "systemInstruction": {"parts": [{"text": "a"}]}, "tools": [{"codeExecution": {}}]},
+        bad_payload={
+            "contents": [GO],
+            "systemInstruction": {"parts": [{"text": "a"}]},
+            "tools": [{"codeExecution": {}}],
+        },
         error_message='Invalid JSON payload received. Unknown name "tools": Cannot find field.',
     ),
     "state": case(
         rule="G67",
-        bad_payload={"contents": [{"parts": [{"fileData": {"fileUri": "https://x/v1beta/files/abc"}}]}]},
+        bad_payload={
+            "contents": [{"parts": [{"fileData": {"fileUri": "https://x/v1beta/files/abc"}}]}]
+        },
         error_message="The File abc is not in an ACTIVE state and usage is not allowed",
     ),
     "state-of-another-status": case(
@@ -67,11 +93,17 @@ HOLDS = {
         http_status=404,
         run=on("gemini-pro"),
         bad_payload={"contents": [GO]},
-        error_message="models/gemini-pro is not found for API version v1beta, or is not supported for generateContent. "
+        error_message="models/gemini-pro is not found for API version "
+        "v1beta, or is not supported for "
+        "generateContent. "
         "Call ListModels to see the list of available models and their supported methods.",
     ),
     "a-schema-that-can-be-sent": schema_case(
-        {"type": "object", "properties": {"a": {"type": "string", "deprecated": True}}, "strict": True}
+        {
+            "type": "object",
+            "properties": {"a": {"type": "string", "deprecated": True}},
+            "strict": True,
+        }
     ),
     "a-schema-that-cannot": schema_case({"type": "object", "properties": {"a": {"type": "enum"}}}),
 }
@@ -83,14 +115,20 @@ FAILS = {
         rule="G15",
         run=on("gemini-1.5-pro"),
         bad_payload={"contents": [GO, {"role": "model", "parts": [{"text": "a"}]}]},
-        error_message="Please ensure that multiturn requests ends with a user role or a function response.",
+        error_message="Please ensure that multiturn requests ends with a user role or a function "
+        "response.",
     ),
     "an-error-beside": case(bad_payload={"contents": [{"role": "tool", "parts": []}]}),
     "another-status": case(http_status=404),
     "another-place": case(error_message=NO_PARTS.replace("[0]", "[7]")),
-    "another-sentence": case(message_kind="paraphrased", error_message="* GenerateContentRequest.contents[0].parts: must be there.\n"),
+    "another-sentence": case(
+        message_kind="paraphrased",
+        error_message="* GenerateContentRequest.contents[0].parts: must be there.\n",
+    ),
     "nothing-wrong": case(bad_payload={"contents": [GO]}),
-    "a-state-with-an-error": case(rule="G67", error_message="The File abc is not in an ACTIVE state and usage is not allowed"),
+    "a-state-with-an-error": case(
+        rule="G67", error_message="The File abc is not in an ACTIVE state and usage is not allowed"
+    ),
 }
 
 
@@ -125,7 +163,10 @@ def test_refuse() -> None:
         ("Invalid value at 'a.b' (TYPE_STRING), 0", "Invalid value at 'c[1]' (TYPE_STRING), \"x\""),
         ("It ends. (variant goes on: unless)", "It ends."),
         ("Typical causes…", "Typical causes"),
-        ("$ref 'A' was set alongside unsupported fields…", "$ref 'B' was set alongside unsupported fields"),
+        (
+            "$ref 'A' was set alongside unsupported fields…",
+            "$ref 'B' was set alongside unsupported fields",
+        ),
     ],
 )
 def test_sentences_about_other_names(one: str, other: str) -> None:
@@ -135,15 +176,27 @@ def test_sentences_about_other_names(one: str, other: str) -> None:
 
 def test_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "cases.jsonl"
-    file.write_text("".join(f"{json.dumps(each)}\n" for each in (*HOLDS.values(), {**FAILS["another-status"], "id": "wrong"})), "utf-8")
+    file.write_text(
+        "".join(
+            f"{json.dumps(each)}\n"
+            for each in (*HOLDS.values(), {**FAILS["another-status"], "id": "wrong"})
+        ),
+        "utf-8",
+    )
     assert main(["failures", str(file)]) == 1
     *told, last = capsys.readouterr().out.splitlines()
     assert json.loads(last) == {"records": 9, "passed": 8, "out_of_scope": 0, "failed": ["wrong"]}
     assert "wrong G5: refused with 400, not 404" in told
-    assert "no-parts: refused, parameters.properties.a.type: this is no JSON Schema, which has no type enum" in told
+    assert (
+        "no-parts: refused, parameters.properties.a.type: this is no JSON Schema, which "
+        "has no type enum" in told
+    )
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="the file of refused requests is not beside this checkout; those above serve")
+@pytest.mark.skipif(
+    not SHARED.exists(),
+    reason="the file of refused requests is not beside this checkout; those above serve",
+)
 def test_requests_that_were_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["failures", str(SHARED)]) == 0
     found = json.loads(capsys.readouterr().out.splitlines()[-1])

@@ -1,4 +1,6 @@
-"""The runner of odd streams: it passes what holds, and fails what does not; and the streams themselves."""
+"""The runner of odd streams: it passes what holds, and fails what does not; and the streams
+themselves.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +18,27 @@ from tests.conformance.__main__ import main
 from tests.conformance.quirks import Case, check, compare, cuts, read
 from tests.conformance.records import lines
 from tests.conformance.result import Mismatch
+from wire.core.lenient import Halves
+from wire.core.sse import Event
 from wire.errors import StreamIncomplete
-from wire.lenient import Halves
-from wire.openai import Reading, calls, parse, stream
-from wire.openai.calls import Calls, OpenCall
-from wire.openai.stream import ChunkReader
-from wire.sse import Event
+from wire.openai import Reading
+from wire.openai.chat import parse
+from wire.openai.chat import reader as stream
+from wire.openai.chat import tool_calls as calls
+from wire.openai.chat.reader import ChunkReader
+from wire.openai.chat.tool_calls import Calls, OpenCall
 
 FILE = Path(__file__).parents[1] / "fixtures" / "openai" / "streams.jsonl"
 SHARED = Path(__file__).parents[3] / "shared" / "contracts" / "openai-quirk-streams.jsonl"
-CASES: dict[str, Case] = {case["id"]: case for case in lines(FILE, ("id", "vendor", "what", "sse", "expect"))}
-OTHERS: dict[str, Case] = {case["id"]: case for case in lines(SHARED, ("id", "sse", "expect"))} if SHARED.exists() else {}
-needs_others = pytest.mark.skipif(not OTHERS, reason="the file of odd streams is not beside this checkout; those of our own serve")
+CASES: dict[str, Case] = {
+    case["id"]: case for case in lines(FILE, ("id", "vendor", "what", "sse", "expect"))
+}
+OTHERS: dict[str, Case] = (
+    {case["id"]: case for case in lines(SHARED, ("id", "sse", "expect"))} if SHARED.exists() else {}
+)
+needs_others = pytest.mark.skipif(
+    not OTHERS, reason="the file of odd streams is not beside this checkout; those of our own serve"
+)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -60,10 +71,12 @@ def test_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_every_case_says_what_it_expects() -> None:
     assert len(CASES) == len(FILE.read_text("utf-8").splitlines())
     for case in CASES.values():
-        assert {"text", "reasoning", "tool_calls", "finish_reason", "usage"} <= set(case["expect"]), case["id"]
+        assert {"text", "reasoning", "tool_calls", "finish_reason", "usage"} <= set(
+            case["expect"]
+        ), case["id"]
 
 
-# --- what does not hold ---------------------------------------------------------------------------------------------
+# --- what does not hold ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -76,7 +89,10 @@ def test_every_case_says_what_it_expects() -> None:
         ("legacy-call", {"finish_reason_raw": "tool_calls"}),
         ("baseten-text-after-finish", {"usage": None}),
         ("baseten-text-after-finish", {"usage": {"prompt_tokens": 3, "completion_tokens": 2}}),
-        ("baseten-text-after-finish", {"usage": {"prompt_tokens": 3, "completion_tokens": 3, "cached_tokens": 1}}),
+        (
+            "baseten-text-after-finish",
+            {"usage": {"prompt_tokens": 3, "completion_tokens": 3, "cached_tokens": 1}},
+        ),
         ("cut-off", {"complete": True}),
         ("done-alone", {"complete": False}),
         ("error-bare", {"complete": True}),
@@ -89,8 +105,14 @@ def test_every_case_says_what_it_expects() -> None:
         ("index-minus-one", {"tool_calls": [{"id": "c2", "name": "f", "arguments": {"a": 1}}]}),
         ("index-minus-one", {"tool_calls": [{"id": "c1", "name": "g", "arguments": {"a": 1}}]}),
         ("index-minus-one", {"tool_calls": [{"id": "c1", "name": "f", "arguments": {}}]}),
-        ("index-minus-one", {"tool_calls": [{"id": "c1", "name": "f", "arguments": {"a": 1}, "extra_content": {}}]}),
-        ("arguments-invalid", {"tool_calls": [{"id": "c1", "name": "tide", "arguments": "port=Brest"}]}),
+        (
+            "index-minus-one",
+            {"tool_calls": [{"id": "c1", "name": "f", "arguments": {"a": 1}, "extra_content": {}}]},
+        ),
+        (
+            "arguments-invalid",
+            {"tool_calls": [{"id": "c1", "name": "tide", "arguments": "port=Brest"}]},
+        ),
         ("two-in-one", {"warnings": ["bad_chunk", "other"]}),
         ("perplexity-message-beside-delta", {"citations": []}),
         ("done-alone", {"refusal": "No"}),
@@ -105,7 +127,12 @@ def test_a_wrong_expectation_fails(name: str, wrong: Case) -> None:  # Q17 to Q2
 
 @pytest.mark.parametrize(
     "right",
-    [{"text": "Bye", "text_ok": ["Bye", "Hi!"]}, {"text": " Hi!\n", "trim": True}, {"warnings": []}, {"warnings_ok": ["bad_chunk"]}],
+    [
+        {"text": "Bye", "text_ok": ["Bye", "Hi!"]},
+        {"text": " Hi!\n", "trim": True},
+        {"warnings": []},
+        {"warnings_ok": ["bad_chunk"]},
+    ],
 )
 def test_what_is_accepted(right: Case) -> None:
     case = CASES["no-last-blank-line"]
@@ -116,7 +143,7 @@ def test_every_position_is_cut() -> None:
     assert list(cuts(b"abc")) == [[b"a", b"b", b"c"], [b"a", b"bc"], [b"ab", b"c"]]
 
 
-# --- libraries that do it wrong -------------------------------------------------------------------------------------
+# --- libraries that do it wrong -------------------------------------------------------------------
 
 
 class Mutant:
@@ -137,8 +164,13 @@ class OfHttpx:
         return []
 
     def close(self) -> list[Event]:
-        response = httpx.Response(200, headers={"content-type": "text/event-stream"}, content=self._body)
-        return [Event(each.data.encode(), each.event) for each in httpx_sse.EventSource(response).iter_sse()]
+        response = httpx.Response(
+            200, headers={"content-type": "text/event-stream"}, content=self._body
+        )
+        return [
+            Event(each.data.encode(), each.event)
+            for each in httpx_sse.EventSource(response).iter_sse()
+        ]
 
 
 def first_usage(feed: Any) -> Any:
@@ -161,7 +193,9 @@ def empty_id(add: Any) -> Any:
 
 
 def finish_needed(incomplete: Any) -> Any:
-    return lambda self: incomplete(self) or (None if self.finished else StreamIncomplete("no finish"))
+    return lambda self: (
+        incomplete(self) or (None if self.finished else StreamIncomplete("no finish"))
+    )
 
 
 def ends_at_the_finish(note: Any) -> Any:
@@ -175,7 +209,10 @@ def ends_at_the_finish(note: Any) -> Any:
 MUTANTS = {
     "the first usage counts": Mutant(Reading, "feed", first_usage, "baseten-text-after-finish"),
     "a call is known by its place": Mutant(
-        Calls, "add", lambda add: lambda self, delta: add(self, msgspec.structs.replace(delta, index=0)), "calls-from-seven"
+        Calls,
+        "add",
+        lambda add: lambda self, delta: add(self, msgspec.structs.replace(delta, index=0)),
+        "calls-from-seven",
     ),
     "an empty id overwrites": Mutant(Calls, "add", empty_id, "id-comes-late"),
     "invalid arguments are none": Mutant(
@@ -187,7 +224,10 @@ MUTANTS = {
         "mistral-nothing-of-a-call",
     ),
     "nothing is {} though it was cut off": Mutant(
-        parse, "arguments_of", lambda of: lambda text, cut=False: of(text), "mistral-nothing-of-a-call"
+        parse,
+        "arguments_of",
+        lambda of: lambda text, cut=False: of(text),
+        "mistral-nothing-of-a-call",
     ),
     "an error is swallowed": Mutant(
         stream,
@@ -199,22 +239,47 @@ MUTANTS = {
         "error-document",
     ),
     "a finish is needed": Mutant(
-        ChunkReader, "_incomplete", finish_needed, "done-alone", "done-with-blanks", "gpt-audio-call-without-finish"
+        ChunkReader,
+        "_incomplete",
+        finish_needed,
+        "done-alone",
+        "done-with-blanks",
+        "gpt-audio-call-without-finish",
     ),
     "[DONE] is needed": Mutant(
         ChunkReader,
         "_incomplete",
-        lambda real: lambda self: real(self) or (None if self.done or self._as_json else StreamIncomplete("no [DONE]")),
+        lambda real: (
+            lambda self: (
+                real(self)
+                or (None if self.done or self._as_json else StreamIncomplete("no [DONE]"))
+            )
+        ),
         "perplexity-message-beside-delta",
         "no-last-blank-line",
     ),
-    "a finish is the end": Mutant(ChunkReader, "_note", ends_at_the_finish, "baseten-text-after-finish", "openrouter-finish-repeated"),
-    "events are cut as httpx-sse does": Mutant(stream, "Decoder", lambda _: OfHttpx, "no-last-blank-line", "error-bare"),
-    "names are only joined": Mutant(
-        OpenCall, "add_name", lambda _: lambda self, name: setattr(self, "name", self.name + name), "name-said-again"
+    "a finish is the end": Mutant(
+        ChunkReader,
+        "_note",
+        ends_at_the_finish,
+        "baseten-text-after-finish",
+        "openrouter-finish-repeated",
     ),
-    "halves of a pair are not joined": Mutant(Halves, "feed", lambda _: lambda self, text: text, "half-a-pair-each"),
-    "the message counts too": Mutant(parse, "_collects", lambda _: lambda said: False, "perplexity-message-beside-delta"),
+    "events are cut as httpx-sse does": Mutant(
+        stream, "Decoder", lambda _: OfHttpx, "no-last-blank-line", "error-bare"
+    ),
+    "names are only joined": Mutant(
+        OpenCall,
+        "add_name",
+        lambda _: lambda self, name: setattr(self, "name", self.name + name),
+        "name-said-again",
+    ),
+    "halves of a pair are not joined": Mutant(
+        Halves, "feed", lambda _: lambda self, text: text, "half-a-pair-each"
+    ),
+    "the message counts too": Mutant(
+        parse, "_collects", lambda _: lambda said: False, "perplexity-message-beside-delta"
+    ),
     "arguments are texts": Mutant(calls, "_written", lambda _: str, "arguments-as-object"),
 }
 

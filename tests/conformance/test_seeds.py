@@ -10,7 +10,10 @@ import pytest
 from tests.conformance.seeds import ROOT, Row, carried_by, held, ids_of, rows, run
 
 PAGE = rows((ROOT / "docs" / "seeds.md").read_text("utf-8"))
-OTHER, FOREIGN = f"S{0}-99", f"S{9}-01"  # no rows; put together here, since the docs are asked about every id that the code names
+OTHER, FOREIGN = (
+    f"S{0}-99",
+    f"S{9}-01",
+)  # no rows; put together here, since the docs are asked about every id that the code names
 SOURCE = ROOT.parent / "shared" / "mission" / "seeds.md"
 
 
@@ -21,9 +24,19 @@ def test_every_row_has_a_test_or_a_reason() -> None:
 
 
 def test_a_row_with_neither_and_a_test_of_no_row_fail(capsys: pytest.CaptureFixture[str]) -> None:
-    page = [Row("S0-01", "one", ""), Row("S0-02", "two", "not built"), Row("S0-03", "three", ""), Row(FOREIGN, "other", "")]
+    page = [
+        Row("S0-01", "one", ""),
+        Row("S0-02", "two", "not built"),
+        Row("S0-03", "three", ""),
+        Row(FOREIGN, "other", ""),
+    ]
     result = held(page, [("S0-01", "a.py::test_s0_01_x"), (OTHER, "a.py::test_s0_99_y")], ["S0"])
-    assert (result.records, result.passed, result.out_of_scope, result.failed) == (4, 1, 1, ["S0-03", OTHER])
+    assert (result.records, result.passed, result.out_of_scope, result.failed) == (
+        4,
+        1,
+        1,
+        ["S0-03", OTHER],
+    )
     assert capsys.readouterr().out == (
         "S0-01\n    a.py::test_s0_01_x\n"
         "S0-02\n    no test: not built\n"
@@ -37,12 +50,23 @@ def test_ids_are_read_from_the_begin_of_a_name(tmp_path: Path) -> None:
     assert ids_of("test_x_s1_42_y") == []
     folder = tmp_path / "tests"
     folder.mkdir()
-    (folder / "test_a.py").write_text("class A:\n    async def test_s0_01_s0_02_b(self): ...\ndef s0_03_c(): ...\n")
-    assert list(carried_by(folder)) == [("S0-01", "tests/test_a.py::test_s0_01_s0_02_b"), ("S0-02", "tests/test_a.py::test_s0_01_s0_02_b")]
+    (folder / "test_a.py").write_text(
+        "class A:\n    async def test_s0_01_s0_02_b(self): ...\ndef s0_03_c(): ...\n"
+    )
+    assert list(carried_by(folder)) == [
+        ("S0-01", "tests/test_a.py::test_s0_01_s0_02_b"),
+        ("S0-02", "tests/test_a.py::test_s0_01_s0_02_b"),
+    ]
 
 
-@pytest.mark.skipif(not SOURCE.exists(), reason="the list of rows lies beside the checkout, and is not there")
+@pytest.mark.skipif(
+    not SOURCE.exists(), reason="the list of rows lies beside the checkout, and is not there"
+)
 def test_the_page_has_every_row() -> None:
     asked = re.findall(r"^\| (S\d-\d\d) \|", SOURCE.read_text("utf-8"), re.MULTILINE)
-    asked += re.findall(r"^\| (P-\d+) \|.*\| core[^|]*\|$", (SOURCE.parent / "pipeline-checklist.md").read_text("utf-8"), re.MULTILINE)
+    asked += re.findall(
+        r"^\| (P-\d+) \|.*\| core[^|]*\|$",
+        (SOURCE.parent / "pipeline-checklist.md").read_text("utf-8"),
+        re.MULTILINE,
+    )
     assert sorted(set(asked) - {row.id for row in PAGE}) == []

@@ -1,4 +1,6 @@
-"""What bodies are made of that break one rule each, or nearly do: `refused_contents`, `refused_rest`, `refused_nearly`."""
+"""What bodies are made of that break one rule each, or nearly do: `refused_contents`,
+`refused_rest`, `refused_nearly`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,12 @@ SIGNED = "CkkBdGlkZXBvb2wvc2lnbmVk+A=="
 PNG = "iVBORw0KGgo="
 IMAGE: Body = {"inlineData": {"mimeType": "image/png", "data": PNG}}
 
-FLASH2, FLASH25, PRO25, LITE25 = "gemini-2.0-flash", "gemini-2.5-flash", "gemini-2.5-pro", "gemini-2.5-flash-lite"
+FLASH2, FLASH25, PRO25, LITE25 = (
+    "gemini-2.0-flash",
+    "gemini-2.5-flash",
+    "gemini-2.5-pro",
+    "gemini-2.5-flash-lite",
+)
 FLASH3, PRO31, FLASH35, FLASH36, FLASH37 = (
     "gemini-3-flash-preview",
     "gemini-3.1-pro-preview",
@@ -78,7 +85,10 @@ def talk(calls: list[Body], *after: Body, **fields: Any) -> Body:
 
 
 def tools(*declarations: Body, **beside: Any) -> list[Body]:
-    return [{"functionDeclarations": list(declarations)}, *({name: value} for name, value in beside.items())]
+    return [
+        {"functionDeclarations": list(declarations)},
+        *({name: value} for name, value in beside.items()),
+    ]
 
 
 def function(parameters: Body | None = None, name: str = "f", **fields: Any) -> Body:
@@ -119,7 +129,11 @@ SNAKE_P = "tools[0].function_declarations[0].parameters.properties[p]"
 ONE = "contents[2].parts[0].functionResponse"
 NO_TYPE_LIST = {"type": ["string", "null"]}
 BIG_ENUM = {"type": "STRING", "enum": [f"value_{index}" for index in range(24)]}
-GRID = {"type": "ARRAY", "maxItems": 40, "items": {"type": "ARRAY", "maxItems": 40, "items": BIG_ENUM}}
+GRID = {
+    "type": "ARRAY",
+    "maxItems": 40,
+    "items": {"type": "ARRAY", "maxItems": 40, "items": BIG_ENUM},
+}
 AT_THE_ROOT = {"$ref": "#/$defs/A", "title": "T", "$defs": {"A": {"type": "object"}}}
 INVALID = "Request contains an invalid argument."
 COUNT = "Please ensure that the number of function response parts is equal"

@@ -1,4 +1,6 @@
-"""One table of conversations, each as a caller would build it; `test_requests` pins what goes out for every one of them."""
+"""One table of conversations, each as a caller would build it; `test_requests` pins what goes out
+for every one of them.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,14 @@ from wire.gemini import (
     function_response,
 )
 from wire.gemini.fold import fold
-from wire.gemini.stream import ChunkReader, parse_answer
+from wire.gemini.reader import ChunkReader, parse_answer
 
 # Invented, in the alphabet of real ones (standard base64).
-SIGNATURE, SECOND, THIRD = "CkkBdGlkZXBvb2wvc2lnbmVk+A==", "EpQCc2Vjb25kLXN0ZXA/+Q==", "EtsDdGhpcmQtc2lnbmF0dXJl"
+SIGNATURE, SECOND, THIRD = (
+    "CkkBdGlkZXBvb2wvc2lnbmVk+A==",
+    "EpQCc2Vjb25kLXN0ZXA/+Q==",
+    "EtsDdGhpcmQtc2lnbmF0dXJl",
+)
 
 
 def model(*parts: Part) -> Content:
@@ -38,7 +44,9 @@ def model(*parts: Part) -> Content:
 
 
 def call(name: str, /, signature: str | None = None, id: str | None = None, **args: Any) -> Part:
-    return Part(function_call=FunctionCall(name=name, args=args, id=id), thought_signature=signature)
+    return Part(
+        function_call=FunctionCall(name=name, args=args, id=id), thought_signature=signature
+    )
 
 
 def result(name: str, body: Any, id: str | None = None) -> Part:
@@ -58,36 +66,49 @@ def with_tools(*definitions: Any, **fields: Any) -> GenerateContentRequest:
     return ask("How high is the tide?", tools=gemini.tools(*definitions), **fields)
 
 
-# --- answers as they come -------------------------------------------------------------------------------------------
+# --- answers as they come -------------------------------------------------------------------------
 
-# Odd spacing, an escaped letter, a key that nobody knows, a number that a float would change: all of it goes back as it came.
+# Odd spacing, an escaped letter, a key that nobody knows, a number that a float would change: all
+# of it goes back as it came.
 RECEIVED_CONTENT = (
     rb'{ "parts" : [ {"text":"caf\u00e9",  "mood" : {"b":1.0,"a":[ ]}}, '
-    rb'{"functionCall":{"args":{"n":1e2 , "big": 12345678901234567890},"name":"tide"},"thoughtSignature":"CkkBdGlkZQ=="} ],'
+    rb'{"functionCall":{"args":{"n":1e2 , "big": 12345678901234567890},"name":"tide"},'
+    rb'"thoughtSignature":"CkkBdGlkZQ=="} ],'
     rb' "role":"model", "shore" : null }'
 )
-RECEIVED = b'{"candidates":[{"finishReason":"STOP","content":' + RECEIVED_CONTENT + b'}],"modelVersion":"gemini-3-pro-preview"}'
+RECEIVED = (
+    b'{"candidates":[{"finishReason":"STOP","content":'
+    + RECEIVED_CONTENT
+    + b'}],"modelVersion":"gemini-3-pro-preview"}'
+)
 
 RECEIVED_STREAM = (
-    b'data: {"candidates": [{"content": {"parts": [{"text": "Let me","thought": true}],"role": "model"}}]}\r\n\r\n'
-    b'data: {"candidates": [{"content": {"parts": [{"functionCall": {"name": "tide","args": {}},"thoughtSignature": "CkkBdGlkZQ=="}],'
+    b'data: {"candidates": [{"content": {"parts": [{"text": "Let me","thought": true}],'
     b'"role": "model"}}]}\r\n\r\n'
-    b'data: {"candidates": [{"content": {"parts": [{"text": ""}],"role": "model"},"finishReason": "STOP"}]}\r\n\r\n'
+    b'data: {"candidates": [{"content": {"parts": [{"functionCall": {"name": "tide",'
+    b'"args": {}},"thoughtSignature": "CkkBdGlkZQ=="}],'
+    b'"role": "model"}}]}\r\n\r\n'
+    b'data: {"candidates": [{"content": {"parts": [{"text": ""}],"role": "model"},'
+    b'"finishReason": "STOP"}]}\r\n\r\n'
 )
 
 
 def received() -> GenerateContentRequest:
     answer = parse_answer(RECEIVED)
-    return ask("How high is the tide?", answer, function_response(answer.function_calls[0], {"metres": 2}))
+    return ask(
+        "How high is the tide?", answer, function_response(answer.function_calls[0], {"metres": 2})
+    )
 
 
 def received_stream() -> GenerateContentRequest:
     reader = ChunkReader()
     answer = fold([*reader.feed(RECEIVED_STREAM), *reader.close()])
-    return ask("How high is the tide?", answer, function_response(answer.function_calls[0], {"metres": 2}))
+    return ask(
+        "How high is the tide?", answer, function_response(answer.function_calls[0], {"metres": 2})
+    )
 
 
-# --- tools and schemas ----------------------------------------------------------------------------------------------
+# --- tools and schemas ----------------------------------------------------------------------------
 
 TIDE = {
     "type": "function",
@@ -110,33 +131,59 @@ STRICT_NAMES = {
         "type": "object",
         "properties": {
             "strict": {"type": "boolean"},
-            "additionalProperties": {"type": "object", "properties": {"strict": {"type": "string"}}, "additionalProperties": False},
+            "additionalProperties": {
+                "type": "object",
+                "properties": {"strict": {"type": "string"}},
+                "additionalProperties": False,
+            },
         },
         "required": ["strict", "additionalProperties"],
         "additionalProperties": False,
     },
 }
-PORT = {"type": "object", "properties": {"name": {"type": "string"}, "depth": {"type": "number"}}, "required": ["name"]}
+PORT = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "depth": {"type": "number"}},
+    "required": ["name"],
+}
 
 PNG = "iVBORw0KGgo="
-WEATHER, TIDES, MOON = (FunctionCall(name=name, args={"port": "Brest"}) for name in ("weather", "tide", "moon"))
-PARALLEL = model(Part(function_call=WEATHER, thought_signature=SIGNATURE), Part(function_call=TIDES), Part(function_call=MOON))
+WEATHER, TIDES, MOON = (
+    FunctionCall(name=name, args={"port": "Brest"}) for name in ("weather", "tide", "moon")
+)
+PARALLEL = model(
+    Part(function_call=WEATHER, thought_signature=SIGNATURE),
+    Part(function_call=TIDES),
+    Part(function_call=MOON),
+)
 
 
-def single(answer: Part | None = None, *, signature: str | None = SIGNATURE, id: str | None = None) -> GenerateContentRequest:
+def single(
+    answer: Part | None = None, *, signature: str | None = SIGNATURE, id: str | None = None
+) -> GenerateContentRequest:
     """A question, one call, its result."""
     made = call("tide", signature, id, port="Brest")
     assert made.function_call is not None
-    return ask("How high is the tide?", model(made), answer or function_response(made.function_call, {"metres": 2}))
+    return ask(
+        "How high is the tide?",
+        model(made),
+        answer or function_response(made.function_call, {"metres": 2}),
+    )
 
 
 CONVERSATIONS: dict[str, Callable[[], GenerateContentRequest]] = {
     # turns of text
     "plain": lambda: ask("Hi"),
     "unicode": lambda: ask('Größe 🌊 \u2028 "quoted" \\ \n\t\x00'),
-    "system-instruction": lambda: ask("Hi", system_instruction=Content(parts=[Part(text="Be brief.")])),
-    "system-instruction-empty-text": lambda: ask("Hi", system_instruction=Content(parts=[Part(text="")])),
-    "texts-in-a-row-are-merged": lambda: ask("Hi", "and hello", model(Part(text="Yes?")), "One.", ["Two.", "Three."]),
+    "system-instruction": lambda: ask(
+        "Hi", system_instruction=Content(parts=[Part(text="Be brief.")])
+    ),
+    "system-instruction-empty-text": lambda: ask(
+        "Hi", system_instruction=Content(parts=[Part(text="")])
+    ),
+    "texts-in-a-row-are-merged": lambda: ask(
+        "Hi", "and hello", model(Part(text="Yes?")), "One.", ["Two.", "Three."]
+    ),
     "role-is-added": lambda: ask(Content(parts=[Part(text="Hi")])),
     # calls
     "single-call-signed": single,
@@ -161,70 +208,137 @@ CONVERSATIONS: dict[str, Callable[[], GenerateContentRequest]] = {
         model(call("tide", SECOND)),
         result("tide", {"metres": 2}),
     ),
-    "text-and-call-in-one-turn": lambda: ask("Sail?", model(Part(text="Let me see."), call("tide", SIGNATURE)), result("tide", {"m": 2})),
-    "unanswered-call-then-text": lambda: ask("Sail?", model(call("tide", SIGNATURE)), "Never mind."),
-    "one-of-two-answered-then-text": lambda: ask(
-        "Sail?", model(call("weather", SIGNATURE), call("tide")), result("tide", {"metres": 2}), "So?"
+    "text-and-call-in-one-turn": lambda: ask(
+        "Sail?", model(Part(text="Let me see."), call("tide", SIGNATURE)), result("tide", {"m": 2})
     ),
-    "orphan-result": lambda: ask("Sail?", model(Part(text="Where?")), result("tide", {"metres": 2}, "gone"), "Brest."),
-    "text-after-results-stays-apart": lambda: ask("Sail?", model(call("tide", SIGNATURE)), [result("tide", {"metres": 2}), "Is that low?"]),
-    "server-run-mcp-call": lambda: ask("Sail?", model(call("tide"), result("tide", {"m": 2}), Part(text="2 m.")), "Thanks."),
+    "unanswered-call-then-text": lambda: ask(
+        "Sail?", model(call("tide", SIGNATURE)), "Never mind."
+    ),
+    "one-of-two-answered-then-text": lambda: ask(
+        "Sail?",
+        model(call("weather", SIGNATURE), call("tide")),
+        result("tide", {"metres": 2}),
+        "So?",
+    ),
+    "orphan-result": lambda: ask(
+        "Sail?", model(Part(text="Where?")), result("tide", {"metres": 2}, "gone"), "Brest."
+    ),
+    "text-after-results-stays-apart": lambda: ask(
+        "Sail?", model(call("tide", SIGNATURE)), [result("tide", {"metres": 2}), "Is that low?"]
+    ),
+    "server-run-mcp-call": lambda: ask(
+        "Sail?", model(call("tide"), result("tide", {"m": 2}), Part(text="2 m.")), "Thanks."
+    ),
     # signatures
-    "signature-on-text": lambda: ask("Hi", model(Part(text="Hello."), Part(text="Well?", thought_signature=SIGNATURE)), "Bye"),
-    "signature-on-thought": lambda: ask("Hi", model(Part(text="Hm", thought=True, thought_signature=SIGNATURE), Part(text="Yo")), "Bye"),
-    "signature-on-empty-text": lambda: ask("Hi", model(Part(text="Hello."), Part(text="", thought_signature=SIGNATURE)), "Bye"),
-    "signature-alone": lambda: ask("Hi", model(Part(text="Hello."), Part(thought_signature=SIGNATURE)), "Bye"),
+    "signature-on-text": lambda: ask(
+        "Hi", model(Part(text="Hello."), Part(text="Well?", thought_signature=SIGNATURE)), "Bye"
+    ),
+    "signature-on-thought": lambda: ask(
+        "Hi",
+        model(Part(text="Hm", thought=True, thought_signature=SIGNATURE), Part(text="Yo")),
+        "Bye",
+    ),
+    "signature-on-empty-text": lambda: ask(
+        "Hi", model(Part(text="Hello."), Part(text="", thought_signature=SIGNATURE)), "Bye"
+    ),
+    "signature-alone": lambda: ask(
+        "Hi", model(Part(text="Hello."), Part(thought_signature=SIGNATURE)), "Bye"
+    ),
     "signature-on-later-call-stays": lambda: ask(
-        "Sail?", model(call("weather", SIGNATURE), call("tide", SECOND)), result("weather", {}), result("tide", {})
+        "Sail?",
+        model(call("weather", SIGNATURE), call("tide", SECOND)),
+        result("weather", {}),
+        result("tide", {}),
     ),
     "unsigned-call-gets-placeholder": lambda: single(signature=None),
     "unsigned-parallel-calls-get-one-placeholder": lambda: ask(
         "Sail?", model(call("weather"), call("tide")), result("weather", {}), result("tide", {})
     ),
-    "unsigned-call-of-earlier-turn-stays": lambda: ask("Sail?", model(call("tide")), result("tide", {}), model(Part(text="Yes.")), "When?"),
+    "unsigned-call-of-earlier-turn-stays": lambda: ask(
+        "Sail?", model(call("tide")), result("tide", {}), model(Part(text="Yes.")), "When?"
+    ),
     "user-signature-is-dropped": lambda: ask(Part(text="Hi", thought_signature=SIGNATURE)),
     # answers as received
     "received": received,
     "received-stream": received_stream,
-    "received-candidate-without-role": lambda: ask("Hi", Candidate(content=Content(parts=[Part(text="Yo")])), "Bye"),
+    "received-candidate-without-role": lambda: ask(
+        "Hi", Candidate(content=Content(parts=[Part(text="Yo")])), "Bye"
+    ),
     # results
     "result-string": lambda: single(function_response(TIDES, "2 m")),
     "result-list": lambda: single(function_response(TIDES, [1, "two", None])),
     "result-none": lambda: single(function_response(TIDES)),
     "result-error": lambda: single(function_response(TIDES, error="no such port")),
-    "result-with-ref": lambda: single(function_response(TIDES, {"schema": [{"$ref": "#/$defs/Port"}]})),
+    "result-with-ref": lambda: single(
+        function_response(TIDES, {"schema": [{"$ref": "#/$defs/Port"}]})
+    ),
     "result-by-hand-is-no-object": lambda: single(result("tide", ["2 m"])),
     "result-by-hand-with-ref": lambda: single(result("tide", {"$ref": "#/x"})),
-    "result-by-hand-without-name": lambda: single(Part(function_response=FunctionResponse(response={"m": 2})), id="a1b2"),
+    "result-by-hand-without-name": lambda: single(
+        Part(function_response=FunctionResponse(response={"m": 2})), id="a1b2"
+    ),
     # media
-    "image-inline": lambda: ask([Part(inline_data=Blob(mime_type="image/png", data=PNG)), "What is this?"]),
+    "image-inline": lambda: ask(
+        [Part(inline_data=Blob(mime_type="image/png", data=PNG)), "What is this?"]
+    ),
     "image-by-uri": lambda: ask(
-        Part(file_data=FileData(file_uri="https://generativelanguage.googleapis.com/v1beta/files/abc", mime_type="image/png")), "What?"
+        Part(
+            file_data=FileData(
+                file_uri="https://generativelanguage.googleapis.com/v1beta/files/abc",
+                mime_type="image/png",
+            )
+        ),
+        "What?",
     ),
     "image-after-result": lambda: ask(
-        "Look.", model(call("camera", SIGNATURE)), result("camera", {"ok": True}), Part(inline_data=Blob(mime_type="image/png", data=PNG))
+        "Look.",
+        model(call("camera", SIGNATURE)),
+        result("camera", {"ok": True}),
+        Part(inline_data=Blob(mime_type="image/png", data=PNG)),
     ),
     # tools
     "tools": lambda: with_tools(TIDE, STRICT_NAMES),
-    "tool-without-parameters": lambda: with_tools({"name": "now", "parameters": {"type": "object", "properties": {}}}, {"name": "today"}),
+    "tool-without-parameters": lambda: with_tools(
+        {"name": "now", "parameters": {"type": "object", "properties": {}}}, {"name": "today"}
+    ),
     "tool-config-any": lambda: with_tools(
-        TIDE, tool_config=ToolConfig(function_calling_config=FunctionCallingConfig(mode="ANY", allowed_function_names=["tide"]))
+        TIDE,
+        tool_config=ToolConfig(
+            function_calling_config=FunctionCallingConfig(
+                mode="ANY", allowed_function_names=["tide"]
+            )
+        ),
     ),
     "search-beside-functions": lambda: with_tools(
-        Tool(google_search=GoogleSearch()), TIDE, tool_config=ToolConfig(include_server_side_tool_invocations=True)
+        Tool(google_search=GoogleSearch()),
+        TIDE,
+        tool_config=ToolConfig(include_server_side_tool_invocations=True),
     ),
     # generation
-    "response-schema": lambda: configured(response_mime_type="application/json", response_schema=gemini.schema(PORT)),
+    "response-schema": lambda: configured(
+        response_mime_type="application/json", response_schema=gemini.schema(PORT)
+    ),
     "response-schema-native": lambda: configured(
-        response_mime_type="text/x.enum", response_schema=Schema(type="STRING", enum=["low", "high"])
+        response_mime_type="text/x.enum",
+        response_schema=Schema(type="STRING", enum=["low", "high"]),
     ),
     "response-json-schema": lambda: configured(
-        response_mime_type="application/json", response_json_schema={**PORT, "additionalProperties": False}
+        response_mime_type="application/json",
+        response_json_schema={**PORT, "additionalProperties": False},
     ),
-    "thinking-level": lambda: configured(thinking_config=ThinkingConfig(thinking_level="LOW", include_thoughts=True)),
+    "thinking-level": lambda: configured(
+        thinking_config=ThinkingConfig(thinking_level="LOW", include_thoughts=True)
+    ),
     "thinking-budget-zero": lambda: configured(thinking_config=ThinkingConfig(thinking_budget=0)),
-    "zeros": lambda: configured(temperature=0.0, seed=0, top_k=0, max_output_tokens=256, stop_sequences=["END", ""]),
-    "safety": lambda: ask("Hi", safety_settings=[SafetySetting(category="HARM_CATEGORY_HARASSMENT", threshold="BLOCK_ONLY_HIGH")]),
+    "zeros": lambda: configured(
+        temperature=0.0, seed=0, top_k=0, max_output_tokens=256, stop_sequences=["END", ""]
+    ),
+    "safety": lambda: ask(
+        "Hi",
+        safety_settings=[
+            SafetySetting(category="HARM_CATEGORY_HARASSMENT", threshold="BLOCK_ONLY_HIGH")
+        ],
+    ),
     "cached-content": lambda: ask("Hi", cached_content="cachedContents/tides"),
 }
 """Name -> the request, built anew at each call."""

@@ -8,18 +8,23 @@ from typing import Any
 import pytest
 
 from wire import notes
-from wire.chat import Media, Message, ToolCall, ToolResult
 from wire.errors import RuleError
 from wire.gemini import parse_reply, render
-from wire.gemini.stream import parse_answer
-from wire.request import Request
+from wire.gemini.reader import parse_answer
+from wire.neutral.messages import Media, Message, ToolCall, ToolResult
+from wire.neutral.request import Request
 
 from .conversations import RECEIVED
 
 MODEL = "gemini-3-pro-preview"
 HI = Message.user("Hi")
 PNG = Media(data=b"\x89PNG\r\n\x1a\n", media_type="image/png")
-TIDE = {"type": "object", "properties": {"port": {"type": "string"}}, "required": ["port"], "additionalProperties": False}
+TIDE = {
+    "type": "object",
+    "properties": {"port": {"type": "string"}},
+    "required": ["port"],
+    "additionalProperties": False,
+}
 A = ToolCall(id="call_A", name="tide", arguments={"port": "Brest"})
 B = ToolCall(id="call_B", name="tide", arguments={"port": "Łódź"})
 
@@ -28,7 +33,9 @@ def asked(*messages: Message, **fields: Any) -> Request:
     return Request(messages=messages or (HI,), **fields)
 
 
-def sent(*messages: Message, model: str = MODEL, provider: str = "gemini", **fields: Any) -> dict[str, Any]:
+def sent(
+    *messages: Message, model: str = MODEL, provider: str = "gemini", **fields: Any
+) -> dict[str, Any]:
     return json.loads(render(asked(*messages, **fields), model, provider=provider).body)
 
 
@@ -40,11 +47,21 @@ def config(**fields: Any) -> Any:
     return sent(**fields).get("generationConfig")
 
 
-def told(*messages: Message, model: str = MODEL, provider: str = "gemini", **fields: Any) -> list[str]:
-    return [str(note) for note in notes(render(asked(*messages, **fields), model, provider=provider))]
+def told(
+    *messages: Message, model: str = MODEL, provider: str = "gemini", **fields: Any
+) -> list[str]:
+    return [
+        str(note) for note in notes(render(asked(*messages, **fields), model, provider=provider))
+    ]
 
 
-def refused(*messages: Message, kind: type[RuleError] = RuleError, model: str = MODEL, provider: str = "gemini", **fields: Any) -> Any:
+def refused(
+    *messages: Message,
+    kind: type[RuleError] = RuleError,
+    model: str = MODEL,
+    provider: str = "gemini",
+    **fields: Any,
+) -> Any:
     """Paths and rules of what is refused."""
     with pytest.raises(RuleError) as error:
         render(asked(*messages, **fields), model, provider=provider)
@@ -57,11 +74,19 @@ def received(body: bytes = RECEIVED, model: str = MODEL, provider: str = "gemini
 
 
 def answer_with(*parts: Any) -> bytes:
-    return json.dumps({"candidates": [{"content": {"parts": list(parts), "role": "model"}, "finishReason": "STOP"}]}).encode()
+    return json.dumps(
+        {
+            "candidates": [
+                {"content": {"parts": list(parts), "role": "model"}, "finishReason": "STOP"}
+            ]
+        }
+    ).encode()
 
 
 def results(message: Message) -> Message:
-    return Message.tool_response(ToolResult(call.id, call.name, {"metres": 2}) for call in message.tool_calls)
+    return Message.tool_response(
+        ToolResult(call.id, call.name, {"metres": 2}) for call in message.tool_calls
+    )
 
 
 def user(*texts: str) -> dict[str, Any]:

@@ -1,14 +1,16 @@
-"""A flow, played without a network: what it asks for, and what comes of the outcomes that it is told."""
+"""A flow, played without a network: what it asks for, and what comes of the outcomes that it is
+told.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from wire.call import Call
+from wire.core.call import Call
+from wire.core.exchange import Pause
+from wire.core.flow import Flow, Running
 from wire.errors import WireError
-from wire.exchange import Pause
-from wire.flow import Flow, Running
 
 Outcome = bytes | tuple[bytes, dict[str, str]] | WireError
 
@@ -26,7 +28,10 @@ class Played:
 
 
 def play(flow: Flow[Any], *outcomes: Outcome) -> Played:
-    """Each call gets the next outcome: a body, a body with headers, or an error. All of them must be asked for."""
+    """Each call gets the next outcome: a body, a body with headers, or an error.
+
+    All of them must be asked for.
+    """
     played, left = Played(), list(outcomes)
     try:
         with Running(flow) as running:

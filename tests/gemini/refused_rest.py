@@ -44,9 +44,20 @@ HITS: dict[str, Hit] = {
         "tools[0].function_declarations[0].name: Invalid function name.",
     ),
     "G28-long": Hit(
-        "G28", said(tools=tools(function(name="a" * 65))), FLASH25, f"{F}.name", "with a maximum length of 64.\n", severity="warning"
+        "G28",
+        said(tools=tools(function(name="a" * 65))),
+        FLASH25,
+        f"{F}.name",
+        "with a maximum length of 64.\n",
+        severity="warning",
     ),
-    "G28-too-long": Hit("G28", said(tools=tools(function(name="a" * 129))), ANY, f"{F}.name", "with a maximum length of 64.\n"),
+    "G28-too-long": Hit(
+        "G28",
+        said(tools=tools(function(name="a" * 129))),
+        ANY,
+        f"{F}.name",
+        "with a maximum length of 64.\n",
+    ),
     "G29": Hit(
         "G29",
         said(tools=[*tools(function()), *tools(function())]),
@@ -92,7 +103,11 @@ HITS: dict[str, Hit] = {
         "Tool use with function calling is unsupported",
     ),
     "G33-history": Hit(
-        "G33", talk([call()], user(result()), tools=[{"urlContext": {}}]), FLASH2, "tools[0].urlContext", "Tool use with function calling"
+        "G33",
+        talk([call()], user(result()), tools=[{"urlContext": {}}]),
+        FLASH2,
+        "tools[0].urlContext",
+        "Tool use with function calling",
     ),
     "G34": Hit(
         "G34",
@@ -103,7 +118,10 @@ HITS: dict[str, Hit] = {
     ),
     "G35": Hit(
         "G35",
-        said(tools=tools(function()), toolConfig={"functionCallingConfig": {"mode": "auto", "allowedFunctionNames": ["f"]}}),
+        said(
+            tools=tools(function()),
+            toolConfig={"functionCallingConfig": {"mode": "auto", "allowedFunctionNames": ["f"]}},
+        ),
         ANY,
         "toolConfig.functionCallingConfig.allowedFunctionNames",
         INVALID,
@@ -115,11 +133,27 @@ HITS: dict[str, Hit] = {
         "systemInstruction",
         f"Developer instruction is not enabled for models/{GEMMA}",
     ),
-    "G36-functions": Hit("G36", said(tools=tools(function())), GEMMA, "tools", f"Function calling is not enabled for models/{GEMMA}"),
-    "G36-code": Hit(
-        "G36", said(tools=[{"codeExecution": {}}]), GEMMA, "tools[0].codeExecution", f"Code execution is not enabled for models/{GEMMA}"
+    "G36-functions": Hit(
+        "G36",
+        said(tools=tools(function())),
+        GEMMA,
+        "tools",
+        f"Function calling is not enabled for models/{GEMMA}",
     ),
-    "G37": Hit("G37", said(tools=tools(function({"type": "OBJECT"}, parametersJsonSchema={}))), ANY, F, INVALID),
+    "G36-code": Hit(
+        "G36",
+        said(tools=[{"codeExecution": {}}]),
+        GEMMA,
+        "tools[0].codeExecution",
+        f"Code execution is not enabled for models/{GEMMA}",
+    ),
+    "G37": Hit(
+        "G37",
+        said(tools=tools(function({"type": "OBJECT"}, parametersJsonSchema={}))),
+        ANY,
+        F,
+        INVALID,
+    ),
     # schemas
     "G41": Hit(
         "G41",
@@ -128,9 +162,20 @@ HITS: dict[str, Hit] = {
         f"{P}.enum",
         f"* GenerateContentRequest.{SNAKE_P}.enum: only allowed for STRING type\n",
     ),
-    "G42": Hit("G42", schema({"type": "string", "enum": ["a", ""]}), ANY, f"{P}.enum[1]", f"{SNAKE_P}.enum[1]: cannot be empty\n"),
+    "G42": Hit(
+        "G42",
+        schema({"type": "string", "enum": ["a", ""]}),
+        ANY,
+        f"{P}.enum[1]",
+        f"{SNAKE_P}.enum[1]: cannot be empty\n",
+    ),
     "G43": Hit(
-        "G43", schema({"type": "STRING", "format": "uri"}), FLASH25, f"{P}.format", f"{SNAKE_P}.format: only 'enum' and", severity="warning"
+        "G43",
+        schema({"type": "STRING", "format": "uri"}),
+        FLASH25,
+        f"{P}.format",
+        f"{SNAKE_P}.format: only 'enum' and",
+        severity="warning",
     ),
     "G44": Hit(
         "G44",
@@ -140,7 +185,13 @@ HITS: dict[str, Hit] = {
         f"{SNAKE_P}.properties: should be non-empty",
         severity="warning",
     ),
-    "G45": Hit("G45", schema({"type": "ARRAY"}), ANY, f"{P}.items", f"* GenerateContentRequest.{SNAKE_P}.items: missing field.\n"),
+    "G45": Hit(
+        "G45",
+        schema({"type": "ARRAY"}),
+        ANY,
+        f"{P}.items",
+        f"* GenerateContentRequest.{SNAKE_P}.items: missing field.\n",
+    ),
     "G46": Hit(
         "G46",
         root({"type": "OBJECT", "properties": {"a": {"type": "STRING"}}, "required": ["a", "b"]}),
@@ -149,7 +200,11 @@ HITS: dict[str, Hit] = {
         "required[1]: property is not defined\n",
     ),
     "G46-type": Hit(
-        "G46", schema({"type": "STRING", "required": ["a"]}), ANY, f"{P}.required", f"{SNAKE_P}.required: only allowed for OBJECT type\n"
+        "G46",
+        schema({"type": "STRING", "required": ["a"]}),
+        ANY,
+        f"{P}.required",
+        f"{SNAKE_P}.required: only allowed for OBJECT type\n",
     ),
     "G47": Hit(
         "G47",
@@ -177,7 +232,8 @@ HITS: dict[str, Hit] = {
         schema({}),
         FLASH25,
         f"{P}.type",
-        "because `f` functionDeclaration `parameters.p` schema didn't specify the schema type field.",
+        "because `f` functionDeclaration `parameters.p` schema didn't specify the schema "
+        "type field.",
         "vertex",
     ),
     "G49": Hit(
@@ -185,7 +241,8 @@ HITS: dict[str, Hit] = {
         schema({"anyOf": [{"type": "STRING"}], "description": "d"}),
         FLASH25,
         P,
-        "because `f` functionDeclaration `parameters.p` schema specified other fields alongside any_of.",
+        "because `f` functionDeclaration `parameters.p` schema specified other fields "
+        "alongside any_of.",
         "vertex",
     ),
     "G50": Hit(
@@ -212,12 +269,21 @@ HITS: dict[str, Hit] = {
     ),
     "G51-beside": Hit(
         "G51",
-        json_schema(properties={"a": {"$ref": "#/$defs/A", "type": "object"}}, **{"$defs": {"A": {"type": "object"}}}),
+        json_schema(
+            properties={"a": {"$ref": "#/$defs/A", "type": "object"}},
+            **{"$defs": {"A": {"type": "object"}}},
+        ),
         ANY,
         f"{F}.parametersJsonSchema.properties.a",
         "$ref 'A' was set alongside unsupported fields",
     ),
-    "G52": Hit("G52", root(nested(17)), ANY, f"{F}.parameters", "A FunctionDeclaration in the request exceeds"),
+    "G52": Hit(
+        "G52",
+        root(nested(17)),
+        ANY,
+        f"{F}.parameters",
+        "A FunctionDeclaration in the request exceeds",
+    ),
     "G52-answer": Hit(
         "G52",
         config(responseJsonSchema=nested(17)),
@@ -225,7 +291,13 @@ HITS: dict[str, Hit] = {
         "generationConfig.responseJsonSchema",
         "A schema in GenerationConfig in the request",
     ),
-    "G53": Hit("G53", config(responseSchema=GRID), FLASH25, "generationConfig.responseSchema", "has too many states for serving."),
+    "G53": Hit(
+        "G53",
+        config(responseSchema=GRID),
+        FLASH25,
+        "generationConfig.responseSchema",
+        "has too many states for serving.",
+    ),
     "G54": Hit(
         "G54",
         config(responseSchema={"type": "ARRAY", "items": {"type": "STRING"}, "maxItems": "961"}),
@@ -251,7 +323,9 @@ HITS: dict[str, Hit] = {
     ),
     "G56-tool": Hit(
         "G56",
-        said(tools=[{"googleSearch": {}}], generationConfig={"responseMimeType": "application/json"}),
+        said(
+            tools=[{"googleSearch": {}}], generationConfig={"responseMimeType": "application/json"}
+        ),
         FLASH2,
         "generationConfig.responseMimeType",
         "Tool use with a response mime type: 'application/json' is unsupported",
@@ -286,7 +360,11 @@ HITS: dict[str, Hit] = {
         "vertex",
     ),
     "G58": Hit(
-        "G58", thinking(thinkingBudget=1, thinkingLevel="LOW"), ANY, "generationConfig.thinkingConfig", "You can only set only one of"
+        "G58",
+        thinking(thinkingBudget=1, thinkingLevel="LOW"),
+        ANY,
+        "generationConfig.thinkingConfig",
+        "You can only set only one of",
     ),
     "G59": Hit(
         "G59",
@@ -311,7 +389,11 @@ HITS: dict[str, Hit] = {
         severity="warning",
     ),
     "G60": Hit(
-        "G60", config(candidateCount=2), FLASH3, "generationConfig.candidateCount", "Multiple candidates is not enabled for this model"
+        "G60",
+        config(candidateCount=2),
+        FLASH3,
+        "generationConfig.candidateCount",
+        "Multiple candidates is not enabled for this model",
     ),
     "G61": Hit(
         "G61",
@@ -320,7 +402,13 @@ HITS: dict[str, Hit] = {
         "generationConfig.presencePenalty",
         "Penalty is not enabled for models/gemini-2.5-flash",
     ),
-    "G62": Hit("G62", said(cachedContent="cachedContents/a", toolConfig={}), ANY, "toolConfig", "CachedContent can not be used with"),
+    "G62": Hit(
+        "G62",
+        said(cachedContent="cachedContents/a", toolConfig={}),
+        ANY,
+        "toolConfig",
+        "CachedContent can not be used with",
+    ),
     "G62-vertex": Hit(
         "G62",
         said(cachedContent="c", tools=[{}]),
@@ -373,6 +461,11 @@ HITS: dict[str, Hit] = {
         endpoint="streamGenerateContent",
     ),
     "G82": Hit(
-        "G82", config(temperature=1000), FLASH25, "generationConfig.temperature", "it has a temperature value of 1000 but", "vertex"
+        "G82",
+        config(temperature=1000),
+        FLASH25,
+        "generationConfig.temperature",
+        "it has a temperature value of 1000 but",
+        "vertex",
     ),
 }

@@ -12,7 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wire
-from wire.errors import BadRequestError, LimitError, OverloadedError, ServerError, StreamIncomplete, StreamInvalid, WireError
+from wire.core.memory import encode
+from wire.errors import (
+    BadRequestError,
+    LimitError,
+    OverloadedError,
+    ServerError,
+    StreamIncomplete,
+    StreamInvalid,
+    WireError,
+)
 from wire.gemini import (
     Candidate,
     Content,
@@ -25,8 +34,7 @@ from wire.gemini import (
     fold,
     generate_content,
 )
-from wire.gemini.stream import parse_answer
-from wire.memory import encode
+from wire.gemini.reader import parse_answer
 
 from .conversations import SIGNATURE, call, model, result
 
@@ -39,7 +47,9 @@ PARTS = [
 ]
 CONTENT = b'{"role" : "model", "parts":[' + b" ,\n".join(PARTS) + b'],"tone":"low"}'
 BODY = (
-    b'\n {"candidates": [ {"content": ' + CONTENT + b', "finishReason":"STOP","shade":1} ], "usageMetadata":{"promptTokenCount":3,'
+    b'\n {"candidates": [ {"content": '
+    + CONTENT
+    + b', "finishReason":"STOP","shade":1} ], "usageMetadata":{"promptTokenCount":3,'
     b'"wetTokenCount":1},"depth":[{"m":3}],"modelVersion":"gemini-3-pro-preview"}\r\n'
 )
 
@@ -47,10 +57,17 @@ BODY = (
 def test_answer():
     answer = parse_answer(BODY)
     [candidate] = answer.candidates
-    assert (answer.text, answer.finish_reason, answer.model_version) == ("", "STOP", "gemini-3-pro-preview")
+    assert (answer.text, answer.finish_reason, answer.model_version) == (
+        "",
+        "STOP",
+        "gemini-3-pro-preview",
+    )
     assert [call.args for call in answer.function_calls] == [{"x": 1.5, "y": [{}]}]
     assert answer.usage_metadata == UsageMetadata(prompt_token_count=3)
-    assert candidate.content.parts[:2] == [Part(text="café", thought=True), Part(text="", thought_signature="QUJD+/==")]
+    assert candidate.content.parts[:2] == [
+        Part(text="café", thought=True),
+        Part(text="", thought_signature="QUJD+/=="),
+    ]
 
 
 def test_bytes_are_remembered_as_they_came():
@@ -61,7 +78,9 @@ def test_bytes_are_remembered_as_they_came():
 
 def test_a_content_that_goes_back_is_the_slice_it_was():
     content = parse_answer(BODY).candidates[0].content
-    request = GenerateContentRequest(contents=[Content(role="user", parts=[Part(text="Hi")]), content])
+    request = GenerateContentRequest(
+        contents=[Content(role="user", parts=[Part(text="Hi")]), content]
+    )
     assert (
         generate_content("gemini-3-pro-preview", request, checked=False).body
         == b'{"contents":[{"parts":[{"text":"Hi"}],"role":"user"},' + CONTENT + b"]}"
@@ -70,13 +89,19 @@ def test_a_content_that_goes_back_is_the_slice_it_was():
 
 def test_a_part_that_goes_back_in_another_content_is_the_slice_it_was():
     parts = parse_answer(BODY).candidates[0].content.parts
-    assert encode(Content(role="model", parts=parts[1:3])) == b'{"parts":[' + PARTS[1] + b"," + PARTS[2] + b'],"role":"model"}'
+    assert (
+        encode(Content(role="model", parts=parts[1:3]))
+        == b'{"parts":[' + PARTS[1] + b"," + PARTS[2] + b'],"role":"model"}'
+    )
 
 
 @pytest.mark.parametrize("holder", [list, tuple])
 def test_bytes_are_sent_from_any_sequence(holder):
     content = parse_answer(BODY).candidates[0].content
-    assert encode(GenerateContentRequest(contents=holder([content]))) == b'{"contents":[' + CONTENT + b"]}"
+    assert (
+        encode(GenerateContentRequest(contents=holder([content])))
+        == b'{"contents":[' + CONTENT + b"]}"
+    )
 
 
 def test_unknown_keys():
@@ -104,19 +129,33 @@ def test_a_changed_copy_forgets():
 
 
 @pytest.mark.parametrize(
-    "through", [copy.copy, copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))], ids=["copy", "deepcopy", "pickle"]
+    "through",
+    [copy.copy, copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))],
+    ids=["copy", "deepcopy", "pickle"],
 )
 def test_copies_keep_the_bytes(through):
     answer = parse_answer(BODY)
     again = through(answer)
     assert again == answer
-    assert (again.raw, again.candidates[0].content.raw, encode(again.candidates[0].content.parts[3])) == (BODY, CONTENT, PARTS[3])
+    assert (
+        again.raw,
+        again.candidates[0].content.raw,
+        encode(again.candidates[0].content.parts[3]),
+    ) == (BODY, CONTENT, PARTS[3])
 
 
 def test_both_candidates_are_cut():
-    body = b'{"candidates":[{"content":{"parts":[{"text":"A"}]}},{"index":1},{"content":null},{"content":{"parts":[{"text":"B" }]}}]}'
+    body = (
+        b'{"candidates":[{"content":{"parts":[{"text":"A"}]}},{"index":1},{"content":null},'
+        b'{"content":{"parts":[{"text":"B" }]}}]}'
+    )
     contents_of = [candidate.content for candidate in parse_answer(body).candidates]
-    assert [content and content.parts[0].raw for content in contents_of] == [b'{"text":"A"}', None, None, b'{"text":"B" }']
+    assert [content and content.parts[0].raw for content in contents_of] == [
+        b'{"text":"A"}',
+        None,
+        None,
+        b'{"text":"B" }',
+    ]
 
 
 @pytest.mark.parametrize(
@@ -135,16 +174,36 @@ def test_both_candidates_are_cut():
             GenerateContentResponse(candidates=[Candidate(content=Content(), finish_reason=1)]),
         ),
         (b'{"candidates":[]}', GenerateContentResponse(candidates=[])),
-        (b'{"usageMetadata":{"totalTokenCount":3}}', GenerateContentResponse(usage_metadata=UsageMetadata(total_token_count=3))),
+        (
+            b'{"usageMetadata":{"totalTokenCount":3}}',
+            GenerateContentResponse(usage_metadata=UsageMetadata(total_token_count=3)),
+        ),
         (b'{"error":null,"candidates":[]}', GenerateContentResponse(candidates=[])),
         # "error" as text and as an argument is no error
         (
-            b'{"candidates":[{"content":{"parts":[{"text":"\\"error\\""},{"text":"error"}]}}],"result":{}}',
-            GenerateContentResponse(candidates=[Candidate(content=Content(parts=[Part(text='"error"'), Part(text="error")]))]),
+            b'{"candidates":[{"content":{"parts":[{"text":"\\"error\\""},'
+            b'{"text":"error"}]}}],"result":{}}',
+            GenerateContentResponse(
+                candidates=[
+                    Candidate(content=Content(parts=[Part(text='"error"'), Part(text="error")]))
+                ]
+            ),
         ),
-        (b'{"result":{"candidates":[{"index":1}]}}', GenerateContentResponse(candidates=[Candidate(index=1)])),
+        (
+            b'{"result":{"candidates":[{"index":1}]}}',
+            GenerateContentResponse(candidates=[Candidate(index=1)]),
+        ),
     ],
-    ids=["blocked", "no-content", "empty-content", "no-candidate", "usage", "error-null", "error-as-text", "wrapped"],
+    ids=[
+        "blocked",
+        "no-content",
+        "empty-content",
+        "no-candidate",
+        "usage",
+        "error-null",
+        "error-as-text",
+        "wrapped",
+    ],
 )
 def test_odd_answers(body, expected):
     assert parse_answer(body) == expected
@@ -165,11 +224,26 @@ def test_odd_answers(body, expected):
         (b'{"candidates":[{"content":{"parts":[null]}}]}', StreamInvalid, None, "parts"),
         (b'{"candidates":[{"content":{"parts":[{"text":"\xff"}]}}]}', StreamInvalid, None, ""),
         (b"\x00\x01\xff", StreamInvalid, None, ""),
-        (b'{"error":{"code":503,"message":"Busy.","status":"UNAVAILABLE"}}', OverloadedError, 503, "Busy."),
-        (b'{"candidates":[],"error":{"code":503,"message":"Busy."}}', OverloadedError, 503, "Busy."),
+        (
+            b'{"error":{"code":503,"message":"Busy.","status":"UNAVAILABLE"}}',
+            OverloadedError,
+            503,
+            "Busy.",
+        ),
+        (
+            b'{"candidates":[],"error":{"code":503,"message":"Busy."}}',
+            OverloadedError,
+            503,
+            "Busy.",
+        ),
         (b'[{"error":{"code":400,"message":"No."}}]', BadRequestError, 400, "No."),
         (b'{"error":"gone"}', ServerError, 500, "gone"),
-        (b'{"error":{"code":14,"message":"Busy."}}', ServerError, 500, "Busy."),  # a google.rpc code is no HTTP status
+        (
+            b'{"error":{"code":14,"message":"Busy."}}',
+            ServerError,
+            500,
+            "Busy.",
+        ),  # a google.rpc code is no HTTP status
     ],
     ids=[
         "empty",
@@ -207,19 +281,29 @@ def test_a_cut_answer_is_no_answer(cut):
 @pytest.mark.parametrize("depth", [300, 800, 100_000])
 def test_what_is_nested_deeply(depth):
     """An error of ours, or an answer that can be sent back (R-12)."""
-    content = b'{"parts":[{"functionCall":{"name":"tide","args":' + b'{"a":' * depth + b"1" + b"}" * depth + b'}}],"role":"model"}'
+    content = (
+        b'{"parts":[{"functionCall":{"name":"tide","args":'
+        + b'{"a":' * depth
+        + b"1"
+        + b"}" * depth
+        + b'}}],"role":"model"}'
+    )
     try:
-        sent = encode(parse_answer(b'{"candidates":[{"content":' + content + b"}]}").candidates[0].content)
+        sent = encode(
+            parse_answer(b'{"candidates":[{"content":' + content + b"}]}").candidates[0].content
+        )
     except LimitError:
         sent = content  # refused, in words of ours
     assert sent == content
 
 
-# --- any answer -----------------------------------------------------------------------------------------------------
+# --- any answer -----------------------------------------------------------------------------------
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=4),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2)
+    ),
     max_leaves=5,
 )
 objects = st.dictionaries(st.text(max_size=3), json_values, max_size=3)
@@ -229,8 +313,12 @@ parts = st.fixed_dictionaries(
         "text": st.text(max_size=5),
         "thought": st.booleans(),
         "thoughtSignature": st.just(SIGNATURE),
-        "functionCall": st.fixed_dictionaries({}, optional={"name": st.text(max_size=3), "args": objects, "id": st.text(max_size=3)}),
-        "executableCode": st.fixed_dictionaries({}, optional={"code": st.text(max_size=4), "language": st.just("PYTHON")}),
+        "functionCall": st.fixed_dictionaries(
+            {}, optional={"name": st.text(max_size=3), "args": objects, "id": st.text(max_size=3)}
+        ),
+        "executableCode": st.fixed_dictionaries(
+            {}, optional={"code": st.text(max_size=4), "language": st.just("PYTHON")}
+        ),
         "novelty": json_values,
     },
 )
@@ -240,7 +328,10 @@ answers = st.fixed_dictionaries(
             st.fixed_dictionaries(
                 {},
                 optional={
-                    "content": st.fixed_dictionaries({}, optional={"parts": st.lists(parts, max_size=4), "role": st.just("model")}),
+                    "content": st.fixed_dictionaries(
+                        {},
+                        optional={"parts": st.lists(parts, max_size=4), "role": st.just("model")},
+                    ),
                     "finishReason": st.text("ABC", max_size=3) | st.integers(0, 9),
                     "index": st.integers(0, 3),
                     "shade": json_values,
@@ -250,7 +341,9 @@ answers = st.fixed_dictionaries(
         )
     },
     optional={
-        "usageMetadata": st.dictionaries(st.sampled_from(["promptTokenCount", "totalTokenCount", "x"]), st.integers(0, 9)),
+        "usageMetadata": st.dictionaries(
+            st.sampled_from(["promptTokenCount", "totalTokenCount", "x"]), st.integers(0, 9)
+        ),
         "novelty": json_values,
     },
 )
@@ -265,7 +358,9 @@ def test_any_answer_goes_back_as_it_came(answer, indent, ascii_only):
     for candidate, plain in zip(parsed.candidates, answer["candidates"], strict=True):
         if "content" in plain:
             assert json.loads(encode(candidate.content)) == plain["content"]
-            assert [json.loads(encode(part)) for part in candidate.content.parts or []] == plain["content"].get("parts", [])
+            assert [json.loads(encode(part)) for part in candidate.content.parts or []] == plain[
+                "content"
+            ].get("parts", [])
             assert candidate.content.raw in body
 
 
@@ -279,12 +374,19 @@ def test_any_answer_without_its_memory_says_the_same(answer):
 
 @pytest.mark.parametrize(
     ("role", "after"),
-    [('"role":"model"', []), ('"tone":"low"', []), ('"role":"model"', [model(call("tide", SIGNATURE)), result("tide", {})])],
+    [
+        ('"role":"model"', []),
+        ('"tone":"low"', []),
+        ('"role":"model"', [model(call("tide", SIGNATURE)), result("tide", {})]),
+    ],
     ids=["as-it-came", "role-added", "beside-a-call-by-hand"],
 )
 def test_an_unknown_kind_of_part_goes_back(role, after):
     """Also where its Content is a new one: the part is still the one that came."""
-    answer = parse_answer(b'{"candidates":[{"content":{"parts":[{"song": {"bars":4}}],%s},"finishReason":"STOP"}]}' % role.encode())
+    answer = parse_answer(
+        b'{"candidates":[{"content":{"parts":[{"song": {"bars":4}}],%s},"finishReason":"STOP"}]}'
+        % role.encode()
+    )
     request = GenerateContentRequest(contents=contents("Hi", answer, *after, "Bye"))
     assert b'{"song": {"bars":4}}' in generate_content("gemini-3-pro-preview", request).body
 
@@ -294,16 +396,26 @@ def test_an_unknown_kind_of_part_goes_back(role, after):
 def test_any_answer_can_be_a_turn(answer):
     parsed = parse_answer(json.dumps(answer).encode())
     built = contents("Hi", parsed, "Bye")
-    sent = json.loads(generate_content("gemini-3-pro-preview", GenerateContentRequest(contents=built)).body)["contents"]
+    sent = json.loads(
+        generate_content("gemini-3-pro-preview", GenerateContentRequest(contents=built)).body
+    )["contents"]
     first = answer["candidates"][0] if answer["candidates"] else {}
     given_parts = [part for part in first.get("content", {}).get("parts", []) if part]
-    assert [part for turn in sent if turn["role"] == "model" for part in turn["parts"] if part] == given_parts
+    assert [
+        part for turn in sent if turn["role"] == "model" for part in turn["parts"] if part
+    ] == given_parts
 
 
 def test_slices_of_many_parts_are_found_in_one_go(monkeypatch: pytest.MonkeyPatch):
-    """Once for the answer and once for the Content, however many parts are asked for: else a long answer costs its square."""
+    """Once for the answer and once for the Content, however many parts are asked for: else a long
+    answer costs its square.
+    """
     parts = [b'{"text":"%d","thoughtSignature":"QUJD"}' % number for number in range(300)]
-    answer = parse_answer(b'{"candidates":[{"content":{"parts":[' + b",".join(parts) + b'],"role":"model"},"finishReason":"STOP"}]}')
+    answer = parse_answer(
+        b'{"candidates":[{"content":{"parts":['
+        + b",".join(parts)
+        + b'],"role":"model"},"finishReason":"STOP"}]}'
+    )
     asked: list[object] = []
     real = fold.decoder
     monkeypatch.setattr(fold, "decoder", lambda kind: asked.append(kind) or real(kind))

@@ -9,8 +9,17 @@ import msgspec
 import pytest
 
 import wire
-from wire.call import Call
-from wire.errors import APIError, BadRequestError, ConfigurationError, NotFoundError, RuleError, ServerError, StreamInvalid, TotalClock
+from wire.core.call import Call
+from wire.errors import (
+    APIError,
+    BadRequestError,
+    ConfigurationError,
+    NotFoundError,
+    RuleError,
+    ServerError,
+    StreamInvalid,
+    TotalClock,
+)
 from wire.gemini import (
     BatchOperation,
     BatchState,
@@ -42,16 +51,19 @@ from wire.gemini import (
     wait_for_batch,
     wait_for_embed_batch,
 )
-from wire.target import target
+from wire.http.target import target
 
 from .playing import play
 
 MODEL = "gemini-2.5-flash"
 HI = GenerateContentRequest(contents=contents("Hi"))
 HI_JSON = {"contents": [{"parts": [{"text": "Hi"}], "role": "user"}]}
-ANSWER = '{"candidates": [{"content": {"parts": [{"text": "Yo", "thoughtSignature": "c2ln", "novelty": 1.50}], "role": "model"}}]}'
+ANSWER = (
+    '{"candidates": [{"content": {"parts": [{"text": "Yo", "thoughtSignature": "c2ln", '
+    '"novelty": 1.50}], "role": "model"}}]}'
+)
 
-# --- calls ----------------------------------------------------------------------------------------------------------
+# --- calls ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -68,7 +80,9 @@ ANSWER = '{"candidates": [{"content": {"parts": [{"text": "Yo", "thoughtSignatur
             b'{"priority":3}',
         ),
         (
-            update_embed_batch("abc", EmbedContentBatch(display_name="d"), update_mask="displayName"),
+            update_embed_batch(
+                "abc", EmbedContentBatch(display_name="d"), update_mask="displayName"
+            ),
             "PATCH /batches/abc:updateEmbedContentBatch?updateMask=displayName",
             b'{"displayName":"d"}',
         ),
@@ -97,17 +111,29 @@ def test_create(requests: Any, config: Any):
 
 def test_create_as_it_is():
     batch = GenerateContentBatch(display_name="d", priority=5)
-    assert json.loads(create_batch(MODEL, batch).body) == {"batch": {"displayName": "d", "priority": 5}}
-    assert json.loads(create_batch(MODEL, batch, display_name="e").body)["batch"]["displayName"] == "e"
+    assert json.loads(create_batch(MODEL, batch).body) == {
+        "batch": {"displayName": "d", "priority": 5}
+    }
+    assert (
+        json.loads(create_batch(MODEL, batch, display_name="e").body)["batch"]["displayName"] == "e"
+    )
 
 
 def test_create_for_embeddings():
-    request = InlinedEmbedContentRequest(request=EmbedContentRequest(content=Content(parts=[Part(text="Hi")])), metadata={"id": 1})
+    request = InlinedEmbedContentRequest(
+        request=EmbedContentRequest(content=Content(parts=[Part(text="Hi")])), metadata={"id": 1}
+    )
     config = InputEmbedContentConfig(requests=InlinedEmbedContentRequests(requests=[request]))
-    call = create_embed_batch("gemini-embedding-001", EmbedContentBatch(display_name="d", input_config=config))
+    call = create_embed_batch(
+        "gemini-embedding-001", EmbedContentBatch(display_name="d", input_config=config)
+    )
     assert call.target == "/models/gemini-embedding-001:asyncBatchEmbedContent"
     assert json.loads(call.body)["batch"]["inputConfig"] == {
-        "requests": {"requests": [{"request": {"content": {"parts": [{"text": "Hi"}]}}, "metadata": {"id": 1}}]}
+        "requests": {
+            "requests": [
+                {"request": {"content": {"parts": [{"text": "Hi"}]}}, "metadata": {"id": 1}}
+            ]
+        }
     }
 
 
@@ -121,11 +147,20 @@ BAD = GenerateContentRequest(contents=[Content(role="user", parts=[Part(text=5)]
         ([], "requests"),
         ({"a": HI}, "requests"),
         ([HI, BAD], "batch.inputConfig.requests.requests[1].request.contents[0].parts[0].text"),
-        ([InlinedRequest(request=BAD)], "batch.inputConfig.requests.requests[0].request.contents[0].parts[0].text"),
+        (
+            [InlinedRequest(request=BAD)],
+            "batch.inputConfig.requests.requests[0].request.contents[0].parts[0].text",
+        ),
         ([HI, "Hi"], "batch.inputConfig.requests.requests[1].request.request"),
         ([InlinedRequest()], "batch.inputConfig.requests.requests[0].request.request"),
-        ([GenerateContentRequest(contents=[])], "batch.inputConfig.requests.requests[0].request.contents"),
-        ([InlinedRequest(request=HI, metadata="a")], "batch.inputConfig.requests.requests[0].metadata"),
+        (
+            [GenerateContentRequest(contents=[])],
+            "batch.inputConfig.requests.requests[0].request.contents",
+        ),
+        (
+            [InlinedRequest(request=HI, metadata="a")],
+            "batch.inputConfig.requests.requests[0].metadata",
+        ),
         (GenerateContentBatch(priority="high", display_name=5), "batch.displayName"),
     ],
 )
@@ -137,7 +172,14 @@ def test_bad_batches(requests: Any, path: str):
 
 def test_bad_names():
     for name in ("", "files/abc", None, "a/b/c", "batches/../x"):
-        for endpoint in (get_batch, get_embed_batch, cancel_batch, delete_batch, wait_for_batch, wait_for_embed_batch):
+        for endpoint in (
+            get_batch,
+            get_embed_batch,
+            cancel_batch,
+            delete_batch,
+            wait_for_batch,
+            wait_for_embed_batch,
+        ):
             with pytest.raises(ConfigurationError, match=r"^name: batches/ID is wanted"):
                 endpoint(name)  # type: ignore[arg-type,operator]
     with pytest.raises(ConfigurationError, match=r"^name: files/ID is wanted"):
@@ -153,12 +195,19 @@ def test_bad_names():
 
 def test_vertex_has_no_batches_in_this_form():
     vertex = target("gemini@vertex", {"api_key": "fake-key", "project": "p", "location": "eu"})
-    for call in (create_batch(MODEL, [HI]), get_batch("a"), list_batches(), cancel_batch("a"), delete_batch("a"), get_embed_batch("a")):
+    for call in (
+        create_batch(MODEL, [HI]),
+        get_batch("a"),
+        list_batches(),
+        cancel_batch("a"),
+        delete_batch("a"),
+        get_embed_batch("a"),
+    ):
         with pytest.raises(ConfigurationError, match="has no"):
             vertex.accept(call, Call)
 
 
-# --- answers --------------------------------------------------------------------------------------------------------
+# --- answers --------------------------------------------------------------------------------------
 
 PENDING = b"""{
   "name": "batches/abc",
@@ -174,12 +223,23 @@ PENDING = b"""{
 def done(results: str, **more: str) -> bytes:
     inlined = '{"inlinedResponses": {"inlinedResponses": [' + results + "]}}"
     metadata = '{"state": "BATCH_STATE_SUCCEEDED", "output": ' + inlined + "}"
-    return ('{"name": "batches/abc", "done": true, "metadata": ' + metadata + ', "response": ' + inlined + "}").encode()
+    return (
+        '{"name": "batches/abc", "done": true, "metadata": '
+        + metadata
+        + ', "response": '
+        + inlined
+        + "}"
+    ).encode()
 
 
 def test_pending():
     answer = create_batch(MODEL, [HI]).parse(PENDING)
-    assert (answer.name, answer.done, answer.results, answer.raw) == ("batches/abc", None, [], PENDING)
+    assert (answer.name, answer.done, answer.results, answer.raw) == (
+        "batches/abc",
+        None,
+        [],
+        PENDING,
+    )
     assert answer.metadata is not None
     assert answer.metadata.state == BatchState.PENDING
     assert answer.metadata.batch_stats is not None
@@ -188,14 +248,24 @@ def test_pending():
 
 
 def test_answers_inside_go_back_as_they_came():
-    body = done('{"response": ' + ANSWER + ', "metadata": {"id": "a"}}, {"error": {"code": 3, "message": "no"}}')
+    body = done(
+        '{"response": '
+        + ANSWER
+        + ', "metadata": {"id": "a"}}, {"error": {"code": 3, "message": "no"}}'
+    )
     answer = get_batch("abc").parse(body)
     first, second = answer.results
-    assert (first.metadata, second.response, second.error and second.error.code) == ({"id": "a"}, None, 3)
+    assert (first.metadata, second.response, second.error and second.error.code) == (
+        {"id": "a"},
+        None,
+        3,
+    )
     assert first.response is not None
     assert first.response.text == "Yo"
     assert first.response.raw == ANSWER.encode()
-    back = generate_content(MODEL, GenerateContentRequest(contents=contents("Hi", first.response, "Go on")))
+    back = generate_content(
+        MODEL, GenerateContentRequest(contents=contents("Hi", first.response, "Go on"))
+    )
     assert b'{"text": "Yo", "thoughtSignature": "c2ln", "novelty": 1.50}' in back.body
     assert answer.raw == body
     assert answer.metadata is not None
@@ -206,14 +276,20 @@ def test_answers_inside_go_back_as_they_came():
 def test_results_stand_in_either_place():
     inlined = json.loads(done('{"response": ' + ANSWER + "}"))
     for key in ("metadata", "response"):
-        answer = get_batch("abc").parse(json.dumps({name: value for name, value in inlined.items() if name != key}).encode())
+        answer = get_batch("abc").parse(
+            json.dumps({name: value for name, value in inlined.items() if name != key}).encode()
+        )
         assert [one.response.text for one in answer.results if one.response] == ["Yo"]
     file = b'{"name":"batches/abc","done":true,"response":{"responsesFile":"files/r"}}'
     answer = get_batch("abc").parse(file)
     assert answer.results == []
     assert answer.response is not None
     assert answer.response.responses_file == "files/r"
-    for odd in (b'{"response":{"inlinedResponses":{}}}', b'{"response":{"inlinedResponses":{"inlinedResponses":[]}}}', b"{}"):
+    for odd in (
+        b'{"response":{"inlinedResponses":{}}}',
+        b'{"response":{"inlinedResponses":{"inlinedResponses":[]}}}',
+        b"{}",
+    ):
         assert get_batch("abc").parse(odd).results == []
 
 
@@ -232,26 +308,38 @@ def test_an_answer_that_is_an_error():
 
 def test_lists_hold_batches_of_both_kinds():
     config = '{"requests":{"requests":[{"request":{"content":{},"taskType":"CLUSTERING"}}]}}'
-    embed = '{"name":"batches/e","metadata":{"@type":"x.EmbedContentBatch","state":"BATCH_STATE_RUNNING","inputConfig":' + config + "}}"
-    answer = list_batches().parse(('{"operations":[' + embed + "," + PENDING.decode() + '],"nextPageToken":"t"}').encode())
-    assert [(each.name, each.metadata and each.metadata.state) for each in answer.operations or ()] == [
+    embed = (
+        '{"name":"batches/e","metadata":{"@type":"x.EmbedContentBatch",'
+        '"state":"BATCH_STATE_RUNNING","inputConfig":' + config + "}}"
+    )
+    answer = list_batches().parse(
+        ('{"operations":[' + embed + "," + PENDING.decode() + '],"nextPageToken":"t"}').encode()
+    )
+    assert [
+        (each.name, each.metadata and each.metadata.state) for each in answer.operations or ()
+    ] == [
         ("batches/e", "BATCH_STATE_RUNNING"),
         ("batches/abc", "BATCH_STATE_PENDING"),
     ]
     assert delete_batch("abc").parse(b"{}") == cancel_batch("abc").parse(b"{}") == Empty()
 
 
-# --- waiting --------------------------------------------------------------------------------------------------------
+# --- waiting --------------------------------------------------------------------------------------
 
 
 def test_wait_until_it_is_done():
-    played = play(wait_for_batch("abc", every=30, most=100), PENDING, PENDING, done('{"response": ' + ANSWER + "}"))
+    played = play(
+        wait_for_batch("abc", every=30, most=100),
+        PENDING,
+        PENDING,
+        done('{"response": ' + ANSWER + "}"),
+    )
     assert (played.asked, played.pauses) == (["GET /batches/abc"] * 3, [30.0, 30.0])
     assert played.answer.results[0].response.text == "Yo"
-    assert play(wait_for_batch(BatchOperation(name="batches/abc")), b'{"done":true}').answer == BatchOperation(done=True)
-    embedded = (
-        b'{"name":"batches/e","done":true,"response":{"inlinedResponses":{"inlinedResponses":[{"response":{"embedding":{"values":[1]}}}]}}}'
-    )
+    assert play(
+        wait_for_batch(BatchOperation(name="batches/abc")), b'{"done":true}'
+    ).answer == BatchOperation(done=True)
+    embedded = b'{"name":"batches/e","done":true,"response":{"inlinedResponses":{"inlinedResponses":[{"response":{"embedding":{"values":[1]}}}]}}}'
     answer = play(wait_for_embed_batch("e"), embedded).answer
     assert answer.response.inlined_responses.inlined_responses[0].response.embedding.values == [1.0]
 
@@ -259,9 +347,25 @@ def test_wait_until_it_is_done():
 @pytest.mark.parametrize(
     ("body", "kind", "message"),
     [
-        ({"done": True, "error": {"code": 3, "message": "no such file"}}, BadRequestError, "batches/abc is at its end: no such file"),
-        ({"metadata": {"state": "BATCH_STATE_FAILED"}}, ServerError, "batches/abc is BATCH_STATE_FAILED: no message"),
-        ({"done": True, "metadata": {"state": "BATCH_STATE_CANCELLED"}, "error": {"code": 1, "message": "c"}}, APIError, "CANCELLED: c"),
+        (
+            {"done": True, "error": {"code": 3, "message": "no such file"}},
+            BadRequestError,
+            "batches/abc is at its end: no such file",
+        ),
+        (
+            {"metadata": {"state": "BATCH_STATE_FAILED"}},
+            ServerError,
+            "batches/abc is BATCH_STATE_FAILED: no message",
+        ),
+        (
+            {
+                "done": True,
+                "metadata": {"state": "BATCH_STATE_CANCELLED"},
+                "error": {"code": 1, "message": "c"},
+            },
+            APIError,
+            "CANCELLED: c",
+        ),
         ({"metadata": {"state": "BATCH_STATE_EXPIRED"}}, ServerError, "BATCH_STATE_EXPIRED"),
     ],
 )
@@ -277,17 +381,21 @@ def test_waiting_has_an_end():
     assert "BATCH_STATE_PENDING after 60 s" in played.error.message
 
 
-# --- files ----------------------------------------------------------------------------------------------------------
+# --- files ----------------------------------------------------------------------------------------
 
 
 def test_lines_of_requests():
     received = generate_content(MODEL, HI).parse(ANSWER.replace(", ", ",\r\n").encode())
-    lines = batch_lines({"a": HI, 'b"\n': GenerateContentRequest(contents=contents("Hi", received, "Go on"))})
+    lines = batch_lines(
+        {"a": HI, 'b"\n': GenerateContentRequest(contents=contents("Hi", received, "Go on"))}
+    )
     assert lines.count(b"\n") == 2
     first, second = [json.loads(line) for line in lines.splitlines()]
     assert first == {"key": "a", "request": HI_JSON}
     assert second["key"] == 'b"\n'
-    assert second["request"]["contents"][1]["parts"] == [{"text": "Yo", "thoughtSignature": "c2ln", "novelty": 1.5}]
+    assert second["request"]["contents"][1]["parts"] == [
+        {"text": "Yo", "thoughtSignature": "c2ln", "novelty": 1.5}
+    ]
 
 
 @pytest.mark.parametrize(
@@ -315,7 +423,10 @@ def test_lines_of_results():
         '{"code":8,"message":"busy"}',
     ]
     found = batch_results("\r\n".join(lines).encode() + b"\n")
-    assert [(one.key, one.response and one.response.text, one.error and one.error.message) for one in found] == [
+    assert [
+        (one.key, one.response and one.response.text, one.error and one.error.message)
+        for one in found
+    ] == [
         ("a", "Yo", None),
         ("b", None, "no"),
         (None, "Yo", None),
@@ -329,15 +440,32 @@ def test_lines_of_results():
     assert batch_results(b"") == []
 
 
-@pytest.mark.parametrize("line", [b"{", b"[]", b"{}", b'{"key":"a"}', b'{"response":5}', b"\xff", b"[" * 100_000, b'{"response":null}'])
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{",
+        b"[]",
+        b"{}",
+        b'{"key":"a"}',
+        b'{"response":5}',
+        b"\xff",
+        b"[" * 100_000,
+        b'{"response":null}',
+    ],
+)
 def test_lines_that_are_none(line: bytes):
     with pytest.raises(StreamInvalid, match="line 2 of the results"):
         batch_results(b'{"code":8}\n' + line)
 
 
 def test_lines_of_vectors():
-    found = embed_batch_results(b'{"key":"a","response":{"embedding":{"values":[0.5]}}}\n{"key":"b","error":{"code":3}}')
-    assert [(one.key, one.response and one.response.embedding and one.response.embedding.values) for one in found] == [
+    found = embed_batch_results(
+        b'{"key":"a","response":{"embedding":{"values":[0.5]}}}\n{"key":"b","error":{"code":3}}'
+    )
+    assert [
+        (one.key, one.response and one.response.embedding and one.response.embedding.values)
+        for one in found
+    ] == [
         ("a", [0.5]),
         ("b", None),
     ]

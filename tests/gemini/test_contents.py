@@ -1,4 +1,6 @@
-"""Turns to `contents`: each rule by example, and the invariants of a request over random histories."""
+"""Turns to `contents`: each rule by example, and the invariants of a request over random
+histories.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wire.core.memory import encode, notes
 from wire.errors import HistoryError, RuleError
 from wire.gemini import (
     PLACEHOLDER,
@@ -26,13 +29,12 @@ from wire.gemini import (
     contents,
     function_response,
 )
-from wire.gemini.stream import parse_answer
+from wire.gemini.reader import parse_answer
 from wire.gemini.turns import asks_for_signatures
-from wire.memory import encode, notes
 
 from .conversations import SECOND, SIGNATURE, call, model, result
 
-# --- the invariants, written down a second time ---------------------------------------------------------------------
+# --- the invariants, written down a second time ---------------------------------------------------
 
 
 def has_ref(value: Any) -> bool:
@@ -42,8 +44,14 @@ def has_ref(value: Any) -> bool:
 
 
 def open_calls(content: Content) -> list[FunctionCall]:
-    """Calls that the caller has to answer: not those that a server answered in the same Content (G11)."""
-    ours = [part.function_call for part in content.parts if part.function_call and part.function_call.name]
+    """Calls that the caller has to answer: not those that a server answered in the same Content
+    (G11).
+    """
+    ours = [
+        part.function_call
+        for part in content.parts
+        if part.function_call and part.function_call.name
+    ]
     for part in content.parts:
         if part.function_response:
             answered = [made for made in ours if made.name == part.function_response.name]
@@ -72,21 +80,37 @@ def broken(turns: list[Content], signatures: bool = True) -> list[str]:
                 found.append(f"{index}: two model turns in a row (S2-02)")
             continue
         calls = open_calls(before) if before is not None and before.role == "model" else []
-        if [(made.name, made.id) for made in calls] != [(answer.name, answer.id) for answer in answers]:
-            found.append(f"{index}: the calls before are not answered one by one (G11, G12, G16 to G18)")
+        if [(made.name, made.id) for made in calls] != [
+            (answer.name, answer.id) for answer in answers
+        ]:
+            found.append(
+                f"{index}: the calls before are not answered one by one (G11, G12, G16 to G18)"
+            )
         if answers and len(answers) != len(turn.parts):
             found.append(f"{index}: something beside the results (G13)")
         if before is not None and before.role == "user" and (answers or not is_results(before)):
             found.append(f"{index}: two user turns in a row (S2-02)")
         if any(part.thought_signature is not None for part in turn.parts):
             found.append(f"{index}: a signed part of the user (S2-11)")
-        if any(has_ref(answer.response) or not isinstance(answer.response, dict | None) for answer in answers):
+        if any(
+            has_ref(answer.response) or not isinstance(answer.response, dict | None)
+            for answer in answers
+        ):
             found.append(f"{index}: a result that is no object, or has a $ref (G20, G21)")
     if signatures:
-        speaks = [index for index, turn in enumerate(turns) if turn.role == "user" and not is_results(turn)]
+        speaks = [
+            index
+            for index, turn in enumerate(turns)
+            if turn.role == "user" and not is_results(turn)
+        ]
         for index, turn in enumerate(turns[max(speaks, default=-1) + 1 :]):
             first = next((part for part in turn.parts if part.function_call), None)
-            if turn.role == "model" and first and first.thought_signature is None and first.raw is None:
+            if (
+                turn.role == "model"
+                and first
+                and first.thought_signature is None
+                and first.raw is None
+            ):
                 found.append(f"{index}: the first call of the current turn is not signed (G24)")
     return found
 
@@ -96,9 +120,29 @@ def broken(turns: list[Content], signatures: bool = True) -> list[str]:
     [
         ([model(Part(text="a")), Content(role="user", parts=[Part(text="b")])], "1:"),
         ([Content(role="user", parts=[])], "G5"),
-        ([Content(role="user", parts=[Part(text="a")]), model(call("f", SIGNATURE)), Content(role="user", parts=[Part(text="b")])], "G12"),
-        ([Content(role="user", parts=[Part(text="a")]), Content(role="user", parts=[Part(text="b")])], "S2-02"),
-        ([Content(role="user", parts=[Part(text="a")]), model(call("f")), Content(role="user", parts=[result("f", {})])], "G24"),
+        (
+            [
+                Content(role="user", parts=[Part(text="a")]),
+                model(call("f", SIGNATURE)),
+                Content(role="user", parts=[Part(text="b")]),
+            ],
+            "G12",
+        ),
+        (
+            [
+                Content(role="user", parts=[Part(text="a")]),
+                Content(role="user", parts=[Part(text="b")]),
+            ],
+            "S2-02",
+        ),
+        (
+            [
+                Content(role="user", parts=[Part(text="a")]),
+                model(call("f")),
+                Content(role="user", parts=[result("f", {})]),
+            ],
+            "G24",
+        ),
         ([Content(role="user", parts=[Part(text="a", thought_signature=SIGNATURE)])], "S2-11"),
     ],
     ids=["model-first", "no-parts", "unanswered", "users-in-a-row", "unsigned", "signed-user"],
@@ -107,7 +151,7 @@ def test_the_checker_sees(turns, rule):
     assert any(rule in each for each in broken(turns))
 
 
-# --- random histories -----------------------------------------------------------------------------------------------
+# --- random histories -----------------------------------------------------------------------------
 
 NAMES = st.sampled_from(["tide", "moon"])
 IDS = st.sampled_from([None, "i1", "i2", "i3"])
@@ -119,7 +163,10 @@ user_text = st.builds(lambda text, sign: Part(text=text, thought_signature=sign)
 image = st.just(Part(inline_data=Blob(mime_type="image/png", data="aWNvbg==")))
 answer_part = st.builds(lambda name, body, id: result(name, body, id), NAMES, BODIES, IDS)
 said = st.builds(
-    lambda text, sign, thought: Part(text=text, thought_signature=sign, thought=thought), TEXTS, SIGNATURES, st.sampled_from([None, True])
+    lambda text, sign, thought: Part(text=text, thought_signature=sign, thought=thought),
+    TEXTS,
+    SIGNATURES,
+    st.sampled_from([None, True]),
 )
 made_call = st.builds(lambda name, sign, id: call(name, sign, id, n=1), NAMES, SIGNATURES, IDS)
 lone_signature = st.just(Part(thought_signature=SECOND))
@@ -129,7 +176,9 @@ empty = st.just(Part())
 def received(parts: list[Part]) -> Content:
     """The turn as if it had come from the wire: with a key that nobody knows in each part."""
     plain = [{**json.loads(encode(part)), "mood": number} for number, part in enumerate(parts)]
-    body = json.dumps({"candidates": [{"content": {"parts": plain, "role": "model"}, "finishReason": "STOP"}]})
+    body = json.dumps(
+        {"candidates": [{"content": {"parts": plain, "role": "model"}, "finishReason": "STOP"}]}
+    )
     return parse_answer(body.encode()).candidates[0].content
 
 
@@ -138,7 +187,9 @@ user_turn = st.one_of(
     TEXTS,
     user_text,
     answer_part,
-    st.lists(st.one_of(user_text, image, answer_part, empty), max_size=4).map(lambda parts: Content(role="user", parts=parts)),
+    st.lists(st.one_of(user_text, image, answer_part, empty), max_size=4).map(
+        lambda parts: Content(role="user", parts=parts)
+    ),
     st.lists(answer_part, max_size=3),
     st.lists(user_text, max_size=2).map(lambda parts: Content(parts=parts)),
 )
@@ -147,7 +198,9 @@ model_turn = st.one_of(
     st.lists(st.one_of(said, made_call, empty), max_size=3).map(lambda parts: model(*parts)),
     model_parts.map(received),
     model_parts.map(lambda parts: Candidate(content=Content(parts=parts))),
-    model_parts.map(lambda parts: GenerateContentResponse(candidates=[Candidate(content=model(*parts))])),
+    model_parts.map(
+        lambda parts: GenerateContentResponse(candidates=[Candidate(content=model(*parts))])
+    ),
     made_call,
     st.lists(made_call, min_size=2, max_size=3).map(lambda parts: model(*parts)),
 )
@@ -160,12 +213,16 @@ def step(draw) -> list[Any]:
     results = [function_response(part.function_call, draw(BODIES)) for part in calls]
     results = draw(st.permutations(results))[: draw(st.integers(0, len(results)))]
     apart = draw(st.booleans())
-    return [draw(st.sampled_from([received, lambda parts: model(*parts)]))(calls), *(results if apart else [results])]
+    return [
+        draw(st.sampled_from([received, lambda parts: model(*parts)]))(calls),
+        *(results if apart else [results]),
+    ]
 
 
-histories = st.lists(st.one_of(user_turn.map(lambda turn: [turn]), model_turn.map(lambda turn: [turn]), step()), max_size=6).map(
-    lambda steps: [turn for each in steps for turn in each]
-)
+histories = st.lists(
+    st.one_of(user_turn.map(lambda turn: [turn]), model_turn.map(lambda turn: [turn]), step()),
+    max_size=6,
+).map(lambda steps: [turn for each in steps for turn in each])
 endings = st.sampled_from([[], ["And now?"]])
 beginnings = st.sampled_from([[], ["Hi"], ["Hi"]])
 
@@ -185,7 +242,10 @@ def parts_of(turn: Any) -> list[Part]:
 def is_of_model(turn: Any) -> bool:
     if isinstance(turn, Part):
         return turn.function_call is not None
-    return isinstance(turn, Candidate | GenerateContentResponse) or getattr(turn, "role", None) == "model"
+    return (
+        isinstance(turn, Candidate | GenerateContentResponse)
+        or getattr(turn, "role", None) == "model"
+    )
 
 
 def texts(parts: list[Part]) -> list[str]:
@@ -202,7 +262,12 @@ def tried(turns: list[Any], model: str | None = None) -> list[Content] | None:
 
 
 @settings(max_examples=600)
-@given(beginnings, histories, endings, st.sampled_from([None, "gemini-2.5-flash", "gemini-3-pro-preview"]))
+@given(
+    beginnings,
+    histories,
+    endings,
+    st.sampled_from([None, "gemini-2.5-flash", "gemini-3-pro-preview"]),
+)
 def test_invariants(first, turns, last, name):
     built = tried([*first, *turns, *last], name)
     if built is not None:
@@ -225,18 +290,26 @@ def test_random_histories_are_mostly_built():
 @settings(max_examples=300)
 @given(histories)
 def test_nothing_is_lost(turns):
-    """Every text is sent, in order within its role, every call once, and every result once: as such or as text."""
+    """Every text is sent, in order within its role, every call once, and every result once: as such
+    or as text.
+    """
     turns = ["Hi", *turns, "And now?"]
     given_parts = [part for turn in turns for part in parts_of(turn)]
     built = contents(*turns)
     sent = [part for turn in built for part in turn.parts]
     orphans = [text for text in texts(sent) if text.startswith("Result of ")]
     assert sorted(text for text in texts(sent) if text not in orphans) == sorted(texts(given_parts))
-    assert [part.function_call for part in sent if part.function_call] == [part.function_call for part in given_parts if part.function_call]
-    assert [part.inline_data for part in sent if part.inline_data] == [part.inline_data for part in given_parts if part.inline_data]
+    assert [part.function_call for part in sent if part.function_call] == [
+        part.function_call for part in given_parts if part.function_call
+    ]
+    assert [part.inline_data for part in sent if part.inline_data] == [
+        part.inline_data for part in given_parts if part.inline_data
+    ]
     stubs = sum("has no result" in note.message for note in notes(built))
     answers = [part for part in sent if part.function_response]
-    assert len(answers) - stubs + len(orphans) == sum(part.function_response is not None for part in given_parts)
+    assert len(answers) - stubs + len(orphans) == sum(
+        part.function_response is not None for part in given_parts
+    )
 
 
 @settings(max_examples=300)
@@ -257,7 +330,13 @@ def test_received_parts_keep_their_bytes_and_their_place(turns):
 def test_signatures_stay_where_they_were(turns):
     """F-01: on the part that it came with, and none but the placeholder is added."""
     turns = ["Hi", *turns, "And now?"]
-    came = [part for turn in turns if is_of_model(turn) for part in parts_of(turn) if part.thought_signature is not None]
+    came = [
+        part
+        for turn in turns
+        if is_of_model(turn)
+        for part in parts_of(turn)
+        if part.thought_signature is not None
+    ]
     sent = [part for turn in contents(*turns) if turn.role == "model" for part in turn.parts]
     assert [part for part in sent if part.thought_signature not in (None, PLACEHOLDER)] == came
 
@@ -286,7 +365,7 @@ def test_order_of_lists_is_the_order_of_turns(turns):
     assert contents("Hi", turns, "And now?") == contents("Hi", *turns, "And now?")
 
 
-# --- one rule at a time ---------------------------------------------------------------------------------------------
+# --- one rule at a time ---------------------------------------------------------------------------
 
 USER = Content(role="user", parts=[Part(text="Hi")])
 
@@ -298,7 +377,10 @@ def shape(built: list[Content]) -> list[str]:
         if part.function_call:
             return f"call {part.function_call.name}"
         if part.function_response:
-            return f"result {part.function_response.name} {json.dumps(part.function_response.response)}"
+            return (
+                f"result {part.function_response.name} "
+                f"{json.dumps(part.function_response.response)}"
+            )
         return part.text if part.text is not None else "-"
 
     return [f"{turn.role[0]}:{'|'.join(map(one, turn.parts))}" for turn in built]
@@ -312,13 +394,28 @@ def shape(built: list[Content]) -> list[str]:
         ([["a", ["b", Part(text="c")]], ()], ["u:a|b|c"]),
         (["a", call("f"), result("f", {})], ["u:a", "m:call f", "u:result f {}"]),
         (["a", call("f"), "b", result("f", {})], ["u:a", "m:call f", "u:result f {}", "u:b"]),
-        (["a", call("f"), model(call("g")), result("g", {}), result("f", {})], ["u:a", "m:call f|call g", "u:result f {}|result g {}"]),
+        (
+            ["a", call("f"), model(call("g")), result("g", {}), result("f", {})],
+            ["u:a", "m:call f|call g", "u:result f {}|result g {}"],
+        ),
         (["a", call("f"), "b"], ["u:a", "m:call f", 'u:result f {"error": "no result"}', "u:b"]),
-        (["a", call("f"), result("g", {"x": 1})], ["u:a", "m:call f", 'u:result f {"error": "no result"}', 'u:Result of g: {"x":1}']),
-        (["a", call("f"), result("f", {}), result("f", {"x": 1})], ["u:a", "m:call f", "u:result f {}", 'u:Result of f: {"x":1}']),
+        (
+            ["a", call("f"), result("g", {"x": 1})],
+            ["u:a", "m:call f", 'u:result f {"error": "no result"}', 'u:Result of g: {"x":1}'],
+        ),
+        (
+            ["a", call("f"), result("f", {}), result("f", {"x": 1})],
+            ["u:a", "m:call f", "u:result f {}", 'u:Result of f: {"x":1}'],
+        ),
         ([result("f", {"x": 1})], ['u:Result of f: {"x":1}']),
-        (["a", model(call("f"), result("f", {}), Part(text="b")), "c"], ["u:a", "m:call f|result f {}|b", "u:c"]),
-        (["a", model(call("f"), result("f", {}), call("f")), result("f", {})], ["u:a", "m:call f|result f {}|call f", "u:result f {}"]),
+        (
+            ["a", model(call("f"), result("f", {}), Part(text="b")), "c"],
+            ["u:a", "m:call f|result f {}|b", "u:c"],
+        ),
+        (
+            ["a", model(call("f"), result("f", {}), call("f")), result("f", {})],
+            ["u:a", "m:call f|result f {}|call f", "u:result f {}"],
+        ),
         (["a", model(Part(), Part(text="b"), Part()), "c"], ["u:a", "m:b", "u:c"]),
         (["a", model(Part()), "b"], ["u:a|b"]),
         (["a", Content(role="model"), "b"], ["u:a|b"]),
@@ -354,10 +451,15 @@ def test_shape(turns, expected):
     [
         # by id first, whatever the order
         ([("f", "1"), ("f", "2")], [("f", "2", "b"), ("f", "1", "a")], ["a", "b"]),
-        # the id of the call is given to a result without one; an id decides against the order of names
+        # the id of the call is given to a result without one; an id decides against the order of
+        # names
         ([("f", "1"), ("f", "2")], [("f", None, "b"), ("f", "1", "a")], ["a", "b"]),
         # without ids by name, in order (G18b)
-        ([("f", None), ("g", None), ("f", None)], [("g", None, "b"), ("f", None, "a"), ("f", None, "c")], ["a", "b", "c"]),
+        (
+            [("f", None), ("g", None), ("f", None)],
+            [("g", None, "b"), ("f", None, "a"), ("f", None, "c")],
+            ["a", "b", "c"],
+        ),
         # a result has an id, its call has not: the id is taken off
         ([("f", None)], [("f", "1", "a")], ["a"]),
         # no name at all: by place
@@ -371,7 +473,10 @@ def test_shape(turns, expected):
 )
 def test_pairing(calls, results, expected):
     made = [Part(function_call=FunctionCall(name=name, id=id)) for name, id in calls]
-    answers = [Part(function_response=FunctionResponse(name=name, id=id, response={"v": value})) for name, id, value in results]
+    answers = [
+        Part(function_response=FunctionResponse(name=name, id=id, response={"v": value}))
+        for name, id, value in results
+    ]
     built = contents("Hi", model(*made), answers)
     sent = [part.function_response for part in built[2].parts]
     assert [(answer.name, answer.id) for answer in sent] == calls
@@ -400,7 +505,9 @@ def test_pairing(calls, results, expected):
 def test_refused(turns, path, rule):
     with pytest.raises(HistoryError) as caught:
         contents(*turns)
-    assert [(violation.path, violation.rule) for violation in caught.value.violations] == [(path, rule)]
+    assert [(violation.path, violation.rule) for violation in caught.value.violations] == [
+        (path, rule)
+    ]
 
 
 def test_a_refusal_names_the_call_that_waits():
@@ -409,7 +516,9 @@ def test_a_refusal_names_the_call_that_waits():
 
 
 def test_parts_that_are_no_structs_are_refused_or_taken():
-    """A part as a plain dict is what `generate_content` takes; here it may be refused, but as an error of ours."""
+    """A part as a plain dict is what `generate_content` takes; here it may be refused, but as an
+    error of ours.
+    """
     taken = b'[{"parts":[{"text":"Hi"}],"role":"user"}]'
     try:
         sent = encode(contents(Content(role="user", parts=[{"text": "Hi"}])))
@@ -420,23 +529,38 @@ def test_parts_that_are_no_structs_are_refused_or_taken():
 
 def test_an_unchanged_content_is_the_same_object():
     """So that its bytes are sent as they came."""
-    answer = parse_answer(b'{"candidates": [{"content": {"role": "model", "parts": [{"text": "Yo"}]}, "finishReason": "STOP"}]}')
+    answer = parse_answer(
+        b'{"candidates": [{"content": {"role": "model", "parts": [{"text": "Yo"}]}, '
+        b'"finishReason": "STOP"}]}'
+    )
     built = contents(USER, answer, USER)
     assert built[1] is answer.candidates[0].content
     assert built[0] is USER
 
 
 def test_a_received_part_that_says_nothing_is_left_out():
-    """G6: a Part without data is refused. `{}` was seen in answers; a part with an unknown key or a signature is another thing."""
-    body = b'{"candidates":[{"content":{"role":"model","parts":[{"text":"Yo"},{},{"song":1},{"thoughtSignature":"QUJD"}]}}]}'
+    """G6: a Part without data is refused.
+
+    `{}` was seen in answers; a part with an unknown key or a signature is another thing.
+    """
+    body = (
+        b'{"candidates":[{"content":{"role":"model","parts":[{"text":"Yo"},{},{"song":1},'
+        b'{"thoughtSignature":"QUJD"}]}}]}'
+    )
     built = contents("Hi", parse_answer(body), "Bye")
-    assert [part.raw for part in built[1].parts] == [b'{"text":"Yo"}', b'{"song":1}', b'{"thoughtSignature":"QUJD"}']
+    assert [part.raw for part in built[1].parts] == [
+        b'{"text":"Yo"}',
+        b'{"song":1}',
+        b'{"thoughtSignature":"QUJD"}',
+    ]
 
 
 def test_a_received_content_without_role_is_the_models():
     """Answers of older models lack the role; only a model calls."""
     answer = parse_answer(b'{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f"}}]}}]}')
-    built = contents("Hi", answer.candidates[0].content, function_response(answer.function_calls[0], {}))
+    built = contents(
+        "Hi", answer.candidates[0].content, function_response(answer.function_calls[0], {})
+    )
     assert shape(built) == ["u:Hi", "m:call f", "u:result f {}"]
 
 
@@ -456,35 +580,62 @@ def test_an_answer_that_says_nothing_is_left_out_and_noted(body):
 
 
 def test_the_first_candidate_is_taken():
-    body = b'{"candidates":[{"content":{"parts":[{"text":"A"}],"role":"model"}},{"content":{"parts":[{"text":"B"}]},"index":1}]}'
+    body = (
+        b'{"candidates":[{"content":{"parts":[{"text":"A"}],"role":"model"}},'
+        b'{"content":{"parts":[{"text":"B"}]},"index":1}]}'
+    )
     assert shape(contents("Hi", parse_answer(body), "Bye")) == ["u:Hi", "m:A", "u:Bye"]
 
 
-# --- signatures -----------------------------------------------------------------------------------------------------
+# --- signatures -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("turns", "signed"),
     [
         (["a", model(call("f"), call("g")), result("f", {}), result("g", {})], [PLACEHOLDER, None]),
-        (["a", model(call("f", SIGNATURE), call("g")), result("f", {}), result("g", {})], [SIGNATURE, None]),
+        (
+            ["a", model(call("f", SIGNATURE), call("g")), result("f", {}), result("g", {})],
+            [SIGNATURE, None],
+        ),
         (["a", call("f"), result("f", {}), call("g"), result("g", {})], [PLACEHOLDER, PLACEHOLDER]),
-        (["a", call("f", SIGNATURE), result("f", {}), call("g"), result("g", {})], [SIGNATURE, PLACEHOLDER]),
+        (
+            ["a", call("f", SIGNATURE), result("f", {}), call("g"), result("g", {})],
+            [SIGNATURE, PLACEHOLDER],
+        ),
         # after a later user text the call is no longer of the current turn
         (["a", call("f"), result("f", {}), "b"], [None]),
         (["a", call("f"), result("f", {}), "b", call("g"), result("g", {})], [None, PLACEHOLDER]),
         # a signature on a second call is none on the first (G24)
-        (["a", model(call("f"), call("g", SIGNATURE)), result("f", {}), result("g", {})], [PLACEHOLDER, SIGNATURE]),
+        (
+            ["a", model(call("f"), call("g", SIGNATURE)), result("f", {}), result("g", {})],
+            [PLACEHOLDER, SIGNATURE],
+        ),
         # a signed text before the call is not the call's
-        (["a", model(Part(text="b", thought_signature=SECOND), call("f")), result("f", {})], [PLACEHOLDER]),
+        (
+            ["a", model(Part(text="b", thought_signature=SECOND), call("f")), result("f", {})],
+            [PLACEHOLDER],
+        ),
         # what came unsigned from a model that does not sign, and goes to one that asks
         (["a", received([call("f")]), result("f", {})], [PLACEHOLDER]),
     ],
-    ids=["first-of-parallel", "signed", "steps", "second-step", "earlier-turn", "two-turns", "second-signed", "text-signed", "received"],
+    ids=[
+        "first-of-parallel",
+        "signed",
+        "steps",
+        "second-step",
+        "earlier-turn",
+        "two-turns",
+        "second-signed",
+        "text-signed",
+        "received",
+    ],
 )
 def test_placeholder(turns, signed):  # G24
     built = contents(*turns, model="gemini-3-pro-preview")
-    assert [part.thought_signature for turn in built for part in turn.parts if part.function_call] == signed
+    assert [
+        part.thought_signature for turn in built for part in turn.parts if part.function_call
+    ] == signed
     assert sum("placeholder" in note.message for note in notes(built)) == signed.count(PLACEHOLDER)
 
 
@@ -492,7 +643,9 @@ def test_a_received_call_stays_as_it_came_unless_the_model_is_known_to_ask():
     turns = ["a", received([call("f")]), result("f", {})]
     for model_name in (None, "gemini-2.5-flash"):
         built = contents(*turns, model=model_name)
-        assert [part.thought_signature for turn in built for part in turn.parts if part.function_call] == [None]
+        assert [
+            part.thought_signature for turn in built for part in turn.parts if part.function_call
+        ] == [None]
         assert notes(built) == ()
 
 
@@ -515,7 +668,7 @@ def test_models_that_ask_for_signatures(name, asks):
     assert part.thought_signature == (PLACEHOLDER if asks else None)
 
 
-# --- results --------------------------------------------------------------------------------------------------------
+# --- results --------------------------------------------------------------------------------------
 
 TIDE = FunctionCall(name="tide", id="t1")
 
@@ -541,21 +694,29 @@ TIDE = FunctionCall(name="tide", id="t1")
 def test_result(given_result, response):
     part = function_response(TIDE, given_result)
     assert part == Part(function_response=FunctionResponse(name="tide", id="t1", response=response))
-    assert len(notes(part)) == ("$ref" in json.dumps(given_result, default=str) and given_result != {"a": "$ref"})
+    assert len(notes(part)) == (
+        "$ref" in json.dumps(given_result, default=str) and given_result != {"a": "$ref"}
+    )
 
 
 def test_result_error_and_media():
-    picture = FunctionResponsePart(inline_data=FunctionResponseBlob(mime_type="image/png", data="aWNvbg=="))
+    picture = FunctionResponsePart(
+        inline_data=FunctionResponseBlob(mime_type="image/png", data="aWNvbg==")
+    )
     assert function_response(TIDE, error="").function_response.response == {"error": ""}
     assert function_response(TIDE, {"m": 2}, parts=[picture]).function_response.parts == [picture]
     assert function_response(FunctionCall(name="tide")).function_response.id is None
 
 
-@pytest.mark.parametrize("bad", [object(), {"a": {1, object()}}, {"a": object()}], ids=["object", "set", "inside"])
+@pytest.mark.parametrize(
+    "bad", [object(), {"a": {1, object()}}, {"a": object()}], ids=["object", "set", "inside"]
+)
 def test_result_that_json_cannot_say(bad):
     with pytest.raises(RuleError) as caught:
         function_response(TIDE, bad)
-    assert [(violation.path, violation.rule) for violation in caught.value.violations] == [("function_response.response", "G20")]
+    assert [(violation.path, violation.rule) for violation in caught.value.violations] == [
+        ("function_response.response", "G20")
+    ]
 
 
 def test_result_that_is_nested_too_deeply():
@@ -578,6 +739,8 @@ def test_the_result_is_not_shared_with_the_caller():
 
 
 def test_an_orphans_media_is_not_lost():
-    picture = FunctionResponsePart(inline_data=FunctionResponseBlob(mime_type="image/png", data="aWNvbg=="))
+    picture = FunctionResponsePart(
+        inline_data=FunctionResponseBlob(mime_type="image/png", data="aWNvbg==")
+    )
     orphan = function_response(TIDE, {"m": 2}, parts=[picture])
     assert b"aWNvbg==" in encode(contents("Hi", model(Part(text="Yo")), orphan))

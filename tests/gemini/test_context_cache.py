@@ -1,4 +1,7 @@
-"""The cached beginning of requests: when it is made, used, kept alive, lost and deleted. Ids are those of the seed documents' items."""
+"""The cached beginning of requests: when it is made, used, kept alive, lost and deleted.
+
+Ids are those of the seed documents' items.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +39,19 @@ BRIEF = Content(parts=[Part(text="Be brief.")])
 TOOLS = [Tool(function_declarations=[FunctionDeclaration(name="f", description="d")])]
 CONFIG = ToolConfig(function_calling_config=FunctionCallingConfig(mode="AUTO"))
 SHARED = GenerateContentRequest(system_instruction=BRIEF, tools=TOOLS, tool_config=CONFIG)
-ASK = GenerateContentRequest(contents=contents("Hi"), generation_config=GenerationConfig(temperature=0))
-COUNTED, MADE = b'{"totalTokens":2000}', b'{"name":"cachedContents/abc","model":"models/gemini-2.5-flash"}'
-ANSWER = b'{"candidates":[{"content":{"parts":[{"text":"Yo"}],"role":"model"},"finishReason":"STOP"}]}'
-GONE = AccessDeniedError("CachedContent not found (or permission denied)", status=403, code="PERMISSION_DENIED")
+ASK = GenerateContentRequest(
+    contents=contents("Hi"), generation_config=GenerationConfig(temperature=0)
+)
+COUNTED, MADE = (
+    b'{"totalTokens":2000}',
+    b'{"name":"cachedContents/abc","model":"models/gemini-2.5-flash"}',
+)
+ANSWER = (
+    b'{"candidates":[{"content":{"parts":[{"text":"Yo"}],"role":"model"},"finishReason":"STOP"}]}'
+)
+GONE = AccessDeniedError(
+    "CachedContent not found (or permission denied)", status=403, code="PERMISSION_DENIED"
+)
 
 
 def cached(**options: Any) -> ContextCache:
@@ -60,10 +72,14 @@ WHOLE = {
     "tools": [{"functionDeclarations": [{"name": "f", "description": "d"}]}],
     "toolConfig": {"functionCallingConfig": {"mode": "AUTO"}},
 }
-SHORT = {"contents": WHOLE["contents"], "generationConfig": WHOLE["generationConfig"], "cachedContent": "cachedContents/abc"}
+SHORT = {
+    "contents": WHOLE["contents"],
+    "generationConfig": WHOLE["generationConfig"],
+    "cachedContent": "cachedContents/abc",
+}
 
 
-# --- its life -------------------------------------------------------------------------------------------------------
+# --- its life -------------------------------------------------------------------------------------
 
 
 def test_s3_19_it_is_counted_and_made_with_tools_and_system_instruction():
@@ -84,7 +100,12 @@ def test_s3_19_it_is_counted_and_made_with_tools_and_system_instruction():
         "ttl": "600s",
         **{key: WHOLE[key] for key in ("systemInstruction", "tools", "toolConfig")},
     }
-    assert (cache.name, cache.tokens, cache.due, cache.notes) == ("cachedContents/abc", 2000, 400.0, [])
+    assert (cache.name, cache.tokens, cache.due, cache.notes) == (
+        "cachedContents/abc",
+        2000,
+        400.0,
+        [],
+    )
 
 
 def test_s3_27_requests_do_not_repeat_what_it_holds():
@@ -98,9 +119,13 @@ def test_s3_27_requests_do_not_repeat_what_it_holds():
 
 def test_s3_26_too_short_to_keep():
     cache = ContextCache(MODEL, SHARED)
-    assert play(cache.tick(0), b'{"totalTokens":1023}').asked == [f"POST /models/{MODEL}:countTokens"]
+    assert play(cache.tick(0), b'{"totalTokens":1023}').asked == [
+        f"POST /models/{MODEL}:countTokens"
+    ]
     assert (cache.name, cache.due) == (None, None)
-    assert [str(note) for note in cache.notes] == ["contextCache: 1023 tokens are too few to keep, 1024 are wanted"]
+    assert [str(note) for note in cache.notes] == [
+        "contextCache: 1023 tokens are too few to keep, 1024 are wanted"
+    ]
     assert play(cache.tick(1e9)).calls == []
     assert body(cache.apply(ASK)) == WHOLE
     other = ContextCache(MODEL, SHARED, least=10)
@@ -122,7 +147,12 @@ def test_s3_26_counting_that_fails_is_no_end():
     ("error", "due"),
     [
         (ConnectionLost("gone"), 300.0),
-        (BadRequestError("Cached content is too small. total_token_count=97, min_total_token_count=1024"), None),
+        (
+            BadRequestError(
+                "Cached content is too small. total_token_count=97, min_total_token_count=1024"
+            ),
+            None,
+        ),
     ],
     ids=["again", "never"],
 )
@@ -163,13 +193,16 @@ def test_it_is_deleted_at_the_end():
     assert play(ContextCache(MODEL, SHARED).close()).calls == []
 
 
-# --- requests -------------------------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------------------
 
 
 def test_generate():
     cache = cached()
     played = play(cache.generate(ASK), ANSWER)
-    assert (played.asked, json.loads(played.calls[0].body)) == ([f"POST /models/{MODEL}:generateContent"], SHORT)
+    assert (played.asked, json.loads(played.calls[0].body)) == (
+        [f"POST /models/{MODEL}:generateContent"],
+        SHORT,
+    )
     assert played.answer.text == "Yo"
 
 
@@ -217,13 +250,25 @@ def test_it_is_sent_once_more_and_not_twice():
 
 
 def test_the_cache_is_not_for_other_requests():
-    """One that says the same is fine; another system instruction goes out with the rest of what is shared."""
+    """One that says the same is fine; another system instruction goes out with the rest of what is
+    shared.
+    """
     cache = cached()
-    same = GenerateContentRequest(contents=contents("Hi"), generation_config=ASK.generation_config, system_instruction=BRIEF, tools=TOOLS)
+    same = GenerateContentRequest(
+        contents=contents("Hi"),
+        generation_config=ASK.generation_config,
+        system_instruction=BRIEF,
+        tools=TOOLS,
+    )
     assert body(cache.apply(same)) == SHORT
     forced = ToolConfig(function_calling_config=FunctionCallingConfig(mode="ANY"))
-    other = GenerateContentRequest(contents=contents("Hi"), generation_config=ASK.generation_config, tool_config=forced)
-    assert body(cache.apply(other)) == {**WHOLE, "toolConfig": {"functionCallingConfig": {"mode": "ANY"}}}
+    other = GenerateContentRequest(
+        contents=contents("Hi"), generation_config=ASK.generation_config, tool_config=forced
+    )
+    assert body(cache.apply(other)) == {
+        **WHOLE,
+        "toolConfig": {"functionCallingConfig": {"mode": "ANY"}},
+    }
     named = GenerateContentRequest(contents=contents("Hi"), cached_content="cachedContents/mine")
     assert cache.apply(named) is named
 
@@ -231,9 +276,14 @@ def test_the_cache_is_not_for_other_requests():
 def test_shared_contents_come_first():
     book = contents("A long book.")
     cache = ContextCache(MODEL, GenerateContentRequest(contents=book), ttl=600)
-    assert [turn.parts[0].text for turn in cache.apply(ASK).contents or () if turn.parts] == ["A long book.", "Hi"]
+    assert [turn.parts[0].text for turn in cache.apply(ASK).contents or () if turn.parts] == [
+        "A long book.",
+        "Hi",
+    ]
     played = play(cache.tick(0), COUNTED, MADE)
-    assert json.loads(played.calls[1].body)["contents"] == [{"parts": [{"text": "A long book."}], "role": "user"}]
+    assert json.loads(played.calls[1].body)["contents"] == [
+        {"parts": [{"text": "A long book."}], "role": "user"}
+    ]
     assert body(cache.apply(ASK)) == SHORT
 
 

@@ -5,25 +5,32 @@ from __future__ import annotations
 import pytest
 
 import wire
+from wire.core.memory import encode
 from wire.errors import RuleError
 from wire.gemini import types
 from wire.gemini.decode import decode
-from wire.memory import encode
 
 PLAIN = types.GenerateContentRequest(
     contents=[types.Content(role="user", parts=[types.Part(text="Hi")])],
-    generation_config=types.GenerationConfig(thinking_config=types.ThinkingConfig(thinking_budget=0)),
+    generation_config=types.GenerationConfig(
+        thinking_config=types.ThinkingConfig(thinking_budget=0)
+    ),
 )
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        b'{"contents":[{"role":"user","parts":[{"text":"Hi"}]}],"generationConfig":{"thinkingConfig":{"thinkingBudget":0}}}',
-        b'{"contents":[{"role":"user","parts":[{"text":"Hi"}]}],"generation_config":{"thinking_config":{"thinking_budget":0}}}',
-        b'{"contents":[{"role":"user","parts":[{"text":"Hi"}]}],"generationConfig":{"thinking_config":{"thinkingBudget":0}}}',
-        b'{"contents":{"role":"user","parts":{"text":"Hi"}},"generationConfig":{"thinkingConfig":{"thinkingBudget":0}}}',
-        b'{"contents":[{"role":"user","parts":[{"text":"Hi","inline_data":null}]}],"tools":null,"generationConfig":{"thinkingConfig":{"thinkingBudget":"0"}}}',
+        b'{"contents":[{"role":"user","parts":[{"text":"Hi"}]}],'
+        b'"generationConfig":{"thinkingConfig":{"thinkingBudget":0}}}',
+        b'{"contents":[{"role":"user","parts":[{"text":"Hi"}]}],'
+        b'"generation_config":{"thinking_config":{"thinking_budget":0}}}',
+        b'{"contents":[{"role":"user","parts":[{"text":"Hi"}]}],'
+        b'"generationConfig":{"thinking_config":{"thinkingBudget":0}}}',
+        b'{"contents":{"role":"user","parts":{"text":"Hi"}},'
+        b'"generationConfig":{"thinkingConfig":{"thinkingBudget":0}}}',
+        b'{"contents":[{"role":"user","parts":[{"text":"Hi","inline_data":null}]}],'
+        b'"tools":null,"generationConfig":{"thinkingConfig":{"thinkingBudget":"0"}}}',
     ],
     ids=["camel", "snake", "both", "bare-objects", "nulls-and-text-numbers"],
 )
@@ -33,20 +40,31 @@ def test_spellings_of_one_request(body: bytes) -> None:
 
 def test_names_of_properties_are_no_keys_of_ours() -> None:
     """A property called `max_items` is data, a keyword `max_items` is a spelling."""
-    body = b'{"tools":[{"function_declarations":[{"name":"f","parameters":{"properties":{"max_items":{"type":"ARRAY","max_items":3}}}}]}]}'
+    body = (
+        b'{"tools":[{"function_declarations":[{"name":"f",'
+        b'"parameters":{"properties":{"max_items":{"type":"ARRAY","max_items":3}}}}]}]}'
+    )
     request = decode(body, types.GenerateContentRequest)
-    assert request.tools[0].function_declarations[0].parameters.properties == {"max_items": types.Schema(type="ARRAY", max_items=3)}  # type: ignore[index]
+    assert request.tools[0].function_declarations[0].parameters.properties == {
+        "max_items": types.Schema(type="ARRAY", max_items=3)
+    }  # type: ignore[index]
 
 
 def test_values_are_left_as_they_are() -> None:
     args = {"snake_case": None, "one": [{"a_b": 1}], "two": {"c_d": None}}
-    body = b'{"contents":[{"parts":[{"functionCall":{"name":"f","args":{"snake_case":null,"one":[{"a_b":1}],"two":{"c_d":null}}}}]}]}'
+    body = (
+        b'{"contents":[{"parts":[{"functionCall":{"name":"f","args":{"snake_case":null,'
+        b'"one":[{"a_b":1}],"two":{"c_d":null}}}}]}]}'
+    )
     request = decode(body, types.GenerateContentRequest)
     assert request.contents[0].parts[0].function_call.args == args  # type: ignore[index,union-attr]
 
 
 def test_integer_enums_and_unknown_keys() -> None:
-    body = b'{"contents":[{"parts":[{"text":"Hi","new_thing":{"a_b":1}}]}],"safety_settings":[{"category":7,"threshold":4}],"newer":2}'
+    body = (
+        b'{"contents":[{"parts":[{"text":"Hi","new_thing":{"a_b":1}}]}],'
+        b'"safety_settings":[{"category":7,"threshold":4}],"newer":2}'
+    )
     request = decode(body, types.GenerateContentRequest)
     assert request.safety_settings == [types.SafetySetting(category=7, threshold=4)]
     assert wire.unknown(request) == [("contents[0].parts[0].new_thing", {"a_b": 1}), ("newer", 2)]
@@ -71,5 +89,7 @@ def test_what_no_spelling_allows_is_named(body: bytes, problem: str) -> None:
 
 
 def test_half_a_surrogate_pair() -> None:  # R-08
-    request = decode(b'{"contents":[{"parts":[{"text":"a \\ud83d"}]}]}', types.GenerateContentRequest)
+    request = decode(
+        b'{"contents":[{"parts":[{"text":"a \\ud83d"}]}]}', types.GenerateContentRequest
+    )
     assert request.contents[0].parts[0].text == "a \ufffd"  # type: ignore[index]

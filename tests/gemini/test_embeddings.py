@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from wire.call import Call
+from wire.core.call import Call
 from wire.errors import ConfigurationError, RuleError, StreamInvalid
 from wire.gemini import (
     BatchEmbedContentsRequest,
@@ -31,7 +31,7 @@ from wire.gemini import (
     predict,
     predict_long_running,
 )
-from wire.target import target
+from wire.http.target import target
 
 MODEL = "gemini-embedding-001"
 VERTEX = target("gemini@vertex", {"api_key": "fake-key", "project": "p", "location": "eu"})
@@ -43,26 +43,43 @@ TEXT = {"parts": [{"text": "Hi"}]}
     [
         ("Hi", {"content": TEXT}),
         (Content(parts=[Part(text="Hi")]), {"content": TEXT}),
-        (EmbedContentRequest(content=Content(parts=[Part(text="Hi")]), model="models/x"), {"content": TEXT, "model": "models/x"}),
+        (
+            EmbedContentRequest(content=Content(parts=[Part(text="Hi")]), model="models/x"),
+            {"content": TEXT, "model": "models/x"},
+        ),
         (
             EmbedContentRequest(
                 content=contents("Hi")[0],
-                embed_content_config=EmbedContentConfig(task_type=TaskType.RETRIEVAL_DOCUMENT, title="T", output_dimensionality=3),
+                embed_content_config=EmbedContentConfig(
+                    task_type=TaskType.RETRIEVAL_DOCUMENT, title="T", output_dimensionality=3
+                ),
             ),
             {
                 "content": {**TEXT, "role": "user"},
-                "embedContentConfig": {"taskType": "RETRIEVAL_DOCUMENT", "title": "T", "outputDimensionality": 3},
+                "embedContentConfig": {
+                    "taskType": "RETRIEVAL_DOCUMENT",
+                    "title": "T",
+                    "outputDimensionality": 3,
+                },
             },
         ),
     ],
 )
 def test_embed_content(request_: Any, body: Any):
     call = embed_content(MODEL, request_)
-    assert (call.method, call.target, json.loads(call.body)) == ("POST", f"/models/{MODEL}:embedContent", body)
+    assert (call.method, call.target, json.loads(call.body)) == (
+        "POST",
+        f"/models/{MODEL}:embedContent",
+        body,
+    )
 
 
 def test_batch_embed_contents():
-    requests: list[Any] = ["a", Content(parts=[Part(text="b")]), EmbedContentRequest(content=Content(parts=[Part(text="c")]), title="T")]
+    requests: list[Any] = [
+        "a",
+        Content(parts=[Part(text="b")]),
+        EmbedContentRequest(content=Content(parts=[Part(text="c")]), title="T"),
+    ]
     call = batch_embed_contents(MODEL, requests)
     model = f"models/{MODEL}"
     assert call.target == f"/{model}:batchEmbedContents"
@@ -73,7 +90,11 @@ def test_batch_embed_contents():
             {"model": model, "content": {"parts": [{"text": "c"}]}, "title": "T"},
         ]
     }
-    given = BatchEmbedContentsRequest(requests=[EmbedContentRequest(content=Content(parts=[Part(text="a")]), model="models/other")])
+    given = BatchEmbedContentsRequest(
+        requests=[
+            EmbedContentRequest(content=Content(parts=[Part(text="a")]), model="models/other")
+        ]
+    )
     assert json.loads(batch_embed_contents(MODEL, given).body)["requests"][0]["model"] == model
     assert given.requests is not None
     assert given.requests[0].model == "models/other"
@@ -120,16 +141,24 @@ def test_a_hundred_are_taken():
 @pytest.mark.parametrize("model", ["", "a b", None, "models/../x"])
 @pytest.mark.parametrize("endpoint", [embed_content, batch_embed_contents, predict, compute_tokens])
 def test_bad_model(endpoint: Any, model: Any):
-    request = {embed_content: "Hi", batch_embed_contents: ["Hi"], predict: PredictRequest(), compute_tokens: []}[endpoint]
+    request = {
+        embed_content: "Hi",
+        batch_embed_contents: ["Hi"],
+        predict: PredictRequest(),
+        compute_tokens: [],
+    }[endpoint]
     with pytest.raises(ConfigurationError, match=r"^model: "):
         endpoint(model, request)
 
 
 def test_answers():
-    body = b'{"embedding":{"values":[0.5,-1,2e-3]},"usageMetadata":{"promptTokenCount":2},"novelty":1}'
+    body = (
+        b'{"embedding":{"values":[0.5,-1,2e-3]},"usageMetadata":{"promptTokenCount":2},"novelty":1}'
+    )
     answer = embed_content(MODEL, "Hi").parse(body)
     assert answer == EmbedContentResponse(
-        embedding=ContentEmbedding(values=[0.5, -1.0, 0.002]), usage_metadata=EmbeddingUsageMetadata(prompt_token_count=2)
+        embedding=ContentEmbedding(values=[0.5, -1.0, 0.002]),
+        usage_metadata=EmbeddingUsageMetadata(prompt_token_count=2),
     )
     assert answer.raw == body
     body = b'{"embeddings":[{"values":[1]},{"values":[2]}]}'
@@ -142,20 +171,30 @@ def test_answers():
 
 def test_vertex_embeds_one_at_a_time():
     place = "https://eu-aiplatform.googleapis.com/v1beta1/projects/p/locations/eu/publishers/google"
-    assert VERTEX.url(VERTEX.accept(embed_content(MODEL, "Hi"), Call)) == f"{place}/models/{MODEL}:embedContent"
-    with pytest.raises(ConfigurationError, match=r"no POST /models/gemini-embedding-001:batchEmbedContents"):
+    assert (
+        VERTEX.url(VERTEX.accept(embed_content(MODEL, "Hi"), Call))
+        == f"{place}/models/{MODEL}:embedContent"
+    )
+    with pytest.raises(
+        ConfigurationError, match=r"no POST /models/gemini-embedding-001:batchEmbedContents"
+    ):
         VERTEX.accept(batch_embed_contents(MODEL, ["Hi"]), Call)
 
 
-# --- the older way to ask -------------------------------------------------------------------------------------------
+# --- the older way to ask -------------------------------------------------------------------------
 
 
 def test_predict():
     request = PredictRequest(instances=[{"prompt": "a wave"}], parameters={"sampleCount": 1})
-    for call, verb in ((predict("imagen-4", request), "predict"), (predict_long_running("imagen-4", request), "predictLongRunning")):
+    for call, verb in (
+        (predict("imagen-4", request), "predict"),
+        (predict_long_running("imagen-4", request), "predictLongRunning"),
+    ):
         assert call.target == f"/models/imagen-4:{verb}"
         assert call.body == b'{"instances":[{"prompt":"a wave"}],"parameters":{"sampleCount":1}}'
-    assert predict("imagen-4", request).parse(b'{"predictions":[{"mimeType":"image/png"}]}').predictions == [{"mimeType": "image/png"}]
+    assert predict("imagen-4", request).parse(
+        b'{"predictions":[{"mimeType":"image/png"}]}'
+    ).predictions == [{"mimeType": "image/png"}]
     with pytest.raises(RuleError, match="PredictRequest is wanted"):
         predict("imagen-4", {"instances": []})  # type: ignore[arg-type]
 

@@ -1,4 +1,6 @@
-"""Calls as values: paths, queries, bodies, readers; names of models; requests that JSON or the server's types cannot say."""
+"""Calls as values: paths, queries, bodies, readers; names of models; requests that JSON or the
+server's types cannot say.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,9 @@ from wire.gemini import (
     generate_content,
     stream_generate_content,
 )
-from wire.gemini.envelopes import parse_error
+from wire.gemini.error_body import parse_error
 from wire.gemini.fold import fold
-from wire.gemini.stream import ChunkReader, parse_answer
+from wire.gemini.reader import ChunkReader, parse_answer
 
 from .conversations import CONVERSATIONS, ask
 
@@ -39,7 +41,7 @@ HI = ask("Hi")
 HI_BODY = b'{"contents":[{"parts":[{"text":"Hi"}],"role":"user"}]}'
 JSON = {"content-type": "application/json"}
 
-# --- paths ----------------------------------------------------------------------------------------------------------
+# --- paths ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -49,18 +51,26 @@ JSON = {"content-type": "application/json"}
         ("models/gemini-2.0-flash", "/models/gemini-2.0-flash"),  # S2-19: the prefix is optional
         ("never-heard-of", "/models/never-heard-of"),
         ("tunedModels/mine-1a", "/tunedModels/mine-1a"),
-        ("publishers/google/models/gemini-2.5-pro@001", "/publishers/google/models/gemini-2.5-pro@001"),
+        (
+            "publishers/google/models/gemini-2.5-pro@001",
+            "/publishers/google/models/gemini-2.5-pro@001",
+        ),
         ("projects/p-1/locations/eu/endpoints/123", "/projects/p-1/locations/eu/endpoints/123"),
     ],
 )
 def test_path(model, path):
-    plain, stream, count = (endpoint(model, HI) for endpoint in (generate_content, stream_generate_content, count_tokens))
+    plain, stream, count = (
+        endpoint(model, HI)
+        for endpoint in (generate_content, stream_generate_content, count_tokens)
+    )
     assert [call.target for call in (plain, stream, count)] == [
         f"{path}:generateContent",
         f"{path}:streamGenerateContent?alt=sse",
         f"{path}:countTokens",
     ]
-    assert [(call.wire, call.method, dict(call.headers)) for call in (plain, stream, count)] == [("gemini", "POST", JSON)] * 3
+    assert [(call.wire, call.method, dict(call.headers)) for call in (plain, stream, count)] == [
+        ("gemini", "POST", JSON)
+    ] * 3
     assert json.loads(count.body)["generateContentRequest"]["model"] == path[1:]
 
 
@@ -76,12 +86,17 @@ def test_bad_model(endpoint, model):
         endpoint(model, HI)
 
 
-# --- generate -------------------------------------------------------------------------------------------------------
+# --- generate -------------------------------------------------------------------------------------
 
 
 def test_generate_content():
     call = generate_content(MODEL, HI)
-    assert (call.body, dict(call.query), call.parse, call.read_error) == (HI_BODY, {}, parse_answer, parse_error)
+    assert (call.body, dict(call.query), call.parse, call.read_error) == (
+        HI_BODY,
+        {},
+        parse_answer,
+        parse_error,
+    )
 
 
 def test_stream_generate_content():
@@ -100,14 +115,26 @@ def test_the_model_is_in_the_path_and_not_in_the_body():
 
 
 def user(*parts: Any) -> GenerateContentRequest:
-    return GenerateContentRequest(contents=[Content(role="user", parts=[Part(text="Hi")]), Content(role="user", parts=list(parts))])
+    return GenerateContentRequest(
+        contents=[
+            Content(role="user", parts=[Part(text="Hi")]),
+            Content(role="user", parts=list(parts)),
+        ]
+    )
 
 
 def configured(**fields: Any) -> GenerateContentRequest:
-    return GenerateContentRequest(contents=[Content(role="user", parts=[Part(text="Hi")])], generation_config=GenerationConfig(**fields))
+    return GenerateContentRequest(
+        contents=[Content(role="user", parts=[Part(text="Hi")])],
+        generation_config=GenerationConfig(**fields),
+    )
 
 
-RECEIVED = parse_answer(b'{"candidates":[{"content":{"role":"model","parts":[{"text":"Yo"}]}}]}').candidates[0].content
+RECEIVED = (
+    parse_answer(b'{"candidates":[{"content":{"role":"model","parts":[{"text":"Yo"}]}}]}')
+    .candidates[0]
+    .content
+)
 HELLO = Content(role="user", parts=[Part(text="Hi")])
 CYCLE: dict[str, Any] = {}
 CYCLE["a"] = CYCLE
@@ -116,14 +143,23 @@ BAD_REQUESTS = {
     # what the types do not allow, which structs do not check when they are built
     "part-text": (user(Part(text=5)), "contents[1].parts[0].text"),
     "part-type": (user("Hi"), "contents[1].parts[0]"),
-    "role": (GenerateContentRequest(contents=[Content(role=1, parts=[Part(text="Hi")])]), "contents[0].role"),
+    "role": (
+        GenerateContentRequest(contents=[Content(role=1, parts=[Part(text="Hi")])]),
+        "contents[0].role",
+    ),
     "content-type": (GenerateContentRequest(contents=["Hi"]), "contents[0]"),
     "contents-type": (GenerateContentRequest(contents="Hi"), "contents"),
     "contents-one": (GenerateContentRequest(contents=HELLO), "contents"),
     "temperature": (configured(temperature="hot"), "generationConfig.temperature"),
     "stop": (configured(stop_sequences="END"), "generationConfig.stopSequences"),
-    "budget": (configured(thinking_config=ThinkingConfig(thinking_budget="0")), "generationConfig.thinkingConfig.thinkingBudget"),
-    "args": (user(Part(function_call=FunctionCall(name="f", args=[1]))), "contents[1].parts[0].functionCall.args"),
+    "budget": (
+        configured(thinking_config=ThinkingConfig(thinking_budget="0")),
+        "generationConfig.thinkingConfig.thinkingBudget",
+    ),
+    "args": (
+        user(Part(function_call=FunctionCall(name="f", args=[1]))),
+        "contents[1].parts[0].functionCall.args",
+    ),
     "result": (
         user(Part(function_response=FunctionResponse(name="f", response="2"))),
         "contents[1].parts[0].functionResponse.response",
@@ -132,21 +168,40 @@ BAD_REQUESTS = {
         configured(response_schema=Schema(type="OBJECT", properties={"a": "STRING"})),
         "generationConfig.responseSchema.properties[...]",
     ),
-    "schema-type-list": (configured(response_schema=Schema(type=["STRING", "NULL"])), "generationConfig.responseSchema.type"),  # G39
-    "enum-of-numbers": (configured(response_schema=Schema(type="STRING", enum=[1])), "generationConfig.responseSchema.enum[0]"),  # G41
+    "schema-type-list": (
+        configured(response_schema=Schema(type=["STRING", "NULL"])),
+        "generationConfig.responseSchema.type",
+    ),  # G39
+    "enum-of-numbers": (
+        configured(response_schema=Schema(type="STRING", enum=[1])),
+        "generationConfig.responseSchema.enum[0]",
+    ),  # G41
     "declaration": (
-        GenerateContentRequest(contents=[HELLO], tools=[Tool(function_declarations=[FunctionDeclaration(name=3)])]),
+        GenerateContentRequest(
+            contents=[HELLO], tools=[Tool(function_declarations=[FunctionDeclaration(name=3)])]
+        ),
         "tools[0].functionDeclarations[0].name",
     ),
     # received turns before it do not shift the path
     "after-received": (
-        GenerateContentRequest(contents=[HELLO, RECEIVED, Content(role="user", parts=[Part(text=5)])]),
+        GenerateContentRequest(
+            contents=[HELLO, RECEIVED, Content(role="user", parts=[Part(text=5)])]
+        ),
         "contents[2].parts[0].text",
     ),
     # what JSON cannot say
-    "inside-any": (configured(response_json_schema={"a": object()}), "generationConfig.responseJsonSchema.a"),
-    "set": (user(Part(text="a"), Part(part_metadata={"x": [1, {2, object()}]})), "contents[1].parts[1].partMetadata.x[1]"),
-    "object": (user(Part(function_call=FunctionCall(name="f", args={"when": object()}))), "contents[1].parts[0].functionCall.args.when"),
+    "inside-any": (
+        configured(response_json_schema={"a": object()}),
+        "generationConfig.responseJsonSchema.a",
+    ),
+    "set": (
+        user(Part(text="a"), Part(part_metadata={"x": [1, {2, object()}]})),
+        "contents[1].parts[1].partMetadata.x[1]",
+    ),
+    "object": (
+        user(Part(function_call=FunctionCall(name="f", args={"when": object()}))),
+        "contents[1].parts[0].functionCall.args.when",
+    ),
     "half-of-a-letter": (user(Part(text="\ud83c")), "contents[1].parts[0].text"),
 }
 
@@ -166,7 +221,9 @@ def test_a_cycle_is_refused():
         generate_content(MODEL, user(Part(part_metadata=CYCLE)))
 
 
-@pytest.mark.parametrize("request_", [None, {"contents": []}, "Hi", [HELLO], HELLO, CountTokensRequest(contents=[HELLO])])
+@pytest.mark.parametrize(
+    "request_", [None, {"contents": []}, "Hi", [HELLO], HELLO, CountTokensRequest(contents=[HELLO])]
+)
 @pytest.mark.parametrize("endpoint", [generate_content, stream_generate_content])
 def test_what_is_no_request(endpoint, request_):
     with pytest.raises(RuleError, match="GenerateContentRequest is wanted"):
@@ -174,14 +231,18 @@ def test_what_is_no_request(endpoint, request_):
 
 
 def test_plain_dicts_are_read_by_their_types():
-    call = generate_content(MODEL, GenerateContentRequest(contents=[{"role": "user", "parts": [{"text": "Hi"}]}]))
+    call = generate_content(
+        MODEL, GenerateContentRequest(contents=[{"role": "user", "parts": [{"text": "Hi"}]}])
+    )
     assert call.body == b'{"contents":[{"role":"user","parts":[{"text":"Hi"}]}]}'
     with pytest.raises(RuleError) as caught:
-        generate_content(MODEL, GenerateContentRequest(contents=[{"role": "user", "parts": [{"text": 5}]}]))
+        generate_content(
+            MODEL, GenerateContentRequest(contents=[{"role": "user", "parts": [{"text": 5}]}])
+        )
     assert caught.value.violations[0].path == "contents[0].parts[0].text"
 
 
-# --- count tokens ---------------------------------------------------------------------------------------------------
+# --- count tokens ---------------------------------------------------------------------------------
 
 FULL = CONVERSATIONS["tool-config-any"]()
 
@@ -192,13 +253,24 @@ FULL = CONVERSATIONS["tool-config-any"]()
         (contents("Hi"), HI_BODY),
         (tuple(contents("Hi")), HI_BODY),
         (CountTokensRequest(contents=contents("Hi")), HI_BODY),
-        (HI, b'{"generateContentRequest":' + HI_BODY[:-1] + b',"model":"models/gemini-3-pro-preview"}}'),
+        (
+            HI,
+            b'{"generateContentRequest":'
+            + HI_BODY[:-1]
+            + b',"model":"models/gemini-3-pro-preview"}}',
+        ),
         (
             ask("Hi", model="models/other", system_instruction=HELLO),
-            b'{"generateContentRequest":' + HI_BODY[:-1] + b',"systemInstruction":{"parts":[{"text":"Hi"}],"role":"user"},'
+            b'{"generateContentRequest":'
+            + HI_BODY[:-1]
+            + b',"systemInstruction":{"parts":[{"text":"Hi"}],"role":"user"},'
             b'"model":"models/gemini-3-pro-preview"}}',
         ),
-        ([HELLO, RECEIVED], b'{"contents":[{"parts":[{"text":"Hi"}],"role":"user"},{"role":"model","parts":[{"text":"Yo"}]}]}'),
+        (
+            [HELLO, RECEIVED],
+            b'{"contents":[{"parts":[{"text":"Hi"}],"role":"user"},{"role":"model",'
+            b'"parts":[{"text":"Yo"}]}]}',
+        ),
     ],
     ids=["contents", "tuple", "as-it-is", "request", "request-with-model", "received"],
 )
@@ -229,9 +301,14 @@ def test_count_tokens_refuses(request_, path):
 
 
 def test_count_tokens_answer():
-    body = b'{"totalTokens":31,"promptTokensDetails":[{"modality":"TEXT","tokenCount":31}],"novelty":1}\n'
+    body = (
+        b'{"totalTokens":31,"promptTokensDetails":[{"modality":"TEXT","tokenCount":31}],'
+        b'"novelty":1}\n'
+    )
     answer = count_tokens(MODEL, HI).parse(body)
-    assert answer == CountTokensResponse(total_tokens=31, prompt_tokens_details=[ModalityTokenCount(modality="TEXT", token_count=31)])
+    assert answer == CountTokensResponse(
+        total_tokens=31, prompt_tokens_details=[ModalityTokenCount(modality="TEXT", token_count=31)]
+    )
     assert answer.raw == body
 
 
@@ -255,7 +332,7 @@ def test_no_token_count(body, cls, message):
     assert caught.value.raw == body
 
 
-# --- nothing is changed ---------------------------------------------------------------------------------------------
+# --- nothing is changed ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", CONVERSATIONS)

@@ -24,7 +24,7 @@ from wire.errors import (
     ServerError,
 )
 from wire.gemini import ErrorDetail, FieldViolation, HelpLink, QuotaViolation, generate_content
-from wire.gemini.envelopes import parse_error
+from wire.gemini.error_body import parse_error
 
 from .conversations import ask
 
@@ -32,16 +32,36 @@ TYPE = "type.googleapis.com/google.rpc."
 
 
 def body(code: int, status: str, message: str = "No.", *details: dict[str, Any]) -> bytes:
-    return json.dumps({"error": {"code": code, "message": message, "status": status, **({"details": details} if details else {})}}).encode()
+    return json.dumps(
+        {
+            "error": {
+                "code": code,
+                "message": message,
+                "status": status,
+                **({"details": details} if details else {}),
+            }
+        }
+    ).encode()
 
 
 def quota(identifier: str) -> dict[str, Any]:
-    return {"@type": f"{TYPE}QuotaFailure", "violations": [{"quotaMetric": "requests", "quotaId": identifier, "quotaValue": "250"}]}
+    return {
+        "@type": f"{TYPE}QuotaFailure",
+        "violations": [{"quotaMetric": "requests", "quotaId": identifier, "quotaValue": "250"}],
+    }
 
 
 RETRY_INFO = {"@type": f"{TYPE}RetryInfo", "retryDelay": "34.4s"}
-BAD_KEY = {"@type": f"{TYPE}ErrorInfo", "reason": "API_KEY_INVALID", "domain": "googleapis.com", "metadata": {"service": "x"}}
-PER_MINUTE, PER_DAY = quota("GenerateRequestsPerMinutePerProjectPerModel"), quota("GenerateRequestsPerDayPerProjectPerModel-FreeTier")
+BAD_KEY = {
+    "@type": f"{TYPE}ErrorInfo",
+    "reason": "API_KEY_INVALID",
+    "domain": "googleapis.com",
+    "metadata": {"service": "x"},
+}
+PER_MINUTE, PER_DAY = (
+    quota("GenerateRequestsPerMinutePerProjectPerModel"),
+    quota("GenerateRequestsPerDayPerProjectPerModel-FreeTier"),
+)
 TOO_LONG = "The input token count (2097153) exceeds the maximum number of tokens allowed (1048576)."
 
 
@@ -66,7 +86,12 @@ TOO_LONG = "The input token count (2097153) exceeds the maximum number of tokens
 )
 def test_s4_18_status(status, code, cls, retryable):
     error = parse_error(status, {}, body(status, code))
-    assert (type(error), error.status, error.code, error.retryable) == (cls, status, code, retryable)
+    assert (type(error), error.status, error.code, error.retryable) == (
+        cls,
+        status,
+        code,
+        retryable,
+    )
     assert (error.message, error.retry_after, error.details) == ("No.", None, ())
     assert str(error) == f"{status} {code}: No."
 
@@ -74,15 +99,57 @@ def test_s4_18_status(status, code, cls, retryable):
 @pytest.mark.parametrize(
     ("status", "message", "details", "cls", "retryable", "retry_after"),
     [
-        (400, "API key not valid. Please pass a valid API key.", [BAD_KEY], AuthenticationError, False, None),  # G73
+        (
+            400,
+            "API key not valid. Please pass a valid API key.",
+            [BAD_KEY],
+            AuthenticationError,
+            False,
+            None,
+        ),  # G73
         (400, TOO_LONG, [], ContextLengthError, False, None),
         (429, "Quota.", [PER_MINUTE, RETRY_INFO], RateLimitError, True, 34.4),
-        (429, "Quota.", [PER_DAY, RETRY_INFO], QuotaError, False, 34.4),  # G74: the delay is of another quota
+        (
+            429,
+            "Quota.",
+            [PER_DAY, RETRY_INFO],
+            QuotaError,
+            False,
+            34.4,
+        ),  # G74: the delay is of another quota
         (429, "Quota.", [PER_MINUTE, PER_DAY], QuotaError, False, None),
-        (429, "Quota.", [{"@type": f"{TYPE}RetryInfo", "retryDelay": "7s"}], RateLimitError, True, 7.0),
-        (429, "Quota.", [{"@type": f"{TYPE}RetryInfo", "retryDelay": "0s"}], RateLimitError, True, 0.0),
-        (429, "Quota.", [{"@type": f"{TYPE}RetryInfo", "retryDelay": "soon"}], RateLimitError, True, None),
-        (429, "Quota.", [{"@type": f"{TYPE}RetryInfo", "retryDelay": "-1s"}], RateLimitError, True, None),
+        (
+            429,
+            "Quota.",
+            [{"@type": f"{TYPE}RetryInfo", "retryDelay": "7s"}],
+            RateLimitError,
+            True,
+            7.0,
+        ),
+        (
+            429,
+            "Quota.",
+            [{"@type": f"{TYPE}RetryInfo", "retryDelay": "0s"}],
+            RateLimitError,
+            True,
+            0.0,
+        ),
+        (
+            429,
+            "Quota.",
+            [{"@type": f"{TYPE}RetryInfo", "retryDelay": "soon"}],
+            RateLimitError,
+            True,
+            None,
+        ),
+        (
+            429,
+            "Quota.",
+            [{"@type": f"{TYPE}RetryInfo", "retryDelay": "-1s"}],
+            RateLimitError,
+            True,
+            None,
+        ),
         (429, "Quota.", [{"@type": f"{TYPE}RetryInfo"}], RateLimitError, True, None),
         (503, "Busy.", [RETRY_INFO], OverloadedError, True, 34.4),
         (400, "Quota.", [PER_DAY], BadRequestError, False, None),
@@ -106,7 +173,12 @@ def test_s4_18_status(status, code, cls, retryable):
 )
 def test_details_decide(status, message, details, cls, retryable, retry_after):
     error = parse_error(status, {}, body(status, "X", message, *details))
-    assert (type(error), error.retryable, error.retry_after, error.message) == (cls, retryable, retry_after, message)
+    assert (type(error), error.retryable, error.retry_after, error.message) == (
+        cls,
+        retryable,
+        retry_after,
+        message,
+    )
 
 
 def test_details_are_typed():
@@ -115,7 +187,10 @@ def test_details_are_typed():
         RETRY_INFO,
         BAD_KEY,
         {"@type": f"{TYPE}Help", "links": [{"description": "Learn", "url": "https://example.com"}]},
-        {"@type": f"{TYPE}BadRequest", "fieldViolations": [{"field": "contents[0].parts", "description": "Empty."}]},
+        {
+            "@type": f"{TYPE}BadRequest",
+            "fieldViolations": [{"field": "contents[0].parts", "description": "Empty."}],
+        },
         {"@type": f"{TYPE}LocalizedMessage", "locale": "en-US", "message": "No."},
         {"@type": f"{TYPE}DebugInfo", "detail": "[ORIGINAL ERROR] generic::x"},
     ]
@@ -124,13 +199,27 @@ def test_details_are_typed():
         ErrorDetail(
             type=f"{TYPE}QuotaFailure",
             violations=[
-                QuotaViolation(quota_metric="requests", quota_id="GenerateRequestsPerDayPerProjectPerModel-FreeTier", quota_value="250")
+                QuotaViolation(
+                    quota_metric="requests",
+                    quota_id="GenerateRequestsPerDayPerProjectPerModel-FreeTier",
+                    quota_value="250",
+                )
             ],
         ),
         ErrorDetail(type=f"{TYPE}RetryInfo", retry_delay="34.4s"),
-        ErrorDetail(type=f"{TYPE}ErrorInfo", reason="API_KEY_INVALID", domain="googleapis.com", metadata={"service": "x"}),
-        ErrorDetail(type=f"{TYPE}Help", links=[HelpLink(description="Learn", url="https://example.com")]),
-        ErrorDetail(type=f"{TYPE}BadRequest", field_violations=[FieldViolation(field="contents[0].parts", description="Empty.")]),
+        ErrorDetail(
+            type=f"{TYPE}ErrorInfo",
+            reason="API_KEY_INVALID",
+            domain="googleapis.com",
+            metadata={"service": "x"},
+        ),
+        ErrorDetail(
+            type=f"{TYPE}Help", links=[HelpLink(description="Learn", url="https://example.com")]
+        ),
+        ErrorDetail(
+            type=f"{TYPE}BadRequest",
+            field_violations=[FieldViolation(field="contents[0].parts", description="Empty.")],
+        ),
         ErrorDetail(type=f"{TYPE}LocalizedMessage", locale="en-US", message="No."),
         ErrorDetail(type=f"{TYPE}DebugInfo", detail="[ORIGINAL ERROR] generic::x"),
     )
@@ -140,13 +229,19 @@ def test_details_are_typed():
     ("message", "shown"),
     [
         ("Invalid value.", "Invalid value. (field contents[1].parts)"),
-        ("Invalid value at 'contents[1].parts'.", "Invalid value at 'contents[1].parts'."),  # said already
+        (
+            "Invalid value at 'contents[1].parts'.",
+            "Invalid value at 'contents[1].parts'.",
+        ),  # said already
     ],
 )
 def test_the_broken_field_is_named(message, shown):
     violations = {
         "@type": f"{TYPE}BadRequest",
-        "fieldViolations": [{"description": "x"}, {"field": "contents[1].parts", "description": "y"}],
+        "fieldViolations": [
+            {"description": "x"},
+            {"field": "contents[1].parts", "description": "y"},
+        ],
     }
     assert parse_error(400, {}, body(400, "INVALID_ARGUMENT", message, violations)).message == shown
 
@@ -198,7 +293,13 @@ def test_the_broken_field_is_named(message, shown):
 )
 def test_bodies_of_all_kinds(sent, message, code):
     error = parse_error(503, {}, sent)
-    assert (type(error), error.status, error.code, error.message, error.retryable) == (OverloadedError, 503, code, message, True)
+    assert (type(error), error.status, error.code, error.message, error.retryable) == (
+        OverloadedError,
+        503,
+        code,
+        message,
+        True,
+    )
     assert error.raw == sent
 
 
@@ -213,7 +314,9 @@ def test_what_is_nested_too_deeply_is_shown_as_text():
 def test_any_body_gives_an_error_of_the_status(sent, status):
     error = parse_error(status, {}, sent)
     assert (error.status, error.raw) == (status, sent)
-    assert not any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in error.message)  # fit for one line of a log
+    assert not any(
+        unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in error.message
+    )  # fit for one line of a log
 
 
 @given(st.recursive(st.none() | st.integers() | st.text(max_size=3), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
@@ -225,10 +328,21 @@ def test_any_json_gives_an_error_of_the_status(value):
 
 
 def test_error_keeps_all_in_a_pickle():
-    error = pickle.loads(pickle.dumps(parse_error(429, {}, body(429, "RESOURCE_EXHAUSTED", "Quota.", PER_DAY, RETRY_INFO))))
-    assert (type(error), error.code, error.retry_after, error.details[1].retry_delay) == (QuotaError, "RESOURCE_EXHAUSTED", 34.4, "34.4s")
+    error = pickle.loads(
+        pickle.dumps(
+            parse_error(429, {}, body(429, "RESOURCE_EXHAUSTED", "Quota.", PER_DAY, RETRY_INFO))
+        )
+    )
+    assert (type(error), error.code, error.retry_after, error.details[1].retry_delay) == (
+        QuotaError,
+        "RESOURCE_EXHAUSTED",
+        34.4,
+        "34.4s",
+    )
 
 
 def test_the_call_carries_the_reader():
-    error = generate_content("gemini-3-pro-preview", ask("Hi")).read_error(404, {}, body(404, "NOT_FOUND"))
+    error = generate_content("gemini-3-pro-preview", ask("Hi")).read_error(
+        404, {}, body(404, "NOT_FOUND")
+    )
     assert isinstance(error, NotFoundError)

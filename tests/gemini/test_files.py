@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from wire.call import Call
+from wire.core.call import Call
 from wire.errors import (
     APIError,
     BadRequestError,
@@ -32,11 +32,11 @@ from wire.gemini import (
 )
 from wire.gemini.uploads import start_upload
 from wire.gemini.waiting import failed
-from wire.target import target
+from wire.http.target import target
 
 from .playing import play
 
-# --- calls ----------------------------------------------------------------------------------------------------------
+# --- calls ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -62,11 +62,31 @@ def test_paths_outside_the_version():
     found = target("gemini", {"api_key": "fake-key-4711"})
     start = start_upload(File(), size=1, mime_type="text/plain")
     assert found.url(start) == "https://generativelanguage.googleapis.com/upload/v1beta/files"
-    assert found.url(download_file("abc")) == "https://generativelanguage.googleapis.com/download/v1beta/files/abc:download?alt=media"
+    assert (
+        found.url(download_file("abc"))
+        == "https://generativelanguage.googleapis.com/download/v1beta/files/abc:download?alt=media"
+    )
     assert dict(found.send_headers(start, None))["x-goog-api-key"] == "fake-key-4711"
 
 
-@pytest.mark.parametrize("name", ["", " ", None, 5, "files/", "/abc", "a b", "files/../x", "models/x", "files/a/b", "a?b", "é", "files"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        " ",
+        None,
+        5,
+        "files/",
+        "/abc",
+        "a b",
+        "files/../x",
+        "models/x",
+        "files/a/b",
+        "a?b",
+        "é",
+        "files",
+    ],
+)
 @pytest.mark.parametrize("endpoint", [get_file, delete_file, download_file, wait_for_file])
 def test_bad_name(endpoint: Any, name: Any):
     if name == "files":
@@ -87,7 +107,9 @@ def test_bad_lists():
 
 
 def test_answers():
-    body = b'{"files":[{"name":"files/a","sizeBytes":"34","state":"NEW_STATE"}],"nextPageToken":"t"}'
+    body = (
+        b'{"files":[{"name":"files/a","sizeBytes":"34","state":"NEW_STATE"}],"nextPageToken":"t"}'
+    )
     assert list_files().parse(body) == ListFilesResponse(
         files=[File(name="files/a", size_bytes="34", state="NEW_STATE")], next_page_token="t"
     )
@@ -108,20 +130,26 @@ def test_vertex_has_no_files(name: str):
         "download": download_file("a"),
         "upload": start_upload(File(), size=1, mime_type="text/plain"),
     }[name]
-    with pytest.raises(ConfigurationError, match=r"^gemini@vertex: call: this host has no [A-Z]+ /") as caught:
+    with pytest.raises(
+        ConfigurationError, match=r"^gemini@vertex: call: this host has no [A-Z]+ /"
+    ) as caught:
         vertex.accept(call, Call)
     assert caught.value.provider == "gemini@vertex"
 
 
-# --- waiting --------------------------------------------------------------------------------------------------------
+# --- waiting --------------------------------------------------------------------------------------
 
 
 def state(word: str | None, **more: Any) -> bytes:
-    return json.dumps({"name": "files/abc", **({} if word is None else {"state": word}), **more}).encode()
+    return json.dumps(
+        {"name": "files/abc", **({} if word is None else {"state": word}), **more}
+    ).encode()
 
 
 def test_wait_until_it_is_active():
-    played = play(wait_for_file("abc", every=2, most=10), state("PROCESSING"), state(None), state("ACTIVE"))
+    played = play(
+        wait_for_file("abc", every=2, most=10), state("PROCESSING"), state(None), state("ACTIVE")
+    )
     assert played.asked == ["GET /files/abc"] * 3
     assert (played.pauses, played.answer) == ([2.0, 2.0], File(name="files/abc", state="ACTIVE"))
     assert play(wait_for_file(File(name="files/abc")), state("ACTIVE")).pauses == []
@@ -135,7 +163,9 @@ def test_waiting_has_an_end():
 
 
 def test_a_file_that_failed():
-    played = play(wait_for_file("abc"), state("FAILED", error={"code": 3, "message": "no video in it"}))
+    played = play(
+        wait_for_file("abc"), state("FAILED", error={"code": 3, "message": "no video in it"})
+    )
     assert type(played.error) is BadRequestError
     assert str(played.error) == "400 INVALID_ARGUMENT: files/abc is FAILED: no video in it"
     assert played.error.raw == state("FAILED", error={"code": 3, "message": "no video in it"})
@@ -152,7 +182,10 @@ def test_errors_of_asking_are_raised():
     assert play(wait_for_file("abc"), error).error is error
 
 
-@pytest.mark.parametrize("options", [{"every": 0}, {"every": float("nan")}, {"most": -1}, {"most": float("inf")}, {"every": "2"}])
+@pytest.mark.parametrize(
+    "options",
+    [{"every": 0}, {"every": float("nan")}, {"most": -1}, {"most": float("inf")}, {"every": "2"}],
+)
 def test_bad_patience(options: dict[str, Any]):
     with pytest.raises(ConfigurationError, match="a positive number of seconds is wanted"):
         wait_for_file("abc", **options)
@@ -160,7 +193,13 @@ def test_bad_patience(options: dict[str, Any]):
 
 @pytest.mark.parametrize(
     ("code", "status", "kind"),
-    [(3, 400, BadRequestError), (5, 404, NotFoundError), (13, 500, ServerError), (404, 404, NotFoundError), (77, 500, ServerError)],
+    [
+        (3, 400, BadRequestError),
+        (5, 404, NotFoundError),
+        (13, 500, ServerError),
+        (404, 404, NotFoundError),
+        (77, 500, ServerError),
+    ],
 )
 def test_rpc_codes_are_http_statuses(code: int, status: int, kind: type[APIError]):
     from wire.gemini import Status

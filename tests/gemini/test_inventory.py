@@ -1,4 +1,6 @@
-"""Structs against the inventory of the REST reference, in both directions, and against the JSON Schema kept in `schemas/`."""
+"""Structs against the inventory of the REST reference, in both directions, and against the JSON
+Schema kept in `schemas/`.
+"""
 
 from __future__ import annotations
 
@@ -49,10 +51,14 @@ ROOTS = (
     "ListDocumentsResponse",
 )
 
-needs_inventory = pytest.mark.skipif(not INVENTORY.exists(), reason="the inventory of Google's REST reference is not beside this checkout")
+needs_inventory = pytest.mark.skipif(
+    not INVENTORY.exists(),
+    reason="the inventory of Google's REST reference is not beside this checkout",
+)
 
 LEFT_OUT = {
-    "EmbedContentBatch.config": "of another class of google-genai that is called EmbedContentBatch too",
+    "EmbedContentBatch.config": "of another class of google-genai that is "
+    "called EmbedContentBatch too",
     "EmbedContentBatch.contents": "as EmbedContentBatch.config",
     "EmbedContentResponse.embeddings": "google-genai makes it out of what it was answered",
     "EmbedContentResponse.metadata": "google-genai makes it out of what it was answered",
@@ -63,7 +69,8 @@ LEFT_OUT = {
     "InlinedRequest.config": "google-genai makes a request out of it",
     "InlinedRequest.contents": "as InlinedRequest.config",
     "InlinedRequest.model": "google-genai sends it inside the request",
-    "ListFilesResponse.data": "of another class of google-genai that is called ListFilesResponse too",
+    "ListFilesResponse.data": "of another class of google-genai that is "
+    "called ListFilesResponse too",
     "ListFilesResponse.nextPage": "as ListFilesResponse.data",
     "ImageConfig.outputCompressionQuality": "google-genai sends it inside imageOutputOptions",
     "ImageConfig.outputMimeType": "google-genai sends it inside imageOutputOptions",
@@ -108,7 +115,9 @@ BEYOND = {
     "UsageMetadata.billablePromptUsage": "seen on the wire (Vertex)",
     "Web.domain": "seen on the wire (Vertex)",
 }
-"""Fields that neither the inventory nor the SDK's additions to it have, and why the structs have them."""
+"""Fields that neither the inventory nor the SDK's additions to it have, and why the structs have
+them.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +133,9 @@ def reachable(messages: dict[str, dict[str, str]]) -> set[str]:
         name = todo.pop()
         if name not in seen:
             seen.add(name)
-            todo += [inner for kind in messages[name].values() if (inner := _inner(kind)) in messages]
+            todo += [
+                inner for kind in messages[name].values() if (inner := _inner(kind)) in messages
+            ]
     return seen
 
 
@@ -142,10 +153,21 @@ def struct_of(message: str) -> type[GeminiStruct]:
 
 def fields_of(struct: type[GeminiStruct]) -> dict[str, Any]:
     hints = typing.get_type_hints(struct)
-    return {key: hints[name] for name, key in zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True)}
+    return {
+        key: hints[name]
+        for name, key in zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True)
+    }
 
 
-SCALARS: dict[str, Any] = {"string": str, "int32": int, "int64": int | str, "float": float, "double": float, "boolean": bool, "any": Any}
+SCALARS: dict[str, Any] = {
+    "string": str,
+    "int32": int,
+    "int64": int | str,
+    "float": float,
+    "double": float,
+    "boolean": bool,
+    "any": Any,
+}
 
 
 def expected(kind: str) -> Any:
@@ -159,7 +181,11 @@ def expected(kind: str) -> Any:
     if kind in SCALARS:
         return SCALARS[kind]
     word = kind.split(" ")[0]
-    return {"int64": int | str}.get(word, str) if word in ("bytes", "timestamp", "duration", "int64") else struct_of(kind)
+    return (
+        {"int64": int | str}.get(word, str)
+        if word in ("bytes", "timestamp", "duration", "int64")
+        else struct_of(kind)
+    )
 
 
 def without_none(hint: Any) -> Any:
@@ -177,7 +203,11 @@ def test_every_field_of_the_inventory_has_its_place(inventory: dict[str, Any]) -
     messages, missing = inventory["messages"], []
     for message in sorted(reachable(messages)):
         ours = fields_of(struct_of(message))
-        missing += [f"{message}.{key}" for key in inventory["sdk_only_additions"].get(message, ()) if key not in ours]
+        missing += [
+            f"{message}.{key}"
+            for key in inventory["sdk_only_additions"].get(message, ())
+            if key not in ours
+        ]
         for key, kind in messages[message].items():
             place = f"{message}.{key}"
             if key not in ours:
@@ -188,7 +218,9 @@ def test_every_field_of_the_inventory_has_its_place(inventory: dict[str, Any]) -
 
 
 @needs_inventory
-def test_every_field_of_the_structs_is_in_the_inventory_or_has_a_reason(inventory: dict[str, Any]) -> None:
+def test_every_field_of_the_structs_is_in_the_inventory_or_has_a_reason(
+    inventory: dict[str, Any],
+) -> None:
     messages, additions = inventory["messages"], inventory["sdk_only_additions"]
     beyond = []
     for message in sorted(reachable(messages)):
@@ -202,33 +234,69 @@ SDK_NAMES = {
     *(f"V1mainMediaResolution.{key}" for key in ("numTokens",)),
     *(f"Maps.{key}" for key in ("route",)),
     *(f"PlaceAnswerSources.{key}" for key in ("flagContentUri", "reviewSnippet")),
-    *(f"ReviewSnippet.{key}" for key in ("authorAttribution", "flagContentUri", "relativePublishTimeDescription", "review")),
+    *(
+        f"ReviewSnippet.{key}"
+        for key in (
+            "authorAttribution",
+            "flagContentUri",
+            "relativePublishTimeDescription",
+            "review",
+        )
+    ),
     *(f"RetrievedContext.{key}" for key in ("documentName", "ragChunk")),
     *(f"GenerateContentRequest.{key}" for key in ("outputConfig",)),
     *(
         f"Model.{key}"
-        for key in ("versionId", "deployedModels", "createTime", "updateTime", "checkpoints", "defaultCheckpointId", "labels")
+        for key in (
+            "versionId",
+            "deployedModels",
+            "createTime",
+            "updateTime",
+            "checkpoints",
+            "defaultCheckpointId",
+            "labels",
+        )
     ),
 }
-"""Fields of google-genai 3.3.0 on classes that are called otherwise there, which the inventory's list of additions has missed."""
+"""Fields of google-genai 3.3.0 on classes that are called otherwise there, which the inventory's
+list of additions has missed.
+"""
 
 
 @needs_inventory
 def test_every_enum_value_has_a_name(inventory: dict[str, Any]) -> None:
     """Of the enums whose constants we offer; the fields themselves take any text."""
-    named = {value for kind in vars(types).values() if isinstance(kind, type) and issubclass(kind, str) for value in kind}  # type: ignore[attr-defined]
+    named = {
+        value
+        for kind in vars(types).values()
+        if isinstance(kind, type) and issubclass(kind, str)
+        for value in kind
+    }  # type: ignore[attr-defined]
     for field, values in inventory["enums"].items():
         message = field.split(".")[0]
         if message in reachable(inventory["messages"]):
-            assert [value for value in values if value not in named and not value.upper().endswith("UNSPECIFIED")] == [], field
+            assert [
+                value
+                for value in values
+                if value not in named and not value.upper().endswith("UNSPECIFIED")
+            ] == [], field
 
 
 def test_schemas_are_those_of_the_structs() -> None:
-    """Of every wire. `python schemas/generate.py` writes them; read the diff, it is a change of what goes over the wire."""
+    """Of every wire.
+
+    `python schemas/generate.py` writes them; read the diff, it is a change of what goes over the
+    wire.
+    """
     assert {path: (HERE / path).read_text("utf-8") for path in pages()} == pages()
-    assert sorted(path.relative_to(HERE).as_posix() for path in HERE.glob("*/*.json")) == sorted(pages())
+    assert sorted(path.relative_to(HERE).as_posix() for path in HERE.glob("*/*.json")) == sorted(
+        pages()
+    )
 
 
 def test_open_floats_take_what_json_has_no_number_for() -> None:
     assert OpenFloat == float | str
-    assert msgspec.json.decode(b'{"avgLogprobs":"Infinity"}', type=types.Candidate).avg_logprobs == "Infinity"
+    assert (
+        msgspec.json.decode(b'{"avgLogprobs":"Infinity"}', type=types.Candidate).avg_logprobs
+        == "Infinity"
+    )

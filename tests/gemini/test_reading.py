@@ -1,4 +1,6 @@
-"""The neutral door of Gemini on the way back: parts, stop and usage of a reply, and the events of one that is on its way."""
+"""The neutral door of Gemini on the way back: parts, stop and usage of a reply, and the events of
+one that is on its way.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conformance.records import body_of, lines
-from wire.chat import (
+from wire.core.memory import Note, kept_bytes, unknown, with_notes
+from wire.errors import BlockedError, WireError
+from wire.gemini import FinishReason, GenerateContentResponse, Reading, UsageMetadata, parse_reply
+from wire.gemini.finish import reason_of
+from wire.gemini.fold import fold
+from wire.gemini.parse import usage_of
+from wire.gemini.reader import ChunkReader, parse_answer
+from wire.neutral.messages import (
     Done,
     Event,
     Media,
@@ -32,13 +41,6 @@ from wire.chat import (
     ToolCallStart,
     Usage,
 )
-from wire.errors import BlockedError, WireError
-from wire.gemini import FinishReason, GenerateContentResponse, Reading, UsageMetadata, parse_reply
-from wire.gemini.finish import reason_of
-from wire.gemini.fold import fold
-from wire.gemini.parse import usage_of
-from wire.gemini.stream import ChunkReader, parse_answer
-from wire.memory import Note, kept_bytes, unknown, with_notes
 
 from .conversations import SECOND, SIGNATURE
 from .test_streams import STREAMS
@@ -49,7 +51,11 @@ HASH = hashlib.sha256(BODY).hexdigest()[:12]
 
 
 def answered(*parts: Any, finish: Any = "STOP", **beside: Any) -> GenerateContentResponse:
-    candidate = {"content": {"parts": list(parts), "role": "model"}, "finishReason": finish, **beside.pop("candidate", {})}
+    candidate = {
+        "content": {"parts": list(parts), "role": "model"},
+        "finishReason": finish,
+        **beside.pop("candidate", {}),
+    }
     return parse_answer(json.dumps({"candidates": [candidate], **beside}).encode())
 
 
@@ -62,7 +68,10 @@ def parts_of(*parts: Any) -> tuple[Any, ...]:
 
 
 def sse(*chunks: Any) -> bytes:
-    return b"".join(b"data: " + (each if isinstance(each, bytes) else json.dumps(each).encode()) + b"\r\n\r\n" for each in chunks)
+    return b"".join(
+        b"data: " + (each if isinstance(each, bytes) else json.dumps(each).encode()) + b"\r\n\r\n"
+        for each in chunks
+    )
 
 
 def said(*parts: Any, **beside: Any) -> dict[str, Any]:
@@ -100,26 +109,37 @@ def assert_events_say(events: Iterable[Event], reply: Reply) -> None:
     told = list(events)
     assert "".join(event.text for event in told if isinstance(event, TextDelta)) == reply.text
     assert "".join(event.text for event in told if isinstance(event, ThoughtDelta)) == reply.thought
-    assert not [event for event in told if isinstance(event, (TextDelta, ThoughtDelta)) and not event.text]
+    assert not [
+        event for event in told if isinstance(event, (TextDelta, ThoughtDelta)) and not event.text
+    ]
     ended = [event for event in told if isinstance(event, ToolCallEnd)]
     assert [event.call for event in ended] == list(reply.tool_calls)
     assert [event.position for event in ended] == list(range(len(ended)))
-    steps = [event for event in told if isinstance(event, (ToolCallStart, ToolCallDelta, ToolCallEnd))]
-    assert [type(event) for event in steps] == [ToolCallStart, ToolCallDelta, ToolCallEnd] * len(ended)
-    assert [event.name for event in told if isinstance(event, ToolCallStart)] == [event.call.name for event in ended]
-    assert [json.loads(event.text) for event in told if isinstance(event, ToolCallDelta)] == [event.call.arguments for event in ended]
+    steps = [
+        event for event in told if isinstance(event, (ToolCallStart, ToolCallDelta, ToolCallEnd))
+    ]
+    assert [type(event) for event in steps] == [ToolCallStart, ToolCallDelta, ToolCallEnd] * len(
+        ended
+    )
+    assert [event.name for event in told if isinstance(event, ToolCallStart)] == [
+        event.call.name for event in ended
+    ]
+    assert [json.loads(event.text) for event in told if isinstance(event, ToolCallDelta)] == [
+        event.call.arguments for event in ended
+    ]
 
 
 def assert_every_part_is_kept(reply: Reply) -> None:
     if reply.message.origin is not None:
         raw = json.loads(reply.message.origin.raw)
         assert [json.loads(part.origin.raw) for part in reply.message.parts] == raw.get("parts", [])
-        assert {(part.origin.provider, part.origin.model, part.origin.wire) for part in reply.message.parts} <= {
-            ("gemini", MODEL, "gemini")
-        }
+        assert {
+            (part.origin.provider, part.origin.model, part.origin.wire)
+            for part in reply.message.parts
+        } <= {("gemini", MODEL, "gemini")}
 
 
-# --- parts ----------------------------------------------------------------------------------------------------------
+# --- parts ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -131,39 +151,79 @@ def assert_every_part_is_kept(reply: Reply) -> None:
         ({"thoughtSignature": SIGNATURE}, Text("", SIGNATURE)),
         ({}, Text("")),
         ({"text": "Hm.", "thought": True}, Thought("Hm.", slot="thought")),
-        ({"text": "Hm.", "thought": True, "thoughtSignature": SIGNATURE}, Thought("Hm.", slot="thought", signature=SIGNATURE)),
-        ({"thought": True, "thoughtSignature": SIGNATURE}, Thought("", slot="thought", signature=SIGNATURE)),
+        (
+            {"text": "Hm.", "thought": True, "thoughtSignature": SIGNATURE},
+            Thought("Hm.", slot="thought", signature=SIGNATURE),
+        ),
+        (
+            {"thought": True, "thoughtSignature": SIGNATURE},
+            Thought("", slot="thought", signature=SIGNATURE),
+        ),
         # a picture that it thought of is no picture that it made
         (
             {"inlineData": {"mimeType": "image/png", "data": "AAE="}, "thought": True},
-            Thought(slot="thought", details=({"inlineData": {"mimeType": "image/png", "data": "AAE="}},)),
+            Thought(
+                slot="thought", details=({"inlineData": {"mimeType": "image/png", "data": "AAE="}},)
+            ),
         ),
-        (call("tide", {"port": "Łódź"}, id="a1"), ToolCall(id="a1", name="tide", arguments={"port": "Łódź"})),
+        (
+            call("tide", {"port": "Łódź"}, id="a1"),
+            ToolCall(id="a1", name="tide", arguments={"port": "Łódź"}),
+        ),
         (
             {**call("tide"), "thoughtSignature": SIGNATURE},
             ToolCall(id=f"call_{HASH}_0", name="tide", arguments={}, signature=SIGNATURE),
         ),
-        ({**call("tide", {}), "thought": True}, ToolCall(id=f"call_{HASH}_0", name="tide", arguments={})),
+        (
+            {**call("tide", {}), "thought": True},
+            ToolCall(id=f"call_{HASH}_0", name="tide", arguments={}),
+        ),
         (
             {"inlineData": {"mimeType": "image/png", "data": "AAH-/w==", "displayName": "a.png"}},
             Media(data=b"\0\1\xfe\xff", media_type="image/png", name="a.png"),
         ),
-        ({"inlineData": {"data": "AAH-_w"}}, Media(data=b"\0\1\xfe\xff", media_type="application/octet-stream")),
+        (
+            {"inlineData": {"data": "AAH-_w"}},
+            Media(data=b"\0\1\xfe\xff", media_type="application/octet-stream"),
+        ),
         (
             {
-                "fileData": {"mimeType": "video/mp4", "fileUri": "gs://a/b.mp4", "displayName": "b"},
+                "fileData": {
+                    "mimeType": "video/mp4",
+                    "fileUri": "gs://a/b.mp4",
+                    "displayName": "b",
+                },
                 "videoMetadata": {"startOffset": "1.5s", "endOffset": "9s", "fps": 2},
             },
-            Media(url="gs://a/b.mp4", media_type="video/mp4", name="b", start="1.5s", end="9s", fps=2.0),
+            Media(
+                url="gs://a/b.mp4",
+                media_type="video/mp4",
+                name="b",
+                start="1.5s",
+                end="9s",
+                fps=2.0,
+            ),
         ),
         ({"inlineData": {"data": "&&&"}}, Other("inlineData", {"data": "&&&"})),
-        ({"executableCode": {"code": "1", "language": "PYTHON"}}, Other("executableCode", {"code": "1", "language": "PYTHON"})),
-        ({"codeExecutionResult": {"outcome": "OUTCOME_OK"}}, Other("codeExecutionResult", {"outcome": "OUTCOME_OK"})),
         (
-            {"toolCall": {"toolType": "GOOGLE_SEARCH_WEB", "id": "s1", "extra": 1}, "thoughtSignature": SIGNATURE},
+            {"executableCode": {"code": "1", "language": "PYTHON"}},
+            Other("executableCode", {"code": "1", "language": "PYTHON"}),
+        ),
+        (
+            {"codeExecutionResult": {"outcome": "OUTCOME_OK"}},
+            Other("codeExecutionResult", {"outcome": "OUTCOME_OK"}),
+        ),
+        (
+            {
+                "toolCall": {"toolType": "GOOGLE_SEARCH_WEB", "id": "s1", "extra": 1},
+                "thoughtSignature": SIGNATURE,
+            },
             Other("toolCall", {"toolType": "GOOGLE_SEARCH_WEB", "id": "s1", "extra": 1}),
         ),
-        ({"toolResponse": {"id": "s1", "response": {}}}, Other("toolResponse", {"id": "s1", "response": {}})),
+        (
+            {"toolResponse": {"id": "s1", "response": {}}},
+            Other("toolResponse", {"id": "s1", "response": {}}),
+        ),
         ({"functionResponse": {"name": "tide"}}, Other("functionResponse", {"name": "tide"})),
         ({"thought": False, "song": {"bars": [4, None]}}, Other("song", {"bars": [4, None]})),
         ({"text": "B", "mood": {"calm": [1]}}, Text("B")),
@@ -178,7 +238,10 @@ def test_s2_01_s2_12_s4_15_every_part_has_its_neutral_one(wire, part):
 def test_s1_14_texts_are_joined_without_a_space_and_calls_keep_their_order():
     reply = reply_of({"text": "hello"}, call("b"), {"text": "world"}, call("a"))
     assert reply.text == "helloworld"
-    assert [(each.name, each.id) for each in reply.tool_calls] == [("b", f"call_{HASH}_0"), ("a", f"call_{HASH}_1")]
+    assert [(each.name, each.id) for each in reply.tool_calls] == [
+        ("b", f"call_{HASH}_0"),
+        ("a", f"call_{HASH}_1"),
+    ]
 
 
 def test_s2_08_s4_15_ids_are_the_same_on_replay_and_differ_between_requests():
@@ -190,19 +253,35 @@ def test_s2_08_s4_15_ids_are_the_same_on_replay_and_differ_between_requests():
 
 def test_s1_14_only_the_first_candidate_counts():
     answer = parse_answer(
-        b'{"candidates":[{"index":1,"content":{"parts":[{"text":"Un."}]},"finishReason":"MAX_TOKENS"},'
+        b'{"candidates":[{"index":1,"content":{"parts":[{"text":"Un."}]},'
+        b'"finishReason":"MAX_TOKENS"},'
         b'{"content":{"parts":[{"text":"One."}]},"finishReason":"STOP"}]}'
     )
     assert (parse_reply(answer).text, parse_reply(answer).stop.reason) == ("One.", "end")
 
 
 def test_what_was_said_remembers_the_bytes_it_came_in():
-    raw = b'{ "parts" : [{"text":"caf\\u00e9", "mood":1.0}, {"thoughtSignature":"QQ=="}] , "role":"model"}'
-    answer = parse_answer(b'{"candidates":[{"content":' + raw + b',"finishReason":"STOP"}],"responseId":"r","modelVersion":"m-001"}')
+    raw = (
+        b'{ "parts" : [{"text":"caf\\u00e9", "mood":1.0}, {"thoughtSignature":"QQ=="}] , '
+        b'"role":"model"}'
+    )
+    answer = parse_answer(
+        b'{"candidates":[{"content":'
+        + raw
+        + b',"finishReason":"STOP"}],"responseId":"r","modelVersion":"m-001"}'
+    )
     reply = parse_reply(answer, provider="gemini@vertex", model="models/m")
     origin = reply.message.origin
-    assert (origin.provider, origin.model, origin.wire, origin.raw) == ("gemini@vertex", "m", "gemini", raw)
-    assert [part.origin.raw for part in reply.message.parts] == [b'{"text":"caf\\u00e9", "mood":1.0}', b'{"thoughtSignature":"QQ=="}']
+    assert (origin.provider, origin.model, origin.wire, origin.raw) == (
+        "gemini@vertex",
+        "m",
+        "gemini",
+        raw,
+    )
+    assert [part.origin.raw for part in reply.message.parts] == [
+        b'{"text":"caf\\u00e9", "mood":1.0}',
+        b'{"thoughtSignature":"QQ=="}',
+    ]
     assert (reply.id, reply.model, reply.answer) == ("r", "m-001", answer)
     assert unknown(reply.answer.candidates[0].content.parts[0]) == [("mood", 1.0)]
 
@@ -215,7 +294,11 @@ def test_arguments_that_came_from_the_wire_are_not_to_be_changed():
 
 def test_a_candidate_without_content_or_parts_is_an_empty_message():
     """F-07."""
-    for body in (b'{"finishReason":"STOP"}', b'{"finishReason":"STOP","content":{}}', b'{"finishReason":"STOP","content":{"parts":[]}}'):
+    for body in (
+        b'{"finishReason":"STOP"}',
+        b'{"finishReason":"STOP","content":{}}',
+        b'{"finishReason":"STOP","content":{"parts":[]}}',
+    ):
         reply = parse_reply(parse_answer(b'{"candidates":[' + body + b"]}"))
         assert (reply.message.parts, reply.stop, reply.empty) == ((), Stop("end", "STOP"), True)
 
@@ -224,11 +307,20 @@ def test_a_call_in_pieces_is_told_and_is_no_end():
     reply = read(STREAMS["streamed-arguments"])[1]
     assert [part.kind for part in reply.message.parts[:-1]] == ["functionCall"] * 4
     assert reply.message.parts[0].data == {"name": "tide", "id": "t1", "willContinue": True}
-    assert reply.notes == (Note("message.parts[0]", "the call of tide came in pieces, which are not put together"),)
+    assert reply.notes == (
+        Note("message.parts[0]", "the call of tide came in pieces, which are not put together"),
+    )
     assert reply.stop == Stop("other", "STOP")
 
 
-@pytest.mark.parametrize("piece", [{"partialArgs": [{"jsonPath": "$.port", "stringValue": "Brest"}]}, {"willContinue": True}, {"name": ""}])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        {"partialArgs": [{"jsonPath": "$.port", "stringValue": "Brest"}]},
+        {"willContinue": True},
+        {"name": ""},
+    ],
+)
 def test_pieces_are_no_calls(piece):
     wire = {"functionCall": {"name": "tide", **piece}}
     events, reply, _ = read(sse(said(wire, finishReason="STOP")))
@@ -240,7 +332,7 @@ def test_notes_of_the_answer_are_notes_of_the_reply():
     assert parse_reply(answer).notes == (Note("event 1", "dropped"),)
 
 
-# --- calls that a server made ---------------------------------------------------------------------------------------
+# --- calls that a server made ---------------------------------------------------------------------
 
 SERVED = b'{"contents":[],"tools":[{"mcpServers":[{"name":"weather"}]}]}'
 
@@ -252,24 +344,37 @@ def test_calls_of_mcp_servers_are_nobodys_to_make():
         {"functionResponse": {"name": "weather", "response": {"c": 9}}},
         {"text": "Nine."},
     )
-    for stream in (sse(*map(said, parts), said(finishReason="STOP")), sse(said(*parts, finishReason="STOP"))):
+    for stream in (
+        sse(*map(said, parts), said(finishReason="STOP")),
+        sse(said(*parts, finishReason="STOP")),
+    ):
         events, reply, _ = read(stream, SERVED)
         assert [each.name for each in reply.tool_calls] == ["tide"]
         assert [type(part) for part in reply.message.parts] == [Other, ToolCall, Other, Text]
         assert_events_say(events, reply)
-    assert [each.name for each in parse_reply(answered(*parts), body=BODY).tool_calls] == ["weather", "tide"]
+    assert [each.name for each in parse_reply(answered(*parts), body=BODY).tool_calls] == [
+        "weather",
+        "tide",
+    ]
 
 
 def test_a_result_of_mcp_servers_stands_directly_behind_its_call():
     parts = (call("weather"), {"text": "Let me see."}, {"functionResponse": {"name": "weather"}})
     events, reply, _ = read(sse(*map(said, parts), said(finishReason="STOP")), SERVED)
     assert [type(part) for part in reply.message.parts] == [ToolCall, Text, Other]
-    assert [type(event) for event in events] == [ToolCallStart, ToolCallDelta, ToolCallEnd, TextDelta]
+    assert [type(event) for event in events] == [
+        ToolCallStart,
+        ToolCallDelta,
+        ToolCallEnd,
+        TextDelta,
+    ]
     assert_events_say(events, reply)
 
 
 def test_a_call_beside_mcp_servers_that_they_do_not_answer_is_told():
-    events, reply, _ = read(sse(said({"text": "Let me see."}), said(call("tide"), finishReason="STOP")), SERVED)
+    events, reply, _ = read(
+        sse(said({"text": "Let me see."}), said(call("tide"), finishReason="STOP")), SERVED
+    )
     assert (reply.stop.reason, [type(event) for event in events]) == (
         "tool_calls",
         [TextDelta, ToolCallStart, ToolCallDelta, ToolCallEnd],
@@ -277,7 +382,7 @@ def test_a_call_beside_mcp_servers_that_they_do_not_answer_is_told():
     assert_events_say(events, reply)
 
 
-# --- why it stopped -------------------------------------------------------------------------------------------------
+# --- why it stopped -------------------------------------------------------------------------------
 
 STOPS = {
     "STOP": "end",
@@ -310,7 +415,9 @@ def test_s2_27_the_table_has_every_reason():
     assert sorted(STOPS) == sorted(each.value for each in FinishReason)
 
 
-@pytest.mark.parametrize(("raw", "reason"), [*STOPS.items(), ("TIRED", "other"), ("FINISH_REASON_UNSPECIFIED", "other")])
+@pytest.mark.parametrize(
+    ("raw", "reason"), [*STOPS.items(), ("TIRED", "other"), ("FINISH_REASON_UNSPECIFIED", "other")]
+)
 def test_s2_27_s4_16_u_60_reasons(raw, reason):
     reply = reply_of({"text": "Hi"}, finish=raw, candidate={"finishMessage": "why"})
     assert reply.stop == Stop(reason, raw, "why")
@@ -319,22 +426,40 @@ def test_s2_27_s4_16_u_60_reasons(raw, reason):
 
 
 @pytest.mark.parametrize(
-    ("number", "reason"), [(0, "other"), (1, "end"), (2, "length"), (3, "filter"), (4, "filter"), (5, "other"), (6, "other")]
+    ("number", "reason"),
+    [
+        (0, "other"),
+        (1, "end"),
+        (2, "length"),
+        (3, "filter"),
+        (4, "filter"),
+        (5, "other"),
+        (6, "other"),
+    ],
 )
 def test_numbers_that_come_in_place_of_words(number, reason):
     assert reply_of({"text": "Hi"}, finish=number).stop == Stop(reason, str(number))
 
 
 def test_no_finish_is_never_an_end():
-    assert parse_reply(parse_answer(b'{"candidates":[{"content":{"parts":[{"text":"Hi"}]}}]}')).stop == Stop("other")
+    assert parse_reply(
+        parse_answer(b'{"candidates":[{"content":{"parts":[{"text":"Hi"}]}}]}')
+    ).stop == Stop("other")
     assert parse_reply(parse_answer(b'{"usageMetadata":{}}')).stop == Stop("other")
     assert reason_of(None, calls=True) == "other"
 
 
 def test_s1_14_a_blocked_prompt():
-    body = b'{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT","blockReasonMessage":"no"},"usageMetadata":{"promptTokenCount":9}}'
+    body = (
+        b'{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT","blockReasonMessage":"no"},'
+        b'"usageMetadata":{"promptTokenCount":9}}'
+    )
     reply = parse_reply(parse_answer(body))
-    assert (reply.stop, reply.message.parts, reply.usage) == (Stop("filter", "PROHIBITED_CONTENT", "no"), (), Usage(input=9, total=9))
+    assert (reply.stop, reply.message.parts, reply.usage) == (
+        Stop("filter", "PROHIBITED_CONTENT", "no"),
+        (),
+        Usage(input=9, total=9),
+    )
     with pytest.raises(BlockedError) as blocked:
         Reading().close(reply)
     assert (blocked.value.code, blocked.value.partial) == ("PROHIBITED_CONTENT", reply)
@@ -347,7 +472,9 @@ def test_a_block_in_the_middle_of_an_answer():
 
 def test_a_finish_says_more_than_a_block():
     feedback = {"blockReason": "SAFETY"}
-    assert reply_of({"text": "Hi"}, finish="MAX_TOKENS", promptFeedback=feedback).stop == Stop("length", "MAX_TOKENS")
+    assert reply_of({"text": "Hi"}, finish="MAX_TOKENS", promptFeedback=feedback).stop == Stop(
+        "length", "MAX_TOKENS"
+    )
 
 
 def test_a_filter_that_left_some_text_is_no_error():
@@ -355,14 +482,17 @@ def test_a_filter_that_left_some_text_is_no_error():
     assert (events, reply.stop.reason) == ([TextDelta("Well, ")], "filter")
 
 
-# --- usage ----------------------------------------------------------------------------------------------------------
+# --- usage ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("usage", "counted"),
     [
         ({}, Usage()),
-        ({"promptTokenCount": 30, "candidatesTokenCount": 6, "totalTokenCount": 36}, Usage(input=30, output=6, total=36)),
+        (
+            {"promptTokenCount": 30, "candidatesTokenCount": 6, "totalTokenCount": 36},
+            Usage(input=30, output=6, total=36),
+        ),
         # input holds what is cached and what tools brought in, output holds thoughts
         (
             {
@@ -376,8 +506,14 @@ def test_a_filter_that_left_some_text_is_no_error():
             Usage(input=35, cached=20, output=13, reasoning=7, total=48),
         ),
         # what is missing takes nothing else with it
-        ({"candidatesTokenCount": 6, "thoughtsTokenCount": 7}, Usage(output=13, reasoning=7, total=13)),
-        ({"promptTokenCount": 9, "totalTokenCount": 73, "thoughtsTokenCount": 64}, Usage(input=9, output=64, reasoning=64, total=73)),
+        (
+            {"candidatesTokenCount": 6, "thoughtsTokenCount": 7},
+            Usage(output=13, reasoning=7, total=13),
+        ),
+        (
+            {"promptTokenCount": 9, "totalTokenCount": 73, "thoughtsTokenCount": 64},
+            Usage(input=9, output=64, reasoning=64, total=73),
+        ),
         ({"promptTokenCount": 3, "responseTokenCount": 4}, Usage(input=3, output=4, total=7)),
         (
             {
@@ -392,7 +528,12 @@ def test_a_filter_that_left_some_text_is_no_error():
                 "toolUsePromptTokensDetails": [{"modality": "TEXT", "tokenCount": 2}],
                 "candidatesTokensDetails": [{"modality": 2, "tokenCount": 4}],
             },
-            Usage(input=12, output=4, total=16, by_modality={"input_text": 5, "input_audio": 7, "output_image": 4}),
+            Usage(
+                input=12,
+                output=4,
+                total=16,
+                by_modality={"input_text": 5, "input_audio": 7, "output_image": 4},
+            ),
         ),
     ],
 )
@@ -406,7 +547,7 @@ def test_s2_14_the_last_usage_counts():
     assert usage_of(UsageMetadata(total_token_count=4)) == Usage(total=4)
 
 
-# --- events ---------------------------------------------------------------------------------------------------------
+# --- events ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", STREAMS)
@@ -429,7 +570,11 @@ def test_s2_06_recorded_answers(path):
         pytest.skip("the corpus of recorded traffic is not beside this checkout; the sample serves")
     seen = 0
     for record in lines(path, ["endpoint", "status", "response_body"]):
-        if record["status"] != 200 or "enerateContent" not in record["endpoint"] or "atch" in record["endpoint"]:
+        if (
+            record["status"] != 200
+            or "enerateContent" not in record["endpoint"]
+            or "atch" in record["endpoint"]
+        ):
             continue
         for body in (BODY, json.dumps(record["request_body"]).encode()):
             events, reply, reader = read(body_of(record), body)
@@ -444,7 +589,14 @@ def test_s2_06_recorded_answers(path):
 def test_s2_07_u_77_a_text_and_a_call_in_one_chunk_are_both_told_at_once():
     reader = ChunkReader()
     [chunk] = reader.feed(
-        sse(said({"text": "Hm.", "thought": True}, {"text": "Let me see. "}, call("tide", {"port": "Łódź"}), {"text": ""}))
+        sse(
+            said(
+                {"text": "Hm.", "thought": True},
+                {"text": "Let me see. "},
+                call("tide", {"port": "Łódź"}),
+                {"text": ""},
+            )
+        )
     )
     made = ToolCall(id=f"call_{HASH}_0", name="tide", arguments={"port": "Łódź"})
     assert Reading(body=BODY).feed(chunk) == [
@@ -457,8 +609,14 @@ def test_s2_07_u_77_a_text_and_a_call_in_one_chunk_are_both_told_at_once():
 
 
 def test_s2_08_positions_count_over_the_whole_reply():
-    events = events_of(said(call("a"), call("b", id="b1")), said({"text": "x"}), said(call("a"), finishReason="STOP"))
-    assert [(event.position, event.call.id) for event in events if isinstance(event, ToolCallEnd)] == [
+    events = events_of(
+        said(call("a"), call("b", id="b1")),
+        said({"text": "x"}),
+        said(call("a"), finishReason="STOP"),
+    )
+    assert [
+        (event.position, event.call.id) for event in events if isinstance(event, ToolCallEnd)
+    ] == [
         (0, f"call_{HASH}_0"),
         (1, "b1"),
         (2, f"call_{HASH}_2"),
@@ -477,8 +635,18 @@ def test_s2_13_u_150_thoughts_are_no_text():
 
 def test_s2_01_signatures_stay_with_their_parts():
     reply = read(STREAMS["signatures-everywhere"])[1]
-    assert [getattr(part, "signature", None) for part in reply.message.parts] == [None, None, SIGNATURE, SECOND, "", SECOND]
-    assert read(STREAMS["text-signed-tail"])[1].message.parts == (Text("The tide is high at noon."), Text("", SIGNATURE))
+    assert [getattr(part, "signature", None) for part in reply.message.parts] == [
+        None,
+        None,
+        SIGNATURE,
+        SECOND,
+        "",
+        SECOND,
+    ]
+    assert read(STREAMS["text-signed-tail"])[1].message.parts == (
+        Text("The tide is high at noon."),
+        Text("", SIGNATURE),
+    )
 
 
 def test_the_second_candidate_tells_nothing():
@@ -490,7 +658,9 @@ PIECES = st.lists(
     st.tuples(
         st.sampled_from([None, True]),
         st.sampled_from(["", SIGNATURE, "call"]),
-        st.lists(st.sampled_from(["a", "\\ud83d", "\\ude00", "é", "\\u00e9"]), max_size=3).map("".join),
+        st.lists(st.sampled_from(["a", "\\ud83d", "\\ude00", "é", "\\u00e9"]), max_size=3).map(
+            "".join
+        ),
     ),
     min_size=1,
     max_size=6,
@@ -505,10 +675,15 @@ def test_halves_of_surrogate_pairs_over_chunks(pieces, whole):
         if beside == "call":
             parts.append('{"functionCall":{"name":"f","args":{"a":"%s"}}}' % text)  # noqa: UP031
         else:
-            more = (',"thought":true' if thought else "") + (f',"thoughtSignature":"{beside}"' if beside else "")
+            more = (',"thought":true' if thought else "") + (
+                f',"thoughtSignature":"{beside}"' if beside else ""
+            )
             parts.append(f'{{"text":"{text}"{more}}}')
     groups = [",".join(parts)] if whole else parts
-    chunks = [f'{{"candidates":[{{"content":{{"parts":[{group}],"role":"model"}}}}]}}'.encode() for group in groups]
+    chunks = [
+        f'{{"candidates":[{{"content":{{"parts":[{group}],"role":"model"}}}}]}}'.encode()
+        for group in groups
+    ]
     events, reply, _ = read(sse(*chunks, said(finishReason="STOP")))
     assert_events_say(events, reply)
     assert_every_part_is_kept(reply)
@@ -525,7 +700,14 @@ def test_half_a_pair_waits_for_the_other():
 
 def test_base64_of_media_is_bytes():
     data = bytes(range(256))
-    [media] = parts_of({"inlineData": {"mimeType": "audio/wav", "data": base64.urlsafe_b64encode(data).decode().rstrip("=")}})
+    [media] = parts_of(
+        {
+            "inlineData": {
+                "mimeType": "audio/wav",
+                "data": base64.urlsafe_b64encode(data).decode().rstrip("="),
+            }
+        }
+    )
     assert media == Media(data=data, media_type="audio/wav")
 
 

@@ -8,14 +8,14 @@ import msgspec
 import pytest
 
 from wire import notes
-from wire.chat import Media, Message, Other, Thought, ToolCall, ToolResult
 from wire.errors import ConfigurationError, HistoryError, RuleError, SchemaError
 from wire.gemini import render
-from wire.request import Output, Request, Tool
+from wire.neutral.messages import Media, Message, Other, Thought, ToolCall, ToolResult
+from wire.neutral.request import Output, Request, Tool
 
 from .neutral import HI, MODEL, PNG, TIDE, A, B, asked, config, contents, refused, sent, told, user
 
-# --- turns ----------------------------------------------------------------------------------------------------------
+# --- turns ----------------------------------------------------------------------------------------
 
 
 def test_s4_07_s4_08_texts():
@@ -28,7 +28,9 @@ def test_s4_07_s4_08_texts():
 
 
 def test_s1_15_s2_10_turns_of_one_role_are_one_turn():
-    assert contents(HI, Message.user("there"), Message.assistant("a"), Message.assistant("b"), HI) == [
+    assert contents(
+        HI, Message.user("there"), Message.assistant("a"), Message.assistant("b"), HI
+    ) == [
         user("Hi", "there"),
         {"parts": [{"text": "a"}, {"text": "b"}], "role": "model"},
         user("Hi"),
@@ -36,7 +38,14 @@ def test_s1_15_s2_10_turns_of_one_role_are_one_turn():
 
 
 def test_s2_20_s2_30_s4_06_s4_12_what_the_system_says():
-    messages = (Message.system("b", "c"), HI, Message.system(" "), Message.assistant("x"), Message.system("d"), Message.user("y"))
+    messages = (
+        Message.system("b", "c"),
+        HI,
+        Message.system(" "),
+        Message.assistant("x"),
+        Message.system("d"),
+        Message.user("y"),
+    )
     made = sent(*messages, system="a")
     assert made == {
         "contents": [user("Hi"), {"parts": [{"text": "x"}], "role": "model"}, user("y")],
@@ -51,7 +60,10 @@ def test_s0_04_s1_02_s2_02_s4_09_s4_10_calls_and_results():
     messages = (
         HI,
         Message.assistant("Let me see.", A, ToolCall(id="call_N", name="now"), B),
-        Message.tool_response(ToolResult("call_B", "tide", ["ebb"]), ToolResult("call_N", "now", "no clock", error=True)),
+        Message.tool_response(
+            ToolResult("call_B", "tide", ["ebb"]),
+            ToolResult("call_N", "now", "no clock", error=True),
+        ),
         Message.system("Be brief."),
         Message.tool_response(ToolResult("call_A", "tide", {"metres": 2})),
         Message.user("Well?", PNG),
@@ -74,29 +86,53 @@ def test_s0_04_s1_02_s2_02_s4_09_s4_10_calls_and_results():
             ],
             "role": "user",
         },
-        {"parts": [{"text": "Well?"}, {"inlineData": {"data": "iVBORw0KGgo=", "mimeType": "image/png"}}], "role": "user"},
+        {
+            "parts": [
+                {"text": "Well?"},
+                {"inlineData": {"data": "iVBORw0KGgo=", "mimeType": "image/png"}},
+            ],
+            "role": "user",
+        },
     ]
-    assert told(*messages, model="gemini-2.5-flash") == ["messages[2]: results were put into the order of their calls"]
+    assert told(*messages, model="gemini-2.5-flash") == [
+        "messages[2]: results were put into the order of their calls"
+    ]
 
 
 def test_s4_11_a_result_answers_the_nearest_call_of_its_id():
     first, second = ToolCall(id="1", name="tide"), ToolCall(id="1", name="moon")
-    turns = (HI, Message.assistant(first), Message.tool_result(first, "a"), Message.assistant(second), Message.tool_result(second, "b"))
-    names = [part["functionResponse"]["name"] for content in contents(*turns) for part in content["parts"] if "functionResponse" in part]
+    turns = (
+        HI,
+        Message.assistant(first),
+        Message.tool_result(first, "a"),
+        Message.assistant(second),
+        Message.tool_result(second, "b"),
+    )
+    names = [
+        part["functionResponse"]["name"]
+        for content in contents(*turns)
+        for part in content["parts"]
+        if "functionResponse" in part
+    ]
     assert names == ["tide", "moon"]
 
 
 def test_s2_09_the_name_of_a_result_is_that_of_its_call():
-    assert contents(HI, Message.assistant(A), Message.tool_response(ToolResult("call_A", "another", "x")))[-1]["parts"] == [
-        {"functionResponse": {"name": "tide", "response": {"result": "x"}}}
-    ]
+    assert contents(
+        HI, Message.assistant(A), Message.tool_response(ToolResult("call_A", "another", "x"))
+    )[-1]["parts"] == [{"functionResponse": {"name": "tide", "response": {"result": "x"}}}]
 
 
 def test_results_with_a_pointer_in_them_go_as_text():
     """G21."""
     messages = (HI, Message.assistant(A), Message.tool_result(A, {"schema": {"$ref": "#/a"}}))
-    assert contents(*messages)[-1]["parts"][0]["functionResponse"]["response"] == {"result": '{"schema":{"$ref":"#/a"}}'}
-    assert "messages[2].parts[0].content: sent as text, since the server takes a $ref in it for a pointer" in told(*messages)
+    assert contents(*messages)[-1]["parts"][0]["functionResponse"]["response"] == {
+        "result": '{"schema":{"$ref":"#/a"}}'
+    }
+    assert (
+        "messages[2].parts[0].content: sent as text, since the server takes a $ref in it "
+        "for a pointer" in told(*messages)
+    )
 
 
 def test_s2_29_media_of_a_result_stand_inside_it():
@@ -117,7 +153,10 @@ def test_s2_29_media_of_a_result_stand_inside_it():
     # 2.x takes none inside (G22): they follow, in a turn of their own (D-14)
     older = contents(*messages, model="gemini-2.5-flash")
     assert older[-2:] == [
-        {"parts": [{"functionResponse": {"name": "tide", "response": {"seen": 1}}}], "role": "user"},
+        {
+            "parts": [{"functionResponse": {"name": "tide", "response": {"seen": 1}}}],
+            "role": "user",
+        },
         {
             "parts": [
                 {"inlineData": {"data": "iVBORw0KGgo=", "mimeType": "image/png"}},
@@ -127,23 +166,34 @@ def test_s2_29_media_of_a_result_stand_inside_it():
         },
     ]
     assert told(*messages, model="gemini-2.5-flash") == [
-        "messages[2].parts[0].media: sent behind the results: this model takes no media inside them (G22)"
+        "messages[2].parts[0].media: sent behind the results: this model takes no media "
+        "inside them (G22)"
     ]
 
 
-# --- media ----------------------------------------------------------------------------------------------------------
+# --- media ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("media", "part"),
     [
-        (Media(url="data:image/png;base64,iVBORw0KGgo="), {"inlineData": {"data": "iVBORw0KGgo=", "mimeType": "image/png"}}),
         (
-            Media(url="https://example.com/a/tide.PDF?page=2"),
-            {"fileData": {"fileUri": "https://example.com/a/tide.PDF?page=2", "mimeType": "application/pdf"}},
+            Media(url="data:image/png;base64,iVBORw0KGgo="),
+            {"inlineData": {"data": "iVBORw0KGgo=", "mimeType": "image/png"}},
         ),
         (
-            Media(url="https://youtu.be/x", media_type="video/mp4", start="1.5s", end="9s", fps=0.5),
+            Media(url="https://example.com/a/tide.PDF?page=2"),
+            {
+                "fileData": {
+                    "fileUri": "https://example.com/a/tide.PDF?page=2",
+                    "mimeType": "application/pdf",
+                }
+            },
+        ),
+        (
+            Media(
+                url="https://youtu.be/x", media_type="video/mp4", start="1.5s", end="9s", fps=0.5
+            ),
             {
                 "fileData": {"fileUri": "https://youtu.be/x", "mimeType": "video/mp4"},
                 "videoMetadata": {"startOffset": "1.5s", "endOffset": "9s", "fps": 0.5},
@@ -151,7 +201,10 @@ def test_s2_29_media_of_a_result_stand_inside_it():
         ),
         (
             Media(url="gs://bucket/film.mp4", fps=2),
-            {"fileData": {"fileUri": "gs://bucket/film.mp4", "mimeType": "video/mp4"}, "videoMetadata": {"fps": 2.0}},
+            {
+                "fileData": {"fileUri": "gs://bucket/film.mp4", "mimeType": "video/mp4"},
+                "videoMetadata": {"fps": 2.0},
+            },
         ),
     ],
 )
@@ -162,26 +215,46 @@ def test_s2_28_s3_31_u_42_media(media, part):
 def test_names_of_media_are_of_vertex():
     media = Media(data=b"abc", media_type="text/plain", name="a.txt", detail="high")
     vertex = contents(Message.user(media), provider="gemini@vertex")[0]["parts"]
-    assert vertex == [{"inlineData": {"data": "YWJj", "mimeType": "text/plain", "displayName": "a.txt"}}]
-    assert contents(Message.user(media))[0]["parts"] == [{"inlineData": {"data": "YWJj", "mimeType": "text/plain"}}]
+    assert vertex == [
+        {"inlineData": {"data": "YWJj", "mimeType": "text/plain", "displayName": "a.txt"}}
+    ]
+    assert contents(Message.user(media))[0]["parts"] == [
+        {"inlineData": {"data": "YWJj", "mimeType": "text/plain"}}
+    ]
     assert told(Message.user(media)) == [
         "messages[0].parts[0].detail: left out: Gemini is not told how closely to look",
         "messages[0].parts[0].name: left out: only Vertex takes names of media",
     ]
 
 
-@pytest.mark.parametrize("url", ["https://example.com/tide", "https://example.com/tide.xyz", "files/abc", "https://[", "https://pdf"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.com/tide",
+        "https://example.com/tide.xyz",
+        "files/abc",
+        "https://[",
+        "https://pdf",
+    ],
+)
 def test_s2_28_a_type_that_nobody_knows_is_asked_for(url):
     assert refused(HI, Message.user("See:", Media(url=url))) == [("messages[1].parts[1]", "G64")]
     result = ToolResult("call_A", "tide", "", media=(PNG, Media(url=url)))
-    assert refused(HI, Message.assistant(A), Message.tool_response(result)) == [("messages[2].parts[0].media[1]", "G64")]
+    assert refused(HI, Message.assistant(A), Message.tool_response(result)) == [
+        ("messages[2].parts[0].media[1]", "G64")
+    ]
 
 
-# --- tools ----------------------------------------------------------------------------------------------------------
+# --- tools ----------------------------------------------------------------------------------------
 
 
 def test_s0_01_s2_03_s2_15_s4_14_tools():
-    tools = (Tool("now"), Tool("tide", "The tide.", TIDE, {"type": "object", "properties": {"m": {"type": "number"}}}))
+    tools = (
+        Tool("now"),
+        Tool(
+            "tide", "The tide.", TIDE, {"type": "object", "properties": {"m": {"type": "number"}}}
+        ),
+    )
     before = copy.deepcopy([msgspec.to_builtins(tool) for tool in tools])
     assert sent(tools=tools)["tools"] == [
         {
@@ -190,13 +263,19 @@ def test_s0_01_s2_03_s2_15_s4_14_tools():
                 {
                     "name": "tide",
                     "description": "The tide.",
-                    "parameters": {"type": "OBJECT", "properties": {"port": {"type": "STRING"}}, "required": ["port"]},
+                    "parameters": {
+                        "type": "OBJECT",
+                        "properties": {"port": {"type": "STRING"}},
+                        "required": ["port"],
+                    },
                     "response": {"type": "OBJECT", "properties": {"m": {"type": "NUMBER"}}},
                 },
             ]
         }
     ]
-    assert told(tools=tools) == ["tools[1].parameters.additionalProperties: dropped, the Schema proto has no such keyword"]
+    assert told(tools=tools) == [
+        "tools[1].parameters.additionalProperties: dropped, the Schema proto has no such keyword"
+    ]
     assert [msgspec.to_builtins(tool) for tool in tools] == before
 
 
@@ -206,7 +285,11 @@ def test_s0_01_raw_schemas_go_as_they_are():
         {
             "functionDeclarations": [
                 {"name": "now"},
-                {"name": "tide", "parametersJsonSchema": TIDE, "responseJsonSchema": {"type": "object", "$id": "x"}},
+                {
+                    "name": "tide",
+                    "parametersJsonSchema": TIDE,
+                    "responseJsonSchema": {"type": "object", "$id": "x"},
+                },
             ]
         }
     ]
@@ -224,15 +307,25 @@ def test_s0_01_raw_schemas_go_as_they_are():
     ],
 )
 def test_s0_01_no_parameters_no_key(parameters, raw):
-    assert sent(tools=(Tool("now", "", parameters),), raw_schemas=raw)["tools"] == [{"functionDeclarations": [{"name": "now"}]}]
+    assert sent(tools=(Tool("now", "", parameters),), raw_schemas=raw)["tools"] == [
+        {"functionDeclarations": [{"name": "now"}]}
+    ]
 
 
 def test_s0_02_parameters_without_a_type_are_an_object():
     tool = Tool("tide", "", {"properties": {"port": {"type": "string"}}})
     [converted], [raw] = (sent(tools=(tool,), raw_schemas=raw)["tools"] for raw in (False, True))
-    assert converted["functionDeclarations"][0]["parameters"] == {"type": "OBJECT", "properties": {"port": {"type": "STRING"}}}
-    assert raw["functionDeclarations"][0]["parametersJsonSchema"] == {"type": "object", "properties": {"port": {"type": "string"}}}
-    assert told(tools=(tool,), raw_schemas=True) == ["tools[0].parameters: was given the type object, which it did not name"]
+    assert converted["functionDeclarations"][0]["parameters"] == {
+        "type": "OBJECT",
+        "properties": {"port": {"type": "STRING"}},
+    }
+    assert raw["functionDeclarations"][0]["parametersJsonSchema"] == {
+        "type": "object",
+        "properties": {"port": {"type": "string"}},
+    }
+    assert told(tools=(tool,), raw_schemas=True) == [
+        "tools[0].parameters: was given the type object, which it did not name"
+    ]
     assert "type" not in tool.parameters
 
 
@@ -247,7 +340,9 @@ def test_s0_02_parameters_without_a_type_are_an_object():
     ],
 )
 def test_s2_16_s3_23_u_107_tool_choice(choice, calling):
-    assert sent(tools=(Tool("tide", "", TIDE), Tool("now")), tool_choice=choice)["toolConfig"] == {"functionCallingConfig": calling}
+    assert sent(tools=(Tool("tide", "", TIDE), Tool("now")), tool_choice=choice)["toolConfig"] == {
+        "functionCallingConfig": calling
+    }
 
 
 def test_s2_16_no_choice_is_not_sent():
@@ -271,7 +366,10 @@ def test_s1_17_search():
         "includeServerSideToolInvocations": True,
     }
     # Vertex does not know the flag, and takes the mix without it
-    assert sent(**both, provider="gemini@vertex") == {"contents": [user("Hi")], "tools": [declared, search]}
+    assert sent(**both, provider="gemini@vertex") == {
+        "contents": [user("Hi")],
+        "tools": [declared, search],
+    }
     assert refused(**both, model="gemini-2.5-flash") == [("tools[1].googleSearch", "G33")]
 
 
@@ -281,15 +379,23 @@ def test_a_schema_that_gemini_cannot_say():
     assert path.startswith("tools[1].parameters")
     [(path, _)] = refused(output=Output(tree), kind=SchemaError)
     assert path.startswith("output.schema")
-    assert sent(output=Output(tree), raw_schemas=True)["generationConfig"]["responseJsonSchema"] == tree
+    assert (
+        sent(output=Output(tree), raw_schemas=True)["generationConfig"]["responseJsonSchema"]
+        == tree
+    )
 
 
-# --- how to answer --------------------------------------------------------------------------------------------------
+# --- how to answer --------------------------------------------------------------------------------
 
 
 def test_the_table_of_settings():
     settings = {"max_tokens": 100, "temperature": 0.0, "top_p": 0.5, "stop": ("a", "b")}
-    assert config(**settings) == {"maxOutputTokens": 100, "temperature": 0.0, "topP": 0.5, "stopSequences": ["a", "b"]}
+    assert config(**settings) == {
+        "maxOutputTokens": 100,
+        "temperature": 0.0,
+        "topP": 0.5,
+        "stopSequences": ["a", "b"],
+    }
     assert sent() == {"contents": [user("Hi")]}
 
 
@@ -314,41 +420,72 @@ EFFORTS = ("none", "minimal", "low", "medium", "high")
 
 
 @pytest.mark.parametrize(
-    ("model", "effort", "value"), [(m, e, v) for m, row in {**LEVELS, **BUDGETS}.items() for e, v in zip(EFFORTS, row, strict=True)]
+    ("model", "effort", "value"),
+    [
+        (m, e, v)
+        for m, row in {**LEVELS, **BUDGETS}.items()
+        for e, v in zip(EFFORTS, row, strict=True)
+    ],
 )
 def test_s2_04_s2_23_s3_22_u_149_effort(model, effort, value):
     key = "thinkingBudget" if isinstance(value, int) else "thinkingLevel"
     shown = {} if effort == "none" else {"includeThoughts": True}
     assert config(effort=effort, model=model) == {"thinkingConfig": {**shown, key: value}}
     mapped = value in (0, 1024, 8192, 24576) or value == effort.upper()
-    assert [note.partition(":")[0] for note in told(effort=effort, model=model)] == ([] if mapped else ["effort"])
+    assert [note.partition(":")[0] for note in told(effort=effort, model=model)] == (
+        [] if mapped else ["effort"]
+    )
 
 
 def test_s2_23_other_efforts():
-    assert config(effort="xhigh") == {"thinkingConfig": {"includeThoughts": True, "thinkingLevel": "XHIGH"}}
+    assert config(effort="xhigh") == {
+        "thinkingConfig": {"includeThoughts": True, "thinkingLevel": "XHIGH"}
+    }
     assert config(effort="HIGH")["thinkingConfig"]["thinkingLevel"] == "HIGH"
-    assert refused(effort="xhigh", model="gemini-2.5-pro") == [("generationConfig.thinkingConfig.thinkingLevel", "G59")]
+    assert refused(effort="xhigh", model="gemini-2.5-pro") == [
+        ("generationConfig.thinkingConfig.thinkingLevel", "G59")
+    ]
     assert config(effort="high", model="gemini-2.0-flash") is None
-    assert told(effort="high", model="gemini-2.0-flash") == ["effort: not sent: models before 2.5 do not think"]
+    assert told(effort="high", model="gemini-2.0-flash") == [
+        "effort: not sent: models before 2.5 do not think"
+    ]
     assert told(effort="none", model="gemini-2.0-flash") == []
 
 
 def test_s2_22_u_55_output():
-    schema = {"type": "object", "properties": {"m": {"type": ["number", "null"]}}, "additionalProperties": False}
+    schema = {
+        "type": "object",
+        "properties": {"m": {"type": ["number", "null"]}},
+        "additionalProperties": False,
+    }
     before = copy.deepcopy(schema)
     assert config(output=Output(schema)) == {
         "responseMimeType": "application/json",
-        "responseSchema": {"type": "OBJECT", "properties": {"m": {"type": "NUMBER", "nullable": True}}},
+        "responseSchema": {
+            "type": "OBJECT",
+            "properties": {"m": {"type": "NUMBER", "nullable": True}},
+        },
     }
-    assert told(output=Output(schema)) == ["output.schema.additionalProperties: dropped, the Schema proto has no such keyword"]
-    assert config(output=Output(schema), raw_schemas=True) == {"responseMimeType": "application/json", "responseJsonSchema": schema}
+    assert told(output=Output(schema)) == [
+        "output.schema.additionalProperties: dropped, the Schema proto has no such keyword"
+    ]
+    assert config(output=Output(schema), raw_schemas=True) == {
+        "responseMimeType": "application/json",
+        "responseJsonSchema": schema,
+    }
     assert schema == before
-    assert refused(output=Output(schema), tools=(Tool("now"),), model="gemini-2.5-flash") == [("generationConfig.responseMimeType", "G56")]
+    assert refused(output=Output(schema), tools=(Tool("now"),), model="gemini-2.5-flash") == [
+        ("generationConfig.responseMimeType", "G56")
+    ]
 
 
 def test_options_of_the_provider():
     options = {
-        "gemini": {"generationConfig": {"seed": 7, "temperature": 1}, "safetySettings": [], "store": True},
+        "gemini": {
+            "generationConfig": {"seed": 7, "temperature": 1},
+            "safetySettings": [],
+            "store": True,
+        },
         "gemini@vertex": {"store": False, "generationConfig": {"seed": 8}},
         "openai": {"user": "x"},
     }
@@ -359,18 +496,25 @@ def test_options_of_the_provider():
         "safetySettings": [],
         "store": True,
     }
-    made = sent(options={**options, "gemini": {"generationConfig": {"seed": 7, "topK": 3}}}, provider="gemini@vertex")
+    made = sent(
+        options={**options, "gemini": {"generationConfig": {"seed": 7, "topK": 3}}},
+        provider="gemini@vertex",
+    )
     assert (made["store"], made["generationConfig"]) == (False, {"seed": 8, "topK": 3})
     with pytest.raises(RuleError, match=r"options\.gemini"):
         sent(options={"gemini": [1]})
 
 
 def test_options_are_held_to_the_rules():
-    assert refused(options={"gemini": {"cachedContent": "cachedContents/1"}}, system="Be brief.") == [("systemInstruction", "G62")]
-    assert sent(options={"gemini": {"generationConfig": "odd"}})["generationConfig"] == "odd"  # the server's to judge
+    assert refused(
+        options={"gemini": {"cachedContent": "cachedContents/1"}}, system="Be brief."
+    ) == [("systemInstruction", "G62")]
+    assert (
+        sent(options={"gemini": {"generationConfig": "odd"}})["generationConfig"] == "odd"
+    )  # the server's to judge
 
 
-# --- what is refused ------------------------------------------------------------------------------------------------
+# --- what is refused ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -392,7 +536,11 @@ def test_options_are_held_to_the_rules():
             [("messages[1].parts[0]", "G1")],
         ),
         (
-            (HI, Message.assistant(ToolCall(id="1", name="tide", arguments=[1])), Message.tool_response(ToolResult("1", "tide"))),
+            (
+                HI,
+                Message.assistant(ToolCall(id="1", name="tide", arguments=[1])),
+                Message.tool_response(ToolResult("1", "tide")),
+            ),
             [("messages[1].parts[0]", "G1")],
         ),
     ],
@@ -404,13 +552,19 @@ def test_s4_13_s4_09_s4_11_u_refused_histories(messages, found):
 
 
 def test_the_name_of_the_tool_stands_in_the_error():
-    messages = (HI, Message.assistant(ToolCall(id="1", name="tide", arguments=None)), Message.tool_response(ToolResult("1", "tide")))
+    messages = (
+        HI,
+        Message.assistant(ToolCall(id="1", name="tide", arguments=None)),
+        Message.tool_response(ToolResult("1", "tide")),
+    )
     with pytest.raises(HistoryError, match="the call of tide"):
         render(Request(messages=messages), MODEL)
 
 
 def test_s0_04_a_result_that_json_cannot_say():
-    assert refused(HI, Message.assistant(A), Message.tool_result(A, {"x": object()})) == [("messages[2].parts[0].content", "G20")]
+    assert refused(HI, Message.assistant(A), Message.tool_result(A, {"x": object()})) == [
+        ("messages[2].parts[0].content", "G20")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -443,7 +597,7 @@ def test_what_is_no_request():
         render("Hi", MODEL)
 
 
-# --- snapshots ------------------------------------------------------------------------------------------------------
+# --- snapshots ------------------------------------------------------------------------------------
 
 ASKED = {
     "everything": asked(
@@ -461,9 +615,18 @@ ASKED = {
         top_p=0.9,
         stop=("END",),
         effort="medium",
-        options={"gemini": {"safetySettings": [{"category": "HARM_CATEGORY_HARASSMENT", "threshold": "OFF"}]}},
+        options={
+            "gemini": {
+                "safetySettings": [{"category": "HARM_CATEGORY_HARASSMENT", "threshold": "OFF"}]
+            }
+        },
     ),
-    "output": asked(output=Output({"type": "object", "properties": {"m": {"type": "number", "exclusiveMinimum": 0}}}), effort="none"),
+    "output": asked(
+        output=Output(
+            {"type": "object", "properties": {"m": {"type": "number", "exclusiveMinimum": 0}}}
+        ),
+        effort="none",
+    ),
     "search": asked(search_grounding=True, tools=(Tool("now"),), raw_schemas=True),
     "current turn of another model": asked(HI, Message.assistant(A), Message.tool_result(A, "ebb")),
 }
@@ -472,4 +635,8 @@ ASKED = {
 @pytest.mark.parametrize("name", ASKED)
 def test_snapshot(name, snapshot):
     call = render(ASKED[name], MODEL)
-    assert {"to": f"{call.method} {call.target}", "body": call.body.decode(), "notes": [str(note) for note in notes(call)]} == snapshot
+    assert {
+        "to": f"{call.method} {call.target}",
+        "body": call.body.decode(),
+        "notes": [str(note) for note in notes(call)],
+    } == snapshot

@@ -1,4 +1,6 @@
-"""What a model of Gemini said, on its way back: to itself byte for byte, to another without what only the first one reads."""
+"""What a model of Gemini said, on its way back: to itself byte for byte, to another without what
+only the first one reads.
+"""
 
 from __future__ import annotations
 
@@ -12,31 +14,65 @@ import msgspec
 import pytest
 
 from wire import gemini, notes, openai
-from wire.chat import Done, Media, Message, Origin, Other, Text, TextDelta, Thought, ToolCall, ToolResult, with_origin
+from wire.core.memory import Note, kept_bytes
 from wire.errors import BlockedError
 from wire.gemini import PLACEHOLDER, parse_reply, render, render_request, render_whole
-from wire.gemini.stream import parse_answer, read_chunk
-from wire.memory import Note, kept_bytes
-from wire.openai.stream import parse_completion
-from wire.request import Request, Tool
+from wire.gemini.reader import parse_answer, read_chunk
+from wire.neutral.messages import (
+    Done,
+    Media,
+    Message,
+    Origin,
+    Other,
+    Text,
+    TextDelta,
+    Thought,
+    ToolCall,
+    ToolResult,
+    with_origin,
+)
+from wire.neutral.request import Request, Tool
+from wire.openai.chat.reader import parse_completion
 
 from .conversations import RECEIVED_CONTENT, SIGNATURE
-from .neutral import HI, MODEL, PNG, TIDE, A, answer_with, asked, contents, received, refused, results, told, user
+from .neutral import (
+    HI,
+    MODEL,
+    PNG,
+    TIDE,
+    A,
+    answer_with,
+    asked,
+    contents,
+    received,
+    refused,
+    results,
+    told,
+    user,
+)
 from .test_streams import STREAMS
 
-# --- what goes back as it came --------------------------------------------------------------------------------------
+# --- what goes back as it came --------------------------------------------------------------------
 
 
 def stored(message: Message) -> Message:
     return pickle.loads(pickle.dumps(message))
 
 
-@pytest.mark.parametrize("through", [lambda message: message, stored, copy.deepcopy], ids=["as it is", "pickled", "copied"])
+@pytest.mark.parametrize(
+    "through",
+    [lambda message: message, stored, copy.deepcopy],
+    ids=["as it is", "pickled", "copied"],
+)
 @pytest.mark.parametrize("model", [MODEL, f"models/{MODEL}"])
 def test_s2_01_what_the_model_said_goes_back_byte_for_byte(through, model):
     said = through(received(model=model))
     body = render(asked(HI, said, results(said)), model).body
-    assert body.startswith(b'{"contents":[{"parts":[{"text":"Hi"}],"role":"user"},' + RECEIVED_CONTENT + b',{"parts":[{"functionResponse"')
+    assert body.startswith(
+        b'{"contents":[{"parts":[{"text":"Hi"}],"role":"user"},'
+        + RECEIVED_CONTENT
+        + b',{"parts":[{"functionResponse"'
+    )
     # the same from the raw door
     assert render_request(asked(HI, said, results(said)), model).contents[1].raw == RECEIVED_CONTENT
 
@@ -67,10 +103,17 @@ def test_s2_01_s2_17_streams_go_back_byte_for_byte(name, through):
 
 def test_f_11_ids_that_gemini_gave_go_back_with_their_results():
     said = received(
-        answer_with({"functionCall": {"name": "a", "id": "g1"}, "thoughtSignature": SIGNATURE}, {"functionCall": {"name": "a"}})
+        answer_with(
+            {"functionCall": {"name": "a", "id": "g1"}, "thoughtSignature": SIGNATURE},
+            {"functionCall": {"name": "a"}},
+        )
     )
     first, second = said.tool_calls
-    made = contents(HI, said, Message.tool_response(ToolResult(second.id, "a", "two"), ToolResult(first.id, "a", "one")))
+    made = contents(
+        HI,
+        said,
+        Message.tool_response(ToolResult(second.id, "a", "two"), ToolResult(first.id, "a", "one")),
+    )
     assert made[-1]["parts"] == [
         {"functionResponse": {"name": "a", "response": {"result": "one"}, "id": "g1"}},
         {"functionResponse": {"name": "a", "response": {"result": "two"}}},
@@ -78,46 +121,86 @@ def test_f_11_ids_that_gemini_gave_go_back_with_their_results():
 
 
 def test_parts_of_a_changed_message_keep_their_bytes():
-    raw = {"functionCall": {"name": "tide", "args": {"n": 1}, "why": "?"}, "thoughtSignature": SIGNATURE}
-    said = received(answer_with({"text": "Let me see.", "mood": 1}, raw, {"executableCode": {"code": "1", "language": "PYTHON"}}))
+    raw = {
+        "functionCall": {"name": "tide", "args": {"n": 1}, "why": "?"},
+        "thoughtSignature": SIGNATURE,
+    }
+    said = received(
+        answer_with(
+            {"text": "Let me see.", "mood": 1},
+            raw,
+            {"executableCode": {"code": "1", "language": "PYTHON"}},
+        )
+    )
     for message in (said, stored(said)):
         changed = msgspec.structs.replace(message, parts=(Text("Well."), *message.parts[1:]))
         assert changed.origin is None
         made = contents(HI, changed, results(changed))
-        assert made[1]["parts"] == [{"text": "Well."}, raw, {"executableCode": {"code": "1", "language": "PYTHON"}}]
+        assert made[1]["parts"] == [
+            {"text": "Well."},
+            raw,
+            {"executableCode": {"code": "1", "language": "PYTHON"}},
+        ]
 
 
 def test_bytes_that_are_no_json_are_told_and_written_anew():
     broken = with_origin(Message.assistant("Hello."), Origin("gemini", MODEL, "gemini", b"{"))
-    other = with_origin(Message.assistant("Hello.", Text("there")), Origin("gemini", MODEL, "gemini", b'{"parts":[{"text":"Bye."}]}'))
+    other = with_origin(
+        Message.assistant("Hello.", Text("there")),
+        Origin("gemini", MODEL, "gemini", b'{"parts":[{"text":"Bye."}]}'),
+    )
     part = Message.assistant(with_origin(Text("Hello."), Origin("gemini", MODEL, "gemini", b"[")))
     for message, note in (
         (broken, "messages[1]: written anew: the bytes that it remembers are no JSON of this wire"),
         (other, "messages[1]: written anew: it is not what the bytes say that it remembers"),
-        (part, "messages[1].parts[0]: written anew: the bytes that it remembers are no JSON of this wire"),
+        (
+            part,
+            "messages[1].parts[0]: written anew: the bytes that it remembers are no JSON "
+            "of this wire",
+        ),
     ):
-        assert contents(HI, message, HI)[1]["parts"] == [{"text": each.text} for each in message.parts]
+        assert contents(HI, message, HI)[1]["parts"] == [
+            {"text": each.text} for each in message.parts
+        ]
         assert told(HI, message, HI) == [note]
 
 
 def test_an_own_call_that_the_bytes_do_not_have_is_written():
-    said = with_origin(Message.assistant(A), Origin("gemini", MODEL, "gemini", b'{"parts":[{"text":"x"}]}'))
+    said = with_origin(
+        Message.assistant(A), Origin("gemini", MODEL, "gemini", b'{"parts":[{"text":"x"}]}')
+    )
     made = contents(HI, said, Message.tool_result(A, "y"))
-    assert made[1]["parts"] == [{"functionCall": {"name": "tide", "args": {"port": "Brest"}}, "thoughtSignature": PLACEHOLDER}]
+    assert made[1]["parts"] == [
+        {
+            "functionCall": {"name": "tide", "args": {"port": "Brest"}},
+            "thoughtSignature": PLACEHOLDER,
+        }
+    ]
 
 
-# --- handed over ----------------------------------------------------------------------------------------------------
+# --- handed over ----------------------------------------------------------------------------------
 
 
 def test_f_03_calls_of_another_model_get_the_placeholder_and_no_signature():
     said = received(
-        answer_with({"text": "Hm.", "thought": True}, {"functionCall": {"name": "tide", "id": "g1"}, "thoughtSignature": SIGNATURE})
+        answer_with(
+            {"text": "Hm.", "thought": True},
+            {"functionCall": {"name": "tide", "id": "g1"}, "thoughtSignature": SIGNATURE},
+        )
     )
     messages = (HI, said, results(said))
     assert contents(*messages, model="gemini-3.5-flash") == [
         user("Hi"),
-        {"parts": [{"functionCall": {"name": "tide", "args": {}}, "thoughtSignature": PLACEHOLDER}], "role": "model"},
-        {"parts": [{"functionResponse": {"name": "tide", "response": {"metres": 2}}}], "role": "user"},
+        {
+            "parts": [
+                {"functionCall": {"name": "tide", "args": {}}, "thoughtSignature": PLACEHOLDER}
+            ],
+            "role": "model",
+        },
+        {
+            "parts": [{"functionResponse": {"name": "tide", "response": {"metres": 2}}}],
+            "role": "user",
+        },
     ]
     assert told(*messages, model="gemini-3.5-flash") == [
         "messages[1].parts[0]: withheld: a thought of another model",
@@ -131,23 +214,44 @@ def test_f_03_calls_of_another_model_get_the_placeholder_and_no_signature():
 
 
 def test_s0_03_one_history_goes_to_either_vendor_and_back():
-    gemini_said = received(answer_with({"functionCall": {"name": "tide", "args": {"port": "Brest"}}, "thoughtSignature": SIGNATURE}))
+    gemini_said = received(
+        answer_with(
+            {
+                "functionCall": {"name": "tide", "args": {"port": "Brest"}},
+                "thoughtSignature": SIGNATURE,
+            }
+        )
+    )
     openai_said = openai.parse_reply(
         parse_completion(
-            b'{"choices":[{"message":{"role":"assistant","content":"Low.","reasoning_content":"Hm.","tool_calls":[{"id":"c1","type":'
-            b'"function","function":{"name":"moon","arguments":"{\\"day\\":1}"}}]},"finish_reason":"tool_calls"}]}'
+            b'{"choices":[{"message":{"role":"assistant","content":"Low.",'
+            b'"reasoning_content":"Hm.","tool_calls":[{"id":"c1","type":'
+            b'"function","function":{"name":"moon","arguments":"{\\"day\\":1}"}}]},'
+            b'"finish_reason":"tool_calls"}]}'
         )
     ).message
     moon = openai_said.tool_calls[0]
-    history = [HI, gemini_said, results(gemini_said), openai_said, Message.tool_result(moon, "full")]
-    there = json.loads(openai.render(Request(messages=tuple(history)), "deepseek-chat", provider="deepseek").body)["messages"]
+    history = [
+        HI,
+        gemini_said,
+        results(gemini_said),
+        openai_said,
+        Message.tool_result(moon, "full"),
+    ]
+    there = json.loads(
+        openai.render(Request(messages=tuple(history)), "deepseek-chat", provider="deepseek").body
+    )["messages"]
     assert [each["role"] for each in there] == ["user", "assistant", "tool", "assistant", "tool"]
     assert SIGNATURE not in json.dumps(there)
     back = contents(*history)
     assert [content["role"] for content in back] == ["user", "model", "user", "model", "user"]
-    assert back[1]["parts"] == [{"functionCall": {"name": "tide", "args": {"port": "Brest"}}, "thoughtSignature": SIGNATURE}]
+    assert back[1]["parts"] == [
+        {"functionCall": {"name": "tide", "args": {"port": "Brest"}}, "thoughtSignature": SIGNATURE}
+    ]
     calls = [part for part in back[3]["parts"] if "functionCall" in part]
-    assert calls == [{"functionCall": {"name": "moon", "args": {"day": 1}}, "thoughtSignature": PLACEHOLDER}]
+    assert calls == [
+        {"functionCall": {"name": "moon", "args": {"day": 1}}, "thoughtSignature": PLACEHOLDER}
+    ]
     assert not [part for part in back[3]["parts"] if part.get("thought")]
 
 
@@ -156,13 +260,19 @@ def test_notes_name_the_place_also_behind_a_message_that_was_left_out():
     silent = with_origin(Message.assistant(with_origin(Thought("hm"), origin)), origin)
     found = told(HI, silent, HI, Message.assistant(Other("video", 1), "x"), HI)
     assert found[-1] == "messages[3].parts[0]: withheld: video is understood by its own vendor only"
-    assert refused(HI, silent, HI, Message.user(Media(url="x"))) == [("messages[3].parts[0]", "G64")]
+    assert refused(HI, silent, HI, Message.user(Media(url="x"))) == [
+        ("messages[3].parts[0]", "G64")
+    ]
 
 
 def test_what_was_made_here_keeps_what_it_says():
     thought = Thought("Hm.", signature="AAAA", details=({"type": "x"},))
     call = ToolCall(id="1", name="tide", arguments={}, signature=PLACEHOLDER, extra={"k": 1})
-    messages = (HI, Message.assistant(thought, Thought(), Text("Hello.", "BBBB"), call), Message.tool_result(call, "x"))
+    messages = (
+        HI,
+        Message.assistant(thought, Thought(), Text("Hello.", "BBBB"), call),
+        Message.tool_result(call, "x"),
+    )
     assert contents(*messages)[1]["parts"] == [
         {"text": "Hm.", "thought": True, "thoughtSignature": "AAAA"},
         {"text": "Hello.", "thoughtSignature": "BBBB"},
@@ -170,24 +280,35 @@ def test_what_was_made_here_keeps_what_it_says():
     ]
     assert told(*messages) == [
         "messages[1].parts[0]: withheld: what came beside a thought, which has no place here",
-        "messages[1].parts[3]: withheld: what came beside the call of tide, which has no place here",
+        "messages[1].parts[3]: withheld: what came beside the call of tide, which has no "
+        "place here",
     ]
 
 
 def test_g28_names_of_other_vendors_are_mapped_with_their_results():
     calls = [
-        ToolCall(id=str(number), name=name) for number, name in enumerate(["fs.read", "fs_read", "fs:read", "9é", "fs.read", "x" * 70, ""])
+        ToolCall(id=str(number), name=name)
+        for number, name in enumerate(
+            ["fs.read", "fs_read", "fs:read", "9é", "fs.read", "x" * 70, ""]
+        )
     ]
-    messages = (HI, Message.assistant(calls), Message.tool_response(ToolResult(call.id, call.name, call.id) for call in calls))
+    messages = (
+        HI,
+        Message.assistant(calls),
+        Message.tool_response(ToolResult(call.id, call.name, call.id) for call in calls),
+    )
     made = contents(*messages, tools=(Tool("fs_read_2"),), model="gemini-2.5-flash")
     names = ["fs_read_3", "fs_read", "fs_read_4", "_9_", "fs_read_3", "x" * 64, "_"]
     assert [part["functionCall"]["name"] for part in made[1]["parts"]] == names
-    assert [(part["functionResponse"]["name"], part["functionResponse"]["response"]["result"]) for part in made[2]["parts"]] == [
-        (name, str(number)) for number, name in enumerate(names)
-    ]
+    assert [
+        (part["functionResponse"]["name"], part["functionResponse"]["response"]["result"])
+        for part in made[2]["parts"]
+    ] == [(name, str(number)) for number, name in enumerate(names)]
     assert told(*messages, tools=(Tool("fs_read_2"),), model="gemini-2.5-flash")[:2] == [
-        "messages[1].parts[0]: calls of 'fs.read' and their results are sent under the name fs_read_3, which Gemini takes",
-        "messages[1].parts[2]: calls of 'fs:read' and their results are sent under the name fs_read_4, which Gemini takes",
+        "messages[1].parts[0]: calls of 'fs.read' and their results are sent under the "
+        "name fs_read_3, which Gemini takes",
+        "messages[1].parts[2]: calls of 'fs:read' and their results are sent under the "
+        "name fs_read_4, which Gemini takes",
     ]
 
 
@@ -198,7 +319,7 @@ def test_names_that_gemini_gave_stay():
     assert made[2]["parts"][0]["functionResponse"]["name"] == "default_api.tide"
 
 
-# --- the calls ------------------------------------------------------------------------------------------------------
+# --- the calls ------------------------------------------------------------------------------------
 
 
 def test_s2_06_s2_19_both_calls_send_one_body():
@@ -206,14 +327,20 @@ def test_s2_06_s2_19_both_calls_send_one_body():
     streamed, plain = render(request, f"models/{MODEL}"), render_whole(request, MODEL)
     assert streamed.body == plain.body
     assert notes(streamed) == notes(plain) == notes(render_request(request, MODEL))
-    assert (streamed.target, plain.target) == (f"/models/{MODEL}:streamGenerateContent?alt=sse", f"/models/{MODEL}:generateContent")
+    assert (streamed.target, plain.target) == (
+        f"/models/{MODEL}:streamGenerateContent?alt=sse",
+        f"/models/{MODEL}:generateContent",
+    )
     assert (streamed.wire, plain.wire, streamed.method) == ("gemini", "gemini", "POST")
 
 
 def test_replies_remember_who_was_asked_and_what_was_told():
     request = asked(effort="none")
     note = Note("effort", "the lowest level, LOW: this model cannot do without thinking")
-    plain, streamed = render_whole(request, f"models/{MODEL}", provider="gemini@vertex"), render(request, MODEL, provider="gemini@vertex")
+    plain, streamed = (
+        render_whole(request, f"models/{MODEL}", provider="gemini@vertex"),
+        render(request, MODEL, provider="gemini@vertex"),
+    )
     body = STREAMS["parallel-calls"]
     reading = streamed.telling()
     reader = streamed.reader(1 << 20)
@@ -228,7 +355,10 @@ def test_replies_remember_who_was_asked_and_what_was_told():
     assert (whole.message.origin.provider, whole.message.origin.model) == ("gemini@vertex", MODEL)
     assert whole.tool_calls[1].id.startswith("call_")
     said = (HI, whole.message, results(whole.message))
-    assert render_request(asked(*said), MODEL, provider="gemini@vertex").contents[1].raw == whole.message.origin.raw
+    assert (
+        render_request(asked(*said), MODEL, provider="gemini@vertex").contents[1].raw
+        == whole.message.origin.raw
+    )
     # the answer of one host is no answer of the other
     assert render_request(asked(*said), MODEL).contents[1].raw is None
 
@@ -252,11 +382,13 @@ def test_a_stream_that_broke_off_has_a_reply():
     assert call.fold([kept_bytes(chunk) for chunk in chunks]).text == "The tide is"
 
 
-# --- laws -----------------------------------------------------------------------------------------------------------
+# --- laws -----------------------------------------------------------------------------------------
 
 
 def conversation(dice: random.Random) -> tuple[Message, ...]:
-    """A conversation that can be sent: parallel calls, answered in one message or in several, said by several models."""
+    """A conversation that can be sent: parallel calls, answered in one message or in several, said
+    by several models.
+    """
     messages: list[Message] = [Message.system("Be brief.")] if dice.random() < 0.3 else []
     for turn in range(dice.randint(1, 5)):
         messages.append(Message.user(f"question {turn}", *([PNG] if dice.random() < 0.2 else [])))
@@ -266,14 +398,28 @@ def conversation(dice: random.Random) -> tuple[Message, ...]:
             raw[0] |= {"thoughtSignature": SIGNATURE} if dice.random() < 0.7 else {}
             model = dice.choice([MODEL, "gemini-2.5-flash", "gemini-3.5-flash"])
             body = answer_with(*([{"text": "Let me see."}] if dice.random() < 0.5 else []), *raw)
-            said = parse_reply(parse_answer(body), body=str((turn, step)).encode(), model=model).message
+            said = parse_reply(
+                parse_answer(body), body=str((turn, step)).encode(), model=model
+            ).message
             if dice.random() < 0.3:
                 said = Message.assistant(*said.parts)
             calls = list(said.tool_calls)
             dice.shuffle(calls)
-            answers = [ToolResult(call.id, call.name, dice.choice(["x", {"m": 1}, [1], None]), dice.random() < 0.2) for call in calls]
+            answers = [
+                ToolResult(
+                    call.id, call.name, dice.choice(["x", {"m": 1}, [1], None]), dice.random() < 0.2
+                )
+                for call in calls
+            ]
             cut = dice.randint(0, len(answers))
-            messages += [said, *(Message.tool_response(group) for group in (answers[:cut], answers[cut:]) if group)]
+            messages += [
+                said,
+                *(
+                    Message.tool_response(group)
+                    for group in (answers[:cut], answers[cut:])
+                    if group
+                ),
+            ]
         messages.append(Message.assistant(f"answer {turn}"))
     return tuple(messages[:-1])
 
@@ -289,14 +435,27 @@ def test_s0_04_s2_02_s2_11_any_history_is_sent_in_order_and_twice_the_same(seed)
         made = render_request(Request(messages=messages), model)
         assert [each for each in gemini.check(made, model) if each.severity == "error"] == []
         turns = json.loads(body)["contents"]
-        calls = [part["functionCall"]["args"] for turn in turns for part in turn["parts"] if "functionCall" in part]
+        calls = [
+            part["functionCall"]["args"]
+            for turn in turns
+            for part in turn["parts"]
+            if "functionCall" in part
+        ]
         assert len(calls) == sum(len(message.tool_calls) for message in messages)
         for one, other in itertools.pairwise(turns):
             assert one["role"] != other["role"] or "functionResponse" in one["parts"][0]
-            names = [part["functionCall"]["name"] for part in one["parts"] if "functionCall" in part]
+            names = [
+                part["functionCall"]["name"] for part in one["parts"] if "functionCall" in part
+            ]
             if names:
                 assert [part["functionResponse"]["name"] for part in other["parts"]] == names
-        assert not [part for turn in turns if turn["role"] == "user" for part in turn["parts"] if "thoughtSignature" in part]
+        assert not [
+            part
+            for turn in turns
+            if turn["role"] == "user"
+            for part in turn["parts"]
+            if "thoughtSignature" in part
+        ]
     assert pickle.dumps(messages) == before
 
 
@@ -304,8 +463,15 @@ def test_s2_02_results_reach_their_calls_whatever_their_order():
     """Two calls of one name, without ids: only their places tell them apart."""
     for seed in range(20):
         dice = random.Random(seed)
-        calls = [ToolCall(id=f"c{number}", name=dice.choice("ab"), arguments={"n": number}) for number in range(6)]
+        calls = [
+            ToolCall(id=f"c{number}", name=dice.choice("ab"), arguments={"n": number})
+            for number in range(6)
+        ]
         answers = [ToolResult(call.id, call.name, {"n": call.arguments["n"]}) for call in calls]
         dice.shuffle(answers)
-        made = contents(HI, Message.assistant(calls), Message.tool_response(answers), model="gemini-2.5-flash")
-        assert [part["functionResponse"]["response"]["n"] for part in made[2]["parts"]] == list(range(6))
+        made = contents(
+            HI, Message.assistant(calls), Message.tool_response(answers), model="gemini-2.5-flash"
+        )
+        assert [part["functionResponse"]["response"]["n"] for part in made[2]["parts"]] == list(
+            range(6)
+        )

@@ -1,4 +1,6 @@
-"""What goes out, byte by byte: a snapshot for each conversation, the same bytes each time, the same body for both transports."""
+"""What goes out, byte by byte: a snapshot for each conversation, the same bytes each time, the same
+body for both transports.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ import msgspec
 import pytest
 
 from wire import gemini
+from wire.core.memory import encode, notes
 from wire.gemini import GenerateContentRequest
-from wire.memory import encode, notes
 
 from .conversations import CONVERSATIONS, RECEIVED_CONTENT
 
@@ -24,7 +26,8 @@ def test_snapshot(name, snapshot):
         "to": f"{sent.method} {sent.target}",
         "headers": dict(sent.headers),
         "body": sent.body.decode(),
-        "notes": [str(note) for note in notes(request.contents)] + [str(note) for note in notes(request.tools)],
+        "notes": [str(note) for note in notes(request.contents)]
+        + [str(note) for note in notes(request.tools)],
     } == snapshot
 
 
@@ -33,7 +36,10 @@ def test_s2_32_both_transports_send_one_body(name):
     request = CONVERSATIONS[name]()
     streamed = gemini.stream_generate_content(MODEL, request)
     assert streamed.body == gemini.generate_content(MODEL, request).body
-    assert (streamed.path, dict(streamed.query)) == (f"/models/{MODEL}:streamGenerateContent", {"alt": "sse"})
+    assert (streamed.path, dict(streamed.query)) == (
+        f"/models/{MODEL}:streamGenerateContent",
+        {"alt": "sse"},
+    )
 
 
 @pytest.mark.parametrize("name", CONVERSATIONS)
@@ -48,18 +54,26 @@ def test_a_request_that_was_stored_sends_the_same_bytes(name):
     assert encode(pickle.loads(pickle.dumps(request))) == encode(request)
 
 
-@pytest.mark.parametrize("name", [name for name in CONVERSATIONS if not name.startswith("received")])
+@pytest.mark.parametrize(
+    "name", [name for name in CONVERSATIONS if not name.startswith("received")]
+)
 def test_body_reads_back_as_the_request(name):
     """No key on the wire that the structs do not have, and no `null` for what is absent (S2-12)."""
     request = CONVERSATIONS[name]()
     body = gemini.generate_content(MODEL, request).body
     assert msgspec.json.decode(body, type=GenerateContentRequest) == request
-    assert ":null" not in body.decode().replace('"result":null', "")  # a result that is null is a value
+    assert ":null" not in body.decode().replace(
+        '"result":null', ""
+    )  # a result that is null is a value
 
 
 def test_received_content_goes_back_byte_for_byte():
     body = gemini.generate_content(MODEL, CONVERSATIONS["received"]()).body
-    assert body.startswith(b'{"contents":[{"parts":[{"text":"How high is the tide?"}],"role":"user"},' + RECEIVED_CONTENT + b",")
+    assert body.startswith(
+        b'{"contents":[{"parts":[{"text":"How high is the tide?"}],"role":"user"},'
+        + RECEIVED_CONTENT
+        + b","
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""What is refused before anything is sent: each rule by the request that breaks it, and by one that nearly does."""
+"""What is refused before anything is sent: each rule by the request that breaks it, and by one that
+nearly does.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from wire.gemini import (
     generate_content,
     stream_generate_content,
 )
-from wire.gemini.stream import parse_answer
+from wire.gemini.reader import parse_answer
 
 from .conversations import CONVERSATIONS
 
@@ -33,11 +35,23 @@ MODEL = "gemini-3-pro-preview"
 
 
 def asked(*parts: Part, **fields) -> GenerateContentRequest:
-    return GenerateContentRequest(contents=[USER, Content(role="user", parts=list(parts))] if parts else [USER], **fields)
+    return GenerateContentRequest(
+        contents=[USER, Content(role="user", parts=list(parts))] if parts else [USER], **fields
+    )
 
 
 def declared(**fields) -> GenerateContentRequest:
-    return asked(tools=[Tool(), Tool(function_declarations=[FunctionDeclaration(name="a"), FunctionDeclaration(name="f", **fields)])])
+    return asked(
+        tools=[
+            Tool(),
+            Tool(
+                function_declarations=[
+                    FunctionDeclaration(name="a"),
+                    FunctionDeclaration(name="f", **fields),
+                ]
+            ),
+        ]
+    )
 
 
 def thinking(**fields) -> GenerateContentRequest:
@@ -47,18 +61,41 @@ def thinking(**fields) -> GenerateContentRequest:
 BROKEN = {
     "no-contents": (GenerateContentRequest(), [("contents", "G4")]),
     "empty-contents": (GenerateContentRequest(contents=[]), [("contents", "G4")]),
-    "no-parts": (GenerateContentRequest(contents=[USER, Content(role="user")]), [("contents[1].parts", "G5")]),
-    "empty-parts": (GenerateContentRequest(contents=[Content(parts=[]), USER]), [("contents[0].parts", "G5")]),
+    "no-parts": (
+        GenerateContentRequest(contents=[USER, Content(role="user")]),
+        [("contents[1].parts", "G5")],
+    ),
+    "empty-parts": (
+        GenerateContentRequest(contents=[Content(parts=[]), USER]),
+        [("contents[0].parts", "G5")],
+    ),
     "empty-part": (asked(Part(text="a"), Part()), [("contents[1].parts[1].data", "G6")]),
     "thought-alone": (asked(Part(thought=True)), [("contents[1].parts[0].data", "G6")]),
-    "sidecars-alone": (asked(Part(part_metadata={"a": 1}, video_metadata=VideoMetadata(fps=1.0))), [("contents[1].parts[0].data", "G6")]),
-    "level-and-budget": (thinking(thinking_level="LOW", thinking_budget=0), [("generationConfig.thinkingConfig", "G58")]),
-    "cache-and-system": (asked(cached_content="cachedContents/a", system_instruction=USER), [("systemInstruction", "G62")]),
+    "sidecars-alone": (
+        asked(Part(part_metadata={"a": 1}, video_metadata=VideoMetadata(fps=1.0))),
+        [("contents[1].parts[0].data", "G6")],
+    ),
+    "level-and-budget": (
+        thinking(thinking_level="LOW", thinking_budget=0),
+        [("generationConfig.thinkingConfig", "G58")],
+    ),
+    "cache-and-system": (
+        asked(cached_content="cachedContents/a", system_instruction=USER),
+        [("systemInstruction", "G62")],
+    ),
     "cache-and-all": (
-        asked(cached_content="cachedContents/a", system_instruction=USER, tools=[Tool()], tool_config=ToolConfig()),
+        asked(
+            cached_content="cachedContents/a",
+            system_instruction=USER,
+            tools=[Tool()],
+            tool_config=ToolConfig(),
+        ),
         [("systemInstruction", "G62"), ("tools", "G62"), ("toolConfig", "G62")],
     ),
-    "two-dialects": (declared(parameters=Schema(type="OBJECT"), parameters_json_schema={}), [("tools[1].functionDeclarations[1]", "G37")]),
+    "two-dialects": (
+        declared(parameters=Schema(type="OBJECT"), parameters_json_schema={}),
+        [("tools[1].functionDeclarations[1]", "G37")],
+    ),
     "two-dialects-null": (
         declared(parameters=Schema(type="OBJECT"), parameters_json_schema=None),
         [("tools[1].functionDeclarations[1]", "G37")],
@@ -68,7 +105,9 @@ BROKEN = {
         [("tools[1].functionDeclarations[1]", "G37")],
     ),
     "all-at-once": (
-        GenerateContentRequest(contents=[Content(parts=[Part()])], cached_content="cachedContents/a", tools=[Tool()]),
+        GenerateContentRequest(
+            contents=[Content(parts=[Part()])], cached_content="cachedContents/a", tools=[Tool()]
+        ),
         [("contents[0].parts[0].data", "G6"), ("tools", "G62")],
     ),
 }
@@ -81,8 +120,12 @@ FINE = {
     "empty-blob": asked(Part(inline_data=Blob())),
     "budget-zero": thinking(thinking_budget=0),
     "level": thinking(thinking_level="HIGH", include_thoughts=True),
-    "cache": asked(cached_content="cachedContents/a", generation_config=GenerationConfig(temperature=0.0)),
-    "system-without-cache": asked(system_instruction=USER, tools=[Tool()], tool_config=ToolConfig()),
+    "cache": asked(
+        cached_content="cachedContents/a", generation_config=GenerationConfig(temperature=0.0)
+    ),
+    "system-without-cache": asked(
+        system_instruction=USER, tools=[Tool()], tool_config=ToolConfig()
+    ),
     "one-dialect": declared(parameters=Schema(type="OBJECT"), response_json_schema={}),
     "json-schema": declared(parameters_json_schema={}, response=Schema(type="OBJECT")),
 }
@@ -122,7 +165,14 @@ def test_what_came_from_the_wire_is_not_judged():
     body = b'{"candidates":[{"content":{"parts":[{"song":1}],"role":"model"}}]}'
     content = parse_answer(body).candidates[0].content
     assert check(GenerateContentRequest(contents=[USER, content, USER])) == []
-    assert check(GenerateContentRequest(contents=[USER, Content(role="model", parts=list(content.parts)), USER])) == []
+    assert (
+        check(
+            GenerateContentRequest(
+                contents=[USER, Content(role="model", parts=list(content.parts)), USER]
+            )
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize("name", [*BROKEN, *FINE])

@@ -1,4 +1,6 @@
-"""Each rule by a body that breaks it and one that nearly does, with model and host; as bytes, and as structs."""
+"""Each rule by a body that breaks it and one that nearly does, with model and host; as bytes, and
+as structs.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,13 @@ HITS = {**refused_contents.HITS, **refused_rest.HITS}
 
 def found(case: Hit | Miss) -> list[Violation]:
     body = json.dumps(case.body).encode()
-    return check(body, case.model, case.host if case.model or not case.host else None, case.version, endpoint=case.endpoint)
+    return check(
+        body,
+        case.model,
+        case.host if case.model or not case.host else None,
+        case.version,
+        endpoint=case.endpoint,
+    )
 
 
 def typed(body: Body) -> GenerateContentRequest | None:
@@ -40,16 +48,22 @@ def typed(body: Body) -> GenerateContentRequest | None:
 
 @pytest.mark.parametrize("name", HITS)
 def test_hit(name: str) -> None:
-    """Found, once, where and as gravely as it is, in the words of the host; and nothing else is an error."""
+    """Found, once, where and as gravely as it is, in the words of the host; and nothing else is an
+    error.
+    """
     case = HITS[name]
     violations = found(case)
     mine = [violation for violation in violations if violation.rule == case.rule]
-    assert [(violation.path, violation.severity) for violation in mine] == [(case.path, case.severity)]
+    assert [(violation.path, violation.severity) for violation in mine] == [
+        (case.path, case.severity)
+    ]
     assert case.words in words_of(mine[0])
     assert mine[0].remedy
     assert mine[0].message
     assert (mine[0].status, mine[0].code) == (400, "INVALID_ARGUMENT")
-    assert {violation.rule for violation in violations if violation.severity == "error"} <= {case.rule}
+    assert {violation.rule for violation in violations if violation.severity == "error"} <= {
+        case.rule
+    }
 
 
 @pytest.mark.parametrize("name", MISSES)
@@ -75,7 +89,9 @@ def test_many_of_them_can_be_said_by_structs() -> None:
     assert sum(typed(case.body) is not None for case in (*HITS.values(), *MISSES.values())) > 150
 
 
-@pytest.mark.parametrize("name", [name for name, case in HITS.items() if case.severity == "warning"])
+@pytest.mark.parametrize(
+    "name", [name for name, case in HITS.items() if case.severity == "warning"]
+)
 def test_what_is_dated_is_not_refused_unless_asked_for(name: str) -> None:
     violations = found(HITS[name])
     assert answer_of(violations) is None
@@ -110,7 +126,12 @@ def test_what_is_checked_and_what_is_state_are_apart() -> None:
 
 def test_the_parser_tells_all_at_once() -> None:
     """A line for each offender, and details; the validator is not asked."""
-    body = said(user({"text": "a", "mood": 1}), tools=[{"codeExecution": {"x": 1}}], generationConfig={"candidateCount": 2}, moood=1)
+    body = said(
+        user({"text": "a", "mood": 1}),
+        tools=[{"codeExecution": {"x": 1}}],
+        generationConfig={"candidateCount": 2},
+        moood=1,
+    )
     body["contents"].append({"role": "assistant", "parts": []})
     violations = check(json.dumps(body).encode(), "gemini-3-pro-preview")
     assert [(violation.path, violation.rule, violation.layer) for violation in violations] == [
@@ -123,8 +144,10 @@ def test_the_parser_tells_all_at_once() -> None:
     status, error = answer
     assert status == 400
     lines = [
-        "Invalid JSON payload received. Unknown name \"mood\" at 'contents[0].parts[0]': Cannot find field.",
-        "Invalid JSON payload received. Unknown name \"x\" at 'tools[0].code_execution': Cannot find field.",
+        "Invalid JSON payload received. Unknown name \"mood\" at 'contents[0].parts[0]': "
+        "Cannot find field.",
+        "Invalid JSON payload received. Unknown name \"x\" at 'tools[0].code_execution': "
+        "Cannot find field.",
         'Invalid JSON payload received. Unknown name "moood": Cannot find field.',
     ]
     assert error["error"] == {
@@ -149,7 +172,10 @@ def test_the_validator_tells_the_first() -> None:
     violations = check(json.dumps(body).encode(), "gemini-3-pro-preview")
     assert [violation.rule for violation in violations] == ["G5", "G60"]
     message = "* GenerateContentRequest.contents[0].parts: contents.parts must not be empty.\n"
-    assert answer_of(violations) == (400, {"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}})
+    assert answer_of(violations) == (
+        400,
+        {"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}},
+    )
 
 
 def test_nothing_to_refuse() -> None:
@@ -157,16 +183,22 @@ def test_nothing_to_refuse() -> None:
     assert answer_of([], warnings_too=True) is None
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[1]", b'"a"', b"null", b"\xff", b"[" * 100_000], ids=repr)
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[1]", b'"a"', b"null", b"\xff", b"[" * 100_000], ids=repr
+)
 @pytest.mark.parametrize("endpoint", ["generateContent", "countTokens", "batchEmbedContents"])
 def test_what_is_no_body(body: bytes, endpoint: str) -> None:
     violations = check(body, FLASH25, endpoint=endpoint)
-    assert [violation.severity for violation in violations] == ["error"] or endpoint == "batchEmbedContents"
+    assert [violation.severity for violation in violations] == [
+        "error"
+    ] or endpoint == "batchEmbedContents"
     assert (answer_of(violations) or (400,))[0] == 400
 
 
 def test_a_request_that_remembers_its_bytes_is_judged_by_them() -> None:
-    request = decode(b'{"contents": [{"parts": [{"text": "a"}]}], "mood": 1}', GenerateContentRequest)
+    request = decode(
+        b'{"contents": [{"parts": [{"text": "a"}]}], "mood": 1}', GenerateContentRequest
+    )
     assert [violation.path for violation in check(request, FLASH25)] == ["mood"]
 
 
@@ -187,13 +219,19 @@ def test_hosts() -> None:
 
 def test_count_tokens() -> None:
     """Either form of the body; the order of turns is not known to matter."""
-    whole = json.dumps({"generateContentRequest": {"model": "models/a", "contents": [], "tools": [{"x": {}}]}}).encode()
-    assert [violation.path for violation in check(whole, FLASH25, endpoint="countTokens")] == ["generateContentRequest.tools[0].x"]
+    whole = json.dumps(
+        {"generateContentRequest": {"model": "models/a", "contents": [], "tools": [{"x": {}}]}}
+    ).encode()
+    assert [violation.path for violation in check(whole, FLASH25, endpoint="countTokens")] == [
+        "generateContentRequest.tools[0].x"
+    ]
     tools = json.dumps(said(tools=[])).encode()
     assert [violation.rule for violation in check(tools, FLASH25, endpoint="countTokens")] == ["G1"]
     assert check(tools, FLASH25, "vertex", endpoint="countTokens") == []
     for empty in (b'{"contents": []}', b'{"generateContentRequest": {"contents": []}}'):
-        assert [violation.rule for violation in check(empty, FLASH25, endpoint="countTokens")] == ["G4"]
+        assert [violation.rule for violation in check(empty, FLASH25, endpoint="countTokens")] == [
+            "G4"
+        ]
     parts = b'{"generateContentRequest": {"contents": [{"parts": [{}]}]}}'
     assert [violation.rule for violation in check(parts, FLASH25, endpoint="countTokens")] == ["G6"]
 
@@ -209,7 +247,10 @@ def test_violations_survive_pickling() -> None:
     [
         ("gemini-2.5-flash-preview-05-20", Family("gemini", (2, 5), "flash")),
         ("models/gemini-2.5-flash-lite-001", Family("gemini", (2, 5), "flash-lite")),
-        ("projects/p/locations/l/publishers/google/models/gemini-3.1-pro-preview", Family("gemini", (3, 1), "pro")),
+        (
+            "projects/p/locations/l/publishers/google/models/gemini-3.1-pro-preview",
+            Family("gemini", (3, 1), "pro"),
+        ),
         ("gemini-3-flash-preview", Family("gemini", (3, 0), "flash")),
         ("Gemini-2.0-Flash-Exp", Family("gemini", (2, 0), "flash")),
         ("gemini-pro", Family("gemini", (1, 0), "pro")),

@@ -1,4 +1,6 @@
-"""The table of rules in the documentation says what the code does; and no request that was answered breaks one."""
+"""The table of rules in the documentation says what the code does; and no request that was answered
+breaks one.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,11 @@ ROW = re.compile(r"\| (G\d+b?) \| .* \| ([^|]*) \|")
 
 
 def rows() -> dict[str, str]:
-    return dict(match.groups() for line in DOCS.read_text("utf-8").splitlines() if (match := ROW.fullmatch(line)))  # type: ignore[misc]
+    return dict(
+        match.groups()
+        for line in DOCS.read_text("utf-8").splitlines()
+        if (match := ROW.fullmatch(line))
+    )  # type: ignore[misc]
 
 
 def test_the_table_says_what_is_checked_and_what_is_state() -> None:
@@ -35,8 +41,14 @@ def test_the_table_says_what_is_checked_and_what_is_state() -> None:
     assert set(table) == numbers
     assert {rule for rule, here in table.items() if here.startswith("checked")} == CHECKED
     assert {rule for rule, here in table.items() if here.startswith("state")} == set(STATE)
-    others = {rule: here for rule, here in table.items() if not here.startswith(("checked", "state"))}
-    assert {rule: here.partition(",")[0] for rule, here in others.items()} == {"G26": "built", "G55": "built", "G77": "never refused"}
+    others = {
+        rule: here for rule, here in table.items() if not here.startswith(("checked", "state"))
+    }
+    assert {rule: here.partition(",")[0] for rule, here in others.items()} == {
+        "G26": "built",
+        "G55": "built",
+        "G77": "never refused",
+    }
 
 
 def test_the_table_says_what_is_never_more_than_a_warning() -> None:
@@ -55,11 +67,17 @@ def accepted() -> Iterator[dict[str, Any]]:
     with gzip.open(CORPUS, "rt", encoding="utf-8", newline="\n") as file:
         for line in file:
             record = json.loads(line)
-            if record["status"] == 200 and record["fidelity"] != "vendor-mock" and isinstance(record["request_body"], dict):
+            if (
+                record["status"] == 200
+                and record["fidelity"] != "vendor-mock"
+                and isinstance(record["request_body"], dict)
+            ):
                 yield record
 
 
-@pytest.mark.skipif(not CORPUS.exists(), reason="the corpus of recorded traffic is not beside this checkout")
+@pytest.mark.skipif(
+    not CORPUS.exists(), reason="the corpus of recorded traffic is not beside this checkout"
+)
 def test_no_false_alarm() -> None:
     """Neither for the model and host of the record, nor without a model."""
     seen = 0

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wire.core.memory import encode, notes
 from wire.errors import SchemaError
 from wire.gemini.schemas import MAX_DEPTH, schema
-from wire.memory import encode, notes
 
 NO_KEYWORD = "dropped, the Schema proto has no such keyword"
 WEAKER = "dropped, the Schema proto cannot say it: validation is weaker"
@@ -19,7 +19,9 @@ UNTYPED = "has no type, which the Schema proto wants: narrowed to a string, a nu
 ONE_OF = "written as anyOf: a value that several members allow is valid too"
 MAP = f"{NO_KEYWORD}: the type of the values is lost"
 POSITIONS = "written as items: which schema belongs to which position is lost"
-STR, INT, NUM, BOOL, NULL = ({"type": kind} for kind in ("STRING", "INTEGER", "NUMBER", "BOOLEAN", "NULL"))
+STR, INT, NUM, BOOL, NULL = (
+    {"type": kind} for kind in ("STRING", "INTEGER", "NUMBER", "BOOLEAN", "NULL")
+)
 ANY = {"anyOf": [STR, NUM, BOOL]}
 
 
@@ -39,28 +41,59 @@ def wire(source: Any, **options: Any) -> Any:
     return json.loads(encode(schema(source, **options)))
 
 
-PERSON = {"type": "object", "title": "Person", "description": "A person.", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+PERSON = {
+    "type": "object",
+    "title": "Person",
+    "description": "A person.",
+    "properties": {"name": {"type": "string"}},
+    "required": ["name"],
+}
 WIRE_PERSON = {**PERSON, "type": "OBJECT", "properties": {"name": STR}}
 
 # (name, source, expected on the wire, expected notes)
 CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
     # references
     ("ref", prop({"$ref": "#/$defs/P"}, **{"$defs": {"P": PERSON}}), wire_prop(WIRE_PERSON), []),
-    ("ref-definitions", prop({"$ref": "#/definitions/P"}, definitions={"P": PERSON}), wire_prop(WIRE_PERSON), []),
     (
-        "ref-siblings-win",
-        prop({"$ref": "#/$defs/P", "description": "The owner.", "title": "Owner", "default": {"name": "x"}}, **{"$defs": {"P": PERSON}}),
-        wire_prop({**WIRE_PERSON, "description": "The owner.", "title": "Owner", "default": {"name": "x"}}),
+        "ref-definitions",
+        prop({"$ref": "#/definitions/P"}, definitions={"P": PERSON}),
+        wire_prop(WIRE_PERSON),
         [],
     ),
-    ("ref-type-sibling", prop({"$ref": "#/$defs/P", "type": "object"}, **{"$defs": {"P": PERSON}}), wire_prop(WIRE_PERSON), []),
+    (
+        "ref-siblings-win",
+        prop(
+            {
+                "$ref": "#/$defs/P",
+                "description": "The owner.",
+                "title": "Owner",
+                "default": {"name": "x"},
+            },
+            **{"$defs": {"P": PERSON}},
+        ),
+        wire_prop(
+            {**WIRE_PERSON, "description": "The owner.", "title": "Owner", "default": {"name": "x"}}
+        ),
+        [],
+    ),
+    (
+        "ref-type-sibling",
+        prop({"$ref": "#/$defs/P", "type": "object"}, **{"$defs": {"P": PERSON}}),
+        wire_prop(WIRE_PERSON),
+        [],
+    ),
     (
         "ref-nullable-sibling",
         prop({"$ref": "#/$defs/P", "nullable": True}, **{"$defs": {"P": STR}}),
         wire_prop({**STR, "nullable": True}),
         [],
     ),
-    ("ref-escapes", prop({"$ref": "#/$defs/a~1b~0c%20d"}, **{"$defs": {"a/b~c d": {"type": "boolean"}}}), wire_prop(BOOL), []),
+    (
+        "ref-escapes",
+        prop({"$ref": "#/$defs/a~1b~0c%20d"}, **{"$defs": {"a/b~c d": {"type": "boolean"}}}),
+        wire_prop(BOOL),
+        [],
+    ),
     (
         "ref-pointer",
         {"properties": {"a": {"type": "string"}, "b": {"$ref": "#/properties/a"}}},
@@ -69,20 +102,36 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
     ),
     (
         "ref-into-list",
-        prop({"anyOf": [{"type": "string"}, {"type": "integer"}]}, properties={"a": {"$ref": "#/x/1"}}, x=[0, STR]),
+        prop(
+            {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+            properties={"a": {"$ref": "#/x/1"}},
+            x=[0, STR],
+        ),
         {"type": "OBJECT", "properties": {"a": STR}},
         [f"x: {NO_KEYWORD}"],
     ),
     (
         "ref-of-ref",
-        prop({"$ref": "#/$defs/A"}, **{"$defs": {"A": {"$ref": "#/$defs/B", "title": "A"}, "B": {"type": "integer", "title": "B"}}}),
+        prop(
+            {"$ref": "#/$defs/A"},
+            **{
+                "$defs": {
+                    "A": {"$ref": "#/$defs/B", "title": "A"},
+                    "B": {"type": "integer", "title": "B"},
+                }
+            },
+        ),
         wire_prop({**INT, "title": "A"}),
         [],
     ),
     ("ref-at-root", {"$ref": "#/$defs/P", "$defs": {"P": PERSON}}, WIRE_PERSON, []),
     (
         "ref-twice",
-        {"type": "object", "properties": {k: {"$ref": "#/$defs/P"} for k in "ab"}, "$defs": {"P": STR}},
+        {
+            "type": "object",
+            "properties": {k: {"$ref": "#/$defs/P"} for k in "ab"},
+            "$defs": {"P": STR},
+        },
         {"type": "OBJECT", "properties": {"a": STR, "b": STR}},
         [],
     ),
@@ -100,7 +149,12 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
     ),
     (
         "all-of-bounds",
-        {"type": "integer", "minimum": 1, "maximum": 9, "allOf": [{"minimum": 3}, {"maximum": 7, "minimum": 2}]},
+        {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 9,
+            "allOf": [{"minimum": 3}, {"maximum": 7, "minimum": 2}],
+        },
         {**INT, "minimum": 3, "maximum": 7},
         [],
     ),
@@ -110,11 +164,18 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
         {**STR, "minLength": 2, "maxLength": 7},
         [],
     ),
-    ("all-of-enum", {"allOf": [{"enum": ["a", "b", "c"]}, {"type": "string", "enum": ["c", "b"]}]}, {**STR, "enum": ["b", "c"]}, []),
+    (
+        "all-of-enum",
+        {"allOf": [{"enum": ["a", "b", "c"]}, {"type": "string", "enum": ["c", "b"]}]},
+        {**STR, "enum": ["b", "c"]},
+        [],
+    ),
     ("all-of-number", {"allOf": [{"type": "number"}, {"type": "integer"}]}, INT, []),
     (
         "all-of-description-first",
-        prop({"description": "outer", "allOf": [{"$ref": "#/$defs/P"}]}, **{"$defs": {"P": PERSON}}),
+        prop(
+            {"description": "outer", "allOf": [{"$ref": "#/$defs/P"}]}, **{"$defs": {"P": PERSON}}
+        ),
         wire_prop({**WIRE_PERSON, "description": "outer"}),
         [],
     ),
@@ -132,17 +193,46 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
     ),
     (
         "all-of-two-any-of",
-        prop({"allOf": [{"anyOf": [{"type": "string"}, {"type": "integer"}]}, {"anyOf": [{"type": "integer"}, {"type": "boolean"}]}]}),
+        prop(
+            {
+                "allOf": [
+                    {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+                    {"anyOf": [{"type": "integer"}, {"type": "boolean"}]},
+                ]
+            }
+        ),
         wire_prop(INT),
         [],
     ),
-    ("all-of-keeps-note-paths", {"allOf": [{"type": "object", "strict": True}]}, {"type": "OBJECT"}, [f"allOf[0].strict: {NO_KEYWORD}"]),
-    ("all-of-openapi-nullable", prop({"nullable": True, "allOf": [{"type": "string"}]}), wire_prop({**STR, "nullable": True}), []),
+    (
+        "all-of-keeps-note-paths",
+        {"allOf": [{"type": "object", "strict": True}]},
+        {"type": "OBJECT"},
+        [f"allOf[0].strict: {NO_KEYWORD}"],
+    ),
+    (
+        "all-of-openapi-nullable",
+        prop({"nullable": True, "allOf": [{"type": "string"}]}),
+        wire_prop({**STR, "nullable": True}),
+        [],
+    ),
     # what the proto has no word for
-    ("not", prop({"type": "string", "not": {"enum": ["x"]}}), wire_prop(STR), [f"properties.m.not: {WEAKER}"]),
+    (
+        "not",
+        prop({"type": "string", "not": {"enum": ["x"]}}),
+        wire_prop(STR),
+        [f"properties.m.not: {WEAKER}"],
+    ),
     (
         "if-then-else",
-        prop({"type": "string"}, **{"if": {"properties": {"m": {"const": "x"}}}, "then": {"required": ["b"]}, "else": {}}),
+        prop(
+            {"type": "string"},
+            **{
+                "if": {"properties": {"m": {"const": "x"}}},
+                "then": {"required": ["b"]},
+                "else": {},
+            },
+        ),
         wire_prop(STR),
         [f"{k}: {WEAKER}" for k in ("if", "then", "else")],
     ),
@@ -156,7 +246,15 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
             unevaluatedProperties=False,
         ),
         wire_prop(STR),
-        [f"{k}: {WEAKER}" for k in ("dependentRequired", "dependentSchemas", "patternProperties", "unevaluatedProperties")],
+        [
+            f"{k}: {WEAKER}"
+            for k in (
+                "dependentRequired",
+                "dependentSchemas",
+                "patternProperties",
+                "unevaluatedProperties",
+            )
+        ],
     ),
     (
         "unique-items",
@@ -170,20 +268,48 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
         wire_prop({"type": "ARRAY", "items": STR}),
         [f"properties.m.contains: {WEAKER}"],
     ),
-    ("multiple-of", prop({"type": "number", "multipleOf": 0.5}), wire_prop(NUM), [f"properties.m.multipleOf: {WEAKER}"]),
-    ("additional-false", prop({"type": "string"}, additionalProperties=False), wire_prop(STR), [f"additionalProperties: {NO_KEYWORD}"]),
-    ("additional-snake", prop({"type": "string"}, additional_properties=False), wire_prop(STR), [f"additionalProperties: {NO_KEYWORD}"]),
+    (
+        "multiple-of",
+        prop({"type": "number", "multipleOf": 0.5}),
+        wire_prop(NUM),
+        [f"properties.m.multipleOf: {WEAKER}"],
+    ),
+    (
+        "additional-false",
+        prop({"type": "string"}, additionalProperties=False),
+        wire_prop(STR),
+        [f"additionalProperties: {NO_KEYWORD}"],
+    ),
+    (
+        "additional-snake",
+        prop({"type": "string"}, additional_properties=False),
+        wire_prop(STR),
+        [f"additionalProperties: {NO_KEYWORD}"],
+    ),
     (
         "map",
-        prop({"type": "object", "propertyNames": {"type": "string"}, "additionalProperties": {"type": "string"}}),
+        prop(
+            {
+                "type": "object",
+                "propertyNames": {"type": "string"},
+                "additionalProperties": {"type": "string"},
+            }
+        ),
         wire_prop({"type": "OBJECT"}),
         [f"properties.m.propertyNames: {WEAKER}", f"properties.m.additionalProperties: {MAP}"],
     ),
     (
         "vendor-keys",
-        prop({"type": "string", "prefill": "x", "enumTitles": ["A"]}, **{"$id": "t", "$schema": "s"}),
+        prop(
+            {"type": "string", "prefill": "x", "enumTitles": ["A"]}, **{"$id": "t", "$schema": "s"}
+        ),
         wire_prop(STR),
-        [f"$id: {NO_KEYWORD}", f"$schema: {NO_KEYWORD}", f"properties.m.prefill: {NO_KEYWORD}", f"properties.m.enumTitles: {NO_KEYWORD}"],
+        [
+            f"$id: {NO_KEYWORD}",
+            f"$schema: {NO_KEYWORD}",
+            f"properties.m.prefill: {NO_KEYWORD}",
+            f"properties.m.enumTitles: {NO_KEYWORD}",
+        ],
     ),
     (
         "optional-deprecated",
@@ -221,7 +347,12 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
     # tuples
     (
         "tuple",
-        {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "minItems": 2, "maxItems": 2},
+        {
+            "type": "array",
+            "prefixItems": [{"type": "string"}, {"type": "integer"}],
+            "minItems": 2,
+            "maxItems": 2,
+        },
         {"type": "ARRAY", "items": {"anyOf": [STR, INT]}, "minItems": 2, "maxItems": 2},
         [f"prefixItems: {POSITIONS}"],
     ),
@@ -239,11 +370,21 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
     ),
     (
         "tuple-draft-4",
-        {"type": "array", "items": [{"type": "string"}, {"type": "integer"}], "additionalItems": False, "maxItems": 1},
+        {
+            "type": "array",
+            "items": [{"type": "string"}, {"type": "integer"}],
+            "additionalItems": False,
+            "maxItems": 1,
+        },
         {"type": "ARRAY", "items": {"anyOf": [STR, INT]}, "minItems": 1, "maxItems": 1},
         [f"items: {POSITIONS}"],
     ),
-    ("items-false", {"type": "array", "items": False}, {"type": "ARRAY", "items": ANY, "maxItems": 0}, [f"items: {UNTYPED}"]),
+    (
+        "items-false",
+        {"type": "array", "items": False},
+        {"type": "ARRAY", "items": ANY, "maxItems": 0},
+        [f"items: {UNTYPED}"],
+    ),
     # unions and null
     (
         "one-of",
@@ -253,13 +394,32 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
     ),
     (
         "optional",
-        prop({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}], "default": None, "title": "M", "description": "d"}),
-        wire_prop({**INT, "minimum": 1, "nullable": True, "default": None, "title": "M", "description": "d"}),
+        prop(
+            {
+                "anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}],
+                "default": None,
+                "title": "M",
+                "description": "d",
+            }
+        ),
+        wire_prop(
+            {
+                **INT,
+                "minimum": 1,
+                "nullable": True,
+                "default": None,
+                "title": "M",
+                "description": "d",
+            }
+        ),
         [],
     ),
     (
         "optional-ref-to-null",
-        prop({"anyOf": [{"type": "integer"}, {"$ref": "#/$defs/N"}]}, **{"$defs": {"N": {"type": "null"}}}),
+        prop(
+            {"anyOf": [{"type": "integer"}, {"$ref": "#/$defs/N"}]},
+            **{"$defs": {"N": {"type": "null"}}},
+        ),
         wire_prop({**INT, "nullable": True}),
         [],
     ),
@@ -274,10 +434,20 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
     (
         "annotations-beside-union",
         prop(
-            {"anyOf": [{"type": "integer"}, {"type": "string", "description": "in words"}], "title": "M", "description": "d", "default": 3}
+            {
+                "anyOf": [{"type": "integer"}, {"type": "string", "description": "in words"}],
+                "title": "M",
+                "description": "d",
+                "default": 3,
+            }
         ),
         wire_prop(
-            {"anyOf": [{**INT, "title": "M", "description": "d", "default": 3}, {**STR, "title": "M", "description": "d\nin words"}]}
+            {
+                "anyOf": [
+                    {**INT, "title": "M", "description": "d", "default": 3},
+                    {**STR, "title": "M", "description": "d\nin words"},
+                ]
+            }
         ),
         [],
     ),
@@ -296,7 +466,14 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
                 "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
             }
         ),
-        wire_prop({"anyOf": [{"type": "OBJECT", "properties": {"a": STR, "b": STR}, "required": [k]} for k in "ab"]}),
+        wire_prop(
+            {
+                "anyOf": [
+                    {"type": "OBJECT", "properties": {"a": STR, "b": STR}, "required": [k]}
+                    for k in "ab"
+                ]
+            }
+        ),
         [],
     ),
     (
@@ -307,9 +484,17 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
             "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
         },
         {"type": "OBJECT", "properties": {"a": STR, "b": STR}},
-        ["anyOf: dropped, the root is one object, and its members added no properties: validation is weaker"],
+        [
+            "anyOf: dropped, the root is one object, and its members added no "
+            "properties: validation is weaker"
+        ],
     ),
-    ("union-at-root", {"anyOf": [prop({"type": "string"}), prop({"type": "integer"})]}, {"anyOf": [wire_prop(STR), wire_prop(INT)]}, []),
+    (
+        "union-at-root",
+        {"anyOf": [prop({"type": "string"}), prop({"type": "integer"})]},
+        {"anyOf": [wire_prop(STR), wire_prop(INT)]},
+        [],
+    ),
     (
         "impossible-member",
         prop({"anyOf": [{"type": "integer"}, {"type": "string"}], "type": "string"}),
@@ -318,13 +503,24 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
     ),
     (
         "type-beside-optional",
-        prop({"anyOf": [{"type": "integer"}, {"type": "null"}], "description": "n", "type": "integer"}),
+        prop(
+            {
+                "anyOf": [{"type": "integer"}, {"type": "null"}],
+                "description": "n",
+                "type": "integer",
+            }
+        ),
         wire_prop({**INT, "description": "n", "nullable": True}),
         ["properties.m.anyOf[1]: kept as nullable, though the type beside anyOf leaves null out"],
     ),
     (
         "items-beside-any-of",
-        prop({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}], "items": {"type": "string"}}),
+        prop(
+            {
+                "anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}],
+                "items": {"type": "string"},
+            }
+        ),
         wire_prop({"type": "ARRAY", "items": STR, "nullable": True}),
         [],
     ),
@@ -332,7 +528,10 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
         "any-of-and-one-of",
         prop({"anyOf": [{"type": "string"}, {"type": "integer"}], "oneOf": [{"maxLength": 3}]}),
         wire_prop({"anyOf": [{**STR, "maxLength": 3}, INT]}),
-        [f"properties.m.oneOf: {ONE_OF}", "properties.m.anyOf[1].maxLength: dropped, it says nothing of INTEGER"],
+        [
+            f"properties.m.oneOf: {ONE_OF}",
+            "properties.m.anyOf[1].maxLength: dropped, it says nothing of INTEGER",
+        ],
     ),
     (
         "const-members",
@@ -341,11 +540,31 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
         [],
     ),
     # types
-    ("type-list-null", prop({"type": ["string", "null"]}), wire_prop({**STR, "nullable": True}), []),
+    (
+        "type-list-null",
+        prop({"type": ["string", "null"]}),
+        wire_prop({**STR, "nullable": True}),
+        [],
+    ),
     (
         "type-list",
-        prop({"type": ["string", "number"], "minLength": 1, "minimum": 2, "format": "uri", "description": "d"}),
-        wire_prop({"anyOf": [{**STR, "minLength": 1, "format": "uri", "description": "d"}, {**NUM, "minimum": 2, "description": "d"}]}),
+        prop(
+            {
+                "type": ["string", "number"],
+                "minLength": 1,
+                "minimum": 2,
+                "format": "uri",
+                "description": "d",
+            }
+        ),
+        wire_prop(
+            {
+                "anyOf": [
+                    {**STR, "minLength": 1, "format": "uri", "description": "d"},
+                    {**NUM, "minimum": 2, "description": "d"},
+                ]
+            }
+        ),
         [],
     ),
     (
@@ -364,7 +583,9 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
     (
         "type-list-enum",
         prop({"type": ["string", "integer"], "enum": ["a", 1]}),
-        wire_prop({"anyOf": [{**STR, "enum": ["a"]}, {**INT, "description": "Allowed values: 1."}]}),
+        wire_prop(
+            {"anyOf": [{**STR, "enum": ["a"]}, {**INT, "description": "Allowed values: 1."}]}
+        ),
         [f"properties.m.anyOf[1].enum: {described('INTEGER')}"],
     ),
     ("type-number-of-the-proto", {"type": 6, "properties": {"m": {"type": 1}}}, wire_prop(STR), []),
@@ -374,7 +595,12 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
         wire_prop({"type": "OBJECT", "properties": {"a": STR}, "required": ["a"]}),
         [],
     ),
-    ("infer-array", prop({"items": {"type": "string"}}), wire_prop({"type": "ARRAY", "items": STR}), []),
+    (
+        "infer-array",
+        prop({"items": {"type": "string"}}),
+        wire_prop({"type": "ARRAY", "items": STR}),
+        [],
+    ),
     ("infer-enum", prop({"enum": ["a"]}), wire_prop({**STR, "enum": ["a"]}), []),
     ("infer-string", prop({"minLength": 1}), wire_prop({**STR, "minLength": 1}), []),
     ("infer-number", prop({"minimum": 1}), wire_prop({**NUM, "minimum": 1}), []),
@@ -385,7 +611,12 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
         wire_prop({"type": "OBJECT"}),
         [f"properties.m.additionalProperties: {NO_KEYWORD}"],
     ),
-    ("infer-two", prop({"minLength": 1, "minimum": 2}), wire_prop({"anyOf": [{**STR, "minLength": 1}, {**NUM, "minimum": 2}]}), []),
+    (
+        "infer-two",
+        prop({"minLength": 1, "minimum": 2}),
+        wire_prop({"anyOf": [{**STR, "minLength": 1}, {**NUM, "minimum": 2}]}),
+        [],
+    ),
     (
         "untyped",
         prop({"description": "d"}),
@@ -396,7 +627,12 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
     ("root-empty", {}, {"type": "OBJECT"}, []),
     ("root-true", True, {"type": "OBJECT"}, []),
     ("root-untyped", {"description": "d"}, {"type": "OBJECT", "description": "d"}, []),
-    ("root-array", {"type": "array", "items": {"type": "string"}}, {"type": "ARRAY", "items": STR}, []),
+    (
+        "root-array",
+        {"type": "array", "items": {"type": "string"}},
+        {"type": "ARRAY", "items": STR},
+        [],
+    ),
     # enum and const
     ("const", prop({"const": "a", "type": "string"}), wire_prop({**STR, "enum": ["a"]}), []),
     ("const-null", prop({"const": None}), wire_prop(NULL), []),
@@ -430,12 +666,19 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
         wire_prop({**STR, "enum": ["1", "true", "x"]}),
         ["properties.m.enum: members that are no strings written as strings"],
     ),
-    ("enum-null", prop({"type": "string", "enum": ["a", None]}), wire_prop({**STR, "enum": ["a"], "nullable": True}), []),
+    (
+        "enum-null",
+        prop({"type": "string", "enum": ["a", None]}),
+        wire_prop({**STR, "enum": ["a"], "nullable": True}),
+        [],
+    ),
     ("enum-only-null", prop({"enum": [None]}), wire_prop(NULL), []),
     (
         "enum-mixed",
         prop({"enum": ["a", 1.5]}),
-        wire_prop({"anyOf": [{**STR, "enum": ["a"]}, {**NUM, "description": "Allowed values: 1.5."}]}),
+        wire_prop(
+            {"anyOf": [{**STR, "enum": ["a"]}, {**NUM, "description": "Allowed values: 1.5."}]}
+        ),
         [f"properties.m.anyOf[1].enum: {described('NUMBER')}"],
     ),
     (
@@ -459,7 +702,15 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
     ),
     (
         "exclusive-draft-4",
-        prop({"type": "integer", "minimum": 0, "exclusiveMinimum": True, "maximum": 9, "exclusiveMaximum": False}),
+        prop(
+            {
+                "type": "integer",
+                "minimum": 0,
+                "exclusiveMinimum": True,
+                "maximum": 9,
+                "exclusiveMaximum": False,
+            }
+        ),
         wire_prop({**INT, "minimum": 1, "maximum": 9}),
         [],
     ),
@@ -469,7 +720,12 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
         wire_prop({**NUM, "minimum": 0}),
         ["properties.m.exclusiveMinimum: written as minimum: the bound itself is valid too"],
     ),
-    ("exclusive-looser", prop({"type": "number", "exclusiveMinimum": 0, "minimum": 2}), wire_prop({**NUM, "minimum": 2}), []),
+    (
+        "exclusive-looser",
+        prop({"type": "number", "exclusiveMinimum": 0, "minimum": 2}),
+        wire_prop({**NUM, "minimum": 2}),
+        [],
+    ),
     (
         "counts",
         prop({"type": "string", "min_length": 1, "maxLength": "7", "pattern": "^a"}),
@@ -482,7 +738,14 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
             "type": "object",
             "property_ordering": ["a"],
             "min_properties": 1,
-            "properties": {"a": {"any_of": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "max_items": 2.0}]}},
+            "properties": {
+                "a": {
+                    "any_of": [
+                        {"type": "string"},
+                        {"type": "array", "items": {"type": "string"}, "max_items": 2.0},
+                    ]
+                }
+            },
         },
         {
             "type": "OBJECT",
@@ -492,8 +755,18 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
         },
         [],
     ),
-    ("format", prop({"type": "string", "format": "uuid"}), wire_prop({**STR, "format": "uuid"}), []),
-    ("null-is-absent", prop({"type": "string", "format": None, "items": None, "enum": None, "anyOf": None}), wire_prop(STR), []),
+    (
+        "format",
+        prop({"type": "string", "format": "uuid"}),
+        wire_prop({**STR, "format": "uuid"}),
+        [],
+    ),
+    (
+        "null-is-absent",
+        prop({"type": "string", "format": None, "items": None, "enum": None, "anyOf": None}),
+        wire_prop(STR),
+        [],
+    ),
     # repair
     (
         "required-missing",
@@ -509,17 +782,41 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
     ),
     (
         "shape-of-another-type",
-        prop({"type": "string", "properties": {"a": {}}, "required": ["a"], "minimum": 0, "items": {"type": "string"}}),
+        prop(
+            {
+                "type": "string",
+                "properties": {"a": {}},
+                "required": ["a"],
+                "minimum": 0,
+                "items": {"type": "string"},
+            }
+        ),
         wire_prop(STR),
-        [f"properties.m.{k}: dropped, it says nothing of STRING" for k in ("properties", "required", "minimum", "items")],
+        [
+            f"properties.m.{k}: dropped, it says nothing of STRING"
+            for k in ("properties", "required", "minimum", "items")
+        ],
     ),
-    ("array-without-items", prop({"type": "array"}), wire_prop({"type": "ARRAY", "items": ANY}), [f"properties.m.items: {UNTYPED}"]),
+    (
+        "array-without-items",
+        prop({"type": "array"}),
+        wire_prop({"type": "ARRAY", "items": ANY}),
+        [f"properties.m.items: {UNTYPED}"],
+    ),
     ("empty-properties", {"type": "object", "properties": {}}, {"type": "OBJECT"}, []),
-    ("empty-properties-inside", prop({"type": "object", "properties": {}, "required": []}), wire_prop({"type": "OBJECT"}), []),
+    (
+        "empty-properties-inside",
+        prop({"type": "object", "properties": {}, "required": []}),
+        wire_prop({"type": "OBJECT"}),
+        [],
+    ),
 ]
 
 
-@pytest.mark.parametrize(("source", "expected", "expected_notes"), [pytest.param(*case[1:], id=case[0]) for case in CASES])
+@pytest.mark.parametrize(
+    ("source", "expected", "expected_notes"),
+    [pytest.param(*case[1:], id=case[0]) for case in CASES],
+)
 def test_s2_21_table(source: Any, expected: dict[str, Any], expected_notes: list[str]) -> None:
     before = copy.deepcopy(source)
     built = schema(source)
@@ -561,14 +858,29 @@ def test_names_of_properties_are_data() -> None:
         "propertyOrdering": KEYWORDS,
     }
     built = schema(source)
-    assert json.loads(encode(built)) == {**source, "type": "OBJECT", "properties": dict.fromkeys(KEYWORDS, STR)}
+    assert json.loads(encode(built)) == {
+        **source,
+        "type": "OBJECT",
+        "properties": dict.fromkeys(KEYWORDS, STR),
+    }
     assert not notes(built)
     assert list(built.properties) == KEYWORDS
 
 
 def test_values_are_data() -> None:
-    value = {"$ref": "#/nowhere", "strict": True, "additionalProperties": False, "type": ["x"], "default": {"const": None}}
-    source = {"type": "object", "default": value, "example": [value], "properties": {"m": {"type": "string", "enum": ["strict", "$ref"]}}}
+    value = {
+        "$ref": "#/nowhere",
+        "strict": True,
+        "additionalProperties": False,
+        "type": ["x"],
+        "default": {"const": None},
+    }
+    source = {
+        "type": "object",
+        "default": value,
+        "example": [value],
+        "properties": {"m": {"type": "string", "enum": ["strict", "$ref"]}},
+    }
     assert wire(source) == {
         "type": "OBJECT",
         "default": value,
@@ -597,16 +909,28 @@ def test_own_dialect_passes_unchanged() -> None:
 
 
 def test_prefix_of_paths() -> None:
-    built = schema({"type": "object", "strict": True, "properties": {"a": {"type": "string", "x": 1}}}, path="tools[0].parameters")
-    assert [note.path for note in notes(built)] == ["tools[0].parameters.strict", "tools[0].parameters.properties.a.x"]
+    built = schema(
+        {"type": "object", "strict": True, "properties": {"a": {"type": "string", "x": 1}}},
+        path="tools[0].parameters",
+    )
+    assert [note.path for note in notes(built)] == [
+        "tools[0].parameters.strict",
+        "tools[0].parameters.properties.a.x",
+    ]
     with pytest.raises(SchemaError) as caught:
         schema({"type": "nothing"}, path="response")
     assert caught.value.violations[0].path == "response.type"
     assert schema({"type": "string", "examples": [1]}, path="response").example == 1
 
 
-NODE = {"type": "object", "properties": {"children": {"type": "array", "items": {"$ref": "#/$defs/Node"}}}}
-DIAMOND = {f"d{i}": {"type": "object", "properties": {k: {"$ref": f"#/$defs/d{i + 1}"} for k in "abcdef"}} for i in range(8)}
+NODE = {
+    "type": "object",
+    "properties": {"children": {"type": "array", "items": {"$ref": "#/$defs/Node"}}},
+}
+DIAMOND = {
+    f"d{i}": {"type": "object", "properties": {k: {"$ref": f"#/$defs/d{i + 1}"} for k in "abcdef"}}
+    for i in range(8)
+}
 
 # (name, source, path of the violation, part of the message)
 ERRORS: list[tuple[str, Any, str, str]] = [
@@ -623,17 +947,52 @@ ERRORS: list[tuple[str, Any, str, str]] = [
         "#/$defs/a -> #/$defs/b -> #/$defs/a",
     ),
     ("recursive-root", prop({"$ref": "#"}), "properties.m.$ref", "parameters_json_schema"),
-    ("recursive-all-of", {"$ref": "#/$defs/a", "$defs": {"a": {"allOf": [{"$ref": "#/$defs/a"}]}}}, "allOf[0].$ref", "recursive"),
+    (
+        "recursive-all-of",
+        {"$ref": "#/$defs/a", "$defs": {"a": {"allOf": [{"$ref": "#/$defs/a"}]}}},
+        "allOf[0].$ref",
+        "recursive",
+    ),
     ("dangling", prop({"$ref": "#/$defs/Gone"}), "properties.m.$ref", "leads nowhere"),
     ("dangling-index", prop({"$ref": "#/x/7"}, x=[]), "properties.m.$ref", "leads nowhere"),
-    ("remote", prop({"$ref": "https://example.com/x.json"}), "properties.m.$ref", "no JSON pointer"),
+    (
+        "remote",
+        prop({"$ref": "https://example.com/x.json"}),
+        "properties.m.$ref",
+        "no JSON pointer",
+    ),
     ("ref-shape", prop({"$ref": 1}), "properties.m.$ref", "no JSON pointer"),
-    ("diamond", {"$ref": "#/$defs/d0", "$defs": {**DIAMOND, "d8": STR}}, "", "expands to more than"),
-    ("all-of-types", prop({"allOf": [{"type": "string"}, {"type": "object"}]}), "properties.m.type", "contradicts"),
-    ("all-of-patterns", prop({"allOf": [{"pattern": "a"}, {"pattern": "b"}]}), "properties.m.pattern", "cannot be merged"),
-    ("all-of-enums", prop({"allOf": [{"enum": ["a"]}, {"enum": ["b"]}]}), "properties.m.enum", "contradicts"),
+    (
+        "diamond",
+        {"$ref": "#/$defs/d0", "$defs": {**DIAMOND, "d8": STR}},
+        "",
+        "expands to more than",
+    ),
+    (
+        "all-of-types",
+        prop({"allOf": [{"type": "string"}, {"type": "object"}]}),
+        "properties.m.type",
+        "contradicts",
+    ),
+    (
+        "all-of-patterns",
+        prop({"allOf": [{"pattern": "a"}, {"pattern": "b"}]}),
+        "properties.m.pattern",
+        "cannot be merged",
+    ),
+    (
+        "all-of-enums",
+        prop({"allOf": [{"enum": ["a"]}, {"enum": ["b"]}]}),
+        "properties.m.enum",
+        "contradicts",
+    ),
     ("const-outside-enum", prop({"const": 1, "enum": [True]}), "properties.m.enum", "contradicts"),
-    ("no-member-left", prop({"type": "object", "anyOf": [{"type": "string"}]}), "properties.m.type", "contradicts"),
+    (
+        "no-member-left",
+        prop({"type": "object", "anyOf": [{"type": "string"}]}),
+        "properties.m.type",
+        "contradicts",
+    ),
     ("false", prop(False), "properties.m", "no value"),
     ("false-root", False, "", "no value"),
     ("empty-enum", prop({"enum": []}), "properties.m.enum", "empty"),
@@ -666,7 +1025,9 @@ ERRORS: list[tuple[str, Any, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("source", "path", "message"), [pytest.param(*case[1:], id=case[0]) for case in ERRORS])
+@pytest.mark.parametrize(
+    ("source", "path", "message"), [pytest.param(*case[1:], id=case[0]) for case in ERRORS]
+)
 def test_s2_21_errors(source: Any, path: str, message: str) -> None:
     with pytest.raises(SchemaError) as caught:
         schema(source)
@@ -705,7 +1066,10 @@ def test_depth_that_adds_no_level(keyword: str) -> None:
 
 
 def test_unions_inside_a_union_are_one() -> None:
-    inside = {"anyOf": [{"type": "integer"}, {"type": ["array", "null"], "items": {"type": "string"}}], "description": "inner"}
+    inside = {
+        "anyOf": [{"type": "integer"}, {"type": ["array", "null"], "items": {"type": "string"}}],
+        "description": "inner",
+    }
     source = {"anyOf": [inside, {"type": "string", "title": "S"}], "description": "outer"}
     array = {"type": "ARRAY", "items": STR, "nullable": True, "description": "outer\ninner"}
     assert wire(prop(source)) == wire_prop(
@@ -717,7 +1081,12 @@ def test_unions_inside_a_union_are_one() -> None:
             ]
         }
     )
-    assert len(schema(nested(2000, lambda inner: {"anyOf": [inner, {"type": "integer"}]})).any_of or ()) == 2001
+    assert (
+        len(
+            schema(nested(2000, lambda inner: {"anyOf": [inner, {"type": "integer"}]})).any_of or ()
+        )
+        == 2001
+    )
 
 
 def test_depth_on_a_deep_stack() -> None:
@@ -734,12 +1103,18 @@ def test_depth_on_a_deep_stack() -> None:
 @pytest.mark.parametrize("keyword", ["properties", "items", "anyOf", "allOf", "default"])
 def test_source_that_holds_itself(keyword: str) -> None:
     source: dict[str, Any] = {"type": "object"} if keyword == "properties" else {}
-    source[keyword] = {"a": source} if keyword == "properties" else source if keyword in ("items", "default") else [source]
+    source[keyword] = (
+        {"a": source}
+        if keyword == "properties"
+        else source
+        if keyword in ("items", "default")
+        else [source]
+    )
     with pytest.raises(SchemaError):
         schema(source)
 
 
-# --- any schema at all ----------------------------------------------------------------------------------------------
+# --- any schema at all ----------------------------------------------------------------------------
 
 PROTO = {
     "anyOf",
@@ -767,16 +1142,24 @@ PROTO = {
 }
 names = st.sampled_from(["a", "b", "$ref", "type", "strict", "properties", "required", "const"])
 values = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.5, 1.0]) | st.sampled_from(["", "a", "b", "1"]),
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 3)
+    | st.sampled_from([0.5, 1.0])
+    | st.sampled_from(["", "a", "b", "1"]),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(names, inner, max_size=2),
     max_leaves=3,
 )
-kinds = st.sampled_from(["string", "number", "integer", "boolean", "array", "object", "null", "STRING", "OBJECT", 3])
+kinds = st.sampled_from(
+    ["string", "number", "integer", "boolean", "array", "object", "null", "STRING", "OBJECT", 3]
+)
 texts = st.sampled_from(["", "x", "date-time", "int32", "^a"])
 wholes = st.integers(0, 3)
 flags = st.booleans()
 bounds = st.integers(-3, 3) | st.sampled_from([0.5, 2.5])
-refs = st.sampled_from(["#/$defs/a", "#/$defs/b", "#/definitions/c", "#/properties/a", "#", "#/nowhere", "x"])
+refs = st.sampled_from(
+    ["#/$defs/a", "#/$defs/b", "#/definitions/c", "#/properties/a", "#", "#/nowhere", "x"]
+)
 
 
 def keywords(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -786,9 +1169,13 @@ def keywords(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         optional={
             "type": kinds | st.lists(kinds, min_size=1, max_size=3),
             **dict.fromkeys(("title", "description", "format", "pattern"), texts),
-            **dict.fromkeys(("default", "const", "example", "strict", "x-vendor", "if", "not"), values),
+            **dict.fromkeys(
+                ("default", "const", "example", "strict", "x-vendor", "if", "not"), values
+            ),
             **dict.fromkeys(("enum", "examples"), st.lists(values, min_size=1, max_size=3)),
-            **dict.fromkeys(("minItems", "maxItems", "min_length", "maxLength", "minProperties"), wholes),
+            **dict.fromkeys(
+                ("minItems", "maxItems", "min_length", "maxLength", "minProperties"), wholes
+            ),
             **dict.fromkeys(("minimum", "maximum"), bounds),
             **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), bounds | flags),
             **dict.fromkeys(("nullable", "uniqueItems", "deprecated"), flags),
@@ -804,17 +1191,31 @@ def keywords(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         },
     )
     # With all of them at once hardly any schema would be satisfiable: mostly a few at a time.
-    return st.builds(lambda whole, kept: {key: whole[key] for key in list(whole)[:kept]}, plain.flatmap(shuffled), st.integers(2, 7))
+    return st.builds(
+        lambda whole, kept: {key: whole[key] for key in list(whole)[:kept]},
+        plain.flatmap(shuffled),
+        st.integers(2, 7),
+    )
 
 
 def shuffled(whole: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
     return st.permutations(list(whole)).map(lambda order: {key: whole[key] for key in order})
 
 
-schemas = st.recursive(st.just(True) | st.builds(lambda kind: {"type": kind}, kinds), keywords, max_leaves=20)
-hostile = st.recursive(values, lambda inner: keywords(inner) | st.dictionaries(st.text(max_size=3), inner, max_size=2), max_leaves=5)
+schemas = st.recursive(
+    st.just(True) | st.builds(lambda kind: {"type": kind}, kinds), keywords, max_leaves=20
+)
+hostile = st.recursive(
+    values,
+    lambda inner: keywords(inner) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=5,
+)
 roots = st.builds(
-    lambda root, defs: {**root, "$defs": defs, "definitions": {"c": {"type": "string"}}} if isinstance(root, dict) else root,
+    lambda root, defs: (
+        {**root, "$defs": defs, "definitions": {"c": {"type": "string"}}}
+        if isinstance(root, dict)
+        else root
+    ),
     schemas | hostile,
     st.fixed_dictionaries({"a": schemas, "b": st.just({"type": ["integer", "null"]})}),
 )

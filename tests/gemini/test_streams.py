@@ -1,5 +1,6 @@
-"""Recorded shapes of streams, rebuilt with invented words in `fixtures/gemini/streams`: what each chunk says, how it ends,
-the folded answer, and that none of it depends on where the bytes are cut."""
+"""Recorded shapes of streams, rebuilt with invented words in `fixtures/gemini/streams`: what each
+chunk says, how it ends, the folded answer, and that none of it depends on where the bytes are
+cut."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wire
+from wire.core.memory import encode
 from wire.errors import (
     BadRequestError,
     LimitError,
@@ -23,10 +25,14 @@ from wire.errors import (
     StreamInvalid,
     WireError,
 )
-from wire.gemini import GenerateContentResponse, function_response, generate_content, stream_generate_content
+from wire.gemini import (
+    GenerateContentResponse,
+    function_response,
+    generate_content,
+    stream_generate_content,
+)
 from wire.gemini.fold import fold
-from wire.gemini.stream import ChunkReader, parse_answer, read_chunk
-from wire.memory import encode
+from wire.gemini.reader import ChunkReader, parse_answer, read_chunk
 
 from .conversations import SECOND, SIGNATURE, ask
 
@@ -48,7 +54,16 @@ def outcome(*pieces: bytes) -> dict[str, Any]:
     return {
         "chunks": chunks,
         "bytes": [chunk.raw for chunk in chunks],
-        "error": error and (type(error), str(error), error.status, error.code, error.retryable, error.retry_after, error.raw),
+        "error": error
+        and (
+            type(error),
+            str(error),
+            error.status,
+            error.code,
+            error.retryable,
+            error.retry_after,
+            error.raw,
+        ),
         "done": reader.done,
         "finished": reader.finished,
         "fold": answer,
@@ -56,12 +71,20 @@ def outcome(*pieces: bytes) -> dict[str, Any]:
     }
 
 
-def answer(*parts: Any, finish: Any = "STOP", usage: tuple[int | None, ...] = (), **candidate: Any) -> dict[str, Any]:
+def answer(
+    *parts: Any, finish: Any = "STOP", usage: tuple[int | None, ...] = (), **candidate: Any
+) -> dict[str, Any]:
     """The body that the plain call would have had."""
     names = ("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount")
     counts = {name: count for name, count in zip(names, usage, strict=False) if count is not None}
     return {
-        "candidates": [{"content": {"parts": list(parts), "role": "model"}, "finishReason": finish, **candidate}],
+        "candidates": [
+            {
+                "content": {"parts": list(parts), "role": "model"},
+                "finishReason": finish,
+                **candidate,
+            }
+        ],
         **({"usageMetadata": counts} if counts else {}),
         **ENDS,
     }
@@ -71,7 +94,10 @@ ENDS = {"modelVersion": "gemini-3-pro-preview", "responseId": "r3Ef1d"}
 
 
 def call(name: str, args: Any = None, **beside: Any) -> dict[str, Any]:
-    return {"functionCall": {"name": name} if args is None else {"name": name, "args": args}, **beside}
+    return {
+        "functionCall": {"name": name} if args is None else {"name": name, "args": args},
+        **beside,
+    }
 
 
 class Stream(NamedTuple):
@@ -96,13 +122,22 @@ EXPECTED: dict[str, Stream] = {
     "text-signed-tail": Stream(
         ["The tide is ", "high at noon.", ""],
         [None, None, "STOP"],
-        unary=answer({"text": "The tide is high at noon."}, {"text": "", "thoughtSignature": SIGNATURE}, usage=(9, 8, 20, 37)),
+        unary=answer(
+            {"text": "The tide is high at noon."},
+            {"text": "", "thoughtSignature": SIGNATURE},
+            usage=(9, 8, 20, 37),
+        ),
     ),
     "call-empty-tail": Stream(
         ["", ""],
         [None, "STOP"],
         ["tide"],
-        unary=answer(TIDE_CALL, {"text": ""}, usage=(30, 6, None, 36), finishMessage="Model generated function call(s)."),
+        unary=answer(
+            TIDE_CALL,
+            {"text": ""},
+            usage=(30, 6, None, 36),
+            finishMessage="Model generated function call(s).",
+        ),
     ),
     # a chunk for each call, the signature on the first alone
     "parallel-calls": Stream(
@@ -132,31 +167,59 @@ EXPECTED: dict[str, Stream] = {
         ["Let me ", "see."],
         [None, "STOP"],
         ["tide"],
-        unary=answer({"text": "Let me see."}, call("tide", {}, thoughtSignature=SIGNATURE), usage=(9, 4, None, 13)),
+        unary=answer(
+            {"text": "Let me see."},
+            call("tide", {}, thoughtSignature=SIGNATURE),
+            usage=(9, 4, None, 13),
+        ),
     ),
     "two-candidates": Stream(
-        # text and finish of a chunk are those of the first candidate; a chunk of the second has none
+        # text and finish of a chunk are those of the first candidate; a chunk of the second has
+        # none
         ["One", "", " two.", ""],
         [None, None, "STOP", None],
         unary={
             "candidates": [
-                {"content": {"parts": [{"text": "One two."}], "role": "model"}, "finishReason": "STOP", "index": 0},
-                {"content": {"parts": [{"text": "Un deux."}], "role": "model"}, "finishReason": "MAX_TOKENS", "index": 1},
+                {
+                    "content": {"parts": [{"text": "One two."}], "role": "model"},
+                    "finishReason": "STOP",
+                    "index": 0,
+                },
+                {
+                    "content": {"parts": [{"text": "Un deux."}], "role": "model"},
+                    "finishReason": "MAX_TOKENS",
+                    "index": 1,
+                },
             ],
-            "usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 6, "totalTokenCount": 9},
+            "usageMetadata": {
+                "promptTokenCount": 3,
+                "candidatesTokenCount": 6,
+                "totalTokenCount": 9,
+            },
             **ENDS,
         },
     ),
     # usage: the last one counts, never a sum (S2-14)
-    "usage-goes-down": Stream(["A", "B", "C"], [None, None, "STOP"], unary=answer({"text": "ABC"}, usage=(257, 9, None, 266))),
-    "usage-only": Stream(["", "Hi", ""], [None, "STOP", None], unary=answer({"text": "Hi"}, usage=(9, 2, None, 11))),
+    "usage-goes-down": Stream(
+        ["A", "B", "C"],
+        [None, None, "STOP"],
+        unary=answer({"text": "ABC"}, usage=(257, 9, None, 266)),
+    ),
+    "usage-only": Stream(
+        ["", "Hi", ""], [None, "STOP", None], unary=answer({"text": "Hi"}, usage=(9, 2, None, 11))
+    ),
     # the end: a finish somewhere, for every candidate, and the end of the body (R-01)
-    "finish-repeated": Stream(["A", "B", "C"], ["STOP"] * 3, unary=answer({"text": "ABC"}, usage=(2, 3, None, 5))),
+    "finish-repeated": Stream(
+        ["A", "B", "C"], ["STOP"] * 3, unary=answer({"text": "ABC"}, usage=(2, 3, None, 5))
+    ),
     "finish-early": Stream(
         ["", "", "Two."],
         ["STOP", None, None],
         unary=answer(
-            {"executableCode": {"code": "print(2)", "language": "PYTHON"}, "thoughtSignature": SIGNATURE},
+            {
+                "executableCode": {"code": "print(2)", "language": "PYTHON"},
+                "thoughtSignature": SIGNATURE,
+            },
             {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "2\n"}},
             {"text": "Two."},
         ),
@@ -181,22 +244,35 @@ EXPECTED: dict[str, Stream] = {
         },
     ),
     # holes: content without parts, without role, no content at all (S2-12)
-    "no-parts": Stream(["", "Hi", "", ""], [None, None, None, "STOP"], unary=answer({"text": "Hi"})),
+    "no-parts": Stream(
+        ["", "Hi", "", ""], [None, None, None, "STOP"], unary=answer({"text": "Hi"})
+    ),
     "only-thinking": Stream(
         [""],
         ["MAX_TOKENS"],
         unary={
             "candidates": [{"content": {"role": "model"}, "finishReason": "MAX_TOKENS"}],
-            "usageMetadata": {"promptTokenCount": 9, "totalTokenCount": 73, "thoughtsTokenCount": 64},
+            "usageMetadata": {
+                "promptTokenCount": 9,
+                "totalTokenCount": 73,
+                "thoughtsTokenCount": 64,
+            },
             **ENDS,
         },
     ),
-    "empty-part": Stream(["AB", ""], [None, "STOP"], unary=answer({"text": "A"}, {}, {"text": "B"}, {})),
+    "empty-part": Stream(
+        ["AB", ""], [None, "STOP"], unary=answer({"text": "A"}, {}, {"text": "B"}, {})
+    ),
     "malformed-call": Stream(
         [""],
         ["MALFORMED_FUNCTION_CALL"],
         unary={
-            "candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": "Malformed function call: tide(port="}],
+            "candidates": [
+                {
+                    "finishReason": "MALFORMED_FUNCTION_CALL",
+                    "finishMessage": "Malformed function call: tide(port=",
+                }
+            ],
             "usageMetadata": {"promptTokenCount": 30, "totalTokenCount": 30},
             **ENDS,
         },
@@ -207,21 +283,48 @@ EXPECTED: dict[str, Stream] = {
         ["Hi"],
         [1],
         unary=answer({"text": "Hi"}, finish=1)
-        | {"usageMetadata": {"promptTokenCount": 1, "promptTokensDetails": [{"modality": 1, "tokenCount": 1}], "trafficType": 1}},
+        | {
+            "usageMetadata": {
+                "promptTokenCount": 1,
+                "promptTokensDetails": [{"modality": 1, "tokenCount": 1}],
+                "trafficType": 1,
+            }
+        },
     ),
     "unknown-keys": Stream(
         ["AB", "C"],
         [None, "STOP"],
         ["tide"],
-        unary=answer({"text": "A"}, {"text": "B", "mood": 1}, {"song": {}}, {"text": "C"}, call("tide", {"any": {"thing": 1}}), usage=(1,)),
+        unary=answer(
+            {"text": "A"},
+            {"text": "B", "mood": 1},
+            {"song": {}},
+            {"text": "C"},
+            call("tide", {"any": {"thing": 1}}),
+            usage=(1,),
+        ),
     ),
     "streamed-arguments": Stream([""] * 5, [None, None, None, None, "STOP"], ["tide"]),
     "signatures-everywhere": Stream(
         ["", "", "ABC", "", ""],
         [None, None, None, "STOP", "STOP"],
         unary=answer(
-            {"toolCall": {"toolType": "GOOGLE_SEARCH_WEB", "args": {"queries": ["tide"]}, "id": "s1"}, "thoughtSignature": SIGNATURE},
-            {"toolResponse": {"toolType": "GOOGLE_SEARCH_WEB", "response": {"hits": 1}, "id": "s1"}, "thoughtSignature": SECOND},
+            {
+                "toolCall": {
+                    "toolType": "GOOGLE_SEARCH_WEB",
+                    "args": {"queries": ["tide"]},
+                    "id": "s1",
+                },
+                "thoughtSignature": SIGNATURE,
+            },
+            {
+                "toolResponse": {
+                    "toolType": "GOOGLE_SEARCH_WEB",
+                    "response": {"hits": 1},
+                    "id": "s1",
+                },
+                "thoughtSignature": SECOND,
+            },
             {"text": "A", "thoughtSignature": SIGNATURE},
             {"text": "B", "thoughtSignature": SECOND},
             {"text": "C"},
@@ -242,7 +345,9 @@ EXPECTED: dict[str, Stream] = {
     "wrong-shape": Stream([], [], error=INVALID),
     # framings
     "array": Stream(
-        ["The tide [is] {", '"high"}.\\'], [None, "STOP"], unary=answer({"text": 'The tide [is] {"high"}.\\'}, usage=(9, 4, None, 13))
+        ["The tide [is] {", '"high"}.\\'],
+        [None, "STOP"],
+        unary=answer({"text": 'The tide [is] {"high"}.\\'}, usage=(9, 4, None, 13)),
     ),
     # a line `9` would be a field to a reader of events
     "array-token-a-line": Stream(["High."], ["STOP"], unary=TOKEN_A_LINE),
@@ -250,16 +355,22 @@ EXPECTED: dict[str, Stream] = {
     "array-error": Stream(["The tide [is] {"], [None], error=(OverloadedError, 503, "UNAVAILABLE")),
     "object": Stream(["High."], ["STOP"], unary=answer({"text": "High."}, usage=(9, 2, None, 11))),
     "objects": Stream(
-        ["The tide [is] {", '"high"}.\\'], [None, "STOP"], unary=answer({"text": 'The tide [is] {"high"}.\\'}, usage=(9, 4, None, 13))
+        ["The tide [is] {", '"high"}.\\'],
+        [None, "STOP"],
+        unary=answer({"text": 'The tide [is] {"high"}.\\'}, usage=(9, 4, None, 13)),
     ),
     "wrapped": Stream(["High ", "tide."], [None, "STOP"], unary=answer({"text": "High tide."})),
     "done": Stream(["High."], ["STOP"], unary=answer({"text": "High."})),
     "done-unfinished": Stream(["High"], [None], error=INCOMPLETE),
     "keepalive": Stream(["High", "."], [None, "STOP"], unary=answer({"text": "High."})),
     "fields": Stream(["High."], ["STOP"], unary=answer({"text": "High."})),
-    "multi-line": Stream(["High."], ["STOP"], unary={"candidates": answer({"text": "High."})["candidates"]}),
+    "multi-line": Stream(
+        ["High."], ["STOP"], unary={"candidates": answer({"text": "High."})["candidates"]}
+    ),
     "line-ends": Stream(["A", "B", "C"], [None, None, "STOP"], unary=answer({"text": "ABC"})),
-    "separators": Stream(["a\u2028b\x85c\u2029 é🌊"], ["STOP"], unary=answer({"text": "a\u2028b\x85c\u2029 é🌊"})),
+    "separators": Stream(
+        ["a\u2028b\x85c\u2029 é🌊"], ["STOP"], unary=answer({"text": "a\u2028b\x85c\u2029 é🌊"})
+    ),
 }
 
 
@@ -269,7 +380,9 @@ def test_every_fixture_is_expected():
 
 def test_fixtures_kept_their_line_ends():
     """Git must not touch them: `-text` in .gitattributes."""
-    assert [name for name, body in STREAMS.items() if body.startswith(b"data: ") and b"\r\n" not in body] == []
+    assert [
+        name for name, body in STREAMS.items() if body.startswith(b"data: ") and b"\r\n" not in body
+    ] == []
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -301,7 +414,7 @@ def test_body_of_events_read_as_a_whole_answer(name):
         assert caught.value.status == reader.error.status
 
 
-# --- where the bytes are cut ----------------------------------------------------------------------------------------
+# --- where the bytes are cut ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", STREAMS)
@@ -327,7 +440,9 @@ def test_random_cuts(name, data):
 
 @pytest.mark.parametrize("name", [name for name, expected in EXPECTED.items() if expected.unary])
 def test_every_prefix_is_a_prefix(name):
-    """A body that breaks off gives the first of the chunks and says that it is not whole, unless a finish came before."""
+    """A body that breaks off gives the first of the chunks and says that it is not whole, unless a
+    finish came before.
+    """
     body = STREAMS[name]
     _, whole = read(body)
     for at in range(3, len(body)):  # a BOM cut in two is no text at all
@@ -337,7 +452,7 @@ def test_every_prefix_is_a_prefix(name):
         assert isinstance(reader.error, StreamIncomplete) or (reader.error is None and ended)
 
 
-# --- errors ---------------------------------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 
 
 def test_s2_24_error_in_a_stream_says_all_that_it_knows():
@@ -362,7 +477,12 @@ def test_s2_26_message(name, message, retryable):
 
 
 @pytest.mark.parametrize(
-    ("name", "shown"), [("html", "<title>502 Bad Gateway</title>"), ("not-json", "upstream says no"), ("wrong-shape", "$.candidates")]
+    ("name", "shown"),
+    [
+        ("html", "<title>502 Bad Gateway</title>"),
+        ("not-json", "upstream says no"),
+        ("wrong-shape", "$.candidates"),
+    ],
 )
 def test_s2_25_what_cannot_be_read_is_shown(name, shown):
     error = read(STREAMS[name])[0].error
@@ -380,7 +500,10 @@ def test_nothing_is_read_after_an_error_or_the_end():
 
 
 def test_done_and_finished():
-    assert [(reader.done, reader.finished) for reader, _ in (read(STREAMS[name]) for name in ("done", "done-unfinished", "no-finish"))] == [
+    assert [
+        (reader.done, reader.finished)
+        for reader, _ in (read(STREAMS[name]) for name in ("done", "done-unfinished", "no-finish"))
+    ] == [
         (True, True),
         (True, False),
         (False, False),
@@ -396,17 +519,23 @@ def test_finished_is_of_the_last_chunk():
     assert seen == [False, False, True, True, True]
 
 
-@pytest.mark.parametrize("body", [b"data: " + b"x" * 200, b"[{" + b" " * 200, b"{" + b" " * 200], ids=["event", "array", "object"])
+@pytest.mark.parametrize(
+    "body",
+    [b"data: " + b"x" * 200, b"[{" + b" " * 200, b"{" + b" " * 200],
+    ids=["event", "array", "object"],
+)
 def test_event_over_the_limit(body):
     reader = ChunkReader(100)
     assert (reader.feed(body), type(reader.error)) == ([], LimitError)
 
 
-# --- bytes and keys -------------------------------------------------------------------------------------------------
+# --- bytes and keys -------------------------------------------------------------------------------
 
 
 def test_chunks_and_parts_keep_their_bytes():
-    payloads = [line.removeprefix(b"data: ") for line in STREAMS["unknown-keys"].split(b"\r\n") if line]
+    payloads = [
+        line.removeprefix(b"data: ") for line in STREAMS["unknown-keys"].split(b"\r\n") if line
+    ]
     _, chunks = read(STREAMS["unknown-keys"])
     assert [chunk.raw for chunk in chunks] == payloads
     content = fold(chunks).candidates[0].content
@@ -417,7 +546,12 @@ def test_chunks_and_parts_keep_their_bytes():
         b'{"text":"C"}',
         b'{"functionCall":{"name":"tide","args":{"any":{"thing":1}},"why":"?"}}',
     ]
-    assert encode(content) == b'{"parts":[' + b",".join(part.raw for part in content.parts) + b'],"role":"model","tone":"low"}'
+    assert (
+        encode(content)
+        == b'{"parts":['
+        + b",".join(part.raw for part in content.parts)
+        + b'],"role":"model","tone":"low"}'
+    )
 
 
 def test_a_fold_keeps_unknown_keys_at_every_level():
@@ -445,7 +579,10 @@ def test_a_fold_keeps_unknown_keys_at_every_level():
     ids=["pair-over-two-events", "half", "wrong-way-round", "one-event"],
 )
 def test_halves_of_a_surrogate_pair(texts, folded):  # R-08
-    body = b"".join(b'data: {"candidates":[{"content":{"parts":[{"text":"%s"}]}}]}\n\n' % text.encode() for text in texts)
+    body = b"".join(
+        b'data: {"candidates":[{"content":{"parts":[{"text":"%s"}]}}]}\n\n' % text.encode()
+        for text in texts
+    )
     body += b'data: {"candidates":[{"finishReason":"STOP"}]}\n\n'
     reader, chunks = read(body)
     assert reader.error is None
@@ -474,7 +611,10 @@ def test_an_unknown_kind_of_part_goes_back_from_a_stream():
     """The folded Content is a new one; its parts are still those that came."""
     answer = fold(read(STREAMS["unknown-keys"])[1])
     request = ask("Hi", answer, function_response(answer.function_calls[0], {}))
-    assert b'{"text":"B","mood":{"calm":[1]}},{"song":{"bars":4}},{"text":"C"}' in generate_content("gemini-2.5-flash", request).body
+    assert (
+        b'{"text":"B","mood":{"calm":[1]}},{"song":{"bars":4}},{"text":"C"}'
+        in generate_content("gemini-2.5-flash", request).body
+    )
 
 
 def test_giant_signature():
@@ -486,12 +626,27 @@ def test_giant_signature():
     assert outcome(*(body[at : at + 1009] for at in range(0, len(body), 1009))) == whole
 
 
-# --- fold -----------------------------------------------------------------------------------------------------------
+# --- fold -----------------------------------------------------------------------------------------
 
-PLAIN = st.builds(lambda text, thought: {"text": text, **({"thought": True} if thought else {})}, st.text("ab", max_size=2), st.booleans())
-SIGNED = st.builds(lambda part, sign: {**part, "thoughtSignature": sign}, PLAIN, st.sampled_from([SIGNATURE, SECOND]))
+PLAIN = st.builds(
+    lambda text, thought: {"text": text, **({"thought": True} if thought else {})},
+    st.text("ab", max_size=2),
+    st.booleans(),
+)
+SIGNED = st.builds(
+    lambda part, sign: {**part, "thoughtSignature": sign},
+    PLAIN,
+    st.sampled_from([SIGNATURE, SECOND]),
+)
 ODD = st.sampled_from(
-    [{}, call("tide", {"n": 1}), {"thoughtSignature": SIGNATURE}, {"song": 1}, {"text": "x", "mood": 1}, {"thought": True}]
+    [
+        {},
+        call("tide", {"n": 1}),
+        {"thoughtSignature": SIGNATURE},
+        {"song": 1},
+        {"text": "x", "mood": 1},
+        {"thought": True},
+    ]
 )
 PARTS = st.lists(st.one_of(PLAIN, PLAIN, SIGNED, ODD), max_size=5)
 
@@ -513,19 +668,25 @@ def merged(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def chunk_of(parts: list[dict[str, Any]], **candidate: Any) -> GenerateContentResponse:
-    return read_chunk(json.dumps({"candidates": [{"content": {"parts": parts, "role": "model"}, **candidate}]}).encode())
+    return read_chunk(
+        json.dumps(
+            {"candidates": [{"content": {"parts": parts, "role": "model"}, **candidate}]}
+        ).encode()
+    )
 
 
 @settings(max_examples=300)
 @given(st.lists(PARTS, min_size=2, max_size=5))
 def test_fold_merges_plain_texts_alone(chunks):
-    """Never across a signature or an unknown key (G26); all else stays as it is, in order, in its bytes, empty parts too."""
+    """Never across a signature or an unknown key (G26); all else stays as it is, in order, in its
+    bytes, empty parts too.
+    """
     folded = fold([chunk_of(parts) for parts in chunks]).candidates[0].content.parts
     expected = merged([part for parts in chunks for part in parts])
     assert [json.loads(encode(part)) for part in folded] == expected
-    assert [part.raw for part, plan in zip(folded, expected, strict=True) if not is_plain(plan)] == [
-        json.dumps(plan).encode() for plan in expected if not is_plain(plan)
-    ]
+    assert [
+        part.raw for part, plan in zip(folded, expected, strict=True) if not is_plain(plan)
+    ] == [json.dumps(plan).encode() for plan in expected if not is_plain(plan)]
 
 
 @given(st.lists(PARTS, min_size=1, max_size=4))

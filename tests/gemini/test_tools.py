@@ -7,9 +7,19 @@ import json
 
 import pytest
 
+from wire.core.memory import encode, notes
 from wire.errors import RuleError, SchemaError
-from wire.gemini import CodeExecution, FunctionDeclaration, GoogleSearch, Schema, Tool, UrlContext, function_declaration, schema, tools
-from wire.memory import encode, notes
+from wire.gemini import (
+    CodeExecution,
+    FunctionDeclaration,
+    GoogleSearch,
+    Schema,
+    Tool,
+    UrlContext,
+    function_declaration,
+    schema,
+    tools,
+)
 
 PORT = {"type": "object", "properties": {"port": {"type": "string"}}, "required": ["port"]}
 WIRE_PORT = Schema(type="OBJECT", properties={"port": Schema(type="STRING")}, required=["port"])
@@ -21,7 +31,10 @@ TIDE = FunctionDeclaration(name="tide", description="Height.", parameters=WIRE_P
     [
         {"name": "tide", "description": "Height.", "parameters": PORT},
         {"type": "function", "name": "tide", "description": "Height.", "parameters": PORT},
-        {"type": "function", "function": {"name": "tide", "description": "Height.", "parameters": PORT}},
+        {
+            "type": "function",
+            "function": {"name": "tide", "description": "Height.", "parameters": PORT},
+        },
         {"function": {"name": "tide", "description": "Height.", "parameters": WIRE_PORT}},
         TIDE,
         Tool(function_declarations=[TIDE]),
@@ -38,7 +51,14 @@ def test_s1_12_s3_06_one_tool_holds_all_declarations_and_builtins_follow():
     """F-10: one Tool with all declarations, in order; a Tool with both is split."""
     names = [FunctionDeclaration(name=name) for name in "abcd"]
     both = Tool(function_declarations=[names[1], names[2]], code_execution=CodeExecution())
-    built = tools(Tool(google_search=GoogleSearch()), names[0], both, Tool(), {"name": "d"}, Tool(url_context=UrlContext()))
+    built = tools(
+        Tool(google_search=GoogleSearch()),
+        names[0],
+        both,
+        Tool(),
+        {"name": "d"},
+        Tool(url_context=UrlContext()),
+    )
     assert built == [
         Tool(function_declarations=names),
         Tool(google_search=GoogleSearch()),
@@ -53,33 +73,58 @@ def test_no_tools():
 
 @pytest.mark.parametrize(
     "parameters",
-    [None, {}, {"type": "object"}, {"type": "object", "properties": {}}, {"properties": {}}, Schema(type="OBJECT")],
+    [
+        None,
+        {},
+        {"type": "object"},
+        {"type": "object", "properties": {}},
+        {"properties": {}},
+        Schema(type="OBJECT"),
+    ],
     ids=["none", "empty", "object", "no-properties", "no-type", "native"],
 )
 def test_a_function_without_parameters_has_none_on_the_wire(parameters):
     """S0-01, G44."""
-    assert encode(function_declaration("now", "The time.", parameters)) == b'{"name":"now","description":"The time."}'
+    assert (
+        encode(function_declaration("now", "The time.", parameters))
+        == b'{"name":"now","description":"The time."}'
+    )
 
 
 def test_parameters_without_a_type_are_an_object():
     """S0-02."""
-    assert function_declaration("tide", parameters={"properties": {"port": {"type": "string"}}}).parameters.type == "OBJECT"
+    assert (
+        function_declaration(
+            "tide", parameters={"properties": {"port": {"type": "string"}}}
+        ).parameters.type
+        == "OBJECT"
+    )
 
 
 def test_names_of_properties_are_data():
-    """S2-03: a property called `strict` or `additionalProperties` stays, in `required` too; the keywords go."""
+    """S2-03: a property called `strict` or `additionalProperties` stays, in `required` too; the
+    keywords go.
+    """
     source = {
         "type": "object",
         "properties": {
             "strict": {"type": "string"},
-            "additionalProperties": {"type": "object", "properties": {}, "additionalProperties": True},
+            "additionalProperties": {
+                "type": "object",
+                "properties": {},
+                "additionalProperties": True,
+            },
         },
         "required": ["strict", "additionalProperties"],
         "additionalProperties": False,
         "strict": True,
     }
     declared = function_declaration("f", "strict additionalProperties", source)
-    assert list(declared.parameters.properties) == declared.parameters.required == ["strict", "additionalProperties"]
+    assert (
+        list(declared.parameters.properties)
+        == declared.parameters.required
+        == ["strict", "additionalProperties"]
+    )
     assert declared.description == "strict additionalProperties"
     assert json.loads(encode(declared)).keys() == {"name", "description", "parameters"}
     assert {note.path for note in notes(declared)} == {
@@ -90,13 +135,17 @@ def test_names_of_properties_are_data():
 
 
 def test_s3_06_json_schema_is_sent_as_it_is():
-    declared = FunctionDeclaration(name="f", parameters_json_schema={**PORT, "additionalProperties": False})
+    declared = FunctionDeclaration(
+        name="f", parameters_json_schema={**PORT, "additionalProperties": False}
+    )
     [tool] = tools(declared)
     assert tool.function_declarations == [declared]
 
 
 def test_response_schema():
-    declared = function_declaration("tide", response={"type": "object", "properties": {"m": {"type": "number"}}, "$schema": "x"})
+    declared = function_declaration(
+        "tide", response={"type": "object", "properties": {"m": {"type": "number"}}, "$schema": "x"}
+    )
     assert declared.response == Schema(type="OBJECT", properties={"m": Schema(type="NUMBER")})
     assert [note.path for note in notes(declared)] == ["response.$schema"]
 
@@ -105,9 +154,15 @@ def test_response_schema():
     ("definition", "paths"),
     [
         ({"name": "f", "strict": True}, ["tools[1].strict"]),
-        ({"type": "function", "function": {"name": "f", "strict": False, "cache": 1}}, ["tools[1].strict", "tools[1].cache"]),
+        (
+            {"type": "function", "function": {"name": "f", "strict": False, "cache": 1}},
+            ["tools[1].strict", "tools[1].cache"],
+        ),
         ({"type": "function", "name": "f"}, []),
-        ({"name": "f", "parameters": {**PORT, "additionalProperties": False}}, ["tools[1].parameters.additionalProperties"]),
+        (
+            {"name": "f", "parameters": {**PORT, "additionalProperties": False}},
+            ["tools[1].parameters.additionalProperties"],
+        ),
         (function_declaration("f", parameters={**PORT, "$id": "x"}), ["tools[1].parameters.$id"]),
     ],
     ids=["strict", "two", "type", "schema", "declaration"],
@@ -118,7 +173,14 @@ def test_notes_say_where(definition, paths):
 
 def test_definitions_are_not_changed():
     """S0-01."""
-    wrapped = {"type": "function", "function": {"name": "f", "strict": True, "parameters": {**PORT, "additionalProperties": False}}}
+    wrapped = {
+        "type": "function",
+        "function": {
+            "name": "f",
+            "strict": True,
+            "parameters": {**PORT, "additionalProperties": False},
+        },
+    }
     native = Tool(function_declarations=[TIDE], google_search=GoogleSearch())
     before = copy.deepcopy((wrapped, native))
     assert tools(wrapped, native) == tools(wrapped, native)
@@ -130,18 +192,26 @@ def test_good_name(name):
     assert function_declaration(name).name == name
 
 
-@pytest.mark.parametrize("name", ["", "9f", "-f", "a.b", "a:b", "a b", "é", "f\n", "a" * 65, None, 3])
+@pytest.mark.parametrize(
+    "name", ["", "9f", "-f", "a.b", "a:b", "a b", "é", "f\n", "a" * 65, None, 3]
+)
 def test_bad_name(name):
     with pytest.raises(RuleError) as caught:
         function_declaration(name)
-    assert [(violation.path, violation.rule) for violation in caught.value.violations] == [("name", "G28")]
+    assert [(violation.path, violation.rule) for violation in caught.value.violations] == [
+        ("name", "G28")
+    ]
 
 
 @pytest.mark.parametrize(
     ("definitions", "path", "rule"),
     [
         ([{"name": "f"}, {"name": "f"}], "tools", "G29"),
-        ([{"name": "f"}, Tool(function_declarations=[FunctionDeclaration(name="f")])], "tools", "G29"),
+        (
+            [{"name": "f"}, Tool(function_declarations=[FunctionDeclaration(name="f")])],
+            "tools",
+            "G29",
+        ),
         ([{"name": "f"}, {"name": "a b"}], "tools[1].name", "G28"),
         ([{"googleSearch": {}}], "tools[0]", "G1"),  # S2-15: an error, not dropped
         ([{"type": "web_search"}], "tools[0]", "G1"),
@@ -149,12 +219,23 @@ def test_bad_name(name):
         ([{"name": "f"}, "f"], "tools[1]", ""),
         ([None], "tools[0]", ""),
     ],
-    ids=["twice", "twice-over-tools", "name", "builtin", "other-builtin", "no-function", "text", "none"],
+    ids=[
+        "twice",
+        "twice-over-tools",
+        "name",
+        "builtin",
+        "other-builtin",
+        "no-function",
+        "text",
+        "none",
+    ],
 )
 def test_refused(definitions, path, rule):
     with pytest.raises(RuleError) as caught:
         tools(*definitions)
-    assert [(violation.path, violation.rule) for violation in caught.value.violations] == [(path, rule)]
+    assert [(violation.path, violation.rule) for violation in caught.value.violations] == [
+        (path, rule)
+    ]
 
 
 def test_a_schema_that_cannot_be_written_names_its_place():

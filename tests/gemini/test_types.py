@@ -1,4 +1,6 @@
-"""The structs as such: what is sent of them, what is read into them, and rules that hold for every one of them."""
+"""The structs as such: what is sent of them, what is read into them, and rules that hold for every
+one of them.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +16,7 @@ import msgspec
 import pytest
 from msgspec import UNSET
 
+from wire.core.memory import WireStruct, encode
 from wire.gemini import types
 from wire.gemini.types import (
     Blob,
@@ -41,18 +44,28 @@ from wire.gemini.types import (
     Tool,
     UsageMetadata,
 )
-from wire.memory import WireStruct, encode
 
 STRUCTS = sorted(
-    {value for value in vars(types).values() if isinstance(value, type) and issubclass(value, types.GeminiStruct)} - {types.GeminiStruct},
+    {
+        value
+        for value in vars(types).values()
+        if isinstance(value, type) and issubclass(value, types.GeminiStruct)
+    }
+    - {types.GeminiStruct},
     key=lambda cls: cls.__name__,
 )
-ENUMS = [value for value in vars(types).values() if isinstance(value, type) and issubclass(value, enum.StrEnum)]
+ENUMS = [
+    value
+    for value in vars(types).values()
+    if isinstance(value, type) and issubclass(value, enum.StrEnum)
+]
 FIELDS = [
     (cls, name, wire_name, hint)
     for cls in STRUCTS
     for (name, hint), wire_name in zip(
-        ((name, typing.get_type_hints(cls)[name]) for name in cls.__struct_fields__), cls.__struct_encode_fields__, strict=True
+        ((name, typing.get_type_hints(cls)[name]) for name in cls.__struct_fields__),
+        cls.__struct_encode_fields__,
+        strict=True,
     )
 ]
 
@@ -64,17 +77,23 @@ def leaves(hint: Any) -> set[Any]:
     return {hint}
 
 
-# --- every struct ---------------------------------------------------------------------------------------------------
+# --- every struct ---------------------------------------------------------------------------------
 
 
 def test_all_is_exported_and_nothing_is_missing():
     # pytest's own modules are among them where it rewrites a package for a plugin
-    modules = [value for value in vars(types).values() if inspect.ismodule(value) and value.__name__.startswith("wire.")]
+    modules = [
+        value
+        for value in vars(types).values()
+        if inspect.ismodule(value) and value.__name__.startswith("wire.")
+    ]
     defined = {
         name
         for module in modules
         for name, value in vars(module).items()
-        if isinstance(value, type) and value.__module__ == module.__name__ and not name.startswith("_")
+        if isinstance(value, type)
+        and value.__module__ == module.__name__
+        and not name.startswith("_")
     }
     assert defined <= set(types.__all__)
     assert len(STRUCTS) > 100
@@ -83,7 +102,11 @@ def test_all_is_exported_and_nothing_is_missing():
 @pytest.mark.parametrize("cls", STRUCTS, ids=lambda cls: cls.__name__)
 def test_every_struct(cls):
     config = cls.__struct_config__
-    assert (config.frozen, config.omit_defaults, config.forbid_unknown_fields) == (True, True, False)
+    assert (config.frozen, config.omit_defaults, config.forbid_unknown_fields) == (
+        True,
+        True,
+        False,
+    )
     assert issubclass(cls, WireStruct)
     # every field is optional, so the empty struct is legal, and sends nothing
     assert encode(cls()) == b"{}"
@@ -96,7 +119,13 @@ def test_every_struct(cls):
 
 OF_ANY = {
     (name, "type")
-    for name in ("ErrorDetail", "EmbedContentBatch", "EmbedContentBatchOutput", "GenerateContentBatch", "GenerateContentBatchOutput")
+    for name in (
+        "ErrorDetail",
+        "EmbedContentBatch",
+        "EmbedContentBatchOutput",
+        "GenerateContentBatch",
+        "GenerateContentBatchOutput",
+    )
 }
 """Messages that stand where any message may, and say which one they are."""
 
@@ -128,7 +157,9 @@ def test_every_null_reads_as_absent():
 
 def test_no_field_is_typed_by_an_enum_class():
     """A new value would fail the whole answer."""
-    assert [(cls.__name__, name) for cls, name, _, hint in FIELDS if leaves(hint) & set(ENUMS)] == []
+    assert [
+        (cls.__name__, name) for cls, name, _, hint in FIELDS if leaves(hint) & set(ENUMS)
+    ] == []
 
 
 ENUM_WORDS = re.compile(
@@ -147,7 +178,10 @@ def test_every_enum_field_is_open():
     for cls, wire_name, in_list in open_fields:
         for value in ("NEVER_SEEN_BEFORE", 7):
             body = msgspec.json.encode({wire_name: [value] if in_list else value})
-            assert msgspec.json.encode(msgspec.json.decode(body, type=cls)) == body, (cls, wire_name)
+            assert msgspec.json.encode(msgspec.json.decode(body, type=cls)) == body, (
+                cls,
+                wire_name,
+            )
 
 
 def test_enum_fields_are_found():
@@ -155,19 +189,30 @@ def test_enum_fields_are_found():
     not_open = {
         (cls.__name__, name)
         for cls, name, _, hint in FIELDS
-        if ENUM_WORDS.search(name) and not leaves(hint) & {float, bool} and str in leaves(hint) and int not in leaves(hint)
+        if ENUM_WORDS.search(name)
+        and not leaves(hint) & {float, bool}
+        and str in leaves(hint)
+        and int not in leaves(hint)
     }
-    assert not_open == {("ErrorDetail", "reason"), ("FieldViolation", "reason"), ("PromptFeedback", "block_reason_message")}
+    assert not_open == {
+        ("ErrorDetail", "reason"),
+        ("FieldViolation", "reason"),
+        ("PromptFeedback", "block_reason_message"),
+    }
 
 
 @pytest.mark.parametrize("cls", ENUMS, ids=lambda cls: cls.__name__)
 def test_constants_equal_their_text(cls):
     for member in cls:
-        assert (member == member.value, json.dumps(member), str(member)) == (True, f'"{member.value}"', member.value)
+        assert (member == member.value, json.dumps(member), str(member)) == (
+            True,
+            f'"{member.value}"',
+            member.value,
+        )
         assert "UNSPECIFIED" not in member.value
 
 
-# --- absent, null, zero ---------------------------------------------------------------------------------------------
+# --- absent, null, zero ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -175,14 +220,20 @@ def test_constants_equal_their_text(cls):
     [
         (GenerationConfig(temperature=0.0), b'{"temperature":0.0}'),
         (GenerationConfig(temperature=0), b'{"temperature":0}'),
-        (GenerationConfig(seed=0, top_k=0, max_output_tokens=0), b'{"maxOutputTokens":0,"topK":0,"seed":0}'),
+        (
+            GenerationConfig(seed=0, top_k=0, max_output_tokens=0),
+            b'{"maxOutputTokens":0,"topK":0,"seed":0}',
+        ),
         (GenerationConfig(stop_sequences=[]), b'{"stopSequences":[]}'),
         (GenerationConfig(response_logprobs=False), b'{"responseLogprobs":false}'),
         (GenerationConfig(response_json_schema={}), b'{"responseJsonSchema":{}}'),
         (GenerationConfig(response_json_schema=None), b'{"responseJsonSchema":null}'),
         (GenerationConfig(response_json_schema=False), b'{"responseJsonSchema":false}'),
         (GenerationConfig(response_mime_type=""), b'{"responseMimeType":""}'),
-        (ThinkingConfig(thinking_budget=0, include_thoughts=False), b'{"includeThoughts":false,"thinkingBudget":0}'),
+        (
+            ThinkingConfig(thinking_budget=0, include_thoughts=False),
+            b'{"includeThoughts":false,"thinkingBudget":0}',
+        ),
         (Part(text=""), b'{"text":""}'),
         (Part(text="", thought=False), b'{"text":"","thought":false}'),
         (Part(), b"{}"),
@@ -198,7 +249,10 @@ def test_constants_equal_their_text(cls):
             b'{"name":"f","parametersJsonSchema":{"type":"object"}}',
         ),
         (SafetySetting(category="X", threshold=None), b'{"category":"X"}'),
-        (GenerateContentRequest(contents=None, model="models/x", store=False), b'{"model":"models/x","store":false}'),
+        (
+            GenerateContentRequest(contents=None, model="models/x", store=False),
+            b'{"model":"models/x","store":false}',
+        ),
         (Candidate(finish_reason=FinishReason.STOP), b'{"finishReason":"STOP"}'),
         (GenerateContentRequest(service_tier=ServiceTier.FLEX), b'{"serviceTier":"flex"}'),
         (Schema(type=SchemaType.OBJECT), b'{"type":"OBJECT"}'),
@@ -223,21 +277,35 @@ def test_zero_is_sent_and_absent_is_not(struct, body):
         (Schema, b'{"maxItems":"12","minItems":1}', Schema(max_items="12", min_items=1)),
         (ModalityTokenCount, b'{"modality":1}', ModalityTokenCount(modality=1)),
         (Segment, b'{"endIndex":3}', Segment(end_index=3)),
-        (Part, b'{"thoughtSignature":"YW55LXRoaW5n_-=="}', Part(thought_signature="YW55LXRoaW5n_-==")),  # url-safe: opaque text
-        (Part, b'{"thoughtSignature":"skip_thought_signature_validator"}', Part(thought_signature="skip_thought_signature_validator")),
+        (
+            Part,
+            b'{"thoughtSignature":"YW55LXRoaW5n_-=="}',
+            Part(thought_signature="YW55LXRoaW5n_-=="),
+        ),  # url-safe: opaque text
+        (
+            Part,
+            b'{"thoughtSignature":"skip_thought_signature_validator"}',
+            Part(thought_signature="skip_thought_signature_validator"),
+        ),
         (PartialArg, b'{"numberValue":2}', PartialArg(number_value=2)),
-        (ErrorBody, b'{"error":{"details":[{"@type":"x"}]}}', ErrorBody(error=types.Status(details=[types.ErrorDetail(type="x")]))),
+        (
+            ErrorBody,
+            b'{"error":{"details":[{"@type":"x"}]}}',
+            ErrorBody(error=types.Status(details=[types.ErrorDetail(type="x")])),
+        ),
     ],
 )
 def test_odd_values_are_read(cls, body, expected):
     assert msgspec.json.decode(body, type=cls) == expected
 
 
-# --- what an answer says --------------------------------------------------------------------------------------------
+# --- what an answer says --------------------------------------------------------------------------
 
 
 def answer(*parts: Part, finish: Any = None) -> GenerateContentResponse:
-    return GenerateContentResponse(candidates=[Candidate(content=Content(parts=list(parts)), finish_reason=finish)])
+    return GenerateContentResponse(
+        candidates=[Candidate(content=Content(parts=list(parts)), finish_reason=finish)]
+    )
 
 
 CALL, OTHER = FunctionCall(name="tide"), FunctionCall(name="moon", args={})
@@ -248,26 +316,51 @@ CALL, OTHER = FunctionCall(name="tide"), FunctionCall(name="moon", args={})
     [
         (GenerateContentResponse(), "", [], None),
         (GenerateContentResponse(candidates=[]), "", [], None),
-        (GenerateContentResponse(candidates=[Candidate(finish_reason="MAX_TOKENS")]), "", [], "MAX_TOKENS"),
-        (GenerateContentResponse(candidates=[Candidate(content=Content(role="model"))]), "", [], None),
+        (
+            GenerateContentResponse(candidates=[Candidate(finish_reason="MAX_TOKENS")]),
+            "",
+            [],
+            "MAX_TOKENS",
+        ),
+        (
+            GenerateContentResponse(candidates=[Candidate(content=Content(role="model"))]),
+            "",
+            [],
+            None,
+        ),
         (GenerateContentResponse(usage_metadata=UsageMetadata(total_token_count=1)), "", [], None),
         (answer(Part(text="a"), Part(text=""), Part(text="b"), finish="STOP"), "ab", [], "STOP"),
         (answer(Part(text="a", thought=True), Part(text="b", thought=False)), "b", [], None),
         (
-            answer(Part(text="a"), Part(function_call=CALL), Part(text="b"), Part(function_call=OTHER), finish="STOP"),
+            answer(
+                Part(text="a"),
+                Part(function_call=CALL),
+                Part(text="b"),
+                Part(function_call=OTHER),
+                finish="STOP",
+            ),
             "ab",
             [CALL, OTHER],
             "STOP",
         ),
         (
-            answer(Part(function_call=CALL), Part(function_call=FunctionCall()), finish="UNEXPECTED_TOOL_CALL"),
+            answer(
+                Part(function_call=CALL),
+                Part(function_call=FunctionCall()),
+                finish="UNEXPECTED_TOOL_CALL",
+            ),
             "",
             [CALL],
             "UNEXPECTED_TOOL_CALL",
         ),
         (answer(Part(), Part(thought_signature="QUJD"), finish=1), "", [], 1),
         (
-            GenerateContentResponse(candidates=[Candidate(finish_reason="A"), Candidate(content=Content(parts=[Part(text="b")]))]),
+            GenerateContentResponse(
+                candidates=[
+                    Candidate(finish_reason="A"),
+                    Candidate(content=Content(parts=[Part(text="b")])),
+                ]
+            ),
             "",
             [],
             "A",

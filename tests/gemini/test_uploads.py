@@ -1,4 +1,6 @@
-"""Uploads: the calls of Google's resumable protocol, and the flow that goes on after a lost connection."""
+"""Uploads: the calls of Google's resumable protocol, and the flow that goes on after a lost
+connection.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wire.call import Call
+from wire.core.call import Call
+from wire.core.exchange import Pause
+from wire.core.flow import Running
+from wire.core.retry import NONE, Retry
 from wire.errors import (
     BadRequestError,
     ConfigurationError,
@@ -20,12 +25,14 @@ from wire.errors import (
     StreamInvalid,
     WireError,
 )
-from wire.exchange import Pause
-from wire.flow import Running
-from wire.gemini import File, UploadToFileSearchStoreRequest, upload_file, upload_to_file_search_store
+from wire.gemini import (
+    File,
+    UploadToFileSearchStoreRequest,
+    upload_file,
+    upload_to_file_search_store,
+)
 from wire.gemini.uploads import CHUNK, send_piece, start_upload
-from wire.retry import NONE, Retry
-from wire.target import target
+from wire.http.target import target
 
 from .playing import Played, play
 
@@ -34,7 +41,7 @@ QUICK = Retry(base=0)
 FILE = b'{"file":{"name":"files/abc","state":"PROCESSING","novelty":1}}'
 LOST = ConnectionLost("the connection broke off", retryable=True)
 
-# --- the calls of an upload -----------------------------------------------------------------------------------------
+# --- the calls of an upload -----------------------------------------------------------------------
 
 
 def test_start_of_an_upload():
@@ -53,7 +60,10 @@ def test_start_of_an_upload():
 def test_a_piece_goes_without_the_key_and_without_the_clients_headers():
     start = start_upload(File(), size=4, mime_type="text/plain")
     piece = send_piece(start, URL, b"\x00abc", offset=0, last=True)
-    found = target("gemini", {"api_key": "fake-key-4711", "headers": {"x-team": "a", "authorization": "Bearer fake"}})
+    found = target(
+        "gemini",
+        {"api_key": "fake-key-4711", "headers": {"x-team": "a", "authorization": "Bearer fake"}},
+    )
     assert found.url(piece) == URL
     assert piece.once
     assert dict(found.send_headers(piece, None)) == {
@@ -97,28 +107,46 @@ def test_an_upload_goes_to_https_or_to_this_machine(url: str, problem: str):
     assert len(played.calls) == 1
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:8080/s?x=1", "http://localhost/s", "http://[::1]/s", "https://other.example/s"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:8080/s?x=1",
+        "http://localhost/s",
+        "http://[::1]/s",
+        "https://other.example/s",
+    ],
+)
 def test_urls_that_are_fine(url: str):
-    played = play(upload_file(b"abc", mime_type="text/plain"), (b"", {"x-goog-upload-url": url}), FILE)
+    played = play(
+        upload_file(b"abc", mime_type="text/plain"), (b"", {"x-goog-upload-url": url}), FILE
+    )
     assert played.calls[1].url == url
 
 
 def test_a_url_is_in_place_of_path_and_query():
-    piece = send_piece(start_upload(File(), size=4, mime_type="a/b"), URL, b"a", offset=0, last=True)
+    piece = send_piece(
+        start_upload(File(), size=4, mime_type="a/b"), URL, b"a", offset=0, last=True
+    )
     with pytest.raises(ConfigurationError, match="in place of path and query"):
         piece.replace(query={"a": "b"})
 
 
-# --- uploads --------------------------------------------------------------------------------------------------------
+# --- uploads --------------------------------------------------------------------------------------
 
 
 def begun(grain: int | None = 4) -> tuple[bytes, dict[str, str]]:
     headers = {"x-goog-upload-url": URL, "x-goog-upload-status": "active"}
-    return b"", headers if grain is None else {**headers, "x-goog-upload-chunk-granularity": str(grain)}
+    return b"", headers if grain is None else {
+        **headers,
+        "x-goog-upload-chunk-granularity": str(grain),
+    }
 
 
 def active(received: int | None = None) -> tuple[bytes, dict[str, str]]:
-    return b"", {"x-goog-upload-status": "active", **({} if received is None else {"x-goog-upload-size-received": str(received)})}
+    return b"", {
+        "x-goog-upload-status": "active",
+        **({} if received is None else {"x-goog-upload-size-received": str(received)}),
+    }
 
 
 def final(body: bytes = FILE) -> tuple[bytes, dict[str, str]]:
@@ -128,12 +156,20 @@ def final(body: bytes = FILE) -> tuple[bytes, dict[str, str]]:
 def sent(played: Played) -> list[tuple[str, str | None, bytes]]:
     """Command, offset and bytes of what went to the upload's URL."""
     heads = [(call, dict(call.headers)) for call in played.calls if call.url]
-    return [(str(head["x-goog-upload-command"]), head.get("x-goog-upload-offset"), call.body) for call, head in heads]  # type: ignore[misc]
+    return [
+        (str(head["x-goog-upload-command"]), head.get("x-goog-upload-offset"), call.body)
+        for call, head in heads
+    ]  # type: ignore[misc]
 
 
 def upload(data: Any, *outcomes: Any, **options: Any) -> tuple[Played, list[tuple[int, int]]]:
     seen: list[tuple[int, int]] = []
-    options = {"chunk": 4, "retry": QUICK, "progress": lambda *numbers: seen.append(numbers), **options}
+    options = {
+        "chunk": 4,
+        "retry": QUICK,
+        "progress": lambda *numbers: seen.append(numbers),
+        **options,
+    }
     return play(upload_file(data, mime_type="text/plain", **options), *outcomes), seen
 
 
@@ -151,7 +187,11 @@ def test_pieces_and_progress():
 
 @pytest.mark.parametrize(
     ("size", "pieces"),
-    [(0, [("upload, finalize", "0", 0)]), (4, [("upload, finalize", "0", 4)]), (5, [("upload", "0", 4), ("upload, finalize", "4", 1)])],
+    [
+        (0, [("upload, finalize", "0", 0)]),
+        (4, [("upload, finalize", "0", 4)]),
+        (5, [("upload", "0", 4), ("upload, finalize", "4", 1)]),
+    ],
 )
 def test_sizes(size: int, pieces: list[tuple[str, str, int]]):
     played, _ = upload(b"x" * size, begun(), *[active()] * (len(pieces) - 1), final())
@@ -160,7 +200,8 @@ def test_sizes(size: int, pieces: list[tuple[str, str, int]]):
 
 
 @pytest.mark.parametrize(
-    ("chunk", "grain", "size"), [(1, None, 256 * 1024), (300_000, None, 256 * 1024), (9, 4, 8), (3, 8, 8), (12, 4, 12)]
+    ("chunk", "grain", "size"),
+    [(1, None, 256 * 1024), (300_000, None, 256 * 1024), (9, 4, 8), (3, 8, 8), (12, 4, 12)],
 )
 def test_a_piece_is_a_multiple_of_what_the_server_wants(chunk: int, grain: int | None, size: int):
     played, _ = upload(b"x" * (size + 1), begun(grain), active(), final(), chunk=chunk)
@@ -193,7 +234,9 @@ def test_resumed_wherever_the_server_stands(received: int, rest: bytes | None):
     more = [] if rest is None else [active()]
     played, _ = upload(b"0123456789", begun(), active(), LOST, active(received), *more, final())
     expected = [("upload, finalize", "8", b"89")]
-    assert sent(played)[3:] == ([] if rest is None else [("upload", str(received), rest)]) + expected
+    assert (
+        sent(played)[3:] == ([] if rest is None else [("upload", str(received), rest)]) + expected
+    )
 
 
 def test_lost_answer_of_the_last_piece():
@@ -204,7 +247,11 @@ def test_lost_answer_of_the_last_piece():
 
 def test_everything_arrived_but_the_end_was_not_heard():
     played, _ = upload(b"0123", begun(), LOST, active(4), final())
-    assert sent(played) == [("upload, finalize", "0", b"0123"), ("query", None, b""), ("finalize", "4", b"")]
+    assert sent(played) == [
+        ("upload, finalize", "0", b"0123"),
+        ("query", None, b""),
+        ("finalize", "4", b""),
+    ]
     assert played.answer.name == "files/abc"
 
 
@@ -241,7 +288,13 @@ def test_what_is_not_worth_another_attempt_is_raised():
         ([begun(), LOST, (b"", {"x-goog-upload-status": "final"})], "its last answer was lost"),
         ([begun(), final(b"{}")], "has no file"),
         ([begun(), final(b"[]")], "the upload is final"),
-        ([begun(), (b"", {"x-goog-upload-status": "active", "x-goog-upload-size-received": "9" * 30})], "not at its end"),
+        (
+            [
+                begun(),
+                (b"", {"x-goog-upload-status": "active", "x-goog-upload-size-received": "9" * 30}),
+            ],
+            "not at its end",
+        ),
     ],
 )
 def test_a_server_that_says_odd_things(outcomes: list[Any], message: str):
@@ -251,7 +304,11 @@ def test_a_server_that_says_odd_things(outcomes: list[Any], message: str):
 
 
 def test_an_error_in_the_body():
-    played, _ = upload(b"0123", begun(), final(b'{"error":{"code":400,"message":"bad","status":"INVALID_ARGUMENT"}}'))
+    played, _ = upload(
+        b"0123",
+        begun(),
+        final(b'{"error":{"code":400,"message":"bad","status":"INVALID_ARGUMENT"}}'),
+    )
     assert isinstance(played.error, BadRequestError)
 
 
@@ -267,10 +324,20 @@ def test_headers_may_be_missing_at_the_end():
     grain=st.integers(1, 6),
     fates=st.lists(st.one_of(st.none(), st.integers(0, 20), st.just("after")), max_size=12),
 )
-def test_whatever_is_lost_every_byte_arrives_once_and_in_order(data: bytes, chunk: int, grain: int, fates: list[Any]):
-    """Fate of a piece: it arrives, or so many of its bytes do, or all of it and only the answer is lost."""
+def test_whatever_is_lost_every_byte_arrives_once_and_in_order(
+    data: bytes, chunk: int, grain: int, fates: list[Any]
+):
+    """Fate of a piece: it arrives, or so many of its bytes do, or all of it and only the answer is
+    lost.
+    """
     arrived, done, seen, left = b"", False, [], list(fates)
-    flow = upload_file(data, mime_type="a/b", chunk=chunk, progress=lambda *n: seen.append(n), retry=Retry(attempts=99, base=0))
+    flow = upload_file(
+        data,
+        mime_type="a/b",
+        chunk=chunk,
+        progress=lambda *n: seen.append(n),
+        retry=Retry(attempts=99, base=0),
+    )
     with Running(flow) as running:
         while running.step is not None:
             call = running.step
@@ -298,7 +365,7 @@ def test_whatever_is_lost_every_byte_arrives_once_and_in_order(data: bytes, chun
     assert not data or seen[-1] == (len(data), len(data))
 
 
-# --- what is uploaded -----------------------------------------------------------------------------------------------
+# --- what is uploaded -----------------------------------------------------------------------------
 
 
 class Trickle(io.RawIOBase):
@@ -368,7 +435,9 @@ def test_a_file_that_became_shorter():
         (b"a", {"display_name": 5}, "file.displayName: "),
     ],
 )
-def test_bad_uploads_are_named_before_anything_is_sent(data: Any, options: dict[str, Any], message: str):
+def test_bad_uploads_are_named_before_anything_is_sent(
+    data: Any, options: dict[str, Any], message: str
+):
     with pytest.raises(WireError) as caught:
         upload_file(data, **{"mime_type": "a/b", **options})
     assert message in caught.value.message
@@ -382,7 +451,9 @@ def test_text_files_are_refused():
 
 def test_a_chosen_name():
     flow = upload_file(b"a", mime_type="a/b", name="my-file", display_name="My file")
-    assert json.loads(next(flow).body) == {"file": {"name": "files/my-file", "displayName": "My file"}}
+    assert json.loads(next(flow).body) == {
+        "file": {"name": "files/my-file", "displayName": "My file"}
+    }
 
 
 def test_upload_to_a_store():
@@ -390,6 +461,11 @@ def test_upload_to_a_store():
     flow = upload_to_file_search_store("my-store", b"Paris", request, retry=QUICK)
     done = b'{"name":"fileSearchStores/my-store/upload/operations/1","response":{"sizeBytes":"5"}}'
     played = play(flow, begun(), LOST, active(0), final(done))
-    assert played.calls[0].preview().url == "/upload/fileSearchStores/my-store:uploadToFileSearchStore"
+    assert (
+        played.calls[0].preview().url == "/upload/fileSearchStores/my-store:uploadToFileSearchStore"
+    )
     assert played.calls[0].body == b'{"displayName":"Paris","mimeType":"text/plain"}'
-    assert (played.answer.name, played.answer.response) == ("fileSearchStores/my-store/upload/operations/1", {"sizeBytes": "5"})
+    assert (played.answer.name, played.answer.response) == (
+        "fileSearchStores/my-store/upload/operations/1",
+        {"sizeBytes": "5"},
+    )

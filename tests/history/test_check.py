@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from wire.chat import Media, Message, Other, Text, Thought, ToolCall, ToolResult
 from wire.errors import RuleError
 from wire.history import check
+from wire.neutral.messages import Media, Message, Other, Text, Thought, ToolCall, ToolResult
 
 from .histories import conversation
 
@@ -30,7 +30,13 @@ def found(*messages: Message) -> list[tuple[str, str]]:
         [HI, WELL],
         [HI, Message.assistant("Hel"), Message.assistant("lo."), WELL],
         [HI, Message.assistant(A), Message.tool_response(A_DONE)],
-        [HI, Message.assistant("I look.", A, B, "So."), Message.tool_response(B_DONE, A_DONE), Message.assistant("Done."), WELL],
+        [
+            HI,
+            Message.assistant("I look.", A, B, "So."),
+            Message.tool_response(B_DONE, A_DONE),
+            Message.assistant("Done."),
+            WELL,
+        ],
         [HI, Message.assistant(A, B), Message.tool_response(B_DONE), Message.tool_response(A_DONE)],
         [
             HI,
@@ -40,7 +46,13 @@ def found(*messages: Message) -> list[tuple[str, str]]:
             Message.system("x"),
             Message.tool_response(A_DONE),
         ],
-        [HI, Message.assistant(A), Message.tool_response(A_DONE), Message.assistant(A), Message.tool_response(A_DONE)],
+        [
+            HI,
+            Message.assistant(A),
+            Message.tool_response(A_DONE),
+            Message.assistant(A),
+            Message.tool_response(A_DONE),
+        ],
         [HI, Message.user(Media(url="gs://a/b"), Other("input_audio")), Message.system("x")],
     ],
 )
@@ -56,20 +68,33 @@ def test_500_random_conversations_break_no_rule():
 def test_h1_the_user_has_the_first_word():
     assert found() == [("H1", "messages")]
     assert found(Message.system("Be brief.")) == [("H1", "messages")]
-    assert found(Message.system("Be brief."), Message.assistant("Hello."), HI) == [("H1", "messages[1]")]
-    assert found(Message.tool_response(A_DONE), HI) == [("H1", "messages[0]"), ("H4", "messages[0].parts[0]")]
+    assert found(Message.system("Be brief."), Message.assistant("Hello."), HI) == [
+        ("H1", "messages[1]")
+    ]
+    assert found(Message.tool_response(A_DONE), HI) == [
+        ("H1", "messages[0]"),
+        ("H4", "messages[0].parts[0]"),
+    ]
 
 
 def test_s4_13_h2_the_assistant_has_not_the_last_word():
     assert found(HI, Message.assistant("Hello.")) == [("H2", "messages[1]")]
-    assert found(HI, Message.assistant("Hello."), Message.system("Be brief.")) == [("H2", "messages[1]")]
+    assert found(HI, Message.assistant("Hello."), Message.system("Be brief.")) == [
+        ("H2", "messages[1]")
+    ]
     assert found(HI, Message.assistant("Hello."), WELL) == []
 
 
 def test_s1_45_h3_every_call_has_its_result():
     assert found(HI, Message.assistant(A), WELL) == [("H3", "messages[1].parts[0]")]
-    assert found(HI, Message.assistant("I look.", A, B), Message.tool_response(A_DONE), WELL) == [("H3", "messages[1].parts[2]")]
-    assert found(HI, Message.assistant(A, B)) == [("H2", "messages[1]"), ("H3", "messages[1].parts[0]"), ("H3", "messages[1].parts[1]")]
+    assert found(HI, Message.assistant("I look.", A, B), Message.tool_response(A_DONE), WELL) == [
+        ("H3", "messages[1].parts[2]")
+    ]
+    assert found(HI, Message.assistant(A, B)) == [
+        ("H2", "messages[1]"),
+        ("H3", "messages[1].parts[0]"),
+        ("H3", "messages[1].parts[1]"),
+    ]
     [violation] = check([HI, Message.assistant(A), WELL])
     assert violation.message == "the call of search (a) has no result in the messages after it"
 
@@ -84,18 +109,32 @@ def test_h3_something_between_a_call_and_its_result():
 
 def test_h4_a_result_answers_a_call_of_the_turn_before():
     assert found(HI, Message.tool_response(A_DONE)) == [("H4", "messages[1].parts[0]")]
-    assert found(HI, Message.assistant(A), Message.tool_response(A_DONE, B_DONE)) == [("H4", "messages[2].parts[1]")]
-    late = [HI, Message.assistant(A), Message.tool_response(A_DONE), Message.assistant(B), Message.tool_response(B_DONE, A_DONE)]
+    assert found(HI, Message.assistant(A), Message.tool_response(A_DONE, B_DONE)) == [
+        ("H4", "messages[2].parts[1]")
+    ]
+    late = [
+        HI,
+        Message.assistant(A),
+        Message.tool_response(A_DONE),
+        Message.assistant(B),
+        Message.tool_response(B_DONE, A_DONE),
+    ]
     assert found(*late) == [("H4", "messages[4].parts[1]")]
 
 
 def test_h5_a_call_is_answered_once():
-    assert found(HI, Message.assistant(A), Message.tool_response(A_DONE, A_DONE)) == [("H5", "messages[2].parts[1]")]
-    assert found(HI, Message.assistant(A), Message.tool_response(A_DONE), Message.tool_response(A_DONE)) == [("H5", "messages[3].parts[0]")]
+    assert found(HI, Message.assistant(A), Message.tool_response(A_DONE, A_DONE)) == [
+        ("H5", "messages[2].parts[1]")
+    ]
+    assert found(
+        HI, Message.assistant(A), Message.tool_response(A_DONE), Message.tool_response(A_DONE)
+    ) == [("H5", "messages[3].parts[0]")]
 
 
 def test_h6_two_calls_of_one_turn_have_two_ids():
-    assert found(HI, Message.assistant(A, A), Message.tool_response(A_DONE, A_DONE)) == [("H6", "messages[1].parts[1]")]
+    assert found(HI, Message.assistant(A, A), Message.tool_response(A_DONE, A_DONE)) == [
+        ("H6", "messages[1].parts[1]")
+    ]
     assert found(HI, Message.assistant(A, A), Message.tool_response(A_DONE)) == [
         ("H6", "messages[1].parts[1]"),
         ("H3", "messages[1].parts[1]"),
@@ -105,10 +144,16 @@ def test_h6_two_calls_of_one_turn_have_two_ids():
 @pytest.mark.parametrize(
     ("role", "part"),
     [
-        *[("system", part) for part in (Thought("hm"), A, A_DONE, Media(url="gs://a/b"), Other("x"))],
+        *[
+            ("system", part)
+            for part in (Thought("hm"), A, A_DONE, Media(url="gs://a/b"), Other("x"))
+        ],
         *[("user", part) for part in (Thought("hm"), A, A_DONE)],
         ("assistant", A_DONE),
-        *[("tool", part) for part in (Text("x"), Thought("hm"), A, Media(url="gs://a/b"), Other("x"))],
+        *[
+            ("tool", part)
+            for part in (Text("x"), Thought("hm"), A, Media(url="gs://a/b"), Other("x"))
+        ],
     ],
 )
 def test_h7_a_part_where_it_cannot_be(role, part):

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from wire.chat import Media, Message, Origin, Other, Part, Text, Thought, ToolCall, ToolResult, with_origin
+from wire.core.memory import notes
 from wire.errors import ConfigurationError, RuleError
 from wire.history import check, hand_over
-from wire.memory import notes
+from wire.neutral.messages import (
+    Media,
+    Message,
+    Origin,
+    Other,
+    Part,
+    Text,
+    Thought,
+    ToolCall,
+    ToolResult,
+    with_origin,
+)
 
 GEMINI = Origin("gemini", "gemini-3-pro-preview", "gemini", b"{}")
 HERE, THERE = ("gemini", "gemini-3-pro-preview"), ("deepseek", "deepseek-chat")
@@ -38,7 +49,9 @@ def test_its_own_model_gets_everything_back():
     assert handed.notes == ()
 
 
-@pytest.mark.parametrize("to", [THERE, ("gemini", "gemini-2.5-pro"), ("gemini@vertex", "gemini-3-pro-preview")])
+@pytest.mark.parametrize(
+    "to", [THERE, ("gemini", "gemini-2.5-pro"), ("gemini@vertex", "gemini-3-pro-preview")]
+)
 def test_another_model_gets_what_was_said(to):
     handed = hand_over([HI, SAID], *to)
     assert handed[1].parts == (
@@ -59,7 +72,11 @@ def test_another_model_gets_what_was_said(to):
 
 
 def test_thoughts_may_stand_as_text():
-    handed = hand_over([HI, of_gemini(Thought("hm"), Thought("", signature="s"), Text("Hello."))], *THERE, thoughts="as_text")
+    handed = hand_over(
+        [HI, of_gemini(Thought("hm"), Thought("", signature="s"), Text("Hello."))],
+        *THERE,
+        thoughts="as_text",
+    )
     assert handed[1] == Message.assistant("<thinking>\nhm\n</thinking>\n", "Hello.")
     assert told(handed) == [
         "messages[1].parts[0]: a thought of another model, as text",
@@ -71,7 +88,11 @@ def test_what_was_made_here_stays_as_it_is():
     said = [
         Message.system("Be brief."),
         HI,
-        Message.assistant(Thought("hm", signature="s"), ToolCall(id="a", name="search", signature="s", extra={"x": 1}), Other("x")),
+        Message.assistant(
+            Thought("hm", signature="s"),
+            ToolCall(id="a", name="search", signature="s", extra={"x": 1}),
+            Other("x"),
+        ),
         Message.tool_response(ToolResult("a", "search", "found")),
     ]
     handed = hand_over(said, *THERE)
@@ -80,7 +101,10 @@ def test_what_was_made_here_stays_as_it_is():
 
 
 def test_a_joined_turn_is_handed_over_part_by_part():
-    own, others = with_origin(Thought("own", signature="s"), Origin(*THERE, "openai")), SAID.parts[0]
+    own, others = (
+        with_origin(Thought("own", signature="s"), Origin(*THERE, "openai")),
+        SAID.parts[0],
+    )
     handed = hand_over([HI, Message.assistant(own, others, "Hello.")], *THERE)
     assert handed[1].parts == (own, Text("Hello."))
     assert handed[1].parts[0] is own
@@ -88,7 +112,10 @@ def test_a_joined_turn_is_handed_over_part_by_part():
 
 
 def test_a_message_of_which_nothing_is_left_goes():
-    handed = hand_over([HI, of_gemini(Thought("hm")), of_gemini(Text("", signature="s")), Message.user("Well?")], *THERE)
+    handed = hand_over(
+        [HI, of_gemini(Thought("hm")), of_gemini(Text("", signature="s")), Message.user("Well?")],
+        *THERE,
+    )
     assert handed == [HI, Message.user("Well?")]
     assert check(handed) == []
     assert told(handed) == [

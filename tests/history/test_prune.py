@@ -7,11 +7,11 @@ import random
 import pytest
 
 from wire import gemini
-from wire.chat import Message, ToolCall
+from wire.core.memory import Noted, notes
 from wire.errors import ConfigurationError, RuleError
 from wire.history import check, estimate_tokens, prune
-from wire.memory import Noted, notes
-from wire.request import Request
+from wire.neutral.messages import Message, ToolCall
+from wire.neutral.request import Request
 
 from .histories import conversation
 
@@ -32,15 +32,24 @@ def told(messages: list[Message]) -> list[str]:
 
 
 def same(messages: list[Message], others: list[Message]) -> bool:
-    return len(messages) == len(others) and all(one is other for one, other in zip(messages, others, strict=True))
+    return len(messages) == len(others) and all(
+        one is other for one, other in zip(messages, others, strict=True)
+    )
 
 
-# --- messages -------------------------------------------------------------------------------------------------------
+# --- messages -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("limit", "kept"),
-    [(9, ONE + TWO + THREE), (8, TWO + THREE), (5, TWO + THREE), (4, THREE), (3, THREE), (None, ONE + TWO + THREE)],
+    [
+        (9, ONE + TWO + THREE),
+        (8, TWO + THREE),
+        (5, TWO + THREE),
+        (4, THREE),
+        (3, THREE),
+        (None, ONE + TWO + THREE),
+    ],
 )
 def test_s1_42_s0_07_whole_oldest_turns_are_dropped(limit, kept):
     pruned = prune(ONE + TWO + THREE, limit)
@@ -56,9 +65,16 @@ def test_s1_40_the_limits_are_50_messages_and_100_000_tokens():
 
 
 def test_what_was_dropped_is_told():
-    assert told(prune([SYSTEM, *ONE, *TWO, *THREE], 5)) == ["messages[1]: dropped: 2 turns, 6 messages, for the limit of 5 messages"]
-    assert told(prune([*ONE, LATER, *TWO, *THREE], 6)) == ["messages[0]: dropped: 1 turn, 4 messages, for the limit of 6 messages"]
-    assert told(prune(ONE + TWO + THREE, 5, 1))[0] == "messages[0]: dropped: 2 turns, 6 messages, for the limit of 5 messages and 1 token"
+    assert told(prune([SYSTEM, *ONE, *TWO, *THREE], 5)) == [
+        "messages[1]: dropped: 2 turns, 6 messages, for the limit of 5 messages"
+    ]
+    assert told(prune([*ONE, LATER, *TWO, *THREE], 6)) == [
+        "messages[0]: dropped: 1 turn, 4 messages, for the limit of 6 messages"
+    ]
+    assert (
+        told(prune(ONE + TWO + THREE, 5, 1))[0]
+        == "messages[0]: dropped: 2 turns, 6 messages, for the limit of 5 messages and 1 token"
+    )
 
 
 def test_messages_of_the_system_stay_where_they_are_and_count():
@@ -71,9 +87,12 @@ def test_s1_43_the_current_turn_stays_whole(limit):
     pruned = prune([SYSTEM, *ONE, *TWO, *THREE], limit)
     assert same(pruned, [SYSTEM, *THREE])
     assert told(pruned)[1:] == [
-        f"messages[7]: over the limit of {limit} message{'s'[: limit - 1]} all the same: the current turn stays whole"
+        f"messages[7]: over the limit of {limit} message{'s'[: limit - 1]} all the same: "
+        "the current turn stays whole"
     ]
-    assert told(prune(THREE, 2)) == ["messages[0]: over the limit of 2 messages all the same: the current turn stays whole"]
+    assert told(prune(THREE, 2)) == [
+        "messages[0]: over the limit of 2 messages all the same: the current turn stays whole"
+    ]
 
 
 def test_neighbouring_words_of_the_user_are_turns():
@@ -93,7 +112,7 @@ def test_nobody_knows_a_turn_where_the_user_said_nothing():
     assert same(prune([*said, *TWO], 3), TWO)
 
 
-# --- tokens ---------------------------------------------------------------------------------------------------------
+# --- tokens ---------------------------------------------------------------------------------------
 
 
 def test_s1_43_turns_are_dropped_until_the_tokens_fit():
@@ -105,7 +124,8 @@ def test_s1_43_turns_are_dropped_until_the_tokens_fit():
     assert same(prune(said, None, later - 1), THREE)
     assert same(prune(said, None, last - 1), THREE)
     assert told(prune(said, None, last - 1))[1] == (
-        f"messages[6]: over the limit of {last - 1} tokens all the same: the current turn stays whole"
+        f"messages[6]: over the limit of {last - 1} tokens all the same: the current turn "
+        "stays whole"
     )
 
 
@@ -122,47 +142,69 @@ def test_s1_44_the_estimator_is_the_callers():
 
 def test_the_system_counts_in_tokens():
     long = Message.system("a" * 400)
-    assert same(prune([long, *TWO, *THREE], None, 100 + sum(map(estimate_tokens, THREE))), [long, *THREE])
+    assert same(
+        prune([long, *TWO, *THREE], None, 100 + sum(map(estimate_tokens, THREE))), [long, *THREE]
+    )
 
 
-# --- the first instruction ------------------------------------------------------------------------------------------
+# --- the first instruction ------------------------------------------------------------------------
 
 
 def test_s4_26_the_first_instruction_is_kept():
     pruned = prune([SYSTEM, *ONE, *TWO, *THREE], 7, keep_first=True)
     assert same(pruned, [SYSTEM, ONE[0], *TWO, *THREE])
-    assert told(pruned) == ["messages[2]: dropped: 1 turn, 3 messages, for the limit of 7 messages; the user's first message stays"]
+    assert told(pruned) == [
+        "messages[2]: dropped: 1 turn, 3 messages, for the limit of 7 messages; the "
+        "user's first message stays"
+    ]
     assert same(prune([SYSTEM, *ONE, *TWO, *THREE], 6, keep_first=True), [SYSTEM, ONE[0], *THREE])
     assert check(pruned) == []
     alone = prune([ONE[0], *TWO, *THREE], 4, keep_first=True)
     assert same(alone, [ONE[0], *THREE])
-    assert told(alone) == ["messages[1]: dropped: 1 turn, 2 messages, for the limit of 4 messages; the user's first message stays"]
+    assert told(alone) == [
+        "messages[1]: dropped: 1 turn, 2 messages, for the limit of 4 messages; the "
+        "user's first message stays"
+    ]
 
 
 def test_s4_26_the_first_instruction_goes_if_there_is_no_room_for_it():
     assert same(prune(ONE + TWO + THREE, 3, keep_first=True), THREE)
-    assert same(prune(ONE + THREE, 100, 8, keep_first=True, estimate=lambda message: 9 if message is ONE[0] else 1), THREE)
+    assert same(
+        prune(
+            ONE + THREE,
+            100,
+            8,
+            keep_first=True,
+            estimate=lambda message: 9 if message is ONE[0] else 1,
+        ),
+        THREE,
+    )
     assert same(prune(ONE, 3, keep_first=True), ONE)
 
 
-# --- bad input ------------------------------------------------------------------------------------------------------
+# --- bad input ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["max_messages", "max_tokens"])
 @pytest.mark.parametrize("limit", [0, -1, 1.5, "9", True])
 def test_a_limit_that_is_none_is_named(name, limit):
-    with pytest.raises(ConfigurationError, match=f"{name}: a whole number from 1 on or None, not {limit!r}"):
+    with pytest.raises(
+        ConfigurationError, match=f"{name}: a whole number from 1 on or None, not {limit!r}"
+    ):
         prune(ONE, **{name: limit})
 
 
 def test_other_bad_input_is_named():
-    with pytest.raises(ConfigurationError, match="estimate: a function from a message to its tokens is wanted, not int"):
+    with pytest.raises(
+        ConfigurationError,
+        match="estimate: a function from a message to its tokens is wanted, not int",
+    ):
         prune(ONE, estimate=4)
     with pytest.raises(RuleError, match=r"messages\[0\]: a Message is wanted, not str"):
         prune(["Hi"])
 
 
-# --- random conversations -------------------------------------------------------------------------------------------
+# --- random conversations -------------------------------------------------------------------------
 
 MODELS = ("gemini-2.5-pro", "gemini-3-pro-preview")
 SEEDS, PART = 500, 50
@@ -170,7 +212,9 @@ in_parts = pytest.mark.parametrize("begin", range(0, SEEDS, PART))
 
 
 class Case:
-    """A conversation, weighed once; `limits` are all numbers of messages, and all numbers of tokens at which something changes."""
+    """A conversation, weighed once; `limits` are all numbers of messages, and all numbers of tokens
+    at which something changes.
+    """
 
     def __init__(self, seed: int) -> None:
         self.said = conversation(random.Random(seed))
@@ -181,17 +225,25 @@ class Case:
         for message in reversed(self.said):
             total += self.estimate(message)
             found += [(None, max(total - 1, 1)), (None, max(total, 1))]
-        self.limits: list[tuple[int | None, int | None]] = [*found, (None, 1), (len(self.said) // 2 + 1, total // 2 + 1)]
+        self.limits: list[tuple[int | None, int | None]] = [
+            *found,
+            (None, 1),
+            (len(self.said) // 2 + 1, total // 2 + 1),
+        ]
 
     def estimate(self, message: Message) -> int:
         return self.weights[id(message)]
 
-    def prune(self, messages: list[Message], limit: tuple[int | None, int | None], **options: bool) -> Noted[Message]:
+    def prune(
+        self, messages: list[Message], limit: tuple[int | None, int | None], **options: bool
+    ) -> Noted[Message]:
         return prune(messages, *limit, estimate=self.estimate, **options)
 
     def is_within(self, messages: list[Message], limit: tuple[int | None, int | None]) -> bool:
         most, tokens = limit
-        return (most is None or len(messages) <= most) and (tokens is None or sum(map(self.estimate, messages)) <= tokens)
+        return (most is None or len(messages) <= most) and (
+            tokens is None or sum(map(self.estimate, messages)) <= tokens
+        )
 
 
 def spoken(messages: list[Message]) -> list[Message]:
@@ -200,7 +252,11 @@ def spoken(messages: list[Message]) -> list[Message]:
 
 def without_its_oldest_turn(said: list[Message]) -> list[Message]:
     begins = [index for index, message in enumerate(said) if message.role == "user"]
-    return [message for message in said[: begins[1]] if message.role == "system"] + said[begins[1] :] if len(begins) > 1 else said
+    return (
+        [message for message in said[: begins[1]] if message.role == "system"] + said[begins[1] :]
+        if len(begins) > 1
+        else said
+    )
 
 
 @in_parts
@@ -214,7 +270,14 @@ def test_s0_06_s0_07_s1_42_s1_43_random_conversations_at_every_limit(keep_first,
             pruned = case.prune(case.said, limit, keep_first=keep_first)
             kept = set(map(id, pruned))
             assert same(case.prune(pruned, limit, keep_first=keep_first), pruned), at
-            assert same(pruned, [message for message in case.said if message.role == "system" or id(message) in kept]), at
+            assert same(
+                pruned,
+                [
+                    message
+                    for message in case.said
+                    if message.role == "system" or id(message) in kept
+                ],
+            ), at
             assert same(spoken(pruned)[-len(case.current) :], case.current), at
             assert bool(pruned.notes) is not case.is_within(case.said, limit), at
             if not case.is_within(pruned, limit):
@@ -234,7 +297,9 @@ def test_s1_43_no_turn_is_dropped_that_fits(begin):
         case = Case(seed)
         for limit in case.limits:
             left = case.said
-            while not case.is_within(left, limit) and len(shorter := without_its_oldest_turn(left)) < len(left):
+            while not case.is_within(left, limit) and len(
+                shorter := without_its_oldest_turn(left)
+            ) < len(left):
                 left = shorter
             assert same(case.prune(case.said, limit), left), (seed, limit)
 
@@ -244,7 +309,14 @@ def test_s4_26_the_first_instruction_is_there_wherever_it_fits(begin):
     for seed in range(begin, begin + PART):
         case = Case(seed)
         wanted = set(map(id, (case.first, *case.current)))
-        least = [message for message in case.said if message.role == "system" or id(message) in wanted]
+        least = [
+            message for message in case.said if message.role == "system" or id(message) in wanted
+        ]
         for limit in case.limits:
-            there = any(message is case.first for message in case.prune(case.said, limit, keep_first=True))
-            assert there is (case.is_within(least, limit) or case.first is case.current[0]), (seed, limit)
+            there = any(
+                message is case.first for message in case.prune(case.said, limit, keep_first=True)
+            )
+            assert there is (case.is_within(least, limit) or case.first is case.current[0]), (
+                seed,
+                limit,
+            )

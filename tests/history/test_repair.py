@@ -7,10 +7,20 @@ from collections.abc import Iterator
 
 import pytest
 
-from wire.chat import Media, Message, Origin, Other, Text, Thought, ToolCall, ToolResult, with_origin
+from wire.core.memory import Note, notes
 from wire.errors import ConfigurationError, RuleError
 from wire.history import check, repair
-from wire.memory import Note, notes
+from wire.neutral.messages import (
+    Media,
+    Message,
+    Origin,
+    Other,
+    Text,
+    Thought,
+    ToolCall,
+    ToolResult,
+    with_origin,
+)
 
 from .histories import conversation, damaged
 
@@ -25,7 +35,13 @@ def told(messages: list[Message]) -> list[str]:
 
 
 def test_what_can_be_sent_stays_as_it_is():
-    said = [Message.system("x"), HI, Message.assistant("I look.", A, B), Message.tool_response(B_DONE, A_DONE), Message.assistant("Done.")]
+    said = [
+        Message.system("x"),
+        HI,
+        Message.assistant("I look.", A, B),
+        Message.tool_response(B_DONE, A_DONE),
+        Message.assistant("Done."),
+    ]
     mended = repair(said)
     assert all(one is other for one, other in zip(mended, said, strict=True))
     assert mended.notes == ()
@@ -37,23 +53,39 @@ def test_nothing_stays_nothing():
 
 def test_s1_46_s1_47_an_open_call_is_answered_with_an_error():
     mended = repair([HI, Message.assistant("I look.", A, B), Message.tool_response(B_DONE), WELL])
-    assert mended == [HI, Message.assistant("I look.", A, B), Message.tool_response(B_DONE, A_CANCELLED), WELL]
+    assert mended == [
+        HI,
+        Message.assistant("I look.", A, B),
+        Message.tool_response(B_DONE, A_CANCELLED),
+        WELL,
+    ]
     assert mended[2].tool_results[1].answer == {"error": "cancelled"}
-    assert told(mended) == ["messages[1].parts[1]: the call of search (a) had no result: answered with an error, cancelled"]
+    assert told(mended) == [
+        "messages[1].parts[1]: the call of search (a) had no result: answered with an "
+        "error, cancelled"
+    ]
 
 
 def test_s1_46_an_open_call_at_the_end_is_answered():
     mended = repair([HI, Message.assistant(A)], reason="stopped")
-    assert mended == [HI, Message.assistant(A), Message.tool_response(ToolResult("a", "search", "stopped", error=True))]
+    assert mended == [
+        HI,
+        Message.assistant(A),
+        Message.tool_response(ToolResult("a", "search", "stopped", error=True)),
+    ]
     assert check(mended) == []
 
 
 def test_s1_46_a_turn_with_an_open_call_is_dropped_whole_if_asked():
-    mended = repair([HI, Message.assistant("I look.", A, B), Message.tool_response(B_DONE), WELL], open_calls="drop")
+    mended = repair(
+        [HI, Message.assistant("I look.", A, B), Message.tool_response(B_DONE), WELL],
+        open_calls="drop",
+    )
     assert mended == [HI, Message.assistant("I look."), WELL]
     assert told(mended) == [
         "messages[1].parts[1]: the call of search (a) was dropped: it had no result",
-        "messages[1].parts[2]: the call of read_file (b) was dropped: another call of its turn had no result",
+        "messages[1].parts[2]: the call of read_file (b) was dropped: another call of "
+        "its turn had no result",
         "messages[2].parts[0]: the result of read_file (b) was dropped with its turn",
     ]
 
@@ -66,9 +98,21 @@ def test_a_dropped_turn_that_said_nothing_is_gone(beside):
 
 
 def test_what_is_left_of_a_dropped_turn_joins_the_next():
-    said = [HI, Message.assistant("I look.", A), Message.tool_response(B_DONE), Message.assistant("Done."), WELL]
+    said = [
+        HI,
+        Message.assistant("I look.", A),
+        Message.tool_response(B_DONE),
+        Message.assistant("Done."),
+        WELL,
+    ]
     assert repair(said, open_calls="drop") == [HI, Message.assistant("I look.", "Done."), WELL]
-    gone = [HI, Message.assistant(A), Message.tool_response(B_DONE), Message.assistant("Done."), WELL]
+    gone = [
+        HI,
+        Message.assistant(A),
+        Message.tool_response(B_DONE),
+        Message.assistant("Done."),
+        WELL,
+    ]
     mended = repair(gone, open_calls="drop")
     assert mended == [HI, Message.assistant("Done."), WELL]
     assert mended[1] is gone[3]
@@ -76,24 +120,55 @@ def test_what_is_left_of_a_dropped_turn_joins_the_next():
 
 
 def test_s1_47_a_result_without_a_call_is_dropped():
-    mended = repair([HI, Message.tool_response(A_DONE), Message.assistant(B), Message.tool_response(A_DONE, B_DONE), WELL])
+    mended = repair(
+        [
+            HI,
+            Message.tool_response(A_DONE),
+            Message.assistant(B),
+            Message.tool_response(A_DONE, B_DONE),
+            WELL,
+        ]
+    )
     assert mended == [HI, Message.assistant(B), Message.tool_response(B_DONE), WELL]
     assert told(mended) == [
-        "messages[1].parts[0]: dropped: the result of search (a) answers no call of the turn before it",
-        "messages[3].parts[0]: dropped: the result of search (a) answers no call of the turn before it",
+        "messages[1].parts[0]: dropped: the result of search (a) answers no call of the "
+        "turn before it",
+        "messages[3].parts[0]: dropped: the result of search (a) answers no call of the "
+        "turn before it",
     ]
 
 
 def test_s1_47_a_text_and_the_call_after_it_are_one_turn():
-    mended = repair([HI, Message.assistant("I look."), Message.assistant(A), Message.tool_response(A_DONE), Message.assistant("Done.")])
-    assert mended == [HI, Message.assistant("I look.", A), Message.tool_response(A_DONE), Message.assistant("Done.")]
+    mended = repair(
+        [
+            HI,
+            Message.assistant("I look."),
+            Message.assistant(A),
+            Message.tool_response(A_DONE),
+            Message.assistant("Done."),
+        ]
+    )
+    assert mended == [
+        HI,
+        Message.assistant("I look.", A),
+        Message.tool_response(A_DONE),
+        Message.assistant("Done."),
+    ]
     assert told(mended) == ["messages[2]: joined to messages[1]: one turn of the assistant"]
 
 
 def test_s1_47_a_joined_turn_has_no_origin_and_its_parts_have_theirs():
     origin = Origin("gemini", "gemini-3-pro-preview", "gemini", b"{}")
-    text, call = with_origin(Text("I look."), origin), with_origin(ToolCall(id="a", name="search", signature="s"), origin)
-    said = [HI, with_origin(Message.assistant(text), origin), with_origin(Message.assistant(call), origin), Message.tool_response(A_DONE)]
+    text, call = (
+        with_origin(Text("I look."), origin),
+        with_origin(ToolCall(id="a", name="search", signature="s"), origin),
+    )
+    said = [
+        HI,
+        with_origin(Message.assistant(text), origin),
+        with_origin(Message.assistant(call), origin),
+        Message.tool_response(A_DONE),
+    ]
     joined = repair(said)[1]
     assert joined.origin is None
     assert joined.parts[0] is text
@@ -111,15 +186,25 @@ def test_s1_45_s0_07_results_in_several_messages_are_one_group():
             Message.assistant("Done."),
         ]
     )
-    assert mended == [HI, Message.assistant(A, B), Message.tool_response(B_DONE, A_DONE), Message.system("x"), Message.assistant("Done.")]
+    assert mended == [
+        HI,
+        Message.assistant(A, B),
+        Message.tool_response(B_DONE, A_DONE),
+        Message.system("x"),
+        Message.assistant("Done."),
+    ]
     assert told(mended) == ["messages[4]: joined to messages[2]: results of one turn"]
 
 
 def test_a_second_result_is_dropped():
     again = ToolResult("a", "search", "found again")
-    mended = repair([HI, Message.assistant(A), Message.tool_response(A_DONE), Message.tool_response(again)])
+    mended = repair(
+        [HI, Message.assistant(A), Message.tool_response(A_DONE), Message.tool_response(again)]
+    )
     assert mended == [HI, Message.assistant(A), Message.tool_response(A_DONE)]
-    assert told(mended)[1:] == ["messages[3].parts[0]: dropped: a second result of the call of search (a)"]
+    assert told(mended)[1:] == [
+        "messages[3].parts[0]: dropped: a second result of the call of search (a)"
+    ]
 
 
 def test_calls_of_one_id_are_told_apart_with_their_results():
@@ -127,24 +212,47 @@ def test_calls_of_one_id_are_told_apart_with_their_results():
     found, read = ToolResult("a", "search", "found"), ToolResult("a", "read_file", "read")
     mended = repair([HI, Message.assistant(A, other, A), Message.tool_response(read, found), WELL])
     assert [call.id for call in mended[1].tool_calls] == ["a", "a_2", "a_3"]
-    assert [(result.id, result.content) for result in mended[2].tool_results] == [("a_2", "read"), ("a", "found"), ("a_3", "cancelled")]
+    assert [(result.id, result.content) for result in mended[2].tool_results] == [
+        ("a_2", "read"),
+        ("a", "found"),
+        ("a_3", "cancelled"),
+    ]
     assert told(mended) == [
         "messages[1].parts[1]: another call of this turn has the id a: it is a_2 now",
         "messages[2].parts[0]: the result follows its call to the id a_2",
         "messages[1].parts[2]: another call of this turn has the id a: it is a_3 now",
-        "messages[1].parts[2]: the call of search (a_3) had no result: answered with an error, cancelled",
+        "messages[1].parts[2]: the call of search (a_3) had no result: answered with an "
+        "error, cancelled",
     ]
 
 
 def test_a_new_id_is_nobody_elses():
     taken = ToolCall(id="a_2", name="run")
-    mended = repair([HI, Message.assistant(A, A, taken), Message.tool_response(A_DONE, ToolResult("a_2", "run", "ran"), A_DONE)])
+    mended = repair(
+        [
+            HI,
+            Message.assistant(A, A, taken),
+            Message.tool_response(A_DONE, ToolResult("a_2", "run", "ran"), A_DONE),
+        ]
+    )
     assert [call.id for call in mended[1].tool_calls] == ["a", "a_3", "a_2"]
-    assert [(result.id, result.content) for result in mended[2].tool_results] == [("a", "found"), ("a_2", "ran"), ("a_3", "found")]
+    assert [(result.id, result.content) for result in mended[2].tool_results] == [
+        ("a", "found"),
+        ("a_2", "ran"),
+        ("a_3", "found"),
+    ]
 
 
 def test_s1_42_what_comes_before_the_user_is_dropped():
-    mended = repair([Message.system("x"), Message.tool_response(A_DONE), Message.assistant(A), Message.tool_response(A_DONE), HI])
+    mended = repair(
+        [
+            Message.system("x"),
+            Message.tool_response(A_DONE),
+            Message.assistant(A),
+            Message.tool_response(A_DONE),
+            HI,
+        ]
+    )
     assert mended == [Message.system("x"), HI]
     assert told(mended) == [
         "messages[1]: dropped: the tool spoke before the user",
@@ -154,7 +262,13 @@ def test_s1_42_what_comes_before_the_user_is_dropped():
 
 
 def test_empty_messages_and_parts_in_the_wrong_place_are_dropped():
-    said = [Message.user("Hi", A_DONE), Message.assistant(), Message.system(Media(url="gs://a/b")), Message("tool", (Other("x"),)), WELL]
+    said = [
+        Message.user("Hi", A_DONE),
+        Message.assistant(),
+        Message.system(Media(url="gs://a/b")),
+        Message("tool", (Other("x"),)),
+        WELL,
+    ]
     mended = repair(said)
     assert mended == [HI, WELL]
     assert mended[1] is WELL
@@ -163,13 +277,21 @@ def test_empty_messages_and_parts_in_the_wrong_place_are_dropped():
         "messages[1]: dropped: there is nothing in it",
         "messages[2].parts[0]: dropped: media cannot stand in a message of role system",
         "messages[2]: dropped: there is nothing in it",
-        "messages[3].parts[0]: dropped: a part of one vendor's own cannot stand in a message of role tool",
+        "messages[3].parts[0]: dropped: a part of one vendor's own cannot stand in a "
+        "message of role tool",
         "messages[3]: dropped: there is nothing in it",
     ]
 
 
 def test_a_dropped_message_parts_nobody():
-    said = [HI, Message.assistant(A), Message.user(), Message.tool_response(A_DONE), Message.assistant("Do"), Message.tool_response(B_DONE)]
+    said = [
+        HI,
+        Message.assistant(A),
+        Message.user(),
+        Message.tool_response(A_DONE),
+        Message.assistant("Do"),
+        Message.tool_response(B_DONE),
+    ]
     assert repair([*said, Message.assistant("ne.")]) == [
         HI,
         Message.assistant(A),
@@ -189,7 +311,7 @@ def test_bad_input_is_named():
         repair(["Hi"])
 
 
-# --- conversations that were damaged at random ----------------------------------------------------------------------
+# --- conversations that were damaged at random ----------------------------------------------------
 
 
 def cases(count: int) -> Iterator[tuple[int, list[Message]]]:
@@ -206,7 +328,10 @@ def test_s0_06_s1_47_a_mended_conversation_can_be_sent(open_calls):
     for seed, said in DAMAGED:
         mended = repair(said, open_calls=open_calls)
         users = [
-            message for message in said if message.role == "user" and any(isinstance(part, (Text, Media, Other)) for part in message.parts)
+            message
+            for message in said
+            if message.role == "user"
+            and any(isinstance(part, (Text, Media, Other)) for part in message.parts)
         ]
         allowed = {"H2"} if users else {"H1"}
         assert {violation.rule for violation in check(mended)} <= allowed, seed
@@ -230,7 +355,9 @@ def test_every_change_is_told():
 
 
 def by_part(said: list[Message], told: tuple[Note, ...], word: str) -> set[str]:
-    """Paths of parts that the notes with this word are about, those of whole messages spelled out."""
+    """Paths of parts that the notes with this word are about, those of whole messages
+    spelled out.
+    """
     paths = {note.path for note in told if word in note.message}
     return {
         f"messages[{index}].parts[{place}]"
@@ -262,6 +389,14 @@ def test_what_no_note_says_was_dropped_is_there(open_calls):
 def test_nothing_that_the_user_said_is_lost():
     for seed, said in DAMAGED:
         for role, kinds in (("user", (Text, Media, Other)), ("system", (Text,))):
-            words = [part for message in said if message.role == role for part in message.parts if isinstance(part, kinds)]
-            kept = [part for message in repair(said) if message.role == role for part in message.parts]
+            words = [
+                part
+                for message in said
+                if message.role == role
+                for part in message.parts
+                if isinstance(part, kinds)
+            ]
+            kept = [
+                part for message in repair(said) if message.role == role for part in message.parts
+            ]
             assert list(map(id, kept)) == list(map(id, words)), seed

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wire.chat import Media, Message, Other, Text, Thought, ToolCall, ToolResult
 from wire.history import estimate_tokens
 from wire.history.tokens import MEDIA_TOKENS
+from wire.neutral.messages import Media, Message, Other, Text, Thought, ToolCall, ToolResult
 
 
 @pytest.mark.parametrize(
@@ -22,17 +22,34 @@ from wire.history.tokens import MEDIA_TOKENS
         (Message.user("a" * 4003), 1000),
         (Message.user("abc", "abc"), 1),  # rounded down once, not for each part
         (Message.assistant(Thought("abcd"), "abcd"), 2),
-        (Message.assistant(Text("abcd", signature="s" * 400), Thought("", signature="s" * 400, details=({"data": "x" * 400},))), 1),
+        (
+            Message.assistant(
+                Text("abcd", signature="s" * 400),
+                Thought("", signature="s" * 400, details=({"data": "x" * 400},)),
+            ),
+            1,
+        ),
         # twice "search" and {'query': 'tide'}
-        (Message.assistant(ToolCall(id="x" * 400, name="search", arguments={"query": "tide"})), (2 * 6 + 17) // 4),
-        (Message.assistant(ToolCall(name="search", arguments=None, text='{"query": "ti')), (2 * 6 + 13) // 4),
+        (
+            Message.assistant(ToolCall(id="x" * 400, name="search", arguments={"query": "tide"})),
+            (2 * 6 + 17) // 4,
+        ),
+        (
+            Message.assistant(ToolCall(name="search", arguments=None, text='{"query": "ti')),
+            (2 * 6 + 13) // 4,
+        ),
         # {'result': 'found'}, {'error': 'none'}, {'found': 3}
         (Message.tool_response(ToolResult("x" * 400, "search", "found")), (2 * 6 + 19) // 4),
         (Message.tool_response(ToolResult("a", "search", "none", error=True)), (2 * 6 + 17) // 4),
         (Message.tool_response(ToolResult("a", "search", {"found": 3})), (2 * 6 + 12) // 4),
         (Message.user(Media(url="gs://a/b")), MEDIA_TOKENS),
         (Message.user("abcd", Media(data=b"x" * 4000, media_type="image/png")), 1 + MEDIA_TOKENS),
-        (Message.tool_response(ToolResult("a", "shot", "ok", media=(Media(url="gs://a/b"),) * 2)), (2 * 4 + 16) // 4 + 2 * MEDIA_TOKENS),
+        (
+            Message.tool_response(
+                ToolResult("a", "shot", "ok", media=(Media(url="gs://a/b"),) * 2)
+            ),
+            (2 * 4 + 16) // 4 + 2 * MEDIA_TOKENS,
+        ),
         (Message.assistant(Other("code", {"code": "1 + 1"})), 17 // 4),
         (Message.assistant(Other("code")), 0),
     ],
@@ -43,7 +60,15 @@ def test_s1_44_every_part_counts(message, tokens):
 
 @pytest.mark.parametrize(
     ("text", "tokens"),
-    [("東京の天気を教えてください。", 10), ("東", 1), ("東京", 2), ("東京の", 2), ("tide 潮", 1 + 1), ("서울", 2), ("прилив", 4)],
+    [
+        ("東京の天気を教えてください。", 10),
+        ("東", 1),
+        ("東京", 2),
+        ("東京の", 2),
+        ("tide 潮", 1 + 1),
+        ("서울", 2),
+        ("прилив", 4),
+    ],
 )
 def test_s1_44_other_scripts_are_not_undercounted(text, tokens):
     assert estimate_tokens(Message.user(text)) == tokens
@@ -51,8 +76,14 @@ def test_s1_44_other_scripts_are_not_undercounted(text, tokens):
 
 def test_s1_44_other_scripts_in_arguments_and_results_count_as_they_read():
     text = "東京" * 300
-    assert estimate_tokens(Message.assistant(ToolCall(name="search", arguments={"of": text}))) == (12 + 10) // 4 + 400
-    assert estimate_tokens(Message.tool_response(ToolResult("a", "search", text))) == (12 + 14) // 4 + 400
+    assert (
+        estimate_tokens(Message.assistant(ToolCall(name="search", arguments={"of": text})))
+        == (12 + 10) // 4 + 400
+    )
+    assert (
+        estimate_tokens(Message.tool_response(ToolResult("a", "search", text)))
+        == (12 + 14) // 4 + 400
+    )
 
 
 @given(st.text(), st.text())

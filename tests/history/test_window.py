@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from wire.chat import Media, Message, Part, Text, ToolCall, ToolResult
 from wire.errors import ConfigurationError, RuleError
 from wire.history import HistoryManager, check, estimate_tokens
+from wire.neutral.messages import Media, Message, Part, Text, ToolCall, ToolResult
 
 from .histories import conversation, damaged
 
@@ -41,7 +41,9 @@ def test_s1_40_the_limits_hold_for_what_is_sent():
         made.add_message(Message.user(str(number)))
         made.add_message(Message.assistant("yes"))
         assert len(made) <= 50
-    assert [message.text for message in made.messages[::2]] == [str(number) for number in range(35, 60)]
+    assert [message.text for message in made.messages[::2]] == [
+        str(number) for number in range(35, 60)
+    ]
     wide = HistoryManager(None, 10, estimate=lambda message: 5)
     for number in range(4):
         wide.add_message(Message.user(str(number)))
@@ -74,23 +76,42 @@ def test_s1_41_calls_never_prune_and_their_answers_do():
 
 
 def test_s1_42_what_was_kept_begins_with_the_user():
-    made = history(HI, Message.assistant(A), Message.tool_response(A_DONE), Message.assistant("Done."), WELL, max_messages=4)
+    made = history(
+        HI,
+        Message.assistant(A),
+        Message.tool_response(A_DONE),
+        Message.assistant("Done."),
+        WELL,
+        max_messages=4,
+    )
     assert made.messages == [WELL]
 
 
 def test_s1_46_a_word_of_the_user_closes_open_calls():
     made = history(HI, Message.assistant("I look.", A, B), Message.tool_response(B_DONE))
     made.add_message(WELL)
-    assert made.messages == [HI, Message.assistant("I look.", A, B), Message.tool_response(B_DONE, A_CANCELLED), WELL]
+    assert made.messages == [
+        HI,
+        Message.assistant("I look.", A, B),
+        Message.tool_response(B_DONE, A_CANCELLED),
+        WELL,
+    ]
     assert made.messages[2].tool_results[1].answer == {"error": "cancelled"}
     assert made.open_calls == ()
     assert [str(note) for note in made.notes] == [
-        "messages[1].parts[1]: the call of search (a) had no result: answered with an error, cancelled"
+        "messages[1].parts[1]: the call of search (a) had no result: answered with an "
+        "error, cancelled"
     ]
 
 
 def test_s1_46_a_word_of_the_user_drops_the_turn_if_asked():
-    made = history(HI, Message.assistant("I look.", A, B), Message.tool_response(B_DONE), WELL, on_open_calls="drop")
+    made = history(
+        HI,
+        Message.assistant("I look.", A, B),
+        Message.tool_response(B_DONE),
+        WELL,
+        on_open_calls="drop",
+    )
     assert made.messages == [HI, Message.assistant("I look."), WELL]
     assert len(made.notes) == 3
 
@@ -98,10 +119,16 @@ def test_s1_46_a_word_of_the_user_drops_the_turn_if_asked():
 def test_a_result_that_comes_too_late_is_dropped_and_told():
     made = history(HI, Message.assistant(A), WELL, Message.tool_response(A_DONE))
     assert made.messages == [HI, Message.assistant(A), Message.tool_response(A_CANCELLED), WELL]
-    assert made.notes[-1].message == "dropped: the result of search (a) answers no call of the turn before it"
+    assert (
+        made.notes[-1].message
+        == "dropped: the result of search (a) answers no call of the turn before it"
+    )
 
 
-@pytest.mark.parametrize(("option", "sent"), [("answer", [HI, Message.assistant(A), Message.tool_response(A_CANCELLED)]), ("drop", [HI])])
+@pytest.mark.parametrize(
+    ("option", "sent"),
+    [("answer", [HI, Message.assistant(A), Message.tool_response(A_CANCELLED)]), ("drop", [HI])],
+)
 def test_s0_06_open_calls_are_never_sent_open(option, sent):
     made = history(HI, Message.assistant(A), on_open_calls=option)
     assert made.messages == sent
@@ -112,21 +139,35 @@ def test_s0_06_open_calls_are_never_sent_open(option, sent):
 
 
 def test_s1_45_two_messages_of_results_are_joined():
-    made = history(HI, Message.assistant(A, B), Message.tool_response(B_DONE), Message.tool_response(A_DONE))
+    made = history(
+        HI, Message.assistant(A, B), Message.tool_response(B_DONE), Message.tool_response(A_DONE)
+    )
     assert made.messages == [HI, Message.assistant(A, B), Message.tool_response(B_DONE, A_DONE)]
 
 
 def test_s1_47_a_text_and_the_call_after_it_are_one_turn():
-    made = history(HI, Message.assistant("I look."), Message.assistant(A), Message.tool_response(A_DONE))
+    made = history(
+        HI, Message.assistant("I look."), Message.assistant(A), Message.tool_response(A_DONE)
+    )
     assert made.messages == [HI, Message.assistant("I look.", A), Message.tool_response(A_DONE)]
 
 
 def test_the_system_may_speak_while_calls_are_open():
     made = history(HI, Message.assistant(A), Message.system("x"))
     assert made.open_calls == (A,)
-    assert made.messages == [HI, Message.assistant(A), Message.tool_response(A_CANCELLED), Message.system("x")]
+    assert made.messages == [
+        HI,
+        Message.assistant(A),
+        Message.tool_response(A_CANCELLED),
+        Message.system("x"),
+    ]
     made.add_message(Message.tool_response(A_DONE))
-    assert made.messages == [HI, Message.assistant(A), Message.system("x"), Message.tool_response(A_DONE)]
+    assert made.messages == [
+        HI,
+        Message.assistant(A),
+        Message.system("x"),
+        Message.tool_response(A_DONE),
+    ]
     assert made.notes == ()
 
 
@@ -138,8 +179,15 @@ def test_a_second_message_of_the_assistant_waits_with_the_first():
 
 
 def test_the_assistant_goes_on_with_half_of_the_results():
-    made = history(HI, Message.assistant(A, B), Message.tool_response(B_DONE), Message.assistant("Done."))
-    assert made.messages == [HI, Message.assistant(A, B), Message.tool_response(B_DONE, A_CANCELLED), Message.assistant("Done.")]
+    made = history(
+        HI, Message.assistant(A, B), Message.tool_response(B_DONE), Message.assistant("Done.")
+    )
+    assert made.messages == [
+        HI,
+        Message.assistant(A, B),
+        Message.tool_response(B_DONE, A_CANCELLED),
+        Message.assistant("Done."),
+    ]
 
 
 def test_s1_41_incomplete_is_mended_later():
@@ -166,7 +214,10 @@ def test_what_it_hands_out_is_not_what_it_holds():
     [
         ({"max_messages": 0}, "max_messages: a whole number from 1 on or None, not 0"),
         ({"max_tokens": -5}, "max_tokens: a whole number from 1 on or None, not -5"),
-        ({"estimate": None}, "estimate: a function from a message to its tokens is wanted, not NoneType"),
+        (
+            {"estimate": None},
+            "estimate: a function from a message to its tokens is wanted, not NoneType",
+        ),
         ({"on_open_calls": "keep"}, "on_open_calls: answer or drop, not 'keep'"),
     ],
 )
@@ -184,21 +235,29 @@ def test_what_is_no_message_is_refused_and_changes_nothing():
 
 @pytest.mark.parametrize("on_open_calls", ["answer", "drop"])
 def test_s0_06_s1_40_every_snapshot_can_be_sent(on_open_calls):
-    """Whole and damaged conversations, message by message: what is sent breaks no rule, and the user's last word is in it."""
+    """Whole and damaged conversations, message by message: what is sent breaks no rule, and the
+    user's last word is in it.
+    """
     for seed in range(400):
         rng = random.Random(seed)
         said = conversation(rng, 6)
         if seed % 2:
             said = damaged(rng, said)
-        made = HistoryManager(rng.choice((1, 2, 5, 50)), rng.choice((20, 200, 100_000)), on_open_calls=on_open_calls)
+        made = HistoryManager(
+            rng.choice((1, 2, 5, 50)), rng.choice((20, 200, 100_000)), on_open_calls=on_open_calls
+        )
         word: list[Part] = []
         for message in said:
             made.add_message(message, allow_incomplete=rng.random() < 0.2)
             if message.role == "user":
                 word = [part for part in message.parts if isinstance(part, (Text, Media))] or word
             sent = made.messages
-            assert {violation.rule for violation in check(sent)} <= ({"H2"} if word else {"H1"}), seed
-            assert not word or list([each for each in sent if each.role == "user"][-1].parts) == word, seed
+            assert {violation.rule for violation in check(sent)} <= ({"H2"} if word else {"H1"}), (
+                seed
+            )
+            assert (
+                not word or list([each for each in sent if each.role == "user"][-1].parts) == word
+            ), seed
 
 
 def test_s1_40_whole_conversations_stay_within_the_limits():

@@ -1,4 +1,6 @@
-"""Smoke tests with Google: `RUN_LIVE_GEMINI=1 GEMINI_API_KEY=... pytest -m live`; model from `GEMINI_MODEL`."""
+"""Smoke tests with Google: `RUN_LIVE_GEMINI=1 GEMINI_API_KEY=... pytest -m live`; model from
+`GEMINI_MODEL`.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,18 @@ MODEL = os.environ.get("GEMINI_MODEL", "models/gemini-2.5-flash")
 
 pytestmark = [
     pytest.mark.live,
-    pytest.mark.skipif(os.environ.get("RUN_LIVE_GEMINI") != "1", reason="RUN_LIVE_GEMINI=1 is not set"),
+    pytest.mark.skipif(
+        os.environ.get("RUN_LIVE_GEMINI") != "1", reason="RUN_LIVE_GEMINI=1 is not set"
+    ),
     pytest.mark.skipif(not os.environ.get("GEMINI_API_KEY"), reason="GEMINI_API_KEY is not set"),
 ]
 
-CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": False}
+CITY = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
 TOOLS = gemini.tools(gemini.function_declaration("get_weather", "Weather of a city", CITY))
 
 
@@ -27,7 +36,9 @@ def request(*turns: gemini.Turn, **fields: object) -> gemini.GenerateContentRequ
 
 def test_s2_33_s3_33_s4_28_whole_answer() -> None:
     with Client("gemini") as client:
-        answer = client.send(gemini.generate_content(MODEL, request("Say the word yes and nothing else.")))
+        answer = client.send(
+            gemini.generate_content(MODEL, request("Say the word yes and nothing else."))
+        )
     assert "yes" in answer.text.lower()
     assert answer.finish_reason == gemini.FinishReason.STOP
 
@@ -36,7 +47,9 @@ def test_s2_33_s3_33_s4_28_whole_answer() -> None:
 def test_stream(backend: str) -> None:
     async def main() -> None:
         async with AsyncClient("gemini") as client:
-            async with client.stream(gemini.stream_generate_content(MODEL, request("Count from 1 to 20."))) as chunks:
+            async with client.stream(
+                gemini.stream_generate_content(MODEL, request("Count from 1 to 20."))
+            ) as chunks:
                 texts = [chunk.text async for chunk in chunks]
         answer = await chunks.result()
         assert "20" in answer.text
@@ -46,16 +59,23 @@ def test_stream(backend: str) -> None:
 
 
 def test_tool_round_trip_with_parallel_calls() -> None:
-    turns: list[gemini.Turn] = ["What is the weather in Paris and in Oslo? Ask the tool for both at once."]
+    turns: list[gemini.Turn] = [
+        "What is the weather in Paris and in Oslo? Ask the tool for both at once."
+    ]
     with Client("gemini") as client:
         for _ in range(4):
-            with client.stream(gemini.stream_generate_content(MODEL, request(*turns, tools=TOOLS))) as chunks:
+            with client.stream(
+                gemini.stream_generate_content(MODEL, request(*turns, tools=TOOLS))
+            ) as chunks:
                 for _chunk in chunks:
                     pass
             answer = chunks.result()
             if not answer.function_calls:
                 break
-            turns += [answer, [gemini.function_response(call, {"temp_c": 17}) for call in answer.function_calls]]
+            turns += [
+                answer,
+                [gemini.function_response(call, {"temp_c": 17}) for call in answer.function_calls],
+            ]
     assert "17" in answer.text
 
 

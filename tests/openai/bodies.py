@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.conformance.quirks import check_events, check_fold
-from wire.chat import Event, Reply
+from wire.core.memory import Note
 from wire.errors import WireError
-from wire.memory import Note
+from wire.neutral.messages import Event, Reply
 from wire.openai import PLAIN, ChatCompletion, ChatCompletionChunk, Dialect, Reading
-from wire.openai.fold import fold
-from wire.openai.stream import ChunkReader
+from wire.openai.chat.fold import fold
+from wire.openai.chat.reader import ChunkReader
 
 DONE = b"[DONE]"
 REQUEST = b'{"model":"m"}'
@@ -20,7 +20,10 @@ REQUEST = b'{"model":"m"}'
 
 def sse(*datas: Any) -> bytes:
     """Each data as an event; bytes are taken as they are."""
-    return b"".join(b"data: " + (data if isinstance(data, bytes) else json.dumps(data).encode()) + b"\n\n" for data in datas)
+    return b"".join(
+        b"data: " + (data if isinstance(data, bytes) else json.dumps(data).encode()) + b"\n\n"
+        for data in datas
+    )
 
 
 def chunk(delta: Any = None, finish: str | None = None, **beside: Any) -> dict[str, Any]:
@@ -31,9 +34,18 @@ def chunk(delta: Any = None, finish: str | None = None, **beside: Any) -> dict[s
     return {"choices": [choice | beside.pop("choice", {})], **beside}
 
 
-def piece(arguments: Any = None, *, id: str | None = None, name: str | None = None, index: Any = 0, **beside: Any) -> dict[str, Any]:
+def piece(
+    arguments: Any = None,
+    *,
+    id: str | None = None,
+    name: str | None = None,
+    index: Any = 0,
+    **beside: Any,
+) -> dict[str, Any]:
     """A delta with one fragment of a call."""
-    function = {key: value for key, value in (("name", name), ("arguments", arguments)) if value is not None}
+    function = {
+        key: value for key, value in (("name", name), ("arguments", arguments)) if value is not None
+    }
     keys = {key: value for key, value in (("index", index), ("id", id)) if value is not None}
     return {"tool_calls": [{**keys, "function": function, **beside}]}
 
@@ -56,7 +68,9 @@ def told(*pieces: bytes, dialect: Dialect = PLAIN, choice: int = 0) -> Told:
     reader = ChunkReader()
     chunks = [chunk for data in pieces for chunk in reader.feed(data)] + reader.close()
     reading = Reading(dialect, body=REQUEST, choice=choice)
-    events = [event for chunk in chunks for event in reading.feed(chunk)] + reading.close(error=reader.error)
+    events = [event for chunk in chunks for event in reading.feed(chunk)] + reading.close(
+        error=reader.error
+    )
     reply, answer = reading.reply(), fold(chunks, dialect)
     check_events(events, reply)
     if reader.error is None:

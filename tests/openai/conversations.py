@@ -1,7 +1,8 @@
-"""One table of conversations, those of the other wires as far as chat completions can say them, each as a caller would build it.
+"""One table of conversations, those of the other wires as far as chat completions can say them,
+each as a caller would build it.
 
-`test_requests` pins what goes out for every one of them, at OpenAI and in three dialects. What stands in `NOT_HERE` is
-something that chat completions have no words for.
+`test_requests` pins what goes out for every one of them, at OpenAI and in three dialects. What
+stands in `NOT_HERE` is something that chat completions have no words for.
 """
 
 from __future__ import annotations
@@ -29,13 +30,18 @@ from wire.openai import (
     messages,
     tool_message,
 )
-from wire.openai.fold import fold
-from wire.openai.stream import ChunkReader, parse_completion
+from wire.openai.chat.fold import fold
+from wire.openai.chat.reader import ChunkReader, parse_completion
 
 Conversation = Callable[[Dialect], ChatCompletionRequest]
 
 # Ids of the kinds that hosts give: OpenAI's, one too long for it, Kimi's, Mistral's.
-ID, LONG, KIMI, NINE = "call_4KPTn0VsnQ5cRJ", "call_" + "0123456789abcdef" * 3, "functions.tide:0", "gSIMJiOkT"
+ID, LONG, KIMI, NINE = (
+    "call_4KPTn0VsnQ5cRJ",
+    "call_" + "0123456789abcdef" * 3,
+    "functions.tide:0",
+    "gSIMJiOkT",
+)
 
 
 def said(text: str | None = None, *calls: ToolCall, **fields: Any) -> Message:
@@ -47,29 +53,41 @@ def call(name: str, /, id: str | None = ID, **arguments: Any) -> ToolCall:
     return ToolCall(id=id, type="function", function=FunctionCall(name=name, arguments=body))
 
 
-def ask(dialect: Dialect, *turns: Any, system: str | None = None, **fields: Any) -> ChatCompletionRequest:
-    return ChatCompletionRequest(model="m", messages=messages(*turns, system=system, dialect=dialect), **fields)
+def ask(
+    dialect: Dialect, *turns: Any, system: str | None = None, **fields: Any
+) -> ChatCompletionRequest:
+    return ChatCompletionRequest(
+        model="m", messages=messages(*turns, system=system, dialect=dialect), **fields
+    )
 
 
 def configured(**fields: Any) -> Conversation:
     return lambda dialect: ask(dialect, "How high is the tide?", **fields)
 
 
-# --- answers as they come -------------------------------------------------------------------------------------------
+# --- answers as they come -------------------------------------------------------------------------
 
-# Odd spacing, an escaped letter, keys that other hosts do not know: it goes back as it came where the host takes that.
+# Odd spacing, an escaped letter, keys that other hosts do not know: it goes back as it came where
+# the host takes that.
 RECEIVED_MESSAGE = (
-    rb'{ "role" : "assistant", "content":"caf\u00e9",  "refusal":null, "annotations":[], "mood" : {"b":1.0}, '
+    rb'{ "role" : "assistant", "content":"caf\u00e9",  "refusal":null, "annotations":[], '
+    rb'"mood" : {"b":1.0}, '
     rb'"tool_calls":[{"id":"call_4KPTn0VsnQ5cRJ","type":"function","shore":true,'
     rb'"function":{"name":"tide","arguments":"{ \"port\" : \"Brest\" }"}}] }'
 )
-RECEIVED = b'{"id":"c","choices":[{"index":0,"message":' + RECEIVED_MESSAGE + b',"finish_reason":"tool_calls"}],"model":"m-1"}'
+RECEIVED = (
+    b'{"id":"c","choices":[{"index":0,"message":'
+    + RECEIVED_MESSAGE
+    + b',"finish_reason":"tool_calls"}],"model":"m-1"}'
+)
 
 _CHUNKS = (
     '{"choices":[{"index":0,"delta":{"role":"assistant","content":null,"reasoning_content":"Let me "}}]}',
     '{"choices":[{"index":0,"delta":{"reasoning_content":"see."}}]}',
-    '{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"call_4KPTn0VsnQ5cRJ","type":"function","function":{"name":"tide","arguments":""}}]}}]}',
-    '{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]},"finish_reason":"tool_calls"}]}',
+    '{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"call_4KPTn0VsnQ5cRJ",'
+    '"type":"function","function":{"name":"tide","arguments":""}}]}}]}',
+    '{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,'
+    '"function":{"arguments":"{}"}}]},"finish_reason":"tool_calls"}]}',
     "[DONE]",
 )
 RECEIVED_STREAM = "".join(f"data: {chunk}\n\n" for chunk in _CHUNKS).encode()
@@ -81,7 +99,12 @@ def received(body: bytes) -> ChatCompletion:
 
 def answered(dialect: Dialect, answer: ChatCompletion) -> ChatCompletionRequest:
     """A question, an answer with calls as it came, and their results."""
-    return ask(dialect, "How high is the tide?", answer, [tool_message(each, {"metres": 2}) for each in answer.tool_calls])
+    return ask(
+        dialect,
+        "How high is the tide?",
+        answer,
+        [tool_message(each, {"metres": 2}) for each in answer.tool_calls],
+    )
 
 
 def streamed() -> ChatCompletion:
@@ -90,12 +113,17 @@ def streamed() -> ChatCompletion:
 
 
 def message(body: str) -> ChatCompletion:
-    return parse_completion(b'{"choices":[{"index":0,"message":' + body.encode() + b',"finish_reason":"stop"}]}')
+    return parse_completion(
+        b'{"choices":[{"index":0,"message":' + body.encode() + b',"finish_reason":"stop"}]}'
+    )
 
 
-_CALL = '"tool_calls":[{"id":"call_4KPTn0VsnQ5cRJ","type":"function","function":{"name":"tide","arguments":%s}}]'
+_CALL = (
+    '"tool_calls":[{"id":"call_4KPTn0VsnQ5cRJ","type":"function","function":{"name":"tide",'
+    '"arguments":%s}}]'
+)
 
-# --- tools ----------------------------------------------------------------------------------------------------------
+# --- tools ----------------------------------------------------------------------------------------
 
 TIDE = Tool(
     type="function",
@@ -118,14 +146,23 @@ STRICT_NAMES = Tool(
         name="set_rules",
         parameters={
             "type": "object",
-            "properties": {"strict": {"type": "boolean"}, "additionalProperties": {"type": "object", "additionalProperties": False}},
+            "properties": {
+                "strict": {"type": "boolean"},
+                "additionalProperties": {"type": "object", "additionalProperties": False},
+            },
             "required": ["strict"],
         },
     ),
 )
-PORT = {"type": "object", "properties": {"name": {"type": "string"}, "depth": {"type": "number"}}, "required": ["name"]}
+PORT = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "depth": {"type": "number"}},
+    "required": ["name"],
+}
 PNG = ContentPart(type="image_url", image_url=ImageUrl(url="data:image/png;base64,iVBORw0KGgo="))
-WEATHER, TIDES, MOON = (call(name, f"call_{name}", port="Brest") for name in ("weather", "tide", "moon"))
+WEATHER, TIDES, MOON = (
+    call(name, f"call_{name}", port="Brest") for name in ("weather", "tide", "moon")
+)
 SAIL = said(None, WEATHER, TIDES, MOON)
 
 
@@ -133,9 +170,16 @@ def text(words: str) -> ContentPart:
     return ContentPart(type="text", text=words)
 
 
-def single(dialect: Dialect, answer: Message | None = None, *, id: str | None = ID) -> ChatCompletionRequest:
+def single(
+    dialect: Dialect, answer: Message | None = None, *, id: str | None = ID
+) -> ChatCompletionRequest:
     made = call("tide", id, port="Brest")
-    return ask(dialect, "How high is the tide?", said(None, made), answer or tool_message(made, {"metres": 2}))
+    return ask(
+        dialect,
+        "How high is the tide?",
+        said(None, made),
+        answer or tool_message(made, {"metres": 2}),
+    )
 
 
 CONVERSATIONS: dict[str, Conversation] = {
@@ -144,7 +188,9 @@ CONVERSATIONS: dict[str, Conversation] = {
     "unicode": lambda dialect: ask(dialect, 'Größe 🌊 \u2028 "quoted" \\ \n\t\x00'),
     "system-instruction": lambda dialect: ask(dialect, "Hi", system="Be brief."),
     "system-instruction-empty-text": lambda dialect: ask(dialect, "Hi", system=""),
-    "texts-in-a-row-stay": lambda dialect: ask(dialect, "Hi", "and hello", said("Yes?"), "One.", ["Two.", "Three."]),
+    "texts-in-a-row-stay": lambda dialect: ask(
+        dialect, "Hi", "and hello", said("Yes?"), "One.", ["Two.", "Three."]
+    ),
     "role-is-added": lambda dialect: ask(dialect, "Hi", message('{"content":"Hello."}'), "Bye"),
     # calls
     "single-call": single,
@@ -153,7 +199,12 @@ CONVERSATIONS: dict[str, Conversation] = {
     "call-with-nine-letters": lambda dialect: single(dialect, id=NINE),
     "call-without-an-id": lambda dialect: single(dialect, id=None),
     "parallel-calls-answered-in-wrong-order-and-apart": lambda dialect: ask(
-        dialect, "Sail?", SAIL, tool_message(MOON, "full"), [tool_message(WEATHER, {"wind": 4})], tool_message(TIDES, 2.5)
+        dialect,
+        "Sail?",
+        SAIL,
+        tool_message(MOON, "full"),
+        [tool_message(WEATHER, {"wind": 4})],
+        tool_message(TIDES, 2.5),
     ),
     "parallel-calls-of-one-name-with-ids": lambda dialect: ask(
         dialect,
@@ -163,97 +214,172 @@ CONVERSATIONS: dict[str, Conversation] = {
         Message(role="tool", tool_call_id="x1", content="2"),
     ),
     "sequential-calls": lambda dialect: ask(
-        dialect, "Sail?", said(None, WEATHER), tool_message(WEATHER, {"wind": 4}), said(None, TIDES), tool_message(TIDES, {"metres": 2})
+        dialect,
+        "Sail?",
+        said(None, WEATHER),
+        tool_message(WEATHER, {"wind": 4}),
+        said(None, TIDES),
+        tool_message(TIDES, {"metres": 2}),
     ),
-    "text-and-call-in-one-turn": lambda dialect: ask(dialect, "Sail?", said("Let me see.", TIDES), tool_message(TIDES, {"m": 2})),
-    "unanswered-call-then-text": lambda dialect: ask(dialect, "Sail?", said(None, TIDES), "Never mind."),
+    "text-and-call-in-one-turn": lambda dialect: ask(
+        dialect, "Sail?", said("Let me see.", TIDES), tool_message(TIDES, {"m": 2})
+    ),
+    "unanswered-call-then-text": lambda dialect: ask(
+        dialect, "Sail?", said(None, TIDES), "Never mind."
+    ),
     "one-of-two-answered-then-text": lambda dialect: ask(
         dialect, "Sail?", said(None, WEATHER, TIDES), tool_message(TIDES, {"metres": 2}), "So?"
     ),
     "orphan-result": lambda dialect: ask(
-        dialect, "Sail?", said("Where?"), Message(role="tool", tool_call_id="gone", content='{"metres":2}'), "Brest."
+        dialect,
+        "Sail?",
+        said("Where?"),
+        Message(role="tool", tool_call_id="gone", content='{"metres":2}'),
+        "Brest.",
     ),
     "text-after-results-stays-apart": lambda dialect: ask(
         dialect, "Sail?", said(None, TIDES), [tool_message(TIDES, {"metres": 2}), "Is that low?"]
     ),
-    "assistant-that-said-nothing": lambda dialect: ask(dialect, "Hi", message('{"role":"assistant","content":""}'), "Hello?"),
+    "assistant-that-said-nothing": lambda dialect: ask(
+        dialect, "Hi", message('{"role":"assistant","content":""}'), "Hello?"
+    ),
     # answers as received
     "received": lambda dialect: answered(dialect, received(RECEIVED)),
     "received-stream": lambda dialect: answered(dialect, streamed()),
-    "received-choice": lambda dialect: ask(dialect, "Hi", Choice(message=Message(content="Yo")), "Bye"),
-    "received-refusal": lambda dialect: ask(dialect, "Hi", message('{"role":"assistant","content":null,"refusal":"No."}'), "Bye"),
-    "received-audio": lambda dialect: ask(
-        dialect, "Hi", message('{"role":"assistant","content":null,"audio":{"id":"audio_1","data":"AAAA","transcript":"Ahoy"}}'), "Bye"
+    "received-choice": lambda dialect: ask(
+        dialect, "Hi", Choice(message=Message(content="Yo")), "Bye"
     ),
-    "received-arguments-cut": lambda dialect: answered(dialect, message('{"role":"assistant",' + _CALL % r'"{\"port\":\"Br"' + "}")),
-    "received-arguments-empty": lambda dialect: answered(dialect, message('{"role":"assistant",' + _CALL % '""' + "}")),
-    "received-arguments-as-object": lambda dialect: answered(dialect, message('{"role":"assistant",' + _CALL % '{"port":"Brest"}' + "}")),
+    "received-refusal": lambda dialect: ask(
+        dialect, "Hi", message('{"role":"assistant","content":null,"refusal":"No."}'), "Bye"
+    ),
+    "received-audio": lambda dialect: ask(
+        dialect,
+        "Hi",
+        message(
+            '{"role":"assistant","content":null,"audio":{"id":"audio_1","data":"AAAA",'
+            '"transcript":"Ahoy"}}'
+        ),
+        "Bye",
+    ),
+    "received-arguments-cut": lambda dialect: answered(
+        dialect, message('{"role":"assistant",' + _CALL % r'"{\"port\":\"Br"' + "}")
+    ),
+    "received-arguments-empty": lambda dialect: answered(
+        dialect, message('{"role":"assistant",' + _CALL % '""' + "}")
+    ),
+    "received-arguments-as-object": lambda dialect: answered(
+        dialect, message('{"role":"assistant",' + _CALL % '{"port":"Brest"}' + "}")
+    ),
     # reasoning, in each slot
     "reasoning-content": lambda dialect: answered(
-        dialect, message('{"role":"assistant","content":"","reasoning_content":"Hm.",' + _CALL % '"{}"' + "}")
+        dialect,
+        message(
+            '{"role":"assistant","content":"","reasoning_content":"Hm.",' + _CALL % '"{}"' + "}"
+        ),
     ),
     "reasoning-under-the-other-name": lambda dialect: answered(
-        dialect, message('{"role":"assistant","content":null,"reasoning":"Hm.",' + _CALL % '"{}"' + "}")
+        dialect,
+        message('{"role":"assistant","content":null,"reasoning":"Hm.",' + _CALL % '"{}"' + "}"),
     ),
     "reasoning-details-signed": lambda dialect: answered(
         dialect,
         message(
-            '{"role":"assistant","content":null,"reasoning":"Hm.","reasoning_details":[{"type":"reasoning.text","text":"Hm.",'
-            '"signature":"CkkBdGlkZQ==","index":0},{"type":"reasoning.encrypted","data":"AAAA","index":0}],' + _CALL % '"{}"' + "}"
+            '{"role":"assistant","content":null,"reasoning":"Hm.",'
+            '"reasoning_details":[{"type":"reasoning.text","text":"Hm.",'
+            '"signature":"CkkBdGlkZQ==","index":0},{"type":"reasoning.encrypted",'
+            '"data":"AAAA","index":0}],' + _CALL % '"{}"' + "}"
         ),
     ),
     "reasoning-in-parts-of-the-content": lambda dialect: ask(
         dialect,
         "Hi",
         message(
-            '{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"Hm."}],"closed":true},'
+            '{"role":"assistant","content":[{"type":"thinking",'
+            '"thinking":[{"type":"text","text":"Hm."}],"closed":true},'
             '{"type":"text","text":"Hello."}]}'
         ),
         "Bye",
     ),
-    "reasoning-in-tags": lambda dialect: ask(dialect, "Hi", message('{"role":"assistant","content":"<think>Hm.</think>Hello."}'), "Bye"),
+    "reasoning-in-tags": lambda dialect: ask(
+        dialect, "Hi", message('{"role":"assistant","content":"<think>Hm.</think>Hello."}'), "Bye"
+    ),
     "signature-on-a-call": lambda dialect: answered(
         dialect,
         message(
-            '{"role":"assistant",' + (_CALL % '"{}"').replace("}]", ',"extra_content":{"google":{"thought_signature":"c2ln"}}}]') + "}"
+            '{"role":"assistant",'
+            + (_CALL % '"{}"').replace(
+                "}]", ',"extra_content":{"google":{"thought_signature":"c2ln"}}}]'
+            )
+            + "}"
         ),
     ),
     # results
     "result-string": lambda dialect: single(dialect, tool_message(call("tide"), "2 m")),
     "result-list": lambda dialect: single(dialect, tool_message(call("tide"), [1, "two", None])),
     "result-none": lambda dialect: single(dialect, tool_message(call("tide"))),
-    "result-error": lambda dialect: single(dialect, tool_message(call("tide"), error="no such port")),
-    "result-unicode": lambda dialect: single(dialect, tool_message(call("tide"), {"sky": "hellgrün"})),
+    "result-error": lambda dialect: single(
+        dialect, tool_message(call("tide"), error="no such port")
+    ),
+    "result-unicode": lambda dialect: single(
+        dialect, tool_message(call("tide"), {"sky": "hellgrün"})
+    ),
     # media
-    "image-inline": lambda dialect: ask(dialect, Message(role="user", content=[PNG, text("What is this?")])),
+    "image-inline": lambda dialect: ask(
+        dialect, Message(role="user", content=[PNG, text("What is this?")])
+    ),
     "image-by-uri": lambda dialect: ask(
         dialect,
         Message(
-            role="user", content=[ContentPart(type="image_url", image_url=ImageUrl(url="https://example.com/a.png")), text("What is this?")]
+            role="user",
+            content=[
+                ContentPart(type="image_url", image_url=ImageUrl(url="https://example.com/a.png")),
+                text("What is this?"),
+            ],
         ),
     ),
     "image-after-result": lambda dialect: ask(
-        dialect, "Look.", said(None, call("camera")), tool_message(call("camera"), {"ok": True}), Message(role="user", content=[PNG])
+        dialect,
+        "Look.",
+        said(None, call("camera")),
+        tool_message(call("camera"), {"ok": True}),
+        Message(role="user", content=[PNG]),
     ),
     # tools
     "tools": configured(tools=[TIDE, STRICT_NAMES]),
-    "tool-without-parameters": configured(tools=[Tool(type="function", function=FunctionDefinition(name="now"))]),
+    "tool-without-parameters": configured(
+        tools=[Tool(type="function", function=FunctionDefinition(name="now"))]
+    ),
     "tool-choice-required": configured(tools=[TIDE], tool_choice="required"),
-    "tool-choice-named": configured(tools=[TIDE], tool_choice=ToolChoice(type="function", function=NamedFunction(name="tide"))),
+    "tool-choice-named": configured(
+        tools=[TIDE], tool_choice=ToolChoice(type="function", function=NamedFunction(name="tide"))
+    ),
     "tool-choice-allowed": configured(
         tools=[TIDE, STRICT_NAMES],
         tool_choice=ToolChoice(
-            type="allowed_tools", allowed_tools=AllowedTools(mode="auto", tools=[{"type": "function", "function": {"name": "tide"}}])
+            type="allowed_tools",
+            allowed_tools=AllowedTools(
+                mode="auto", tools=[{"type": "function", "function": {"name": "tide"}}]
+            ),
         ),
     ),
     "one-call-at-a-time": configured(tools=[TIDE], parallel_tool_calls=False),
     # generation
     "response-schema": configured(
-        response_format=ResponseFormat(type="json_schema", json_schema=JsonSchema(name="port", schema=PORT, strict=True))
+        response_format=ResponseFormat(
+            type="json_schema", json_schema=JsonSchema(name="port", schema=PORT, strict=True)
+        )
     ),
     "response-json": configured(response_format=ResponseFormat(type="json_object")),
     "reasoning-effort": configured(reasoning_effort="high"),
-    "zeros": configured(temperature=0.5, seed=0, top_p=0, max_completion_tokens=256, stop=["END", ""], n=1, logit_bias={}),
+    "zeros": configured(
+        temperature=0.5,
+        seed=0,
+        top_p=0,
+        max_completion_tokens=256,
+        stop=["END", ""],
+        n=1,
+        logit_bias={},
+    ),
 }
 """Name -> the request in a dialect, built anew at each call."""
 
@@ -278,7 +404,13 @@ NOT_HERE = {
     ),
     "received-candidate-without-role": "received-choice",
     **dict.fromkeys(
-        ("result-with-ref", "result-by-hand-is-no-object", "result-by-hand-with-ref", "result-by-hand-without-name"), "a result is a text"
+        (
+            "result-with-ref",
+            "result-by-hand-is-no-object",
+            "result-by-hand-with-ref",
+            "result-by-hand-without-name",
+        ),
+        "a result is a text",
     ),
     "tool-config-any": "tool-choice-required",
     "search-beside-functions": "no tool of the host's own",

@@ -6,17 +6,20 @@ import json
 from typing import Any
 
 from wire import notes, openai
-from wire.chat import Media, Message, Reply, ToolCall
+from wire.neutral.messages import Media, Message, Reply, ToolCall
+from wire.neutral.request import Request, Tool
 from wire.openai import ChatCompletion, Dialect, parse_reply, render, render_whole
-from wire.openai.stream import parse_completion
+from wire.openai.chat.reader import parse_completion
 from wire.providers import PROVIDERS
-from wire.request import Request, Tool
 
 PNG = Media(data=b"\x89PNG", media_type="image/png")
 PORT = {"type": "object", "properties": {"port": {"type": "string"}}}
 TIDE = Tool("get_tide", "When the tide is high", PORT)
 HI = Message.user("Hi")
-A, B = (ToolCall(id=id, name="get_tide", arguments={"port": port}) for id, port in (("call_A", "Brest"), ("call_B", "Łódź")))
+A, B = (
+    ToolCall(id=id, name="get_tide", arguments={"port": port})
+    for id, port in (("call_A", "Brest"), ("call_B", "Łódź"))
+)
 
 
 def asked(*messages: Message, **settings: Any) -> Request:
@@ -29,11 +32,15 @@ def dialect_of(provider: str) -> Dialect:
     return dialect
 
 
-def body_of(request: Request, model: str = "m", dialect: Dialect | None = openai.PLAIN, **options: Any) -> Any:
+def body_of(
+    request: Request, model: str = "m", dialect: Dialect | None = openai.PLAIN, **options: Any
+) -> Any:
     return json.loads(render_whole(request, model, dialect, **options).body)
 
 
-def told(request: Request, model: str = "m", dialect: Dialect = openai.PLAIN, **options: Any) -> list[str]:
+def told(
+    request: Request, model: str = "m", dialect: Dialect = openai.PLAIN, **options: Any
+) -> list[str]:
     return list(map(str, notes(render(request, model, dialect, **options))))
 
 
@@ -43,10 +50,20 @@ def sent(*messages: Message, dialect: Dialect = openai.PLAIN, **settings: Any) -
 
 
 def received(message: Any, finish: str = "stop", **beside: Any) -> ChatCompletion:
-    return parse_completion(json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": finish}], **beside}).encode())
+    return parse_completion(
+        json.dumps(
+            {"choices": [{"index": 0, "message": message, "finish_reason": finish}], **beside}
+        ).encode()
+    )
 
 
-def reply_of(message: Any, provider: str = "openai", model: str = "m", dialect: Dialect = openai.PLAIN, **beside: Any) -> Reply:
+def reply_of(
+    message: Any,
+    provider: str = "openai",
+    model: str = "m",
+    dialect: Dialect = openai.PLAIN,
+    **beside: Any,
+) -> Reply:
     return parse_reply(received(message, **beside), dialect, provider=provider, model=model)
 
 

@@ -1,7 +1,7 @@
 """Structs against the inventory of OpenAI's reference, in both directions.
 
-The inventory has a schema for each role and type, the structs are one for each concept. So both are walked side by side
-from the roots, and a struct is held against all schemas that it is met with.
+The inventory has a schema for each role and type, the structs are one for each concept. So both are
+walked side by side from the roots, and a struct is held against all schemas that it is met with.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from wire.openai import types
-from wire.openai.types import OpenAIStruct
+from wire.openai.chat import types
+from wire.openai.chat.types import OpenAIStruct
 
 INVENTORY = Path(__file__).parents[3] / "shared" / "contracts" / "openai-chat.fields.json"
 ROOTS: dict[str, type[OpenAIStruct]] = {
@@ -30,7 +30,9 @@ ROOTS: dict[str, type[OpenAIStruct]] = {
     "error": types.ErrorBody,
 }
 
-pytestmark = pytest.mark.skipif(not INVENTORY.exists(), reason="the inventory of OpenAI's reference is not beside this checkout")
+pytestmark = pytest.mark.skipif(
+    not INVENTORY.exists(), reason="the inventory of OpenAI's reference is not beside this checkout"
+)
 
 LEFT_OUT: dict[str, str] = {}
 """Fields that the reference has and the structs have not, and why."""
@@ -45,7 +47,8 @@ OTHER_TYPES = {
     "EmbeddingRequest.input": "a union may name one kind of list only",
     "ErrorBody.error": "text at xAI, Venice, LM Studio, HuggingFace",
     "ErrorObject.code": "a number at OpenRouter, Gemini compat, llama.cpp",
-    "FunctionCall.arguments": "builds of llama.cpp sent an object, and what else may come is not to be lost",
+    "FunctionCall.arguments": "builds of llama.cpp sent an object, and what else "
+    "may come is not to be lost",
     "TokenLogprob.bytes": "base64 at a back end of HuggingFace",
     "TopLogprob.bytes": "as TokenLogprob.bytes",
 }
@@ -59,8 +62,16 @@ def each(structs: str, keys: str, why: str) -> dict[str, str]:
 ANSWERS, CHOICES, SAID = "ChatCompletion ChatCompletionChunk", "Choice ChunkChoice", "Message Delta"
 BEYOND = {
     # requests
-    **each("ChatCompletionRequest", "thinking enable_thinking chat_template_kwargs chat_template_args", "reasoning; in accepted requests"),
-    **each("ChatCompletionRequest", "reasoning include_reasoning reasoning_format clear_thinking", "reasoning; in accepted requests"),
+    **each(
+        "ChatCompletionRequest",
+        "thinking enable_thinking chat_template_kwargs chat_template_args",
+        "reasoning; in accepted requests",
+    ),
+    **each(
+        "ChatCompletionRequest",
+        "reasoning include_reasoning reasoning_format clear_thinking",
+        "reasoning; in accepted requests",
+    ),
     **each("ChatCompletionRequest", "thinking_budget", "reasoning (Qwen), said by its pages"),
     **each("ChatCompletionRequest", "reasoning_split", "reasoning (MiniMax), said by its pages"),
     **each("ChatCompletionRequest", "prompt_mode", "reasoning (Mistral), said by its pages"),
@@ -71,28 +82,48 @@ BEYOND = {
     **each("ChatCompletionRequest", "cache_prompt", "llama.cpp, in accepted requests"),
     **each("ChatCompletionRequest", "provider usage", "OpenRouter, in accepted requests"),
     **each("ChatCompletionRequest", "enable_search", "Qwen, in accepted requests"),
-    **each("ChatCompletionRequest", "disable_search return_images", "Perplexity, in accepted requests"),
+    **each(
+        "ChatCompletionRequest", "disable_search return_images", "Perplexity, in accepted requests"
+    ),
     **each("ChatCompletionRequest", "venice_parameters", "Venice, in accepted requests"),
     **each("Tool", "cache_control parameters", "OpenRouter, in accepted requests"),
     **each("Tool", "force_search", "Xiaomi, in accepted requests"),
-    **each("Message ContentPart ToolCall", "cache_control", "OpenRouter, Vercel gateway, in accepted requests"),
+    **each(
+        "Message ContentPart ToolCall",
+        "cache_control",
+        "OpenRouter, Vercel gateway, in accepted requests",
+    ),
     **each("Message", "prefix", "Mistral, in accepted requests"),
     **each("ContentPart", "document_url document_name", "Mistral, in accepted requests"),
     **each("ContentPart", "video_url", "Xiaomi, Together, in accepted requests"),
     # messages
     **each("ContentPart", "thinking closed", "Mistral, seen in both directions"),
     **each("ContentPart", "reference_ids", "Mistral, told in a public thread"),
-    **each(SAID, "reasoning_content reasoning reasoning_details", "reasoning, seen in both directions"),
+    **each(
+        SAID, "reasoning_content reasoning reasoning_details", "reasoning, seen in both directions"
+    ),
     **each(SAID, "reasoning_text", "reasoning under a third name, told in public threads"),
-    **each(SAID, "extra_content thought_signature", "Gemini compat, seen on the wire and told in public threads"),
-    **each("ToolCall", "extra_content", "Gemini compat, seen on the wire and told in public threads"),
+    **each(
+        SAID,
+        "extra_content thought_signature",
+        "Gemini compat, seen on the wire and told in public threads",
+    ),
+    **each(
+        "ToolCall", "extra_content", "Gemini compat, seen on the wire and told in public threads"
+    ),
     **each(SAID, "provider_metadata", "seen on the wire (Vercel gateway)"),
     **each(SAID, "channel", "seen on the wire (Groq)"),
-    **each("Delta", "annotations audio", "seen on the wire; the inventory has them in messages only"),
+    **each(
+        "Delta", "annotations audio", "seen on the wire; the inventory has them in messages only"
+    ),
     **each("Annotation", "url title summary site_name", "seen on the wire (Xiaomi)"),
     # answers
     **each(ANSWERS, "error", "seen on the wire: an error inside an answer of status 200"),
-    **each(ANSWERS, "base_resp", "an error inside an answer of status 200 (MiniMax), told in public threads"),
+    **each(
+        ANSWERS,
+        "base_resp",
+        "an error inside an answer of status 200 (MiniMax), told in public threads",
+    ),
     **each(ANSWERS, "provider", "seen on the wire (OpenRouter)"),
     **each(ANSWERS, "request_id", "seen on the wire (Qwen, GLM)"),
     **each(ANSWERS, "citations search_results", "seen on the wire (Perplexity)"),
@@ -111,20 +142,36 @@ BEYOND = {
     **each(CHOICES, "content_filter_results", "seen on the wire (Azure)"),
     **each("Logprobs", "reasoning_content", "seen on the wire (DeepSeek)"),
     # usage
-    **each("CompletionUsage", "prompt_cache_hit_tokens prompt_cache_miss_tokens", "seen on the wire (DeepSeek)"),
+    **each(
+        "CompletionUsage",
+        "prompt_cache_hit_tokens prompt_cache_miss_tokens",
+        "seen on the wire (DeepSeek)",
+    ),
     **each("CompletionUsage", "cached_tokens", "seen on the wire (Moonshot, Together)"),
     **each("CompletionUsage", "num_cached_tokens service_tier", "seen on the wire (Mistral)"),
-    **each("CompletionUsage", "cache_read_input_tokens cache_creation_input_tokens", "seen on the wire (Databricks, doubleword)"),
+    **each(
+        "CompletionUsage",
+        "cache_read_input_tokens cache_creation_input_tokens",
+        "seen on the wire (Databricks, doubleword)",
+    ),
     **each("CompletionUsage", "reasoning_tokens", "seen on the wire (Together, GitHub Copilot)"),
     **each("CompletionUsage", "cost cost_details is_byok", "seen on the wire (OpenRouter)"),
     **each("CompletionUsage", "market_cost", "seen on the wire (Vercel gateway)"),
     **each("CompletionUsage", "cost_in_usd_ticks num_sources_used", "seen on the wire (xAI)"),
-    **each("CompletionUsage", "queue_time prompt_time completion_time total_time", "seen on the wire (Groq)"),
+    **each(
+        "CompletionUsage",
+        "queue_time prompt_time completion_time total_time",
+        "seen on the wire (Groq)",
+    ),
     **each("PromptTokensDetails", "cache_creation_input_tokens", "Qwen, seen on the wire"),
     **each("PromptTokensDetails", "video_tokens", "seen on the wire (OpenRouter)"),
     **each("CompletionTokensDetails", "image_tokens", "seen on the wire (OpenRouter)"),
     # errors
-    **each("ErrorBody", "object message type param code raw_status_code", "seen on the wire: no envelope (Mistral)"),
+    **each(
+        "ErrorBody",
+        "object message type param code raw_status_code",
+        "seen on the wire: no envelope (Mistral)",
+    ),
     **each("ErrorBody", "detail", "seen on the wire (Mistral, HuggingFace)"),
     **each("ErrorBody", "reason metadata", "seen on the wire (HuggingFace)"),
     **each("ErrorBody", "status_code", "Cerebras, told in a public thread"),
@@ -149,7 +196,9 @@ BEYOND = {
 OF_OTHERS = {
     "BaseResp": "MiniMax's status inside an answer",
     "CacheControl": "Anthropic's mark for the cache, as gateways take it",
-    "DeletedModel": "answer of DELETE /models/{model}; the inventory has requests and answers of the others only",
+    "DeletedModel": "answer of DELETE /models/{model}; the inventory has "
+    "requests and answers of the "
+    "others only",
     "PromptFilterResult": "Azure's filters",
     "ReasoningDetail": "reasoning of OpenRouter and others",
     "ReasoningOptions": "control of reasoning of OpenRouter and others",
@@ -161,13 +210,15 @@ OF_OTHERS = {
 """Structs that nothing in the inventory is met with, and why they are there."""
 
 
-# --- the inventory's types ------------------------------------------------------------------------------------------
+# --- the inventory's types ------------------------------------------------------------------------
 
 TOKEN = re.compile(r'\s*(enum\([^)]*\)|array\[|map\[string,|"[^"]*"|\w+|[{}\]:?,|])')
 
 
 class Kinds:
-    """A type of the inventory: `("scalar", type)`, `("array", kinds)`, `("map", kinds)`, `("object", {key: kinds})`, in a list."""
+    """A type of the inventory: `("scalar", type)`, `("array", kinds)`, `("map", kinds)`,
+    `("object", {key: kinds})`, in a list.
+    """
 
     def __init__(self, schemas: dict[str, Any]) -> None:
         self.schemas = schemas
@@ -190,7 +241,9 @@ class Kinds:
             elif schema["kind"] == "enum":
                 found.append(("scalar", str))
             else:
-                found.append(("object", {key: field["type"] for key, field in schema["fields"].items()}))
+                found.append(
+                    ("object", {key: field["type"] for key, field in schema["fields"].items()})
+                )
         return found
 
     def _union(self) -> list[tuple[str, Any]]:
@@ -225,10 +278,16 @@ class Kinds:
         return [("name", token)]
 
 
-SCALARS: dict[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool, "any": Any}
+SCALARS: dict[str, Any] = {
+    "string": str,
+    "integer": int,
+    "number": float,
+    "boolean": bool,
+    "any": Any,
+}
 
 
-# --- side by side ---------------------------------------------------------------------------------------------------
+# --- side by side ---------------------------------------------------------------------------------
 
 
 def alternatives(hint: Any) -> list[Any]:
@@ -238,11 +297,16 @@ def alternatives(hint: Any) -> list[Any]:
 
 def fields_of(struct: type[OpenAIStruct]) -> dict[str, Any]:
     hints = typing.get_type_hints(struct)
-    return {key: hints[name] for name, key in zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True)}
+    return {
+        key: hints[name]
+        for name, key in zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True)
+    }
 
 
 class Walk:
-    """What the two say of each other: keys met per struct, and what of the types has no counterpart."""
+    """What the two say of each other: keys met per struct, and what of the types has no
+    counterpart.
+    """
 
     def __init__(self, inventory: dict[str, Any]) -> None:
         self.kinds = Kinds(inventory["schemas"])
@@ -264,16 +328,22 @@ class Walk:
                 kinds = self.kinds.of(kind) if isinstance(kind, str) else self.kinds.named(kind)
                 self.compare(kinds, ours[key], (struct.__name__, key), "")
 
-    def compare(self, kinds: list[tuple[str, Any]], hint: Any, field: tuple[str, str], depth: str) -> None:
+    def compare(
+        self, kinds: list[tuple[str, Any]], hint: Any, field: tuple[str, str], depth: str
+    ) -> None:
         for form, inside in kinds:
             for each in alternatives(hint):
                 if form == "scalar" and each is inside:
                     break
                 if form == "array" and typing.get_origin(each) is list:
-                    self.compare(self.kinds.named(inside), typing.get_args(each)[0], field, depth + "[]")
+                    self.compare(
+                        self.kinds.named(inside), typing.get_args(each)[0], field, depth + "[]"
+                    )
                     break
                 if form == "map" and typing.get_origin(each) is dict:
-                    self.compare(self.kinds.named(inside), typing.get_args(each)[1], field, depth + "{}")
+                    self.compare(
+                        self.kinds.named(inside), typing.get_args(each)[1], field, depth + "{}"
+                    )
                     break
                 if form == "object" and isinstance(each, type) and issubclass(each, OpenAIStruct):
                     self.object(inside, each)
@@ -290,7 +360,10 @@ def said(hint: Any, depth: str = "") -> set[str]:
     for each in alternatives(hint):
         found.add(f"{depth}{each}")
         if typing.get_origin(each) in (list, dict):
-            found |= said(typing.get_args(each)[-1], depth + ("[]" if typing.get_origin(each) is list else "{}"))
+            found |= said(
+                typing.get_args(each)[-1],
+                depth + ("[]" if typing.get_origin(each) is list else "{}"),
+            )
     return found
 
 
@@ -299,16 +372,28 @@ def walk() -> Walk:
     return Walk(json.loads(INVENTORY.read_text("utf-8")))
 
 
-STRUCTS = {value for value in vars(types).values() if isinstance(value, type) and issubclass(value, OpenAIStruct)} - {OpenAIStruct}
+STRUCTS = {
+    value
+    for value in vars(types).values()
+    if isinstance(value, type) and issubclass(value, OpenAIStruct)
+} - {OpenAIStruct}
 
 
 def test_every_field_of_the_inventory_has_its_place(walk: Walk) -> None:
-    missing = [f"{struct.__name__}.{key}" for struct, keys in walk.met.items() for key in keys - set(fields_of(struct))]
+    missing = [
+        f"{struct.__name__}.{key}"
+        for struct, keys in walk.met.items()
+        for key in keys - set(fields_of(struct))
+    ]
     assert sorted(missing) == sorted(LEFT_OUT)
 
 
 def test_every_field_of_the_structs_is_in_the_inventory_or_has_a_reason(walk: Walk) -> None:
-    beyond = [f"{struct.__name__}.{key}" for struct, keys in walk.met.items() for key in set(fields_of(struct)) - keys]
+    beyond = [
+        f"{struct.__name__}.{key}"
+        for struct, keys in walk.met.items()
+        for key in set(fields_of(struct)) - keys
+    ]
     assert sorted(set(beyond) - set(BEYOND)) == []
     assert sorted(set(BEYOND) - set(beyond)) == [], "no longer beyond"
 

@@ -1,4 +1,6 @@
-"""The neutral door of chat completions on the way back: answers as replies, and what goes back of what a model said."""
+"""The neutral door of chat completions on the way back: answers as replies, and what goes back of
+what a model said.
+"""
 
 from __future__ import annotations
 
@@ -15,40 +17,70 @@ import pytest
 from tests.conformance.quirks import PROFILES, Served, read
 from tests.conformance.test_quirks import CASES
 from wire import AsyncClient, Client, notes, openai, retry
-from wire.chat import Done, Event, Message, Origin, Reply, Stop, TextDelta, ThoughtDelta, ToolCallEnd, Usage, with_origin
+from wire.core.memory import PARTIAL, encode
 from wire.errors import BlockedError, StreamIncomplete, StreamInvalid, WireError
-from wire.memory import PARTIAL, encode
+from wire.neutral.messages import (
+    Done,
+    Event,
+    Message,
+    Origin,
+    Reply,
+    Stop,
+    TextDelta,
+    ThoughtDelta,
+    ToolCallEnd,
+    Usage,
+    with_origin,
+)
+from wire.neutral.request import Request
 from wire.openai import Dialect, parse_reply, render, render_request, render_whole
-from wire.openai.stream import parse_completion
-from wire.request import Request
+from wire.openai.chat.reader import parse_completion
 from wire.testing import AsyncReplay, Replay
 
 from .bodies import DONE, chunk, piece, sse
 from .neutral import HI, TIDE, A, asked, dialect_of, received, reply_of, results, sent
 from .test_provider_fixtures import FOLDER, KEY, NAMES, PORTS, expected
 
-# --- every provider, every stream -----------------------------------------------------------------------------------
+# --- every provider, every stream -----------------------------------------------------------------
 
 
-def conversation(name: str, dialect: Dialect, stored: bool) -> Generator[Any, tuple[list[Event], Reply], list[Reply]]:
+def conversation(
+    name: str, dialect: Dialect, stored: bool
+) -> Generator[Any, tuple[list[Event], Reply], list[Reply]]:
     """Both steps of a fixture: calls to be sent, their events and replies in return."""
     wanted = expected(name)
-    said = [Message.user(f"When is high tide in {' and in '.join(call.port for call in wanted.calls)}?")]
+    said = [
+        Message.user(f"When is high tide in {' and in '.join(call.port for call in wanted.calls)}?")
+    ]
     replies: list[Reply] = []
     while True:
         request = Request(messages=tuple(said), tools=(TIDE,), options={name: wanted.options})
         call = render(request, wanted.model, dialect, provider=name)
         events, reply = yield call
         assert events[-1] == Done(reply)
-        assert render_whole(request, wanted.model, dialect, provider=name).parse(reply.answer.raw) == reply
-        assert [event.call for event in events if isinstance(event, ToolCallEnd)] == list(reply.tool_calls)
+        assert (
+            render_whole(request, wanted.model, dialect, provider=name).parse(reply.answer.raw)
+            == reply
+        )
+        assert [event.call for event in events if isinstance(event, ToolCallEnd)] == list(
+            reply.tool_calls
+        )
         assert "".join(event.text for event in events if isinstance(event, TextDelta)) == reply.text
-        assert "".join(event.text for event in events if isinstance(event, ThoughtDelta)) == reply.thought
+        assert (
+            "".join(event.text for event in events if isinstance(event, ThoughtDelta))
+            == reply.thought
+        )
         replies.append(reply)
         if not reply.tool_calls:
             return replies
         message = pickle.loads(pickle.dumps(reply.message)) if stored else reply.message
-        said += [message, *(Message.tool_result(each, {"high_tide": PORTS[each.arguments["port"]]}) for each in reply.tool_calls)]
+        said += [
+            message,
+            *(
+                Message.tool_result(each, {"high_tide": PORTS[each.arguments["port"]]})
+                for each in reply.tool_calls
+            ),
+        ]
 
 
 def talk(name: str, style: str, stored: bool) -> list[Reply]:
@@ -82,15 +114,24 @@ def talk(name: str, style: str, stored: bool) -> list[Reply]:
                 return list(end.value)
 
 
-@pytest.mark.parametrize(("style", "stored"), [("sync", False), ("sync", True), ("asyncio", False), ("trio", False)])
+@pytest.mark.parametrize(
+    ("style", "stored"), [("sync", False), ("sync", True), ("asyncio", False), ("trio", False)]
+)
 @pytest.mark.parametrize("name", NAMES)
-def test_s0_05_s1_22_s1_34_s1_52_a_conversation_with_every_provider(name: str, style: str, stored: bool):
+def test_s0_05_s1_22_s1_34_s1_52_a_conversation_with_every_provider(
+    name: str, style: str, stored: bool
+):
     """What a model said goes back to it as the raw door sends it, also out of a pickle."""
     wanted = expected(name)
     first, last = talk(name, style, stored)
-    assert ([first.text, last.text], [first.thought, last.thought]) == (wanted.texts, wanted.thoughts)
+    assert ([first.text, last.text], [first.thought, last.thought]) == (
+        wanted.texts,
+        wanted.thoughts,
+    )
     assert [first.usage, last.usage] == wanted.usage
-    assert [(call.id, call.arguments) for call in first.tool_calls] == [(call.id, {"port": call.port}) for call in wanted.calls]
+    assert [(call.id, call.arguments) for call in first.tool_calls] == [
+        (call.id, {"port": call.port}) for call in wanted.calls
+    ]
     assert (first.notes, list(map(str, last.notes))) == ((), wanted.notes)
     assert last.message.origin == Origin(name, wanted.model, "openai", encode(last.answer.message))
     assert (bool(last.id), bool(last.model)) == (True, True)
@@ -98,7 +139,9 @@ def test_s0_05_s1_22_s1_34_s1_52_a_conversation_with_every_provider(name: str, s
 
 @pytest.mark.parametrize("name", CASES)
 def test_s1_25_s1_27_s1_52_u_78_every_odd_stream(name: str):
-    """The neutral door tells what the raw one does, and the folded reply is what a whole answer would be."""
+    """The neutral door tells what the raw one does, and the folded reply is what a whole answer
+    would be.
+    """
     case = CASES[name]
     body, seen = case["sse"].encode(), read(case, [case["sse"].encode()])
     call = render(asked(), "m", PROFILES[case.get("profile")])
@@ -120,11 +163,16 @@ def test_s1_25_s1_27_s1_52_u_78_every_odd_stream(name: str):
     assert (seen.error, events[-1]) == (None, Done(reply))
     assert (reply.message, reply.stop, reply.usage) == (wanted.message, wanted.stop, wanted.usage)
     if reply.answer.choices:
-        again = parse_reply(parse_completion(reply.answer.raw), PROFILES[case.get("profile")], body=call.body, model="m")
+        again = parse_reply(
+            parse_completion(reply.answer.raw),
+            PROFILES[case.get("profile")],
+            body=call.body,
+            model="m",
+        )
         assert msgspec.structs.replace(again, notes=reply.notes) == reply
 
 
-# --- what is read ---------------------------------------------------------------------------------------------------
+# --- what is read ---------------------------------------------------------------------------------
 
 
 def streamed(body: bytes, call: Any) -> tuple[list[Event], WireError | None, Any]:
@@ -141,13 +189,23 @@ def streamed(body: bytes, call: Any) -> tuple[list[Event], WireError | None, Any
 
 def test_s1_26_ids_that_nobody_gave_are_made_of_the_request():
     call = render(asked(), "m")
-    _, _, stream = streamed(sse(chunk(piece('{"a":1}', name="f")), chunk(piece("{}", name="g", index=1), "stop"), DONE), call)
+    _, _, stream = streamed(
+        sse(chunk(piece('{"a":1}', name="f")), chunk(piece("{}", name="g", index=1), "stop"), DONE),
+        call,
+    )
     message = stream.result().message
     first, second = message.tool_calls
-    assert (first.id[:-1], second.id) == (second.id[:-1], f"call_{hashlib.sha256(call.body).hexdigest()[:12]}_1")
+    assert (first.id[:-1], second.id) == (
+        second.id[:-1],
+        f"call_{hashlib.sha256(call.body).hexdigest()[:12]}_1",
+    )
     answers = [Message.tool_result(second, "2"), Message.tool_result(first, "1")]
     back = sent(HI, message, *answers)
-    assert [each["id"] for each in back[1]["tool_calls"]] == [first.id, second.id] == [each["tool_call_id"] for each in back[2:]]
+    assert (
+        [each["id"] for each in back[1]["tool_calls"]]
+        == [first.id, second.id]
+        == [each["tool_call_id"] for each in back[2:]]
+    )
     assert [each["content"] for each in back[2:]] == ["1", "2"]
 
 
@@ -159,7 +217,8 @@ def test_s1_21_an_answer_without_choices():
 
 def test_s1_21_content_may_be_null_a_text_or_parts():
     texts = [
-        reply_of({"content": content}).text for content in (None, "Hi", [{"type": "text", "text": "H"}, {"type": "text", "text": "i"}])
+        reply_of({"content": content}).text
+        for content in (None, "Hi", [{"type": "text", "text": "H"}, {"type": "text", "text": "i"}])
     ]
     assert texts == ["", "Hi", "Hi"]
 
@@ -167,7 +226,11 @@ def test_s1_21_content_may_be_null_a_text_or_parts():
 @pytest.mark.parametrize("message", [{"content": None}, {"reasoning": "Hm"}, {"content": ""}])
 def test_u_61_a_filtered_answer_of_which_nothing_is_left_is_an_error(message: Any):
     with pytest.raises(BlockedError) as caught:
-        render_whole(asked(), "m").parse(json.dumps({"choices": [{"message": message, "finish_reason": "content_filter"}]}).encode())
+        render_whole(asked(), "m").parse(
+            json.dumps(
+                {"choices": [{"message": message, "finish_reason": "content_filter"}]}
+            ).encode()
+        )
     assert (caught.value.code, caught.value.partial.stop.reason) == ("content_filter", "filter")
     _, error, _ = streamed(sse(chunk(message, "content_filter"), DONE), render(asked(), "m"))
     assert isinstance(error, BlockedError)
@@ -175,14 +238,22 @@ def test_u_61_a_filtered_answer_of_which_nothing_is_left_is_an_error(message: An
 
 
 def test_u_61_a_filtered_answer_of_which_something_is_left_is_none():
-    events, error, stream = streamed(sse(chunk({"content": "Hi"}, "content_filter"), DONE), render(asked(), "m"))
+    events, error, stream = streamed(
+        sse(chunk({"content": "Hi"}, "content_filter"), DONE), render(asked(), "m")
+    )
     reply = stream.result()
     assert (error, events, reply.stop.reason) == (None, [TextDelta("Hi"), Done(reply)], "filter")
 
 
 @pytest.mark.parametrize(
     ("finish", "reason"),
-    [("stop", "end"), ("length", "length"), ("tool_calls", "tool_calls"), ("content_filter", "filter"), ("odd", "other")],
+    [
+        ("stop", "end"),
+        ("length", "length"),
+        ("tool_calls", "tool_calls"),
+        ("content_filter", "filter"),
+        ("odd", "other"),
+    ],
 )
 def test_u_61_u_65_s1_22_stop_and_usage(finish: str, reason: str):
     usage = {
@@ -194,14 +265,20 @@ def test_u_61_u_65_s1_22_stop_and_usage(finish: str, reason: str):
     }
     body = {"choices": [{"message": {"content": "Hi"}, "finish_reason": finish}], "usage": usage}
     whole = render_whole(asked(), "m").parse(json.dumps(body).encode())
-    _, _, stream = streamed(sse(chunk({"content": "Hi"}, finish), {"choices": [], "usage": usage}, DONE), render(asked(), "m"))
+    _, _, stream = streamed(
+        sse(chunk({"content": "Hi"}, finish), {"choices": [], "usage": usage}, DONE),
+        render(asked(), "m"),
+    )
     assert whole == stream.result()
     assert whole.usage == Usage(input=9, output=5, cached=4, reasoning=3, total=14)
     assert whole.stop == Stop(reason=cast(Any, reason), raw=finish)
 
 
 def test_what_had_arrived_is_a_reply():
-    events, error, _ = streamed(sse(chunk({"content": "Hel"}), chunk({"content": "lo"})), render(asked(search_grounding=True), "m"))
+    events, error, _ = streamed(
+        sse(chunk({"content": "Hel"}), chunk({"content": "lo"})),
+        render(asked(search_grounding=True), "m"),
+    )
     assert isinstance(error, StreamIncomplete)
     searching, *cut = error.partial.notes
     assert (error.partial.text, searching.path, cut, len(events)) == (
@@ -211,30 +288,44 @@ def test_what_had_arrived_is_a_reply():
         2,
     )
     with pytest.raises(StreamIncomplete) as caught:
-        render_whole(asked(), "m").parse(b'{"choices":[{"message":{"content":"Hel"},"finish_reason":"network_error"}]}')
+        render_whole(asked(), "m").parse(
+            b'{"choices":[{"message":{"content":"Hel"},"finish_reason":"network_error"}]}'
+        )
     partial = caught.value.partial
     assert (partial.text, partial.stop.reason, partial.notes) == ("Hel", "error", (PARTIAL,))
 
 
 def test_notes_of_the_request_come_before_those_of_the_answer():
     call = render(asked(search_grounding=True), "m")
-    _, _, stream = streamed(b"data: not json\n\n" + sse(chunk({"content": "Hi"}, "stop"), DONE), call)
+    _, _, stream = streamed(
+        b"data: not json\n\n" + sse(chunk({"content": "Hi"}, "stop"), DONE), call
+    )
     assert [note.path for note in stream.result().notes] == ["search_grounding", "event 1"]
-    whole = render_whole(asked(search_grounding=True), "m").parse(b'{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}')
+    whole = render_whole(asked(search_grounding=True), "m").parse(
+        b'{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}'
+    )
     assert (whole.notes, whole.answer.message.content) == (call.notes, "Hi")
-    odd = render_whole(asked(search_grounding=True), "m").parse(b"data: not json\n\n" + sse(chunk({"content": "Hi"}, "stop"), DONE))
+    odd = render_whole(asked(search_grounding=True), "m").parse(
+        b"data: not json\n\n" + sse(chunk({"content": "Hi"}, "stop"), DONE)
+    )
     assert odd.notes == stream.result().notes
 
 
 def test_the_dialect_reads_the_answer():
     """MiniMax says all of a thought again in each chunk."""
-    details = [{"reasoning_details": [{"type": "reasoning.text", "index": 0, "text": text}]} for text in ("H", "Hm")]
-    _, _, stream = streamed(sse(*map(chunk, details), chunk({"content": "Hi"}, "stop"), DONE), render(asked(), "m", dialect_of("minimax")))
+    details = [
+        {"reasoning_details": [{"type": "reasoning.text", "index": 0, "text": text}]}
+        for text in ("H", "Hm")
+    ]
+    _, _, stream = streamed(
+        sse(*map(chunk, details), chunk({"content": "Hi"}, "stop"), DONE),
+        render(asked(), "m", dialect_of("minimax")),
+    )
     reply = stream.result()
     assert (reply.thought, reply.message.parts[0].details[0]["text"]) == ("Hm", "Hm")
 
 
-# --- what goes back of what a model said ----------------------------------------------------------------------------
+# --- what goes back of what a model said ----------------------------------------------------------
 
 ODD: dict[str, Any] = {
     "role": "assistant",
@@ -249,11 +340,22 @@ ODD: dict[str, Any] = {
             "shore": True,
             "function": {"name": "get_tide", "arguments": '{ "port" : "Brest" }'},
         },
-        {"id": "call_2", "type": "function", "function": {"name": "get_tide", "arguments": "[broken"}},
+        {
+            "id": "call_2",
+            "type": "function",
+            "function": {"name": "get_tide", "arguments": "[broken"},
+        },
     ],
 }
 OPEN = Dialect(verbatim=True, reasoning_slots=("reasoning_content",))
-DIALECTS = [openai.PLAIN, OPEN, *(dialect_of(name) for name in ("openai", "deepseek", "mistral", "minimax", "kimi", "gemini@openai"))]
+DIALECTS = [
+    openai.PLAIN,
+    OPEN,
+    *(
+        dialect_of(name)
+        for name in ("openai", "deepseek", "mistral", "minimax", "kimi", "gemini@openai")
+    ),
+]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -261,7 +363,12 @@ DIALECTS = [openai.PLAIN, OPEN, *(dialect_of(name) for name in ("openai", "deeps
 def test_s1_23_a_message_goes_back_as_messages_sends_it(dialect: Dialect, stored: bool):
     answer = received(ODD, "tool_calls")
     reply = parse_reply(answer, dialect, provider="p", model="m")
-    wanted = openai.messages("Hi", answer, [openai.tool_message(call, "17:42") for call in reply.tool_calls], dialect=dialect)
+    wanted = openai.messages(
+        "Hi",
+        answer,
+        [openai.tool_message(call, "17:42") for call in reply.tool_calls],
+        dialect=dialect,
+    )
     message = pickle.loads(pickle.dumps(reply.message)) if stored else reply.message
     made = render_request(asked(HI, message, *results(reply)), "m", dialect, provider="p")
     assert encode(made.messages) == encode(list(wanted))
@@ -271,7 +378,10 @@ def test_s1_23_a_message_goes_back_as_messages_sends_it(dialect: Dialect, stored
 def test_s1_23_bytes_are_kept_and_so_are_those_of_a_call_in_a_changed_message():
     reply = reply_of(ODD)
     raw = json.dumps(ODD["tool_calls"][1]).encode()
-    assert encode(render_request(asked(HI, reply.message, *results(reply)), "m", OPEN).messages[1]) == reply.answer.message.raw
+    assert (
+        encode(render_request(asked(HI, reply.message, *results(reply)), "m", OPEN).messages[1])
+        == reply.answer.message.raw
+    )
     changed = msgspec.structs.replace(reply.message, parts=reply.message.parts[2:])
     back = encode(render_request(asked(HI, changed, *results(reply)), "m", OPEN).messages[1])
     assert raw in back
@@ -287,20 +397,31 @@ def test_s0_03_another_model_is_told_no_more_than_text_and_calls(provider: str, 
     assert said["tool_calls"][0] == {"id": "call_1", "type": "function", "function": function}
     assert said["tool_calls"][1]["function"]["arguments"] == "[broken"
     assert (set(said), said["content"]) == ({"role", "content", "tool_calls"}, "Let me see.")
-    assert list(map(str, notes(made))) == ["messages[1].parts[0]: withheld: a thought of another model"]
+    assert list(map(str, notes(made))) == [
+        "messages[1].parts[0]: withheld: a thought of another model"
+    ]
 
 
 def test_s1_34_deepseek_gets_its_reasoning_back_and_others_an_empty_one():
     deepseek = dialect_of("deepseek")
     own = reply_of(ODD, "deepseek", "deepseek-v4-pro", deepseek)
     for message in (own.message, msgspec.structs.replace(own.message)):
-        made = render_request(asked(HI, message, *results(own)), "deepseek-v4-pro", deepseek, provider="deepseek")
+        made = render_request(
+            asked(HI, message, *results(own)), "deepseek-v4-pro", deepseek, provider="deepseek"
+        )
         assert made.messages[1].reasoning_content == "Hm"
         assert [note.path for note in notes(made)][-1:] == ["messages[1].tool_calls[0].shore"]
     foreign = reply_of(ODD, "kimi", "kimi-k2.6")
-    made = render_request(asked(HI, foreign.message, *results(foreign)), "deepseek-v4-pro", deepseek, provider="deepseek")
+    made = render_request(
+        asked(HI, foreign.message, *results(foreign)),
+        "deepseek-v4-pro",
+        deepseek,
+        provider="deepseek",
+    )
     assert json.loads(encode(made.messages[1]))["reasoning_content"] == ""
-    assert "messages[1].reasoning_content: added: this host refuses calls without it" in list(map(str, notes(made)))
+    assert "messages[1].reasoning_content: added: this host refuses calls without it" in list(
+        map(str, notes(made))
+    )
 
 
 def test_s0_03_mistral_gets_ids_of_its_own_form():
@@ -316,7 +437,10 @@ def test_s0_03_mistral_gets_ids_of_its_own_form():
 
 MISTRAL_SAID = {
     "role": "assistant",
-    "content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}, {"type": "text", "text": "Hi"}],
+    "content": [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]},
+        {"type": "text", "text": "Hi"},
+    ],
 }
 DETAILS = [{"type": "reasoning.text", "index": 0, "text": "Hm", "signature": "c2ln"}]
 
@@ -327,7 +451,12 @@ DETAILS = [{"type": "reasoning.text", "index": 0, "text": "Hm", "signature": "c2
         ("mistral", MISTRAL_SAID, "content", MISTRAL_SAID["content"]),
         ("minimax", {"content": "<think>Hm</think>Hi"}, "content", "<think>Hm</think>Hi"),
         ("minimax", {"content": "Hi", "reasoning_details": DETAILS}, "reasoning_details", DETAILS),
-        ("openrouter", {"content": "Hi", "reasoning": "Hm", "reasoning_details": DETAILS}, "reasoning_details", DETAILS),
+        (
+            "openrouter",
+            {"content": "Hi", "reasoning": "Hm", "reasoning_details": DETAILS},
+            "reasoning_details",
+            DETAILS,
+        ),
         ("vllm", {"content": "Hi", "reasoning": "Hm"}, "reasoning", "Hm"),
         ("vllm", {"content": "Hi", "reasoning_content": "Hm"}, "reasoning_content", "Hm"),
         ("fireworks", {"content": "Hi", "reasoning_content": "Hm"}, "reasoning_content", None),
@@ -335,7 +464,9 @@ DETAILS = [{"type": "reasoning.text", "index": 0, "text": "Hm", "signature": "c2
         ("gemini@openai", MISTRAL_SAID, "content", "Hi"),
     ],
 )
-def test_thoughts_of_a_changed_message_go_to_the_slot_they_came_in(name: str, said: Any, key: str, value: Any):
+def test_thoughts_of_a_changed_message_go_to_the_slot_they_came_in(
+    name: str, said: Any, key: str, value: Any
+):
     reply = reply_of(said, name, "m", dialect_of(name))
     changed = msgspec.structs.replace(reply.message)
     assert (changed.origin, changed.thought, changed.text) == (None, "Hm", "Hi")
@@ -348,16 +479,23 @@ def test_thoughts_of_a_changed_message_go_to_the_slot_they_came_in(name: str, sa
 
 
 def test_the_old_call_without_an_id_goes_back_as_a_new_one():
-    reply = reply_of({"content": None, "function_call": {"name": "get_tide", "arguments": '{"port":"Brest"}'}})
+    reply = reply_of(
+        {"content": None, "function_call": {"name": "get_tide", "arguments": '{"port":"Brest"}'}}
+    )
     [call] = reply.tool_calls
     made = sent(HI, reply.message, *results(reply))
-    assert (made[1]["tool_calls"][0]["id"], made[2]["tool_call_id"], made[2]["role"]) == (call.id, call.id, "tool")
+    assert (made[1]["tool_calls"][0]["id"], made[2]["tool_call_id"], made[2]["role"]) == (
+        call.id,
+        call.id,
+        "tool",
+    )
 
 
 def test_what_is_remembered_and_cannot_be_read_is_written_anew():
     call = msgspec.structs.replace(A)
     said = with_origin(
-        Message.assistant("Hi", with_origin(call, Origin("openai", "m", "openai", b"[]"))), Origin("openai", "m", "openai", b"{")
+        Message.assistant("Hi", with_origin(call, Origin("openai", "m", "openai", b"[]"))),
+        Origin("openai", "m", "openai", b"{"),
     )
     made = render_request(asked(HI, said, Message.tool_result(call, "1")), "m")
     assert (made.messages[1].content, made.messages[1].tool_calls[0].id) == ("Hi", "call_A")
@@ -365,23 +503,50 @@ def test_what_is_remembered_and_cannot_be_read_is_written_anew():
 
 
 def test_bytes_of_another_wire_are_not_sent():
-    said = with_origin(Message.assistant("Hi"), Origin("openai", "m", "gemini", b'{"role":"model","parts":[{"text":"Hi"}]}'))
+    said = with_origin(
+        Message.assistant("Hi"),
+        Origin("openai", "m", "gemini", b'{"role":"model","parts":[{"text":"Hi"}]}'),
+    )
     assert sent(HI, said, HI)[1] == {"role": "assistant", "content": "Hi"}
 
 
 def test_an_empty_old_call_is_none():
-    reply = reply_of({"role": "assistant", "content": "Hi", "function_call": {"name": "", "arguments": ""}, "mood": 1})
-    assert (reply.tool_calls, encode(render_request(asked(HI, reply.message, HI), "m", OPEN).messages[1])) == ((), reply.message.origin.raw)
+    reply = reply_of(
+        {
+            "role": "assistant",
+            "content": "Hi",
+            "function_call": {"name": "", "arguments": ""},
+            "mood": 1,
+        }
+    )
+    assert (
+        reply.tool_calls,
+        encode(render_request(asked(HI, reply.message, HI), "m", OPEN).messages[1]),
+    ) == ((), reply.message.origin.raw)
 
 
 def test_extras_go_to_who_takes_them():
     extra = {"google": {"thought_signature": "c2ln"}}
-    wire_call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}, "extra_content": extra}
+    wire_call = {
+        "id": "call_1",
+        "type": "function",
+        "function": {"name": "f", "arguments": "{}"},
+        "extra_content": extra,
+    }
     for name, beside in (("gemini@openai", extra), ("deepseek", None)):
         own = reply_of({"content": None, "tool_calls": [wire_call]}, name, "m")
-        bare = with_origin(msgspec.structs.replace(own.tool_calls[0]), Origin(name, "m", "openai"))  # of an event, without bytes
+        bare = with_origin(
+            msgspec.structs.replace(own.tool_calls[0]), Origin(name, "m", "openai")
+        )  # of an event, without bytes
         for call in (own.tool_calls[0], bare):
-            made = render_request(asked(HI, Message.assistant(call), *results(own)), "m", dialect_of(name), provider=name)
-            assert json.loads(encode(made.messages[1]))["tool_calls"][0].get("extra_content") == beside
+            made = render_request(
+                asked(HI, Message.assistant(call), *results(own)),
+                "m",
+                dialect_of(name),
+                provider=name,
+            )
+            assert (
+                json.loads(encode(made.messages[1]))["tool_calls"][0].get("extra_content") == beside
+            )
     by_hand = Message.assistant(msgspec.structs.replace(own.tool_calls[0]))
     assert sent(HI, by_hand, *results(own))[1]["tool_calls"][0]["extra_content"] == extra

@@ -18,9 +18,26 @@ import msgspec
 import pytest
 
 from wire import AsyncClient, Client, notes, openai
-from wire.chat import Done, Event, Reply, TextDelta, Thought, ThoughtDelta, ToolCall, ToolCallEnd, Usage
-from wire.openai import ChatCompletion, ChatCompletionChunk, ChatCompletionRequest, Dialect, FunctionDefinition, Tool
-from wire.openai.stream import ChunkReader, parse_completion
+from wire.neutral.messages import (
+    Done,
+    Event,
+    Reply,
+    TextDelta,
+    Thought,
+    ThoughtDelta,
+    ToolCall,
+    ToolCallEnd,
+    Usage,
+)
+from wire.openai import (
+    ChatCompletion,
+    ChatCompletionChunk,
+    ChatCompletionRequest,
+    Dialect,
+    FunctionDefinition,
+    Tool,
+)
+from wire.openai.chat.reader import ChunkReader, parse_completion
 from wire.providers import PROVIDERS
 from wire.testing import AsyncReplay, Replay
 from wire.testing.bodies import body_bytes
@@ -28,8 +45,12 @@ from wire.testing.cassette import Cassette, dump, load
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "openai" / "providers"
 REGIONS = {f"{row.name}@{region}" for row in PROVIDERS.values() for region in row.regions}
-NAMES = sorted(name for name, row in PROVIDERS.items() if row.wire == "openai" and name not in REGIONS)
-FIXTURES = sorted(path.name.removesuffix(".cassette.json") for path in FOLDER.glob("*.cassette.json"))
+NAMES = sorted(
+    name for name, row in PROVIDERS.items() if row.wire == "openai" and name not in REGIONS
+)
+FIXTURES = sorted(
+    path.name.removesuffix(".cassette.json") for path in FOLDER.glob("*.cassette.json")
+)
 KEY = "fake-key-0000"
 
 PORTS = {"Brest": "17:42", "Whitby": "09:05"}
@@ -66,16 +87,34 @@ def conversation(
     steps: list[Step] = []
     while True:
         made = openai.messages(*turns, dialect=dialect)
-        request = msgspec.convert({"model": model, "messages": [], **options}, ChatCompletionRequest)
-        call = openai.stream_chat_completions(msgspec.structs.replace(request, messages=made, tools=[TOOL]))
+        request = msgspec.convert(
+            {"model": model, "messages": [], **options}, ChatCompletionRequest
+        )
+        call = openai.stream_chat_completions(
+            msgspec.structs.replace(request, messages=made, tools=[TOOL])
+        )
         chunks, answer = yield call
         reading = openai.Reading(dialect, body=call.body)
         events = [event for chunk in chunks for event in reading.feed(chunk)] + reading.close()
         sent = json.loads(call.body)["messages"]
-        steps.append(Step(sent, tuple(map(str, notes(made))), answer, openai.parse_reply(answer, dialect, body=call.body), events))
+        steps.append(
+            Step(
+                sent,
+                tuple(map(str, notes(made))),
+                answer,
+                openai.parse_reply(answer, dialect, body=call.body),
+                events,
+            )
+        )
         if not answer.tool_calls:
             return steps
-        turns += [answer, [openai.tool_message(each, {"high_tide": PORTS[tide_of(each)]}) for each in answer.tool_calls]]
+        turns += [
+            answer,
+            [
+                openai.tool_message(each, {"high_tide": PORTS[tide_of(each)]})
+                for each in answer.tool_calls
+            ],
+        ]
 
 
 def tide_of(call: openai.ToolCall) -> str:
@@ -84,7 +123,9 @@ def tide_of(call: openai.ToolCall) -> str:
     return port
 
 
-def talk(client: Client, model: str, ports: Sequence[str] = ("Brest", "Whitby"), **options: Any) -> list[Step]:
+def talk(
+    client: Client, model: str, ports: Sequence[str] = ("Brest", "Whitby"), **options: Any
+) -> list[Step]:
     """The conversation with a client for threads, on a real server too."""
     assert client.dialect is not None
     steps = conversation(client.dialect, model, ports, options)
@@ -99,7 +140,9 @@ def talk(client: Client, model: str, ports: Sequence[str] = ("Brest", "Whitby"),
             return done
 
 
-async def async_talk(client: AsyncClient, model: str, ports: Sequence[str], **options: Any) -> list[Step]:
+async def async_talk(
+    client: AsyncClient, model: str, ports: Sequence[str], **options: Any
+) -> list[Step]:
     assert client.dialect is not None
     steps = conversation(client.dialect, model, ports, options)
     call = next(steps)
@@ -205,11 +248,20 @@ def test_the_conversation(name: str, style: str):
     assert [reply.message.thought for reply in replies] == wanted.thoughts
     assert [slots(reply) for reply in replies] == wanted.slots
     assert [detail for part in thoughts(replies[0]) for detail in part.details] == wanted.details
-    assert [(reply.stop.reason, reply.stop.raw) for reply in replies] == list(zip(("tool_calls", "end"), wanted.stops, strict=True))
+    assert [(reply.stop.reason, reply.stop.raw) for reply in replies] == list(
+        zip(("tool_calls", "end"), wanted.stops, strict=True)
+    )
     assert [reply.usage for reply in replies] == wanted.usage
     assert [reply.notes for reply in replies] == [(), ()]
     calls = [
-        ToolCall(id=each.id, name="get_tide", arguments={"port": each.port}, text=each.arguments, extra=each.extra) for each in wanted.calls
+        ToolCall(
+            id=each.id,
+            name="get_tide",
+            arguments={"port": each.port},
+            text=each.arguments,
+            extra=each.extra,
+        )
+        for each in wanted.calls
     ]
     assert [list(reply.message.tool_calls) for reply in replies] == [calls, []]
 
@@ -225,7 +277,11 @@ def test_the_conversation(name: str, style: str):
             ],
         },
         *(
-            {"role": "tool", "content": json.dumps({"high_tide": PORTS[each.port]}, separators=(",", ":")), "tool_call_id": each.id}
+            {
+                "role": "tool",
+                "content": json.dumps({"high_tide": PORTS[each.port]}, separators=(",", ":")),
+                "tool_call_id": each.id,
+            }
             for each in wanted.calls
         ),
     ]
@@ -245,9 +301,17 @@ def test_chunks_and_the_folded_answer_say_the_same(name: str):
     for step in replayed(name):
         *events, done = step.events
         assert done == Done(step.reply)
-        assert "".join(event.text for event in events if isinstance(event, TextDelta)) == step.reply.text
-        assert "".join(event.text for event in events if isinstance(event, ThoughtDelta)) == step.reply.message.thought
-        assert [event.call for event in events if isinstance(event, ToolCallEnd)] == list(step.reply.message.tool_calls)
+        assert (
+            "".join(event.text for event in events if isinstance(event, TextDelta))
+            == step.reply.text
+        )
+        assert (
+            "".join(event.text for event in events if isinstance(event, ThoughtDelta))
+            == step.reply.message.thought
+        )
+        assert [event.call for event in events if isinstance(event, ToolCallEnd)] == list(
+            step.reply.message.tool_calls
+        )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -256,7 +320,11 @@ def test_the_body_may_be_cut_anywhere(name: str):
         body = body_bytes(interaction.response.body)
         for size in (1, 7):
             reader = ChunkReader()
-            chunks = [chunk for at in range(0, len(body), size) for chunk in reader.feed(body[at : at + size])] + reader.close()
+            chunks = [
+                chunk
+                for at in range(0, len(body), size)
+                for chunk in reader.feed(body[at : at + size])
+            ] + reader.close()
             reading = openai.Reading(PROVIDERS[name].dialect or Dialect())
             for chunk in chunks:
                 reading.feed(chunk)
@@ -282,7 +350,9 @@ def test_a_conversation_goes_on_at_any_other_host(there: str):
         answer = first_answer(here)
         results = [openai.tool_message(each, "17:42") for each in answer.tool_calls]
         made = openai.messages("When is high tide?", answer, results, dialect=dialect)
-        request = msgspec.convert({"model": wanted.model, "messages": [], **wanted.options}, ChatCompletionRequest)
+        request = msgspec.convert(
+            {"model": wanted.model, "messages": [], **wanted.options}, ChatCompletionRequest
+        )
         request = msgspec.structs.replace(request, messages=made, tools=[TOOL])
         assert openai.check(request, dialect) == [], here
 
@@ -291,7 +361,15 @@ def test_a_conversation_goes_on_at_any_other_host(there: str):
         assert ids == [each["tool_call_id"] for each in answers], here
         assert all(re.fullmatch(IDS.get(there, ".+"), id) for id in ids), here
         assert said.get(REQUIRED.get(there, "role")) is not None, here
-        assert ({"reasoning_content", "reasoning", "reasoning_details"} - set(dialect.reasoning_slots)).isdisjoint(said), here
+        assert (
+            {"reasoning_content", "reasoning", "reasoning_details"} - set(dialect.reasoning_slots)
+        ).isdisjoint(said), here
         assert there == "mistral" or not isinstance(said.get("content"), list), here
         if not dialect.verbatim:
-            assert set(said) <= {"role", "content", "tool_calls", *dialect.reasoning_slots, *dialect.takes}, here
+            assert set(said) <= {
+                "role",
+                "content",
+                "tool_calls",
+                *dialect.reasoning_slots,
+                *dialect.takes,
+            }, here

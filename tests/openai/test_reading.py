@@ -1,4 +1,6 @@
-"""Chunks and answers as neutral events and replies: finish (Q13), errors (Q14), usage (Q16), and the order of what is told."""
+"""Chunks and answers as neutral events and replies: finish (Q13), errors (Q14), usage (Q16), and
+the order of what is told.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from typing import Any
 import pytest
 
 import wire
-from wire.chat import (
+from wire.core.memory import PARTIAL, with_notes
+from wire.errors import BlockedError, ConnectionLost, ServerError, StreamIncomplete
+from wire.neutral.messages import (
     Done,
     Message,
     Origin,
@@ -25,13 +29,11 @@ from wire.chat import (
     ToolCallStart,
     Usage,
 )
-from wire.errors import BlockedError, ConnectionLost, ServerError, StreamIncomplete
-from wire.memory import PARTIAL, with_notes
 from wire.openai import ChatCompletion, ChatCompletionChunk, Choice, Dialect, Reading, parse_reply
 from wire.openai import Message as WireMessage
-from wire.openai.finish import REASONS, finish_of, reason_of
-from wire.openai.fold import fold
-from wire.openai.stream import parse_completion
+from wire.openai.chat.finish import REASONS, finish_of, reason_of
+from wire.openai.chat.fold import fold
+from wire.openai.chat.reader import parse_completion
 
 from .bodies import DONE, REQUEST, chunk, piece, sse, streamed, told
 
@@ -42,7 +44,7 @@ def reply_of(*choices, **beside) -> Reply:
     return parse_reply(parse_completion(json.dumps({"choices": list(choices), **beside}).encode()))
 
 
-# --- Q13: why it stopped --------------------------------------------------------------------------------------------
+# --- Q13: why it stopped --------------------------------------------------------------------------
 
 TABLE = {
     "stop": "end",
@@ -70,12 +72,18 @@ def test_q13_table():
     assert (reason_of(None), reason_of("bored"), reason_of("STOP")) == ("other", "other", "other")
 
 
-@pytest.mark.parametrize(("raw", "reason"), [item for item in TABLE.items() if item[1] != "error"] + [("bored", "other")])
+@pytest.mark.parametrize(
+    ("raw", "reason"), [item for item in TABLE.items() if item[1] != "error"] + [("bored", "other")]
+)
 def test_q13_stop(raw, reason):
     assert streamed(chunk({"content": "Hi"}, raw)).reply.stop == Stop(reason=reason, raw=raw)
-    assert reply_of({"message": {"content": "Hi"}, "finish_reason": raw}).stop == Stop(reason=reason, raw=raw)
+    assert reply_of({"message": {"content": "Hi"}, "finish_reason": raw}).stop == Stop(
+        reason=reason, raw=raw
+    )
     # with a call an end is a call
-    assert streamed(chunk(CALL, raw)).reply.stop == Stop(reason="tool_calls" if reason == "end" else reason, raw=raw)
+    assert streamed(chunk(CALL, raw)).reply.stop == Stop(
+        reason="tool_calls" if reason == "end" else reason, raw=raw
+    )
 
 
 @pytest.mark.parametrize(
@@ -93,9 +101,14 @@ def test_q13_stop(raw, reason):
 )
 def test_q13_native_finish(finish, native, reason):
     seen = streamed(
-        chunk({"content": "Hi"}, finish, choice={"native_finish_reason": native}), chunk({}, choice={"native_finish_reason": None})
+        chunk({"content": "Hi"}, finish, choice={"native_finish_reason": native}),
+        chunk({}, choice={"native_finish_reason": None}),
     )
-    assert (seen.reply.stop.reason, seen.reply.stop.raw, seen.answer.choices[0].native_finish_reason) == (reason, finish, native)
+    assert (
+        seen.reply.stop.reason,
+        seen.reply.stop.raw,
+        seen.answer.choices[0].native_finish_reason,
+    ) == (reason, finish, native)
 
 
 @pytest.mark.parametrize(
@@ -109,16 +122,27 @@ def test_q13_native_finish(finish, native, reason):
     ],
 )
 def test_q13_the_last_one_that_says_something(finishes, raw):
-    seen = streamed(chunk({"content": "Hi"}), *({"choices": [{"delta": {}, "finish_reason": each}]} for each in finishes))
+    seen = streamed(
+        chunk({"content": "Hi"}),
+        *({"choices": [{"delta": {}, "finish_reason": each}]} for each in finishes),
+    )
     assert (seen.reply.stop.raw, seen.answer.choices[0].finish_reason) == (raw, raw)
 
 
 def test_q13_camel_case():
     odd = chunk({"content": "Hi"}, choice={"finish_reason": None, "finishReason": "stop"})
     seen = streamed(odd)
-    assert (seen.reply.stop.raw, seen.answer.choices[0].finish_reason, seen.reader.finished) == ("stop", "stop", True)
+    assert (seen.reply.stop.raw, seen.answer.choices[0].finish_reason, seen.reader.finished) == (
+        "stop",
+        "stop",
+        True,
+    )
     both = streamed(chunk({"content": "Hi"}, "length", choice={"finishReason": "stop"}))
-    assert (finish_of(both.chunks[0].choices[0]), both.reply.stop.raw, both.answer.choices[0].finish_reason) == (
+    assert (
+        finish_of(both.chunks[0].choices[0]),
+        both.reply.stop.raw,
+        both.answer.choices[0].finish_reason,
+    ) == (
         "length",
         "length",
         "length",
@@ -132,8 +156,14 @@ def test_q13_camel_case():
         ([chunk(CALL)], Stop(reason="other")),  # a bare end of the body
         ([chunk({"content": "Hi"}), DONE], Stop(reason="other")),
         ([chunk(CALL, ""), DONE], Stop(reason="tool_calls")),
-        ([chunk({"content": "Hi"}, "network_error"), DONE], Stop(reason="error", raw="network_error")),
-        ([chunk(CALL, "stop"), {"error": {"message": "No."}}], Stop(reason="error", raw="stop", message="No.")),
+        (
+            [chunk({"content": "Hi"}, "network_error"), DONE],
+            Stop(reason="error", raw="network_error"),
+        ),
+        (
+            [chunk(CALL, "stop"), {"error": {"message": "No."}}],
+            Stop(reason="error", raw="stop", message="No."),
+        ),
         ([{"error": {"message": "No."}}], Stop(reason="error", message="No.")),
     ],
 )
@@ -143,16 +173,23 @@ def test_q13_without_a_finish_and_with_an_error(datas, stop):
 
 def test_q13_a_whole_answer_without_a_finish():
     calls = [{"id": "c1", "function": {"name": "f", "arguments": "{}"}}]
-    assert reply_of({"message": {"content": None, "tool_calls": calls}}).stop == Stop(reason="tool_calls")
-    assert reply_of({"message": {"content": "Hi"}, "finish_reason": ""}).stop == Stop(reason="other")
+    assert reply_of({"message": {"content": None, "tool_calls": calls}}).stop == Stop(
+        reason="tool_calls"
+    )
+    assert reply_of({"message": {"content": "Hi"}, "finish_reason": ""}).stop == Stop(
+        reason="other"
+    )
 
 
 def test_refusal():
     seen = streamed(chunk({"refusal": "I can"}), chunk({"refusal": "not."}), chunk({}, "stop"))
-    assert (seen.reply.stop, seen.reply.text) == (Stop(reason="end", raw="stop", message="I cannot."), "")
+    assert (seen.reply.stop, seen.reply.text) == (
+        Stop(reason="end", raw="stop", message="I cannot."),
+        "",
+    )
 
 
-# --- Q16: usage -----------------------------------------------------------------------------------------------------
+# --- Q16: usage -----------------------------------------------------------------------------------
 
 
 def usage(prompt: int | None, completion: int | None = None, **beside):
@@ -163,7 +200,10 @@ def usage(prompt: int | None, completion: int | None = None, **beside):
     ("datas", "expected"),
     [
         ([chunk({}, usage=usage(3, 1)), chunk({}, usage=usage(3, 2))], (3, 2)),  # never a sum
-        ([chunk({}, usage=usage(9, 9)), {"choices": [], "usage": usage(3, 2)}], (3, 2)),  # it may go down
+        (
+            [chunk({}, usage=usage(9, 9)), {"choices": [], "usage": usage(3, 2)}],
+            (3, 2),
+        ),  # it may go down
         ([chunk({}, usage=usage(3, 2)), {"choices": [], "usage": None}], (3, 2)),
         ([chunk({}, usage=usage(3, 2)), {"choices": [], "usage": {}}], (3, 2)),
         ([chunk({}, usage=usage(3, 2)), {"choices": [], "usage": usage(None)}], (3, 2)),
@@ -171,11 +211,17 @@ def usage(prompt: int | None, completion: int | None = None, **beside):
         ([chunk({}, usage=usage(3, 2)), {"choices": [], "usage": 7}], (3, 2)),
         ([chunk({}, choice={"usage": usage(3, 2)})], (3, 2)),
         ([chunk({}, x_groq={"usage": usage(3, 2)})], (3, 2)),
-        ([chunk({}, usage=usage(3, 2), choice={"usage": usage(8)}, x_groq={"usage": usage(9)})], (3, 2)),
+        (
+            [chunk({}, usage=usage(3, 2), choice={"usage": usage(8)}, x_groq={"usage": usage(9)})],
+            (3, 2),
+        ),
         ([chunk({}, choice={"usage": usage(3, 2)}, x_groq={"usage": usage(9)})], (3, 2)),
         ([chunk({}, usage=usage(9)), chunk({}, x_groq={"usage": usage(3, 2)})], (3, 2)),
         ([{"usage": usage(3, 2)}], (3, 2)),
-        ([{"choices": [{"index": 0, "usage": usage(8)}, {"index": 1, "usage": usage(3, 2)}]}], (3, 2)),
+        (
+            [{"choices": [{"index": 0, "usage": usage(8)}, {"index": 1, "usage": usage(3, 2)}]}],
+            (3, 2),
+        ),
         ([chunk({}, usage=usage(0, 0, total_tokens=0))], (0, 0)),
     ],
 )
@@ -187,7 +233,13 @@ def test_q16_the_last_usage_counts(datas, expected):
 
 @pytest.mark.parametrize(
     "datas",
-    [[], [{"choices": [], "usage": None}], [{"choices": [], "usage": {}}], [chunk({}, usage=usage(None))], [chunk({}, x_groq={"id": "r"})]],
+    [
+        [],
+        [{"choices": [], "usage": None}],
+        [{"choices": [], "usage": {}}],
+        [chunk({}, usage=usage(None))],
+        [chunk({}, x_groq={"id": "r"})],
+    ],
 )
 def test_q16_no_usage(datas):
     seen = streamed(chunk({"content": "Hi"}, "stop"), *datas)
@@ -202,14 +254,27 @@ def test_q16_no_usage(datas):
         ({"cached_tokens": 5}, {"cached": 5}),
         ({"num_cached_tokens": 5}, {"cached": 5}),
         ({"cache_read_input_tokens": 5}, {"cached": 5}),
-        ({"prompt_tokens_details": {"cached_tokens": 5}, "prompt_cache_hit_tokens": 4, "cached_tokens": 3}, {"cached": 5}),
-        ({"prompt_tokens_details": {"cached_tokens": 0}, "prompt_cache_hit_tokens": 4}, {"cached": 4}),
+        (
+            {
+                "prompt_tokens_details": {"cached_tokens": 5},
+                "prompt_cache_hit_tokens": 4,
+                "cached_tokens": 3,
+            },
+            {"cached": 5},
+        ),
+        (
+            {"prompt_tokens_details": {"cached_tokens": 0}, "prompt_cache_hit_tokens": 4},
+            {"cached": 4},
+        ),
         ({"prompt_tokens_details": {"cache_write_tokens": 5}}, {"cache_written": 5}),
         ({"prompt_tokens_details": {"cache_creation_input_tokens": 5}}, {"cache_written": 5}),
         ({"cache_creation_input_tokens": 5}, {"cache_written": 5}),
         ({"completion_tokens_details": {"reasoning_tokens": 5}}, {"reasoning": 5}),
         ({"reasoning_tokens": 5}, {"reasoning": 5}),
-        ({"completion_tokens_details": {"reasoning_tokens": 5}, "reasoning_tokens": 4}, {"reasoning": 5}),
+        (
+            {"completion_tokens_details": {"reasoning_tokens": 5}, "reasoning_tokens": 4},
+            {"reasoning": 5},
+        ),
         ({"total_tokens": 99}, {"total": 99}),
         (
             {
@@ -232,13 +297,15 @@ def test_q16_reasoning_outside_the_output():
     """xAI."""
     counts = usage(7, 6, completion_tokens_details={"reasoning_tokens": 100}, total_tokens=113)
     outside = Dialect(reasoning_outside_output=True)
-    assert streamed(chunk({}, "stop", usage=counts), dialect=outside).reply.usage == Usage(input=7, output=106, reasoning=100, total=113)
+    assert streamed(chunk({}, "stop", usage=counts), dialect=outside).reply.usage == Usage(
+        input=7, output=106, reasoning=100, total=113
+    )
     assert streamed(chunk({}, "stop", usage=counts)).reply.usage.output == 6
     del counts["total_tokens"]
     assert streamed(chunk({}, "stop", usage=counts), dialect=outside).reply.usage.total == 113
 
 
-# --- events ---------------------------------------------------------------------------------------------------------
+# --- events ---------------------------------------------------------------------------------------
 
 
 def test_events_in_the_order_of_their_coming():
@@ -254,7 +321,10 @@ def test_events_in_the_order_of_their_coming():
     )
     call = ToolCall(id="c1", name="f", arguments={}, text="{}")
     reply = Reply(
-        message=Message(role="assistant", parts=(Thought(text="Hm", slot="reasoning_content"), Text(text="Yes, "), call)),
+        message=Message(
+            role="assistant",
+            parts=(Thought(text="Hm", slot="reasoning_content"), Text(text="Yes, "), call),
+        ),
         stop=Stop(reason="tool_calls", raw="tool_calls"),
         usage=Usage(input=3, output=2, total=5),
     )
@@ -277,7 +347,10 @@ def test_a_reply_on_its_way():
     partial = reading.reply()
     assert (partial.text, partial.stop, partial.notes) == ("Hi", Stop(reason="other"), (PARTIAL,))
     reading.feed(second)
-    assert (reading.reply().message.tool_calls[0].name, reading.reply().stop.reason) == ("f", "other")
+    assert (reading.reply().message.tool_calls[0].name, reading.reply().stop.reason) == (
+        "f",
+        "other",
+    )
     whole = reading.close()[-1].reply
     assert (whole.stop.reason, whole.notes) == ("tool_calls", ())
     assert reading.close() == []
@@ -382,7 +455,12 @@ def test_a_whole_answer():
 def test_a_whole_answer_of_several_choices():
     answer = parse_completion(
         json.dumps(
-            {"choices": [{"index": 1, "message": {"content": "B"}}, {"index": 0, "message": {"content": "A"}, "finish_reason": "stop"}]}
+            {
+                "choices": [
+                    {"index": 1, "message": {"content": "B"}},
+                    {"index": 0, "message": {"content": "A"}, "finish_reason": "stop"},
+                ]
+            }
         ).encode()
     )
     assert [parse_reply(answer, choice=at).text for at in (0, 1, 2)] == ["A", "B", ""]
@@ -390,7 +468,10 @@ def test_a_whole_answer_of_several_choices():
 
 def test_the_old_call_in_a_whole_answer():
     [call] = reply_of(
-        {"message": {"content": None, "function_call": {"name": "f", "arguments": "{}"}}, "finish_reason": "function_call"}
+        {
+            "message": {"content": None, "function_call": {"name": "f", "arguments": "{}"}},
+            "finish_reason": "function_call",
+        }
     ).message.tool_calls
     assert (call.name, call.arguments, call.id[:5]) == ("f", {}, "call_")
 
@@ -410,7 +491,9 @@ def test_an_answer_that_says_nothing_is_one(choice):  # Q15
 
 
 def test_chunks_are_left_as_they_are():
-    [one, *_] = told(sse(chunk({"reasoning_details": [{"type": "reasoning.text", "index": 0, "text": "A"}]}))).chunks
+    [one, *_] = told(
+        sse(chunk({"reasoning_details": [{"type": "reasoning.text", "index": 0, "text": "A"}]}))
+    ).chunks
     before = one.raw, repr(one)
     for _ in range(2):
         reading = Reading()
@@ -423,16 +506,21 @@ def test_chunks_are_left_as_they_are():
 def test_a_chunk_that_was_built_here():
     reading = Reading()
     assert reading.feed(ChatCompletionChunk(choices=None)) == []
-    assert reading.close() == [Done(Reply(message=Message(role="assistant"), stop=Stop(reason="other")))]
+    assert reading.close() == [
+        Done(Reply(message=Message(role="assistant"), stop=Stop(reason="other")))
+    ]
 
 
-# --- where it came from ---------------------------------------------------------------------------------------------
+# --- where it came from ---------------------------------------------------------------------------
 
 SAID = {
     "role": "assistant",
     "content": "Yes",
     "reasoning": "Hm",
-    "tool_calls": [{"id": "c1", "function": {"name": "f", "arguments": "{}"}, "shore": 1}, {"id": "c2", "function": {"name": "g"}}],
+    "tool_calls": [
+        {"id": "c1", "function": {"name": "f", "arguments": "{}"}, "shore": 1},
+        {"id": "c2", "function": {"name": "g"}},
+    ],
 }
 
 
@@ -442,24 +530,41 @@ def asked(answer: ChatCompletion, **beside) -> Reply:
 
 def test_s1_52_a_reply_remembers_who_said_it_and_in_which_bytes():
     body = json.dumps(
-        {"id": "a1", "model": "deepseek-chat-2", "choices": [{"index": 0, "message": SAID, "finish_reason": "stop"}]}
+        {
+            "id": "a1",
+            "model": "deepseek-chat-2",
+            "choices": [{"index": 0, "message": SAID, "finish_reason": "stop"}],
+        }
     ).encode()
     answer = parse_completion(body)
     reply = asked(answer)
     thought, text, first, second = reply.message.parts
     calls = [json.dumps(call).encode() for call in SAID["tool_calls"]]
     assert (reply.id, reply.model, reply.answer) == ("a1", "deepseek-chat-2", answer)
-    assert reply.message.origin == Origin("deepseek", "deepseek-chat", "openai", json.dumps(SAID).encode())
-    assert [part.origin for part in (first, second)] == [Origin("deepseek", "deepseek-chat", "openai", raw) for raw in calls]
-    assert [part.origin for part in (thought, text)] == [Origin("deepseek", "deepseek-chat", "openai")] * 2
+    assert reply.message.origin == Origin(
+        "deepseek", "deepseek-chat", "openai", json.dumps(SAID).encode()
+    )
+    assert [part.origin for part in (first, second)] == [
+        Origin("deepseek", "deepseek-chat", "openai", raw) for raw in calls
+    ]
+    assert [part.origin for part in (thought, text)] == [
+        Origin("deepseek", "deepseek-chat", "openai")
+    ] * 2
     again = pickle.loads(pickle.dumps(reply))
-    assert (again, again.message.origin, again.message.parts[2].origin) == (reply, reply.message.origin, first.origin)
+    assert (again, again.message.origin, again.message.parts[2].origin) == (
+        reply,
+        reply.message.origin,
+        first.origin,
+    )
     assert again.answer.raw == body
 
 
 def test_a_message_without_bytes_is_known_by_its_parts():
     reply = asked(ChatCompletion(choices=[Choice(message=WireMessage(content="Hi"))]))
-    assert (reply.message.origin, reply.message.parts[0].origin) == (None, Origin("deepseek", "deepseek-chat", "openai"))
+    assert (reply.message.origin, reply.message.parts[0].origin) == (
+        None,
+        Origin("deepseek", "deepseek-chat", "openai"),
+    )
     assert (reply.id, reply.model) == ("", "")
 
 
@@ -467,14 +572,27 @@ def test_a_message_without_bytes_is_known_by_its_parts():
     "message",
     [
         {"content": None, "function_call": {"name": "f", "arguments": "{}"}},
-        {"content": None, "tool_calls": [{"id": "c1", "function": {"name": "f"}}] * 2},  # one call, twice
-        {"content": None, "function_call": {"name": "f"}, "tool_calls": [{"id": "c1", "function": {"name": "g"}}]},
+        {
+            "content": None,
+            "tool_calls": [{"id": "c1", "function": {"name": "f"}}] * 2,
+        },  # one call, twice
+        {
+            "content": None,
+            "function_call": {"name": "f"},
+            "tool_calls": [{"id": "c1", "function": {"name": "g"}}],
+        },
     ],
 )
 def test_a_call_that_is_not_one_of_the_list_has_no_bytes(message):
-    reply = asked(parse_completion(json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode()))
+    reply = asked(
+        parse_completion(
+            json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode()
+        )
+    )
     assert reply.message.origin.raw == json.dumps(message).encode()
-    assert {call.origin for call in reply.tool_calls} == {Origin("deepseek", "deepseek-chat", "openai")}
+    assert {call.origin for call in reply.tool_calls} == {
+        Origin("deepseek", "deepseek-chat", "openai")
+    }
 
 
 def test_two_choices_of_one_number_are_nobodys_bytes():
@@ -483,7 +601,11 @@ def test_two_choices_of_one_number_are_nobodys_bytes():
 
 
 def test_s1_52_the_last_event_is_the_folded_reply():
-    datas = [chunk({"content": "Hi"}, id="", model=""), chunk(CALL, id="a1", model="m-1"), chunk({}, "stop", id="", model="")]
+    datas = [
+        chunk({"content": "Hi"}, id="", model=""),
+        chunk(CALL, id="a1", model="m-1"),
+        chunk({}, "stop", id="", model=""),
+    ]
     seen = streamed(*datas)
     assert (seen.reply.id, seen.reply.model) == ("a1", "m-1") == (seen.answer.id, seen.answer.model)
     folded = asked(seen.answer, body=REQUEST)

@@ -1,4 +1,6 @@
-"""The neutral door of chat completions on the way there: what a request becomes in each dialect, and what is refused."""
+"""The neutral door of chat completions on the way there: what a request becomes in each dialect,
+and what is refused.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +16,27 @@ from hypothesis import strategies as st
 
 from tests.conformance.quirks import Served
 from wire import Client, notes, openai
-from wire.chat import Media, Message, Origin, Other, Part, Text, Thought, ToolCall, ToolResult, with_origin
+from wire.core.memory import encode
 from wire.errors import HistoryError, RuleError
-from wire.memory import encode
+from wire.neutral.messages import (
+    Media,
+    Message,
+    Origin,
+    Other,
+    Part,
+    Text,
+    Thought,
+    ToolCall,
+    ToolResult,
+    with_origin,
+)
+from wire.neutral.request import Output, Request, Tool
 from wire.openai import Dialect, Refusal, render, render_request, render_whole
-from wire.request import Output, Request, Tool
 
 from .neutral import HI, PNG, TIDE, A, B, asked, body_of, dialect_of, sent, told
 from .test_provider_fixtures import KEY
 
-# --- what is written ------------------------------------------------------------------------------------------------
+# --- what is written ------------------------------------------------------------------------------
 
 
 def test_s1_23_u_122_the_order_of_things():
@@ -34,7 +47,10 @@ def test_s1_23_u_122_the_order_of_things():
         Message.tool_response(ToolResult("call_A", "get_tide", "17:42 – ebb")),
         system="Be brief.",
     )
-    functions = [{"name": "get_tide", "arguments": '{"port":"Brest"}'}, {"name": "get_tide", "arguments": '{"port":"Łódź"}'}]
+    functions = [
+        {"name": "get_tide", "arguments": '{"port":"Brest"}'},
+        {"name": "get_tide", "arguments": '{"port":"Łódź"}'},
+    ]
     assert made == [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "Hi"},
@@ -42,7 +58,8 @@ def test_s1_23_u_122_the_order_of_things():
             "role": "assistant",
             "content": "Let me see.",
             "tool_calls": [
-                {"id": id, "type": "function", "function": each} for id, each in zip(("call_A", "call_B"), functions, strict=True)
+                {"id": id, "type": "function", "function": each}
+                for id, each in zip(("call_A", "call_B"), functions, strict=True)
             ],
         },
         {"role": "tool", "content": "17:42 – ebb", "tool_call_id": "call_A"},
@@ -60,7 +77,10 @@ def test_s1_23_u_122_the_order_of_things():
         (ToolResult("call_A", "f", 3), "3"),
         (ToolResult("call_A", "f", None), "null"),
         (ToolResult("call_A", "f", "no such port", error=True), '{"error":"no such port"}'),
-        (ToolResult("call_A", "f", {"error": "gone", "code": 4}, error=True), '{"error":"gone","code":4}'),
+        (
+            ToolResult("call_A", "f", {"error": "gone", "code": 4}, error=True),
+            '{"error":"gone","code":4}',
+        ),
     ],
 )
 def test_s1_23_results(result: ToolResult, content: str):
@@ -71,9 +91,13 @@ def test_s1_23_results(result: ToolResult, content: str):
     }
 
 
-@pytest.mark.parametrize(("no_text", "wanted"), [("omit", {}), ("null", {"content": None}), ("empty", {"content": ""})])
+@pytest.mark.parametrize(
+    ("no_text", "wanted"), [("omit", {}), ("null", {"content": None}), ("empty", {"content": ""})]
+)
 def test_s1_23_calls_without_text(no_text: Any, wanted: Any):
-    said = sent(HI, Message.assistant(A), Message.tool_result(A, "1"), dialect=Dialect(no_text=no_text))[1]
+    said = sent(
+        HI, Message.assistant(A), Message.tool_result(A, "1"), dialect=Dialect(no_text=no_text)
+    )[1]
     assert {key: value for key, value in said.items() if key == "content"} == wanted
 
 
@@ -82,14 +106,22 @@ def test_s1_23_calls_without_text(no_text: Any, wanted: Any):
     [
         (ToolCall(id="c", name="f", arguments={"a": "ö"}), '{"a":"ö"}'),
         (ToolCall(id="c", name="f", arguments={"a": 1}, text='{ "a": 1 }'), '{ "a": 1 }'),
-        (ToolCall(id="c", name="f", arguments={"a": 2}, text='{ "a": 1 }'), '{"a":2}'),  # changed since it came
+        (
+            ToolCall(id="c", name="f", arguments={"a": 2}, text='{ "a": 1 }'),
+            '{"a":2}',
+        ),  # changed since it came
         (ToolCall(id="c", name="f", arguments=None, text='{"a": 1'), '{"a": 1'),
         (ToolCall(id="c", name="f", arguments={}), "{}"),
         (ToolCall(id="c", name="f", arguments={}, text=""), "{}"),
     ],
 )
 def test_s1_25_arguments_go_out_as_they_came(call: ToolCall, arguments: str):
-    assert sent(HI, Message.assistant(call), Message.tool_result(call, "1"))[1]["tool_calls"][0]["function"]["arguments"] == arguments
+    assert (
+        sent(HI, Message.assistant(call), Message.tool_result(call, "1"))[1]["tool_calls"][0][
+            "function"
+        ]["arguments"]
+        == arguments
+    )
 
 
 @pytest.mark.parametrize(
@@ -101,18 +133,31 @@ def test_s1_25_arguments_go_out_as_they_came(call: ToolCall, arguments: str):
 )
 def test_custom_calls(call: ToolCall):
     said = sent(HI, Message.assistant(call), Message.tool_result(call, "1"))[1]
-    assert said["tool_calls"] == [{"id": "c", "type": "custom", "custom": {"name": "sql", "input": "x"}}]
+    assert said["tool_calls"] == [
+        {"id": "c", "type": "custom", "custom": {"name": "sql", "input": "x"}}
+    ]
 
 
 def test_system_messages_stand_in_their_place():
-    made = sent(Message.system("A"), HI, Message.system("B"), Message.assistant("Ho"), HI, system="S")
+    made = sent(
+        Message.system("A"), HI, Message.system("B"), Message.assistant("Ho"), HI, system="S"
+    )
     assert [(each["role"], each["content"]) for each in made if each["role"] == "system"] == [
         ("system", "S"),
         ("system", "A"),
         ("system", "B"),
     ]
-    assert [each["role"] for each in made] == ["system", "system", "user", "system", "assistant", "user"]
-    assert told(asked(Message.system(" "), HI)) == ["messages[0]: left out: a system message that says nothing"]
+    assert [each["role"] for each in made] == [
+        "system",
+        "system",
+        "user",
+        "system",
+        "assistant",
+        "user",
+    ]
+    assert told(asked(Message.system(" "), HI)) == [
+        "messages[0]: left out: a system message that says nothing"
+    ]
     assert [each["role"] for each in sent(Message.system(" "), HI, system=" ")] == ["user"]
 
 
@@ -123,46 +168,78 @@ def test_system_messages_become_one_where_the_host_takes_one():
         {"role": "system", "content": "S\n\nA\n\nB\n\nC"},
         {"role": "user", "content": "Hi"},
     ]
-    assert told(request, dialect=minimax) == ["messages: 3 system messages became one: this host takes no more"]
+    assert told(request, dialect=minimax) == [
+        "messages: 3 system messages became one: this host takes no more"
+    ]
     one = asked(HI, Message.system("C"))
-    assert ([each["role"] for each in body_of(one, dialect=minimax)["messages"]], told(one, dialect=minimax)) == (["user", "system"], [])
+    assert (
+        [each["role"] for each in body_of(one, dialect=minimax)["messages"]],
+        told(one, dialect=minimax),
+    ) == (["user", "system"], [])
 
 
 def test_a_system_message_among_results_stands_behind_them():
     request = asked(
-        HI, Message.assistant(A, B), Message.system("S"), Message.tool_result(B, "2"), Message.tool_result(A, "1"), Message.system("T")
+        HI,
+        Message.assistant(A, B),
+        Message.system("S"),
+        Message.tool_result(B, "2"),
+        Message.tool_result(A, "1"),
+        Message.system("T"),
     )
     assert [each["content"] for each in body_of(request)["messages"][2:]] == ["1", "2", "S", "T"]
-    assert told(request) == ["messages[2]: moved behind the results, which stand directly behind their calls"]
+    assert told(request) == [
+        "messages[2]: moved behind the results, which stand directly behind their calls"
+    ]
 
 
-# --- U-42: media ----------------------------------------------------------------------------------------------------
+# --- U-42: media ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("media", "part"),
     [
         (PNG, {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}}),
-        (Media(url="data:image/png;base64,iVBORw=="), {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}}),
+        (
+            Media(url="data:image/png;base64,iVBORw=="),
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}},
+        ),
         (
             Media(url="https://x.test/a?b=1", detail="low"),
             {"type": "image_url", "image_url": {"url": "https://x.test/a?b=1", "detail": "low"}},
         ),
-        (Media(data=b"abc", media_type="audio/wav"), {"type": "input_audio", "input_audio": {"data": "YWJj", "format": "wav"}}),
-        (Media(data=b"abc", media_type="audio/mpeg"), {"type": "input_audio", "input_audio": {"data": "YWJj", "format": "mp3"}}),
+        (
+            Media(data=b"abc", media_type="audio/wav"),
+            {"type": "input_audio", "input_audio": {"data": "YWJj", "format": "wav"}},
+        ),
+        (
+            Media(data=b"abc", media_type="audio/mpeg"),
+            {"type": "input_audio", "input_audio": {"data": "YWJj", "format": "mp3"}},
+        ),
         (
             Media(data=b"abc", media_type="application/pdf", name="a.pdf"),
-            {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,YWJj"}},
+            {
+                "type": "file",
+                "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,YWJj"},
+            },
         ),
         (
             Media(data=b"abc", media_type="application/pdf"),
-            {"type": "file", "file": {"filename": "document.pdf", "file_data": "data:application/pdf;base64,YWJj"}},
+            {
+                "type": "file",
+                "file": {
+                    "filename": "document.pdf",
+                    "file_data": "data:application/pdf;base64,YWJj",
+                },
+            },
         ),
         (Media(url="file-abc123"), {"type": "file", "file": {"file_id": "file-abc123"}}),
     ],
 )
 def test_u_42_media(media: Media, part: Any):
-    assert sent(Message.user("What is this?", media)) == [{"role": "user", "content": [{"type": "text", "text": "What is this?"}, part]}]
+    assert sent(Message.user("What is this?", media)) == [
+        {"role": "user", "content": [{"type": "text", "text": "What is this?"}, part]}
+    ]
     assert sent(Message.user(media))[0]["content"] == [part]
 
 
@@ -184,7 +261,14 @@ def test_u_42_other_media_are_refused(media: Media):
         render(asked(Message.user("Hi"), Message.assistant("Ho"), Message.user("This", media)), "m")
     assert [each.path for each in caught.value.violations] == ["messages[2].parts[1]"]
     with pytest.raises(RuleError) as caught:
-        render(asked(HI, Message.assistant(A), Message.tool_response(ToolResult("call_A", "f", "", media=(PNG, media)))), "m")
+        render(
+            asked(
+                HI,
+                Message.assistant(A),
+                Message.tool_response(ToolResult("call_A", "f", "", media=(PNG, media))),
+            ),
+            "m",
+        )
     assert [each.path for each in caught.value.violations] == ["messages[2].parts[0].media[1]"]
 
 
@@ -192,24 +276,48 @@ def test_media_of_results_come_from_the_user():
     request = asked(
         HI,
         Message.assistant(A, B),
-        Message.tool_response(ToolResult("call_A", "f", "see", media=(PNG,)), ToolResult("call_B", "f", "2")),
+        Message.tool_response(
+            ToolResult("call_A", "f", "see", media=(PNG,)), ToolResult("call_B", "f", "2")
+        ),
         Message.user("Well?"),
     )
     made = body_of(request)["messages"]
     assert [each["role"] for each in made] == ["user", "assistant", "tool", "tool", "user", "user"]
-    assert made[4]["content"] == [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}}]
-    assert told(request) == ["messages[2].parts[0].media: sent as a message of the user behind the results, which are text here"]
+    assert made[4]["content"] == [
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}}
+    ]
+    assert told(request) == [
+        "messages[2].parts[0].media: sent as a message of the user behind the results, "
+        "which are text here"
+    ]
 
 
 def test_what_chat_completions_have_no_words_for_is_told():
-    said = Message.assistant("A", A, "B", Thought("Hm"), PNG, Other("executableCode", {}), Text("C", signature="c2ln"), "")
-    request = asked(Message.user("Hi", Other("x")), said, Message.tool_result(A, "1"), search_grounding=True)
+    said = Message.assistant(
+        "A",
+        A,
+        "B",
+        Thought("Hm"),
+        PNG,
+        Other("executableCode", {}),
+        Text("C", signature="c2ln"),
+        "",
+    )
+    request = asked(
+        Message.user("Hi", Other("x")), said, Message.tool_result(A, "1"), search_grounding=True
+    )
     assert body_of(request)["messages"][:2] == [
         {"role": "user", "content": "Hi"},
         {
             "role": "assistant",
             "content": "ABC",
-            "tool_calls": [{"id": "call_A", "type": "function", "function": {"name": "get_tide", "arguments": '{"port":"Brest"}'}}],
+            "tool_calls": [
+                {
+                    "id": "call_A",
+                    "type": "function",
+                    "function": {"name": "get_tide", "arguments": '{"port":"Brest"}'},
+                }
+            ],
         },
     ]
     assert told(request) == [
@@ -225,7 +333,10 @@ def test_what_chat_completions_have_no_words_for_is_told():
 
 
 def test_paths_stay_those_of_the_request_where_nothing_is_left_of_a_message():
-    gone = with_origin(Message.assistant(with_origin(Thought("Hm"), Origin("x", "y", "openai"))), Origin("x", "y", "openai"))
+    gone = with_origin(
+        Message.assistant(with_origin(Thought("Hm"), Origin("x", "y", "openai"))),
+        Origin("x", "y", "openai"),
+    )
     request = asked(HI, gone, HI, Message.assistant(Other("z")), HI)
     assert [note.path for note in notes(render_request(request, "m"))] == [
         "messages[1].parts[0]",
@@ -235,7 +346,7 @@ def test_paths_stay_those_of_the_request_where_nothing_is_left_of_a_message():
     ]
 
 
-# --- tools ----------------------------------------------------------------------------------------------------------
+# --- tools ----------------------------------------------------------------------------------------
 
 
 def test_s0_01_s1_24_u_124_tools():
@@ -245,15 +356,28 @@ def test_s0_01_s1_24_u_124_tools():
         "type": "object",
         "$defs": {"x": {}},
     }
-    tools = (Tool("f", "Does it.", parameters, response={"type": "string"}), Tool("now"), Tool("empty", parameters={}))
+    tools = (
+        Tool("f", "Does it.", parameters, response={"type": "string"}),
+        Tool("now"),
+        Tool("empty", parameters={}),
+    )
     before = copy.deepcopy(parameters)
     call = render_whole(asked(tools=tools), "m")
     assert parameters == before
     assert json.dumps(parameters, separators=(",", ":")).encode() in call.body
     assert json.loads(call.body)["tools"] == [
-        {"type": "function", "function": {"name": "f", "description": "Does it.", "parameters": parameters}},
-        {"type": "function", "function": {"name": "now", "parameters": {"type": "object", "properties": {}}}},
-        {"type": "function", "function": {"name": "empty", "parameters": {"type": "object", "properties": {}}}},
+        {
+            "type": "function",
+            "function": {"name": "f", "description": "Does it.", "parameters": parameters},
+        },
+        {
+            "type": "function",
+            "function": {"name": "now", "parameters": {"type": "object", "properties": {}}},
+        },
+        {
+            "type": "function",
+            "function": {"name": "empty", "parameters": {"type": "object", "properties": {}}},
+        },
     ]
     assert "tool_choice" not in json.loads(call.body)
 
@@ -270,7 +394,10 @@ ALLOWED = [{"type": "function", "function": {"name": name}} for name in ("f", "g
         ("none", "none"),
         ("required", "required"),
         (("f",), {"type": "function", "function": {"name": "f"}}),
-        (("f", "g"), {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": ALLOWED}}),
+        (
+            ("f", "g"),
+            {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": ALLOWED}},
+        ),
     ],
 )
 def test_s1_24_u_106_u_107_tool_choice(choice: Any, wanted: Any):
@@ -282,10 +409,12 @@ def test_u_107_a_host_that_does_not_choose_among_several():
     dialect = Dialect(refuses=(Refusal("tool_choice.allowed_tools", "unknown"),))
     request = asked(tools=(Tool("f"), Tool("g")), tool_choice=("f", "g"))
     assert body_of(request, dialect=dialect)["tool_choice"] == "required"
-    assert told(request, dialect=dialect) == ["tool_choice: required, of whichever tool: this host does not choose among f, g"]
+    assert told(request, dialect=dialect) == [
+        "tool_choice: required, of whichever tool: this host does not choose among f, g"
+    ]
 
 
-# --- settings -------------------------------------------------------------------------------------------------------
+# --- settings -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -300,11 +429,21 @@ def test_u_107_a_host_that_does_not_choose_among_several():
         ({"raw_schemas": True}, {}),
         (
             {"output": Output({"type": "object"})},
-            {"response_format": {"type": "json_schema", "json_schema": {"name": "answer", "schema": {"type": "object"}}}},
+            {
+                "response_format": {
+                    "type": "json_schema",
+                    "json_schema": {"name": "answer", "schema": {"type": "object"}},
+                }
+            },
         ),
         (
             {"output": Output({"type": "object"}, "tide", strict=True)},
-            {"response_format": {"type": "json_schema", "json_schema": {"name": "tide", "schema": {"type": "object"}, "strict": True}}},
+            {
+                "response_format": {
+                    "type": "json_schema",
+                    "json_schema": {"name": "tide", "schema": {"type": "object"}, "strict": True},
+                }
+            },
         ),
     ],
 )
@@ -328,18 +467,31 @@ def test_u_54_u_55_u_149_fields(settings: Any, wanted: Any):
         ("mistral", "mistral-medium-latest", "max_tokens"),
     ],
 )
-def test_the_field_for_the_most_tokens_is_one_that_the_model_takes(name: str, model: str, field: str):
+def test_the_field_for_the_most_tokens_is_one_that_the_model_takes(
+    name: str, model: str, field: str
+):
     body = body_of(asked(max_tokens=9), model, dialect_of(name), provider=name)
     assert {key: value for key, value in body.items() if key.startswith("max_")} == {field: 9}
-    turned = Dialect(refuses=(Refusal("max_tokens", "no", models="a"), Refusal("max_completion_tokens", "no", models="b", ignored=True)))
-    assert [set(body_of(asked(max_tokens=9), each, turned)) & {"max_tokens", "max_completion_tokens"} for each in "ab"] == [
+    turned = Dialect(
+        refuses=(
+            Refusal("max_tokens", "no", models="a"),
+            Refusal("max_completion_tokens", "no", models="b", ignored=True),
+        )
+    )
+    assert [
+        set(body_of(asked(max_tokens=9), each, turned)) & {"max_tokens", "max_completion_tokens"}
+        for each in "ab"
+    ] == [
         {"max_completion_tokens"},
         {"max_tokens"},
     ]
 
 
 SCHEMA = {"type": "object", "properties": {"höhe": {"type": "number"}}}
-WORDS = 'Answer with JSON that fits this schema: {"type":"object","properties":{"höhe":{"type":"number"}}}'
+WORDS = (
+    "Answer with JSON that fits this schema: "
+    '{"type":"object","properties":{"höhe":{"type":"number"}}}'
+)
 
 
 @pytest.mark.parametrize(
@@ -353,12 +505,18 @@ WORDS = 'Answer with JSON that fits this schema: {"type":"object","properties":{
         ("openai", "gpt-audio", None, ["asked for in words alone"]),
     ],
 )
-def test_u_54_u_55_output_in_the_best_form_that_the_host_takes(name: str, model: str, form: str | None, note: list[str]):
+def test_u_54_u_55_output_in_the_best_form_that_the_host_takes(
+    name: str, model: str, form: str | None, note: list[str]
+):
     request, dialect = asked(output=Output(SCHEMA), system="Be brief."), dialect_of(name)
     body = body_of(request, model, dialect, provider=name)
     assert body.get("response_format", {}).get("type") == form
-    assert body["messages"][0]["content"] == ("Be brief." if form == "json_schema" else f"Be brief.\n\n{WORDS}")
-    assert [each.partition(",")[0] for each in told(request, model, dialect)] == [f"output: {each}" for each in note]
+    assert body["messages"][0]["content"] == (
+        "Be brief." if form == "json_schema" else f"Be brief.\n\n{WORDS}"
+    )
+    assert [each.partition(",")[0] for each in told(request, model, dialect)] == [
+        f"output: {each}" for each in note
+    ]
     call = render(request, model, dialect, provider=name)
     assert call.adapt is not None
     assert call.adapt(call, dialect) is call
@@ -366,10 +524,24 @@ def test_u_54_u_55_output_in_the_best_form_that_the_host_takes(name: str, model:
 
 def test_u_55_words_of_the_schema_stand_in_the_first_system_message():
     deepseek = dialect_of("deepseek")
-    for first, content in ((Message.system("A"), f"A\n\n{WORDS}"), (Message.system("A", "B"), ["A", "B", WORDS]), (None, WORDS)):
-        made = sent(*filter(None, [first]), HI, Message.system("Z"), output=Output(SCHEMA), dialect=deepseek)
-        wanted = content if isinstance(content, str) else [{"type": "text", "text": text} for text in content]
-        assert (made[0], made[1]["role"], len(made)) == ({"role": "system", "content": wanted}, "user", 3)
+    for first, content in (
+        (Message.system("A"), f"A\n\n{WORDS}"),
+        (Message.system("A", "B"), ["A", "B", WORDS]),
+        (None, WORDS),
+    ):
+        made = sent(
+            *filter(None, [first]), HI, Message.system("Z"), output=Output(SCHEMA), dialect=deepseek
+        )
+        wanted = (
+            content
+            if isinstance(content, str)
+            else [{"type": "text", "text": text} for text in content]
+        )
+        assert (made[0], made[1]["role"], len(made)) == (
+            {"role": "system", "content": wanted},
+            "user",
+            3,
+        )
 
 
 def test_s1_20_where_it_goes():
@@ -385,7 +557,7 @@ def test_s1_22_usage_may_not_be_asked_for():
     assert json.loads(call.body)["stream_options"] == {"include_usage": False}
 
 
-# --- S1-29: options -------------------------------------------------------------------------------------------------
+# --- S1-29: options -------------------------------------------------------------------------------
 
 
 def test_s1_29_options_of_the_provider_stand_at_the_top_of_the_body():
@@ -397,22 +569,36 @@ def test_s1_29_options_of_the_provider_stand_at_the_top_of_the_body():
     request, kimi = asked(options=options, temperature=0.5), dialect_of("kimi")
     for name, wanted in (
         ("kimi", {"thinking": {"type": "disabled", "x": 1}, "prompt_cache_key": "a"}),
-        ("kimi@cn", {"thinking": {"type": "disabled", "x": 1}, "prompt_cache_key": "b", "new": None}),
+        (
+            "kimi@cn",
+            {"thinking": {"type": "disabled", "x": 1}, "prompt_cache_key": "b", "new": None},
+        ),
         ("openai", {}),
     ):
         body = body_of(request, "kimi-k2.6", kimi, provider=name)
-        assert body == {"model": "kimi-k2.6", "messages": [{"role": "user", "content": "Hi"}], "temperature": 0.5, **wanted}
+        assert body == {
+            "model": "kimi-k2.6",
+            "messages": [{"role": "user", "content": "Hi"}],
+            "temperature": 0.5,
+            **wanted,
+        }
     assert options["kimi"] == {"thinking": {"type": "disabled", "x": 1}, "prompt_cache_key": "a"}
 
 
 def test_s1_29_an_option_may_say_what_no_field_allows():
     body = body_of(asked(options={"openai": {"max_tokens": "many", "stop": 5}}, temperature=0.5))
-    assert {key: body[key] for key in ("max_tokens", "stop", "temperature")} == {"max_tokens": "many", "stop": 5, "temperature": 0.5}
+    assert {key: body[key] for key in ("max_tokens", "stop", "temperature")} == {
+        "max_tokens": "many",
+        "stop": 5,
+        "temperature": 0.5,
+    }
 
 
 def test_s1_29_the_rules_look_at_the_options_too():
     kimi = dialect_of("kimi")
-    free = asked(tools=(TIDE,), tool_choice="required", options={"kimi": {"thinking": {"type": "disabled"}}})
+    free = asked(
+        tools=(TIDE,), tool_choice="required", options={"kimi": {"thinking": {"type": "disabled"}}}
+    )
     call = render(free, "kimi-k2.6", kimi, provider="kimi")
     assert call.adapt is not None
     assert call.adapt(call, kimi) is call
@@ -424,7 +610,12 @@ def test_s1_29_the_rules_look_at_the_options_too():
 
 
 @pytest.mark.parametrize(
-    ("options", "problem"), [({"x": object()}, "JSON cannot say this"), ({"x": float("nan")}, "no numbers"), (5, "a mapping is wanted")]
+    ("options", "problem"),
+    [
+        ({"x": object()}, "JSON cannot say this"),
+        ({"x": float("nan")}, "no numbers"),
+        (5, "a mapping is wanted"),
+    ],
 )
 def test_s1_29_options_that_are_none(options: Any, problem: str):
     with pytest.raises(RuleError, match=problem) as caught:
@@ -432,7 +623,7 @@ def test_s1_29_options_that_are_none(options: Any, problem: str):
     assert [each.path for each in caught.value.violations] == ["options.openai"]
 
 
-# --- refusals -------------------------------------------------------------------------------------------------------
+# --- refusals -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -461,10 +652,23 @@ def test_turns_out_of_order_are_refused(messages: Any, paths: list[str]):
             ),
             "messages[1].parts[0].arguments",
         ),
-        (asked(HI, Message.assistant(A), Message.tool_result(A, {1j})), "messages[2].parts[0].content"),
-        (asked(HI, Message.assistant(Thought("Hm", "reasoning_details", details=({"type": 5},))), HI), "messages[1].parts[0].details"),
+        (
+            asked(HI, Message.assistant(A), Message.tool_result(A, {1j})),
+            "messages[2].parts[0].content",
+        ),
+        (
+            asked(
+                HI,
+                Message.assistant(Thought("Hm", "reasoning_details", details=({"type": 5},))),
+                HI,
+            ),
+            "messages[1].parts[0].details",
+        ),
         (asked(max_tokens="many"), "max_tokens"),
-        (asked(tools=(Tool("f", parameters={"type": "object", "x": {1j}}),)), "tools[0].function.parameters.x"),
+        (
+            asked(tools=(Tool("f", parameters={"type": "object", "x": {1j}}),)),
+            "tools[0].function.parameters.x",
+        ),
         ("Hi", "request"),
     ],
 )
@@ -477,33 +681,50 @@ def test_what_cannot_be_said_is_refused_where_it_stands(request_: Any, path: str
 def test_what_the_provider_refuses_is_an_error_of_the_client():
     """The image is refused by DeepSeek's rules, before anything is sent."""
     request = asked(Message.user("What is this?", PNG))
-    with Client("deepseek", api_key=KEY, http=Served({}, [])) as client, pytest.raises(RuleError) as caught:
+    with (
+        Client("deepseek", api_key=KEY, http=Served({}, [])) as client,
+        pytest.raises(RuleError) as caught,
+    ):
         client.send(render_whole(request, "deepseek-v4-pro", client.dialect, provider="deepseek"))
-    assert [(each.path, each.rule) for each in caught.value.violations] == [("messages[0].content[1].image_url", "O7")]
+    assert [(each.path, each.rule) for each in caught.value.violations] == [
+        ("messages[0].content[1].image_url", "O7")
+    ]
 
 
 def test_what_the_host_ignores_is_told():
     request = asked(tools=(TIDE,), tool_choice="required")
-    assert told(request, dialect=dialect_of("ollama")) == ["tool_choice: ignored by the host: ignored by Ollama"]
+    assert told(request, dialect=dialect_of("ollama")) == [
+        "tool_choice: ignored by the host: ignored by Ollama"
+    ]
 
 
-# --- laws -----------------------------------------------------------------------------------------------------------
+# --- laws -----------------------------------------------------------------------------------------
 
 _texts = st.text(st.characters(codec="utf-8"), max_size=8)
 _calls = st.lists(st.builds(lambda a: {"a": a}, _texts), max_size=3)
-_slots = st.sampled_from(["", "reasoning", "reasoning_content", "reasoning_text", "reasoning_details", "content"])
+_slots = st.sampled_from(
+    ["", "reasoning", "reasoning_content", "reasoning_text", "reasoning_details", "content"]
+)
 
 
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[Message, ...]:
-    """Turns of the user, of this model and of others, of parts in any order, with results in any order."""
+    """Turns of the user, of this model and of others, of parts in any order, with results in any
+    order.
+    """
     said: list[Message] = []
     for turn in range(draw(st.integers(1, 4))):
-        said.append(Message.user(draw(_texts), *draw(st.lists(st.one_of(_texts, st.just(PNG)), max_size=2))))
+        said.append(
+            Message.user(draw(_texts), *draw(st.lists(st.one_of(_texts, st.just(PNG)), max_size=2)))
+        )
         if draw(st.booleans()):
             said.append(Message.system(draw(_texts)))
         calls = [
-            ToolCall(id=draw(st.sampled_from([f"call_{turn}_{at}", f"{turn}{at}" * 25])), name="f", arguments=arguments)
+            ToolCall(
+                id=draw(st.sampled_from([f"call_{turn}_{at}", f"{turn}{at}" * 25])),
+                name="f",
+                arguments=arguments,
+            )
             for at, arguments in enumerate(draw(_calls))
         ]
         beside: list[Part] = [Text(draw(_texts)), Thought(draw(_texts), draw(_slots)), Other("x")]
@@ -515,35 +736,63 @@ def histories(draw: st.DrawFn) -> tuple[Message, ...]:
         said.append(Message.assistant(draw(st.permutations(parts))))
         said += [Message.tool_result(call, draw(_texts)) for call in draw(st.permutations(calls))]
         if calls and draw(st.booleans()):
-            said.insert(draw(st.integers(len(said) - len(calls), len(said))), Message.system(draw(_texts)))
+            said.insert(
+                draw(st.integers(len(said) - len(calls), len(said))), Message.system(draw(_texts))
+            )
     return (*said, Message.user("Well?"))
 
 
-@given(histories(), st.sampled_from(["openai", "deepseek", "mistral", "minimax", "kimi", "gemini@openai", "vllm"]))
+@given(
+    histories(),
+    st.sampled_from(["openai", "deepseek", "mistral", "minimax", "kimi", "gemini@openai", "vllm"]),
+)
 def test_any_history_is_sent_in_order(said: tuple[Message, ...], name: str):
     dialect = dialect_of(name)
     request = Request(messages=said)
     before = repr(said)
     call = render_whole(request, "m", dialect, provider="p")
     assert call.body == render_whole(request, "m", dialect, provider="p").body
-    assert call.body == render_whole(pickle.loads(pickle.dumps(request)), "m", dialect, provider="p").body
+    assert (
+        call.body
+        == render_whole(pickle.loads(pickle.dumps(request)), "m", dialect, provider="p").body
+    )
     assert repr(said) == before
     made = render_request(request, "m", dialect, provider="p")
     # That DeepSeek takes no image and Kimi no empty text among parts is for their clients to say.
-    assert [each for each in openai.check(made, dialect) if not each.path.endswith(("].text", "].image_url"))] == []
+    assert [
+        each
+        for each in openai.check(made, dialect)
+        if not each.path.endswith(("].text", "].image_url"))
+    ] == []
     sent_calls = [each for message in made.messages for each in message.tool_calls or ()]
     neutral = [part for message in said for part in message.parts if isinstance(part, ToolCall)]
-    answers = {part.id: part.content for message in said for part in message.parts if isinstance(part, ToolResult)}
-    assert [json.loads(each.function.arguments) for each in sent_calls if each.function] == [each.arguments for each in neutral]
-    assert [each.content for each in made.messages if each.role == "tool"] == [answers[each.id] for each in neutral]
-    assert [each.tool_call_id for each in made.messages if each.role == "tool"] == [each.id for each in sent_calls]
+    answers = {
+        part.id: part.content
+        for message in said
+        for part in message.parts
+        if isinstance(part, ToolResult)
+    }
+    assert [json.loads(each.function.arguments) for each in sent_calls if each.function] == [
+        each.arguments for each in neutral
+    ]
+    assert [each.content for each in made.messages if each.role == "tool"] == [
+        answers[each.id] for each in neutral
+    ]
+    assert [each.tool_call_id for each in made.messages if each.role == "tool"] == [
+        each.id for each in sent_calls
+    ]
     texts = [message.text for message in said if message.role == "user"]
     assert [message.text for message in made.messages if message.role == "user"] == texts
 
 
-# --- snapshots ------------------------------------------------------------------------------------------------------
+# --- snapshots ------------------------------------------------------------------------------------
 
-MODELS = {"": "m", "deepseek": "deepseek-chat", "mistral": "mistral-medium-latest", "minimax": "MiniMax-M3"}
+MODELS = {
+    "": "m",
+    "deepseek": "deepseek-chat",
+    "mistral": "mistral-medium-latest",
+    "minimax": "MiniMax-M3",
+}
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -551,10 +800,14 @@ def test_s0_03_s1_23_u_122_snapshot_of_one_conversation(name: str, snapshot: Any
     dialect = dialect_of(name) if name else openai.PLAIN
     request = asked(
         Message.system("Dates in ISO 8601."),
-        Message.user("Where is this, and when is high tide there?", Media(data=b"\x89PNG", media_type="image/png", detail="low")),
+        Message.user(
+            "Where is this, and when is high tide there?",
+            Media(data=b"\x89PNG", media_type="image/png", detail="low"),
+        ),
         Message.assistant(Thought("A pier.", "reasoning_content"), "Let me see.", A, B),
         Message.tool_response(
-            ToolResult("call_B", "get_tide", "no such port", error=True), ToolResult("call_A", "get_tide", {"um": "17:42"})
+            ToolResult("call_B", "get_tide", "no such port", error=True),
+            ToolResult("call_A", "get_tide", {"um": "17:42"}),
         ),
         Message.assistant("High tide in Brest is at 17:42."),
         Message.user("Thanks. ", "And tomorrow?"),

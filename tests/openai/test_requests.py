@@ -1,4 +1,6 @@
-"""What goes out, byte by byte: a snapshot for each conversation, at OpenAI and in three dialects."""
+"""What goes out, byte by byte: a snapshot for each conversation, at OpenAI and in three
+dialects.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,20 @@ import pytest
 
 from tests.gemini.conversations import CONVERSATIONS as GEMINIS
 from wire import openai
+from wire.core.memory import encode, notes
 from wire.errors import RuleError
-from wire.memory import encode, notes
-from wire.openai.dialect import Dialect
+from wire.openai.common.dialect import Dialect
 from wire.providers import PROVIDERS
 
 from .conversations import CONVERSATIONS, NOT_HERE, RECEIVED_MESSAGE
 
 DIALECTS = ("openai", "deepseek", "mistral", "minimax")
-MODELS = {"openai": "gpt-5.4", "deepseek": "deepseek-v4-pro", "mistral": "mistral-medium-latest", "minimax": "MiniMax-M3"}
+MODELS = {
+    "openai": "gpt-5.4",
+    "deepseek": "deepseek-v4-pro",
+    "mistral": "mistral-medium-latest",
+    "minimax": "MiniMax-M3",
+}
 
 
 def dialect_of(provider: str) -> Dialect:
@@ -29,7 +36,9 @@ def dialect_of(provider: str) -> Dialect:
 
 
 def request_of(name: str, provider: str) -> openai.ChatCompletionRequest:
-    return msgspec.structs.replace(CONVERSATIONS[name](dialect_of(provider)), model=MODELS[provider])
+    return msgspec.structs.replace(
+        CONVERSATIONS[name](dialect_of(provider)), model=MODELS[provider]
+    )
 
 
 def sent(request: openai.ChatCompletionRequest, provider: str) -> Any:
@@ -74,7 +83,11 @@ def test_a_stream_asks_for_the_same_and_for_usage(name: str):
 @pytest.mark.parametrize("name", CONVERSATIONS)
 def test_a_request_that_was_stored_sends_the_same_bytes(name: str):
     request = request_of(name, "deepseek")
-    assert encode(pickle.loads(pickle.dumps(request))) == encode(request) == encode(request_of(name, "deepseek"))
+    assert (
+        encode(pickle.loads(pickle.dumps(request)))
+        == encode(request)
+        == encode(request_of(name, "deepseek"))
+    )
 
 
 def test_a_received_message_goes_back_byte_for_byte():
@@ -91,7 +104,9 @@ def test_calls_of_a_received_message_keep_their_bytes_where_the_message_does_not
 def test_what_the_caller_says_of_usage_stays():
     options = openai.StreamOptions(include_usage=False)
     request = msgspec.structs.replace(request_of("plain", "openai"), stream_options=options)
-    assert b'"stream_options":{"include_usage":false}' in openai.stream_chat_completions(request).body
+    assert (
+        b'"stream_options":{"include_usage":false}' in openai.stream_chat_completions(request).body
+    )
 
 
 def test_only_the_clients_dialect_refuses():

@@ -1,4 +1,6 @@
-"""What is refused before anything is sent: each rule by the request that breaks it, and by one that nearly does."""
+"""What is refused before anything is sent: each rule by the request that breaks it, and by one that
+nearly does.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from wire.core.memory import RAW, remember
 from wire.errors import Violation
-from wire.memory import RAW, remember
-from wire.openai.dialect import PLAIN, Dialect, Refusal
-from wire.openai.rules import check
-from wire.openai.types import (
+from wire.openai.chat.rules import check
+from wire.openai.chat.types import (
     Audio,
     ChatCompletionRequest,
     ContentPart,
@@ -38,7 +39,8 @@ from wire.openai.types import (
     ToolChoice,
     WebSearchOptions,
 )
-from wire.openai.types.tools import AllowedTools
+from wire.openai.chat.types.tools import AllowedTools
+from wire.openai.common.dialect import PLAIN, Dialect, Refusal
 from wire.providers import PROVIDERS
 
 USER = Message(role="user", content="Hi")
@@ -51,7 +53,10 @@ def asked(*messages: Message, model: str | None = "m", **fields: Any) -> ChatCom
 
 
 def calls(*ids: str | None, **fields: Any) -> Message:
-    made = [ToolCall(id=id, type="function", function=FunctionCall(name="f", arguments="{}")) for id in ids]
+    made = [
+        ToolCall(id=id, type="function", function=FunctionCall(name="f", arguments="{}"))
+        for id in ids
+    ]
     return Message(role="assistant", tool_calls=made, **fields)
 
 
@@ -77,24 +82,43 @@ def told(found: list[Violation]) -> list[tuple[str, str, str]]:
     return [(each.path, each.rule, each.severity) for each in found]
 
 
-# --- every host -----------------------------------------------------------------------------------------------------
+# --- every host -----------------------------------------------------------------------------------
 
 UNANSWERED = (
-    "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
+    "An assistant message with 'tool_calls' must be followed by tool messages responding "
+    "to each 'tool_call_id'. "
     "The following tool_call_ids did not have response messages: {}"
 )
 ORPHAN = "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
-EMPTY = "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead."
+EMPTY = (
+    "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an "
+    "empty array instead."
+)
 SILENT = "Invalid assistant message: content or tool_calls must be set"
 OPTIONS = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
-PARALLEL = "Invalid value for 'parallel_tool_calls': 'parallel_tool_calls' is only allowed when 'tools' are specified."
+PARALLEL = (
+    "Invalid value for 'parallel_tool_calls': 'parallel_tool_calls' is only allowed when "
+    "'tools' are specified."
+)
 
 BROKEN: dict[str, tuple[ChatCompletionRequest, list[tuple[str, str, str]]]] = {
     "no-messages": (ChatCompletionRequest(model="m", messages=[]), [("messages", EMPTY, "O1")]),
-    "call-and-user": (asked(USER, calls("a"), USER), [("messages[1].tool_calls[0]", UNANSWERED.format("a"), "O2")]),
-    "call-and-system": (asked(USER, calls("a"), SYSTEM), [("messages[1].tool_calls[0]", UNANSWERED.format("a"), "O2")]),
-    "second-of-two": (asked(USER, calls("a", "b"), result("a"), USER), [("messages[1].tool_calls[1]", UNANSWERED.format("b"), "O2")]),
-    "first-of-two": (asked(USER, calls("a", "b"), result("b"), said()), [("messages[1].tool_calls[0]", UNANSWERED.format("a"), "O2")]),
+    "call-and-user": (
+        asked(USER, calls("a"), USER),
+        [("messages[1].tool_calls[0]", UNANSWERED.format("a"), "O2")],
+    ),
+    "call-and-system": (
+        asked(USER, calls("a"), SYSTEM),
+        [("messages[1].tool_calls[0]", UNANSWERED.format("a"), "O2")],
+    ),
+    "second-of-two": (
+        asked(USER, calls("a", "b"), result("a"), USER),
+        [("messages[1].tool_calls[1]", UNANSWERED.format("b"), "O2")],
+    ),
+    "first-of-two": (
+        asked(USER, calls("a", "b"), result("b"), said()),
+        [("messages[1].tool_calls[0]", UNANSWERED.format("a"), "O2")],
+    ),
     "call-and-call": (
         asked(USER, calls("a"), calls("b"), result("b")),
         [("messages[1].tool_calls[0]", UNANSWERED.format("a"), "O2")],
@@ -105,27 +129,56 @@ BROKEN: dict[str, tuple[ChatCompletionRequest, list[tuple[str, str, str]]]] = {
     ),
     "too-late": (
         asked(USER, calls("a"), USER, result("a")),
-        [("messages[1].tool_calls[0]", UNANSWERED.format("a"), "O2"), ("messages[3].tool_call_id", ORPHAN, "O3")],
+        [
+            ("messages[1].tool_calls[0]", UNANSWERED.format("a"), "O2"),
+            ("messages[3].tool_call_id", ORPHAN, "O3"),
+        ],
     ),
     "result-first": (asked(result("a")), [("messages[0].tool_call_id", ORPHAN, "O3")]),
-    "result-after-text": (asked(USER, said(), result("a")), [("messages[2].tool_call_id", ORPHAN, "O3")]),
+    "result-after-text": (
+        asked(USER, said(), result("a")),
+        [("messages[2].tool_call_id", ORPHAN, "O3")],
+    ),
     "another-id": (
         asked(USER, calls("a"), result("b"), USER),
-        [("messages[2].tool_call_id", ORPHAN, "O3"), ("messages[1].tool_calls[0]", UNANSWERED.format("a"), "O2")],
+        [
+            ("messages[2].tool_call_id", ORPHAN, "O3"),
+            ("messages[1].tool_calls[0]", UNANSWERED.format("a"), "O2"),
+        ],
     ),
-    "no-id": (asked(USER, calls("a"), result("a"), result(None)), [("messages[3].tool_call_id", ORPHAN, "O3")]),
-    "silent": (asked(USER, Message(role="assistant"), USER), [("messages[1].content", SILENT, "O4")]),
+    "no-id": (
+        asked(USER, calls("a"), result("a"), result(None)),
+        [("messages[3].tool_call_id", ORPHAN, "O3")],
+    ),
+    "silent": (
+        asked(USER, Message(role="assistant"), USER),
+        [("messages[1].content", SILENT, "O4")],
+    ),
     "silent-with-no-calls": (asked(USER, calls(), USER), [("messages[1].content", SILENT, "O4")]),
     "nothing-but-reasoning": (
         asked(USER, Message(role="assistant", reasoning_content="Hm"), USER),
         [("messages[1].content", SILENT, "O4")],
     ),
-    "options": (asked(stream_options=StreamOptions(include_usage=True)), [("stream_options", OPTIONS, "O5")]),
-    "options-and-false": (asked(stream_options=StreamOptions(), stream=False), [("stream_options", OPTIONS, "O5")]),
+    "options": (
+        asked(stream_options=StreamOptions(include_usage=True)),
+        [("stream_options", OPTIONS, "O5")],
+    ),
+    "options-and-false": (
+        asked(stream_options=StreamOptions(), stream=False),
+        [("stream_options", OPTIONS, "O5")],
+    ),
     "parallel": (asked(parallel_tool_calls=True), [("parallel_tool_calls", PARALLEL, "O6")]),
-    "parallel-false": (asked(parallel_tool_calls=False, tools=[]), [("parallel_tool_calls", PARALLEL, "O6")]),
+    "parallel-false": (
+        asked(parallel_tool_calls=False, tools=[]),
+        [("parallel_tool_calls", PARALLEL, "O6")],
+    ),
     "all-at-once": (
-        asked(calls("a"), Message(role="assistant"), parallel_tool_calls=True, stream_options=StreamOptions()),
+        asked(
+            calls("a"),
+            Message(role="assistant"),
+            parallel_tool_calls=True,
+            stream_options=StreamOptions(),
+        ),
         [
             ("messages[0].tool_calls[0]", UNANSWERED.format("a"), "O2"),
             ("messages[1].content", SILENT, "O4"),
@@ -147,7 +200,9 @@ FINE: dict[str, ChatCompletionRequest] = {
     "empty-list": asked(USER, Message(role="assistant", content=[]), USER),
     "refusal": asked(USER, Message(role="assistant", refusal="No."), USER),
     "audio": asked(USER, Message(role="assistant", audio=Audio(id="audio_1")), USER),
-    "function-call": asked(USER, Message(role="assistant", function_call=FunctionCall(name="f", arguments="{}")), USER),
+    "function-call": asked(
+        USER, Message(role="assistant", function_call=FunctionCall(name="f", arguments="{}")), USER
+    ),
     "no-content-of-others": asked(Message(role="user"), Message(role="system")),
     "no-calls-and-text": asked(USER, calls(content="Hello"), USER),
     "options-of-a-stream": asked(stream=True, stream_options=StreamOptions(include_usage=True)),
@@ -173,13 +228,19 @@ def test_fine(name: str):
     assert check(FINE[name], PLAIN) == []
 
 
-@pytest.mark.parametrize("last", [calls("a", "b"), calls("a", "b", content="Let me see.")], ids=["calls", "text-and-calls"])
+@pytest.mark.parametrize(
+    "last",
+    [calls("a", "b"), calls("a", "b", content="Let me see.")],
+    ids=["calls", "text-and-calls"],
+)
 def test_calls_at_the_end_are_a_warning(last: Message):
     """A server of one's own goes on from there; recorded."""
     found = check(asked(USER, last, result("a")))
     assert told(found) == [("messages[1].tool_calls[1]", "O2", "warning")]
     assert found[0].message == UNANSWERED.format("b")
-    assert told(check(asked(USER, last))) == [(f"messages[1].tool_calls[{place}]", "O2", "warning") for place in (0, 1)]
+    assert told(check(asked(USER, last))) == [
+        (f"messages[1].tool_calls[{place}]", "O2", "warning") for place in (0, 1)
+    ]
 
 
 @pytest.mark.parametrize("name", [*BROKEN, *FINE])
@@ -197,15 +258,24 @@ def received(text: str) -> Message:
 
 
 def test_what_came_from_the_wire_is_looked_at_too():
-    answer = received('{"role":"assistant","content":null,"reasoning_content":"Hm","tool_calls":[{"id":"a","function":{"name":"f"}}]}')
+    answer = received(
+        '{"role":"assistant","content":null,"reasoning_content":"Hm",'
+        '"tool_calls":[{"id":"a","function":{"name":"f"}}]}'
+    )
     assert told(check(asked(USER, answer, USER))) == [("messages[1].tool_calls[0]", "O2", "error")]
     assert check(asked(USER, answer, result("a"))) == []
-    assert told(check(asked(USER, answer, result("a")), of("groq"))) == [("messages[1].reasoning_content", "O7", "error")]
-    assert told(check(asked(USER, received('{"role":"assistant","content":null}'), USER))) == [("messages[1].content", "O4", "error")]
-    assert check(asked(USER, received('{"role":"assistant","content":"Hello","odd":1}'), USER)) == []
+    assert told(check(asked(USER, answer, result("a")), of("groq"))) == [
+        ("messages[1].reasoning_content", "O7", "error")
+    ]
+    assert told(check(asked(USER, received('{"role":"assistant","content":null}'), USER))) == [
+        ("messages[1].content", "O4", "error")
+    ]
+    assert (
+        check(asked(USER, received('{"role":"assistant","content":"Hello","odd":1}'), USER)) == []
+    )
 
 
-# --- refused fields -------------------------------------------------------------------------------------------------
+# --- refused fields -------------------------------------------------------------------------------
 
 IMAGE = ContentPart(type="image_url", image_url=ImageUrl(url="data:image/png;base64,AAAA"))
 SOUND = ContentPart(type="input_audio", input_audio=InputAudio(data="AAAA", format="wav"))
@@ -215,19 +285,54 @@ NAMED = ToolChoice(type="function", function=NamedFunction(name="f"))
 THOUGHT = asked(USER, said(reasoning_content="Hm"), USER)
 
 REFUSED: dict[str, tuple[str, ChatCompletionRequest, str, str]] = {
-    "openai-max-tokens": ("openai", asked(model="gpt-5.4", max_tokens=1), "max_tokens", "Use 'max_completion_tokens' instead."),
-    "openai-max-tokens-o": ("openai", asked(model="o4-mini", max_tokens=1), "max_tokens", "Unsupported parameter: 'max_tokens'"),
+    "openai-max-tokens": (
+        "openai",
+        asked(model="gpt-5.4", max_tokens=1),
+        "max_tokens",
+        "Use 'max_completion_tokens' instead.",
+    ),
+    "openai-max-tokens-o": (
+        "openai",
+        asked(model="o4-mini", max_tokens=1),
+        "max_tokens",
+        "Unsupported parameter: 'max_tokens'",
+    ),
     "openai-stop": (
         "openai",
         asked(model="gpt-5-mini", stop="a"),
         "stop",
         "Unsupported parameter: 'stop' is not supported with this model.",
     ),
-    "openai-stop-dated": ("openai", asked(model="gpt-5-2025-08-07", stop=["a"]), "stop", "Unsupported parameter: 'stop'"),
-    "openai-stop-new": ("openai", asked(model="gpt-5.6-luna", stop=["a"]), "stop", "Unsupported parameter: 'stop'"),
-    "openai-logprobs": ("openai", asked(model="gpt-5.6-sol", logprobs=True), "logprobs", "Unsupported parameter: 'logprobs'"),
-    "openai-top-logprobs": ("openai", asked(model="gpt-5.6", top_logprobs=2), "top_logprobs", "Unsupported parameter: 'top_logprobs'"),
-    "openai-minimal": ("openai", asked(model="gpt-5.6", reasoning_effort="minimal"), "reasoning_effort", "does not support 'minimal'"),
+    "openai-stop-dated": (
+        "openai",
+        asked(model="gpt-5-2025-08-07", stop=["a"]),
+        "stop",
+        "Unsupported parameter: 'stop'",
+    ),
+    "openai-stop-new": (
+        "openai",
+        asked(model="gpt-5.6-luna", stop=["a"]),
+        "stop",
+        "Unsupported parameter: 'stop'",
+    ),
+    "openai-logprobs": (
+        "openai",
+        asked(model="gpt-5.6-sol", logprobs=True),
+        "logprobs",
+        "Unsupported parameter: 'logprobs'",
+    ),
+    "openai-top-logprobs": (
+        "openai",
+        asked(model="gpt-5.6", top_logprobs=2),
+        "top_logprobs",
+        "Unsupported parameter: 'top_logprobs'",
+    ),
+    "openai-minimal": (
+        "openai",
+        asked(model="gpt-5.6", reasoning_effort="minimal"),
+        "reasoning_effort",
+        "does not support 'minimal'",
+    ),
     "openai-search": (
         "openai",
         asked(model="gpt-4o", web_search_options=WebSearchOptions()),
@@ -240,7 +345,12 @@ REFUSED: dict[str, tuple[str, ChatCompletionRequest, str, str]] = {
         "messages[1].content[1].image_url",
         "This model does not support image_url content.",
     ),
-    "openai-audio-logprobs": ("openai", asked(model="gpt-audio", logprobs=True), "logprobs", "does not support the 'logprobs' parameter."),
+    "openai-audio-logprobs": (
+        "openai",
+        asked(model="gpt-audio", logprobs=True),
+        "logprobs",
+        "does not support the 'logprobs' parameter.",
+    ),
     "openai-audio-json": (
         "openai",
         asked(model="gpt-audio", response_format=JSON_OBJECT),
@@ -259,7 +369,12 @@ REFUSED: dict[str, tuple[str, ChatCompletionRequest, str, str]] = {
         "messages[0].content[1].input_audio",
         "unknown variant `input_audio`, expected `text`",
     ),
-    "deepseek-file": ("deepseek", asked(parts(PAPER)), "messages[0].content[1].file", "unknown variant `file`, expected `text`"),
+    "deepseek-file": (
+        "deepseek",
+        asked(parts(PAPER)),
+        "messages[0].content[1].file",
+        "unknown variant `file`, expected `text`",
+    ),
     "deepseek-developer": (
         "deepseek",
         asked(Message(role="developer", content="Be kind."), USER),
@@ -278,25 +393,60 @@ REFUSED: dict[str, tuple[str, ChatCompletionRequest, str, str]] = {
         "tool_choice.function",
         "tool_choice 'specified' is incompatible with thinking enabled",
     ),
-    "kimi-empty-text": ("kimi@cn", asked(parts(ContentPart(type="text", text=""))), "messages[0].content[1].text", "text content is empty"),
-    "kimi-effort": ("kimi", asked(model="kimi-k3", reasoning_effort="none"), "reasoning_effort", "reasoning_effort none is refused"),
-    "kimi-keep": ("kimi", asked(model="kimi-k2.5", thinking=Thinking(keep="all")), "thinking.keep", "thinking.keep is refused"),
+    "kimi-empty-text": (
+        "kimi@cn",
+        asked(parts(ContentPart(type="text", text=""))),
+        "messages[0].content[1].text",
+        "text content is empty",
+    ),
+    "kimi-effort": (
+        "kimi",
+        asked(model="kimi-k3", reasoning_effort="none"),
+        "reasoning_effort",
+        "reasoning_effort none is refused",
+    ),
+    "kimi-keep": (
+        "kimi",
+        asked(model="kimi-k2.5", thinking=Thinking(keep="all")),
+        "thinking.keep",
+        "thinking.keep is refused",
+    ),
     "minimax-thinking": (
         "minimax",
         asked(model="MiniMax-M3", thinking=Thinking(type="enabled")),
         "thinking.type",
         'invalid thinking.type: "enabled" (allowed: adaptive, disabled) (2013)',
     ),
-    "minimax-cold": ("minimax", asked(temperature=0.0), "temperature", "temperature must be in (0,1]"),
-    "mistral-mode": ("mistral", asked(prompt_mode="reasoning"), "prompt_mode", "Reasoning prompt mode is not enabled for this model"),
+    "minimax-cold": (
+        "minimax",
+        asked(temperature=0.0),
+        "temperature",
+        "temperature must be in (0,1]",
+    ),
+    "mistral-mode": (
+        "mistral",
+        asked(prompt_mode="reasoning"),
+        "prompt_mode",
+        "Reasoning prompt mode is not enabled for this model",
+    ),
     "mistral-effort": (
         "mistral",
         asked(model="mistral-small-latest", reasoning_effort="low"),
         "reasoning_effort",
         "is not supported for mistral-small-latest, supported values: [high, none]",
     ),
-    "mistral-search": ("mistral", asked(tools=[TOOL, Tool(type="web_search")]), "tools[1].type", "Input should be 'function'"),
-    "groq-reasoning": ("groq", THOUGHT, "messages[1].reasoning_content", "property 'reasoning_content' is unsupported"),
+    "mistral-search": (
+        "mistral",
+        asked(tools=[TOOL, Tool(type="web_search")]),
+        "tools[1].type",
+        "Input should be 'function'",
+    ),
+    "groq-reasoning": (
+        "groq",
+        THOUGHT,
+        "messages[1].reasoning_content",
+        "property 'reasoning_content' is unsupported",
+    ),
     "groq-image": (
         "groq",
         asked(parts(IMAGE), model="openai/gpt-oss-120b"),
@@ -315,18 +465,48 @@ REFUSED: dict[str, tuple[str, ChatCompletionRequest, str, str]] = {
         "response_format.type",
         "This model does not support response format `json_schema`.",
     ),
-    "groq-logprobs": ("groq", asked(logprobs=True), "logprobs", "`logprobs` is not supported with this model"),
-    "groq-top-logprobs": ("groq", asked(top_logprobs=1), "top_logprobs", "`top_logprobs` is not supported with this model"),
-    "groq-bias": ("groq", asked(logit_bias={"1": 1}), "logit_bias", "`logit_bias` is not supported with this model"),
+    "groq-logprobs": (
+        "groq",
+        asked(logprobs=True),
+        "logprobs",
+        "`logprobs` is not supported with this model",
+    ),
+    "groq-top-logprobs": (
+        "groq",
+        asked(top_logprobs=1),
+        "top_logprobs",
+        "`top_logprobs` is not supported with this model",
+    ),
+    "groq-bias": (
+        "groq",
+        asked(logit_bias={"1": 1}),
+        "logit_bias",
+        "`logit_bias` is not supported with this model",
+    ),
     "xai-presence": (
         "xai",
         asked(model="grok-4.6", presence_penalty=0.0),
         "presence_penalty",
         "Model grok-4.6 does not support parameter presencePenalty.",
     ),
-    "xai-frequency": ("xai", asked(model="grok-3-mini", frequency_penalty=1.0), "frequency_penalty", "parameter frequencyPenalty."),
-    "xai-stop": ("xai", asked(model="grok-build-0.1", stop="a"), "stop", "Model grok-build-0.1 does not support parameter stop."),
-    "cerebras-reasoning": ("cerebras", THOUGHT, "messages[1].reasoning_content", "property 'reasoning_content' is unsupported"),
+    "xai-frequency": (
+        "xai",
+        asked(model="grok-3-mini", frequency_penalty=1.0),
+        "frequency_penalty",
+        "parameter frequencyPenalty.",
+    ),
+    "xai-stop": (
+        "xai",
+        asked(model="grok-build-0.1", stop="a"),
+        "stop",
+        "Model grok-build-0.1 does not support parameter stop.",
+    ),
+    "cerebras-reasoning": (
+        "cerebras",
+        THOUGHT,
+        "messages[1].reasoning_content",
+        "property 'reasoning_content' is unsupported",
+    ),
     "together-no-calls": (
         "together@old",
         asked(USER, calls(content="Hello"), USER),
@@ -339,8 +519,18 @@ REFUSED: dict[str, tuple[str, ChatCompletionRequest, str, str]] = {
         "store",
         'Invalid JSON payload received. Unknown name "store": Cannot find field.',
     ),
-    "gemini-metadata": ("gemini@openai", asked(metadata={}), "metadata", 'Unknown name "metadata": Cannot find field.'),
-    "gemini-reasoning": ("gemini@openai", asked(reasoning=ReasoningOptions(effort="low")), "reasoning", 'Unknown name "reasoning"'),
+    "gemini-metadata": (
+        "gemini@openai",
+        asked(metadata={}),
+        "metadata",
+        'Unknown name "metadata": Cannot find field.',
+    ),
+    "gemini-reasoning": (
+        "gemini@openai",
+        asked(reasoning=ReasoningOptions(effort="low")),
+        "reasoning",
+        'Unknown name "reasoning"',
+    ),
     "gemini-top-k": ("gemini@openai", asked(top_k=1), "top_k", 'Unknown name "top_k"'),
 }
 
@@ -350,29 +540,61 @@ TAKEN: dict[str, tuple[str, ChatCompletionRequest]] = {
     "openai-max-tokens-chat": ("openai", asked(model="gpt-5-chat-latest", max_tokens=1)),
     "openai-stop": ("openai", asked(model="gpt-4o", stop="a")),
     "openai-stop-between": ("openai", asked(model="gpt-5.4", stop="a")),
-    "openai-logprobs": ("openai", asked(model="gpt-5.4", logprobs=True, top_logprobs=2)),  # recorded
+    "openai-logprobs": (
+        "openai",
+        asked(model="gpt-5.4", logprobs=True, top_logprobs=2),
+    ),  # recorded
     "openai-minimal": ("openai", asked(model="gpt-5-mini", reasoning_effort="minimal")),
     "openai-low": ("openai", asked(model="gpt-5.6", reasoning_effort="low")),
-    "openai-search": ("openai", asked(model="gpt-4o-search-preview", web_search_options=WebSearchOptions())),
+    "openai-search": (
+        "openai",
+        asked(model="gpt-4o-search-preview", web_search_options=WebSearchOptions()),
+    ),
     "openai-image": ("openai", asked(parts(IMAGE, SOUND, PAPER), model="gpt-4o")),
-    "openai-audio": ("openai", asked(parts(SOUND), model="gpt-audio", response_format=ResponseFormat(type="text"))),
+    "openai-audio": (
+        "openai",
+        asked(parts(SOUND), model="gpt-audio", response_format=ResponseFormat(type="text")),
+    ),
     "deepseek-image": ("deepseek", asked(parts(IMAGE), model="deepseek-v4-vision-exp")),
-    "deepseek-text": ("deepseek", asked(SYSTEM, parts(ContentPart(type="text", text="Hi")), response_format=JSON_OBJECT)),
+    "deepseek-text": (
+        "deepseek",
+        asked(SYSTEM, parts(ContentPart(type="text", text="Hi")), response_format=JSON_OBJECT),
+    ),
     "kimi-required": ("kimi", asked(model="kimi-k3", tools=[TOOL], tool_choice="required")),
     "kimi-text": ("kimi", asked(parts(ContentPart(type="text", text=" ")), USER)),
     "kimi-keep": ("kimi", asked(model="kimi-k2.6", thinking=Thinking(keep="all"))),
     "minimax-thinking": ("minimax", asked(model="MiniMax-M3", thinking=Thinking(type="adaptive"))),
-    "minimax-other-model": ("minimax", asked(model="MiniMax-M2.7", thinking=Thinking(type="enabled"))),
+    "minimax-other-model": (
+        "minimax",
+        asked(model="MiniMax-M2.7", thinking=Thinking(type="enabled")),
+    ),
     "minimax-warm": ("minimax", asked(temperature=0.01)),
     "mistral-effort": ("mistral", asked(reasoning_effort="high")),
-    "mistral-function": ("mistral", asked(tools=[TOOL, Tool(function=FunctionDefinition(name="g"))])),
+    "mistral-function": (
+        "mistral",
+        asked(tools=[TOOL, Tool(function=FunctionDefinition(name="g"))]),
+    ),
     "groq-reasoning": ("groq", asked(USER, said(reasoning="Hm"), USER)),
     "groq-image": ("groq", asked(parts(IMAGE), model="meta-llama/llama-4-scout-17b-16e-instruct")),
-    "groq-tools": ("groq", asked(model="openai/gpt-oss-120b", tools=[TOOL], response_format=JSON_SCHEMA)),
-    "groq-search": ("groq", asked(model="openai/gpt-oss-120b", tools=[Tool(type="browser_search")])),  # recorded
-    "xai": ("xai", asked(model="grok-4.20-non-reasoning", presence_penalty=1.0, frequency_penalty=1.0, stop="a")),
+    "groq-tools": (
+        "groq",
+        asked(model="openai/gpt-oss-120b", tools=[TOOL], response_format=JSON_SCHEMA),
+    ),
+    "groq-search": (
+        "groq",
+        asked(model="openai/gpt-oss-120b", tools=[Tool(type="browser_search")]),
+    ),  # recorded
+    "xai": (
+        "xai",
+        asked(
+            model="grok-4.20-non-reasoning", presence_penalty=1.0, frequency_penalty=1.0, stop="a"
+        ),
+    ),
     "xai-reasoning": ("xai", asked(USER, said(reasoning_content="Hm"), USER, model="grok-4.6")),
-    "cerebras": ("cerebras", asked(USER, said(reasoning="Hm"), USER, frequency_penalty=1.0, service_tier="auto")),
+    "cerebras": (
+        "cerebras",
+        asked(USER, said(reasoning="Hm"), USER, frequency_penalty=1.0, service_tier="auto"),
+    ),
     "together": ("together", asked(USER, calls("a"), result("a"))),
     "gemini": ("gemini@openai", asked(reasoning_effort="low", top_p=1.0, user="u")),
     "ollama-auto": ("ollama", asked(tools=[TOOL], tool_choice="auto")),
@@ -384,7 +606,11 @@ IGNORED: dict[str, tuple[str, ChatCompletionRequest, str]] = {
     "mistral": ("mistral", asked(seed=1), "seed"),
     "cerebras": ("cerebras", asked(logit_bias={"1": 1}), "logit_bias"),
     "ollama-choice": ("ollama", asked(tools=[TOOL], tool_choice="required"), "tool_choice"),
-    "ollama-named": ("ollama@cloud", asked(tools=[TOOL], tool_choice=NAMED), "tool_choice.function"),
+    "ollama-named": (
+        "ollama@cloud",
+        asked(tools=[TOOL], tool_choice=NAMED),
+        "tool_choice.function",
+    ),
     "ollama-n": ("ollama", asked(n=2), "n"),
     "ollama-bias": ("ollama", asked(logit_bias={"1": 1}), "logit_bias"),
     "ollama-user": ("ollama", asked(user="u"), "user"),
@@ -422,14 +648,17 @@ def test_every_refusal_has_a_request():
                 from_rows.add((name, refusal.path.partition("=")[0].replace("[]", "")))
     for provider, _, path, *_ in [*REFUSED.values(), *IGNORED.values()]:
         bare = "".join(letter for letter in path if letter not in "[]0123456789")
-        from_tests.add((provider if provider == "gemini@openai" else provider.partition("@")[0], bare))
+        from_tests.add(
+            (provider if provider == "gemini@openai" else provider.partition("@")[0], bare)
+        )
     assert from_tests == from_rows
 
 
 def test_a_remedy_is_told():
     found = check(asked(model="gpt-5.4", max_tokens=1), of("openai"))
     assert str(found[0]) == (
-        "max_tokens: Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead. "
+        "max_tokens: Unsupported parameter: 'max_tokens' is not supported with this "
+        "model. Use 'max_completion_tokens' instead. "
         "[O7] (max_completion_tokens)"
     )
 
@@ -461,10 +690,16 @@ def test_a_remedy_is_told():
         ("messages[].role", ["messages[0].role", "messages[1].role", "messages[2].role"]),
         ("messages[].role=assistant", ["messages[1].role"]),
         ("messages[].content[]", ["messages[0].content[0]", "messages[0].content[1]"]),
-        ("messages[].content[].text", ["messages[0].content[0].text", "messages[0].content[1].text"]),
+        (
+            "messages[].content[].text",
+            ["messages[0].content[0].text", "messages[0].content[1].text"],
+        ),
         ("messages[].content[].text=", ["messages[0].content[1].text"]),
         ("messages[].content[].image_url", []),
-        ("messages[].tool_calls[].function.name", ["messages[1].tool_calls[0].function.name", "messages[1].tool_calls[1].function.name"]),
+        (
+            "messages[].tool_calls[].function.name",
+            ["messages[1].tool_calls[0].function.name", "messages[1].tool_calls[1].function.name"],
+        ),
         ("messages[].tool_calls[].id=b", ["messages[1].tool_calls[1].id"]),
         ("messages[].nothing", []),
         ("nothing", []),
@@ -501,37 +736,71 @@ def test_paths(path: str, found: list[str]):
     ],
 )
 def test_models_of_a_refusal(models: str, model: str | None, hit: bool):
-    found = check(asked(model=model, n=1), Dialect(refuses=(Refusal("n", "not with {model}", models=models),)))
+    found = check(
+        asked(model=model, n=1), Dialect(refuses=(Refusal("n", "not with {model}", models=models),))
+    )
     assert [each.message for each in found] == ([f"not with {model or ''}"] if hit else [])
 
 
-# --- ranges, roles, tools -------------------------------------------------------------------------------------------
+# --- ranges, roles, tools -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("provider", "fields", "message"),
     [
-        ("openai", {"temperature": 99.0}, "Invalid 'temperature': above maximum value. Expected a value <= 2, but got 99.0 instead."),
-        ("openai", {"temperature": -0.1}, "Invalid 'temperature': below minimum value. Expected a value >= 0, but got -0.1 instead."),
-        ("openai", {"top_logprobs": 21}, "Invalid 'top_logprobs': above maximum value. Expected a value <= 20, but got 21 instead."),
-        ("minimax", {"temperature": 1.1}, "Invalid 'temperature': above maximum value. Expected a value <= 1, but got 1.1 instead."),
-        ("minimax", {"n": 2}, "Invalid 'n': above maximum value. Expected a value <= 1, but got 2 instead."),
-        ("groq", {"n": 2}, "Invalid 'n': above maximum value. Expected a value <= 1, but got 2 instead."),
+        (
+            "openai",
+            {"temperature": 99.0},
+            "Invalid 'temperature': above maximum value. Expected a value <= 2, but got "
+            "99.0 instead.",
+        ),
+        (
+            "openai",
+            {"temperature": -0.1},
+            "Invalid 'temperature': below minimum value. Expected a value >= 0, but got "
+            "-0.1 instead.",
+        ),
+        (
+            "openai",
+            {"top_logprobs": 21},
+            "Invalid 'top_logprobs': above maximum value. Expected a value <= 20, but "
+            "got 21 instead.",
+        ),
+        (
+            "minimax",
+            {"temperature": 1.1},
+            "Invalid 'temperature': above maximum value. Expected a value <= 1, but got "
+            "1.1 instead.",
+        ),
+        (
+            "minimax",
+            {"n": 2},
+            "Invalid 'n': above maximum value. Expected a value <= 1, but got 2 instead.",
+        ),
+        (
+            "groq",
+            {"n": 2},
+            "Invalid 'n': above maximum value. Expected a value <= 1, but got 2 instead.",
+        ),
         (
             "openai",
             {"stop": ["a"] * 5},
-            "Invalid 'stop': array too long. Expected an array with maximum length 4, but got an array with length 5 instead.",
+            "Invalid 'stop': array too long. Expected an array with maximum length 4, "
+            "but got an array with length 5 instead.",
         ),
         (
             "kimi",
             {"stop": ["a"] * 6},
-            "Invalid 'stop': array too long. Expected an array with maximum length 5, but got an array with length 6 instead.",
+            "Invalid 'stop': array too long. Expected an array with maximum length 5, "
+            "but got an array with length 6 instead.",
         ),
     ],
 )
 def test_out_of_range(provider: str, fields: dict[str, Any], message: str):
     found = check(asked(**fields), of(provider))
-    assert [(each.path, each.message, each.rule) for each in found] == [(next(iter(fields)), message, "O8")]
+    assert [(each.path, each.message, each.rule) for each in found] == [
+        (next(iter(fields)), message, "O8")
+    ]
     assert check(asked(**fields)) == []
 
 
@@ -555,7 +824,9 @@ def test_one_system_message():
     dialect = of("minimax")
     found = check(asked(SYSTEM, USER, SYSTEM, SYSTEM), dialect)
     assert told(found) == [("messages[2].role", "O9", "error"), ("messages[3].role", "O9", "error")]
-    assert found[0].message == "invalid params, chat content has invalid message role: system (2013)"
+    assert (
+        found[0].message == "invalid params, chat content has invalid message role: system (2013)"
+    )
     assert check(asked(USER, SYSTEM, USER), dialect) == []
     assert check(asked(SYSTEM, USER, SYSTEM, SYSTEM)) == []
 
@@ -564,11 +835,17 @@ def test_the_last_word():
     dialect = of("mistral")
     found = check(asked(USER, said()), dialect)
     assert told(found) == [("messages[1].role", "O10", "error")]
-    assert found[0].message == "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant"
+    assert (
+        found[0].message
+        == "Expected last role User or Tool (or Assistant with prefix True) for serving but "
+        "got assistant"
+    )
     assert check(asked(USER, said(prefix=True)), dialect) == []
     assert check(asked(USER, said(), USER), dialect) == []
     assert check(asked(USER, calls("a"), result("a")), dialect) == []
-    assert told(check(ChatCompletionRequest(model="m", messages=[]), dialect)) == [("messages", "O1", "error")]
+    assert told(check(ChatCompletionRequest(model="m", messages=[]), dialect)) == [
+        ("messages", "O1", "error")
+    ]
 
 
 def test_functions_have_parameters():
@@ -576,12 +853,20 @@ def test_functions_have_parameters():
     bare = Tool(type="function", function=FunctionDefinition(name="f"))
     found = check(asked(tools=[TOOL, bare]), dialect)
     assert told(found) == [("tools[1].function.parameters", "O11", "error")]
-    assert (found[0].message, found[0].remedy) == ("function parameters is empty (2013)", '{"type": "object", "properties": {}}')
-    assert check(asked(tools=[TOOL, Tool(type="custom", custom=CustomTool(name="c"))]), dialect) == []
+    assert (found[0].message, found[0].remedy) == (
+        "function parameters is empty (2013)",
+        '{"type": "object", "properties": {}}',
+    )
+    assert (
+        check(asked(tools=[TOOL, Tool(type="custom", custom=CustomTool(name="c"))]), dialect) == []
+    )
     assert check(asked(tools=[bare])) == []
 
 
-ALLOWED = {mode: ToolChoice(type="allowed_tools", allowed_tools=AllowedTools(mode=mode)) for mode in ("auto", "required")}
+ALLOWED = {
+    mode: ToolChoice(type="allowed_tools", allowed_tools=AllowedTools(mode=mode))
+    for mode in ("auto", "required")
+}
 CUSTOM = ToolChoice(type="custom", custom=NamedFunction(name="c"))
 
 
@@ -592,7 +877,13 @@ CUSTOM = ToolChoice(type="custom", custom=NamedFunction(name="c"))
         ("deepseek", "deepseek-v4-flash", NAMED, {"thinking": Thinking(type="enabled")}, True),
         ("deepseek", "deepseek-v4-pro", "required", {"thinking": Thinking(type="disabled")}, False),
         ("deepseek", "deepseek-v4-pro", "required", {"thinking": Thinking(type="adaptive")}, True),
-        ("deepseek", "deepseek-v4-pro", "required", {"thinking": Thinking(clear_thinking=True)}, True),
+        (
+            "deepseek",
+            "deepseek-v4-pro",
+            "required",
+            {"thinking": Thinking(clear_thinking=True)},
+            True,
+        ),
         ("deepseek", "deepseek-v4-pro", "required", {"reasoning_effort": "none"}, False),
         ("deepseek", "deepseek-v4-pro", "any", {}, True),
         ("deepseek", "deepseek-v4-pro", CUSTOM, {}, True),
@@ -602,7 +893,13 @@ CUSTOM = ToolChoice(type="custom", custom=NamedFunction(name="c"))
         ("deepseek", "deepseek-v4-pro", "none", {}, False),
         ("deepseek", "deepseek-v4-pro", None, {}, False),
         ("deepseek", "deepseek-chat", "required", {}, False),  # recorded
-        ("deepseek", "deepseek-chat", "required", {"thinking": Thinking(clear_thinking=True)}, False),
+        (
+            "deepseek",
+            "deepseek-chat",
+            "required",
+            {"thinking": Thinking(clear_thinking=True)},
+            False,
+        ),
         ("kimi", "kimi-k2.6", "required", {}, True),
         ("kimi", "kimi-k2.7-code", NAMED, {}, True),
         ("kimi", "kimi-k2-0905-preview", "required", {}, False),
@@ -617,11 +914,16 @@ CUSTOM = ToolChoice(type="custom", custom=NamedFunction(name="c"))
         ("mistral", "mistral-small-latest", "any", {"reasoning_effort": "high"}, False),
     ],
 )
-def test_a_forced_call_while_thinking(provider: str, model: str, choice: Any, fields: dict[str, Any], hit: bool):
+def test_a_forced_call_while_thinking(
+    provider: str, model: str, choice: Any, fields: dict[str, Any], hit: bool
+):
     found = check(asked(model=model, tools=[TOOL], tool_choice=choice, **fields), of(provider))
     assert told(found) == ([("tool_choice", "O12", "error")] if hit else [])
     if hit:
-        expected = ("Thinking mode does not support this tool_choice", 'tool_choice: "auto", or switch thinking off')
+        expected = (
+            "Thinking mode does not support this tool_choice",
+            'tool_choice: "auto", or switch thinking off',
+        )
         assert (found[0].message, found[0].remedy) == expected
 
 
@@ -644,7 +946,8 @@ def test_tools_while_reasoning(model: str, fields: dict[str, Any], hit: bool):
     assert told(found) == ([("reasoning_effort", "O13", "error")] if hit else [])
     if hit:
         assert found[0].message == (
-            f"Function tools with reasoning_effort are not supported for {model} in /v1/chat/completions. "
+            f"Function tools with reasoning_effort are not supported for {model} in "
+            "/v1/chat/completions. "
             "To use function tools, use /v1/responses or set reasoning_effort to 'none'."
         )
         assert found[0].remedy == 'reasoning_effort: "none"'
@@ -653,11 +956,17 @@ def test_tools_while_reasoning(model: str, fields: dict[str, Any], hit: bool):
     assert check(asked(model=model, tools=[TOOL], **fields), of("azure")) == []
 
 
-# --- recorded traffic -----------------------------------------------------------------------------------------------
+# --- recorded traffic -----------------------------------------------------------------------------
 
-CORPUS = [Path(__file__).parents[3] / "shared" / "corpus" / f"{name}.jsonl.gz" for name in ("openai-chat", "openai-chat-compatible")]
+CORPUS = [
+    Path(__file__).parents[3] / "shared" / "corpus" / f"{name}.jsonl.gz"
+    for name in ("openai-chat", "openai-chat-compatible")
+]
 NAMES = {"alibaba": "qwen", "llamacpp": "llama.cpp", "zai": "glm", "moonshot": "kimi"}
-recorded = pytest.mark.skipif(not all(path.exists() for path in CORPUS), reason="the recorded traffic is not beside this checkout")
+recorded = pytest.mark.skipif(
+    not all(path.exists() for path in CORPUS),
+    reason="the recorded traffic is not beside this checkout",
+)
 
 
 def lines() -> Iterator[dict[str, Any]]:
@@ -668,7 +977,9 @@ def lines() -> Iterator[dict[str, Any]]:
 
 @cache
 def requests() -> list[tuple[str, str, int, ChatCompletionRequest]]:
-    """Id, provider, status and request of every record that fits the structs: one was sent with a text for a number."""
+    """Id, provider, status and request of every record that fits the structs: one was sent with a
+    text for a number.
+    """
     found = []
     for record in lines():
         body = record["request_body"]
@@ -685,7 +996,12 @@ def requests() -> list[tuple[str, str, int, ChatCompletionRequest]]:
 @recorded
 def test_what_was_answered_breaks_no_rule():
     answered = [each for each in requests() if each[2] == 200]
-    broken = [(id, provider, str(error)) for id, provider, _, request in answered for error in check(request) if error.severity == "error"]
+    broken = [
+        (id, provider, str(error))
+        for id, provider, _, request in answered
+        for error in check(request)
+        if error.severity == "error"
+    ]
     assert broken == []
     assert len(answered) >= 3100
 
@@ -698,7 +1014,11 @@ def test_what_a_provider_answered_breaks_none_of_its_rules():
         name = NAMES.get(provider, provider)
         if status == 200 and name in PROVIDERS:
             checked[name] += 1
-            broken += [(id, name, str(error)) for error in check(request, of(name)) if error.severity == "error"]
+            broken += [
+                (id, name, str(error))
+                for error in check(request, of(name))
+                if error.severity == "error"
+            ]
     assert broken == []
     assert set(checked) == {
         *("openai", "azure", "deepseek", "glm", "qwen", "mistral", "groq", "xai"),
@@ -729,9 +1049,15 @@ def test_what_was_refused_is_foreseen():
         ("glm", "glm-5.2", {"thinking": Thinking(type="enabled")}, {}, False),
     ],
 )
-def test_o14_reasoning_goes_back_with_its_calls(provider: str, model: str, fields: Any, message: Any, hit: bool):
-    found = check(asked(USER, calls("a", **message), result("a"), model=model, **fields), of(provider))
-    assert [(each.path, each.rule) for each in found] == ([("messages[1].reasoning_content", "O14")] if hit else [])
+def test_o14_reasoning_goes_back_with_its_calls(
+    provider: str, model: str, fields: Any, message: Any, hit: bool
+):
+    found = check(
+        asked(USER, calls("a", **message), result("a"), model=model, **fields), of(provider)
+    )
+    assert [(each.path, each.rule) for each in found] == (
+        [("messages[1].reasoning_content", "O14")] if hit else []
+    )
     assert all("index 1" in each.message for each in found)
 
 

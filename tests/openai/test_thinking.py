@@ -8,30 +8,38 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wire.chat import Text, TextDelta, Thought, ThoughtDelta
+from wire.neutral.messages import Text, TextDelta, Thought, ThoughtDelta
 from wire.openai import Dialect, Reading, parse_reply
-from wire.openai.fold import joined_details
-from wire.openai.stream import parse_completion
-from wire.openai.thinking import Tags
+from wire.openai.chat.fold import joined_details
+from wire.openai.chat.reader import parse_completion
+from wire.openai.chat.thinking import Tags
 
 from .bodies import chunk, streamed
 
 TAGS, IMPLIED = Dialect(think_tags="tags"), Dialect(think_tags="open_implied")
 
 
-# --- Q7: tags -------------------------------------------------------------------------------------------------------
+# --- Q7: tags -------------------------------------------------------------------------------------
 
 TAGGED = [
     ("tags", "<think>Hm</think>Yes", [("thought", "Hm"), ("text", "Yes")]),
     ("tags", "A<think>Hm", [("text", "A"), ("thought", "Hm")]),  # never closed
     ("tags", "<think></think>Yes", [("text", "Yes")]),
     ("tags", "a<b</think>c<thin", [("text", "a<b</think>c<thin")]),
-    ("tags", "<think>a</thin</think><<think>b</think>", [("thought", "a</thin"), ("text", "<"), ("thought", "b")]),
+    (
+        "tags",
+        "<think>a</thin</think><<think>b</think>",
+        [("thought", "a</thin"), ("text", "<"), ("thought", "b")],
+    ),
     ("tags", "<THINK>no</THINK>", [("text", "<THINK>no</THINK>")]),
     ("tags", "", []),
     ("open_implied", "Hm</think>Yes", [("thought", "Hm"), ("text", "Yes")]),
     ("open_implied", "Hm", [("thought", "Hm")]),
-    ("open_implied", "<think>Hm</think>Yes", [("thought", "Hm"), ("text", "Yes")]),  # it is there all the same
+    (
+        "open_implied",
+        "<think>Hm</think>Yes",
+        [("thought", "Hm"), ("text", "Yes")],
+    ),  # it is there all the same
     ("open_implied", "\n <think>Hm</think>Yes", [("thought", "Hm"), ("text", "Yes")]),
     ("open_implied", " Hm<think>m</think>Yes", [("thought", " Hm<think>m"), ("text", "Yes")]),
     ("open_implied", "</think><think>a", [("thought", "a")]),
@@ -62,7 +70,10 @@ def test_q7_tags_cut_at_every_position(mode, text, expected):
             assert split(mode, [text[:first], text[first:second], text[second:]]) == expected
 
 
-@given(st.sampled_from(["tags", "open_implied"]), st.lists(st.sampled_from(["<think>", "</think>", "<", "th", "ink>", "/", "a", " "])))
+@given(
+    st.sampled_from(["tags", "open_implied"]),
+    st.lists(st.sampled_from(["<think>", "</think>", "<", "th", "ink>", "/", "a", " "])),
+)
 def test_q7_tags_do_not_depend_on_cuts(mode, pieces):
     assert split(mode, pieces) == split(mode, ["".join(pieces)])
 
@@ -76,18 +87,26 @@ def test_q7_nothing_is_held_back_that_is_no_tag():
 
 
 def test_q7_tags_stay_in_the_text_without_the_dialect():
-    assert streamed(chunk({"content": "<think>Hm</think>Yes"}, "stop")).reply.text == "<think>Hm</think>Yes"
+    assert (
+        streamed(chunk({"content": "<think>Hm</think>Yes"}, "stop")).reply.text
+        == "<think>Hm</think>Yes"
+    )
 
 
-@pytest.mark.parametrize(("dialect", "texts"), [(TAGS, ["<th", "ink>Hm</", "think>Yes<"]), (IMPLIED, ["Hm</th", "ink>Yes<"])])
+@pytest.mark.parametrize(
+    ("dialect", "texts"),
+    [(TAGS, ["<th", "ink>Hm</", "think>Yes<"]), (IMPLIED, ["Hm</th", "ink>Yes<"])],
+)
 def test_q7_tags_in_a_reply(dialect, texts):
-    seen = streamed(*(chunk({"content": text}) for text in texts), chunk({}, "stop"), dialect=dialect)
+    seen = streamed(
+        *(chunk({"content": text}) for text in texts), chunk({}, "stop"), dialect=dialect
+    )
     assert seen.reply.message.parts == (Thought(text="Hm", slot="content"), Text(text="Yes<"))
     assert seen.events[:-1] == [ThoughtDelta("Hm"), TextDelta("Yes"), TextDelta("<")]
     assert seen.answer.text == "".join(texts)
 
 
-# --- Q6: slots ------------------------------------------------------------------------------------------------------
+# --- Q6: slots ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -103,37 +122,81 @@ def test_q7_tags_in_a_reply(dialect, texts):
     ],
 )
 def test_q6_slot(delta, slot):
-    assert streamed(chunk(delta), chunk({}, "stop")).reply.message.parts == (Thought(text="A", slot=slot),)
+    assert streamed(chunk(delta), chunk({}, "stop")).reply.message.parts == (
+        Thought(text="A", slot=slot),
+    )
 
 
 def test_q6_the_slot_is_looked_for_in_each_delta():
-    seen = streamed(chunk({"reasoning": "A"}), chunk({"reasoning_content": "", "reasoning": "B"}), chunk({"content": "C"}, "stop"))
+    seen = streamed(
+        chunk({"reasoning": "A"}),
+        chunk({"reasoning_content": "", "reasoning": "B"}),
+        chunk({"content": "C"}, "stop"),
+    )
     assert seen.reply.message.parts == (Thought(text="AB", slot="reasoning"), Text(text="C"))
     assert (seen.answer.message.reasoning, seen.answer.message.reasoning_content) == ("AB", "")
 
 
 def test_q6_never_two_sources_of_one_delta():
     detail = {"type": "reasoning.text", "index": 0, "text": "A"}
-    seen = streamed(chunk({"reasoning": "A", "reasoning_details": [detail]}), chunk({"content": "B"}, "stop"))
-    assert seen.reply.message.parts == (Thought(text="A", slot="reasoning", details=(detail,)), Text(text="B"))
+    seen = streamed(
+        chunk({"reasoning": "A", "reasoning_details": [detail]}), chunk({"content": "B"}, "stop")
+    )
+    assert seen.reply.message.parts == (
+        Thought(text="A", slot="reasoning", details=(detail,)),
+        Text(text="B"),
+    )
 
 
 def test_thoughts_and_texts_by_turns():
-    seen = streamed(chunk({"reasoning": "A"}), chunk({"content": "B"}), chunk({"reasoning": "C"}), chunk({"content": "D"}, "stop"))
-    assert [(type(part), part.text) for part in seen.reply.message.parts] == [(Thought, "A"), (Text, "B"), (Thought, "C"), (Text, "D")]
+    seen = streamed(
+        chunk({"reasoning": "A"}),
+        chunk({"content": "B"}),
+        chunk({"reasoning": "C"}),
+        chunk({"content": "D"}, "stop"),
+    )
+    assert [(type(part), part.text) for part in seen.reply.message.parts] == [
+        (Thought, "A"),
+        (Text, "B"),
+        (Thought, "C"),
+        (Text, "D"),
+    ]
     assert (seen.answer.message.reasoning, seen.answer.text) == ("AC", "BD")
 
 
-# --- Q6, Q7: details ------------------------------------------------------------------------------------------------
+# --- Q6, Q7: details ------------------------------------------------------------------------------
 
 
 def test_q6_details_are_joined_by_type_and_index():
     seen = streamed(
-        chunk({"reasoning_details": [{"type": "reasoning.text", "index": 0, "text": "H", "format": "x"}]}),
-        chunk({"reasoning_details": [{"type": "reasoning.encrypted", "index": 0, "data": "ZW4="}]}),  # shares its index with a text
-        chunk({"reasoning_details": [{"type": "reasoning.text", "index": 0, "text": "m", "signature": "c2ln", "format": None}]}),
+        chunk(
+            {
+                "reasoning_details": [
+                    {"type": "reasoning.text", "index": 0, "text": "H", "format": "x"}
+                ]
+            }
+        ),
+        chunk(
+            {"reasoning_details": [{"type": "reasoning.encrypted", "index": 0, "data": "ZW4="}]}
+        ),  # shares its index with a text
+        chunk(
+            {
+                "reasoning_details": [
+                    {
+                        "type": "reasoning.text",
+                        "index": 0,
+                        "text": "m",
+                        "signature": "c2ln",
+                        "format": None,
+                    }
+                ]
+            }
+        ),
         chunk({"reasoning_details": [{"type": "reasoning.summary", "index": 1, "summary": "S"}]}),
-        chunk({"reasoning_details": [{"type": "reasoning.summary", "index": 1, "summary": "um"}]}, "stop"),
+        chunk(
+            {"reasoning_details": [{"type": "reasoning.summary", "index": 1, "summary": "um"}]},
+            "stop",
+        ),
     )
     expected = (
         {"type": "reasoning.text", "index": 0, "text": "Hm", "format": "x", "signature": "c2ln"},
@@ -142,7 +205,9 @@ def test_q6_details_are_joined_by_type_and_index():
     )
     [thought] = seen.reply.message.parts
     assert (thought.text, thought.slot, thought.details) == ("HmSum", "reasoning_details", expected)
-    assert json.loads(seen.answer.raw)["choices"][0]["message"]["reasoning_details"] == list(expected)
+    assert json.loads(seen.answer.raw)["choices"][0]["message"]["reasoning_details"] == list(
+        expected
+    )
 
 
 def test_q6_details_without_an_index():
@@ -154,21 +219,42 @@ def test_q6_details_without_an_index():
 def test_q6_encrypted_reasoning_without_a_text_comes_first():
     detail = {"type": "reasoning.encrypted", "index": 0, "data": "ZW4="}
     seen = streamed(chunk({"content": "Hi"}), chunk({"reasoning_details": [detail]}, "stop")).reply
-    assert seen.message.parts == (Thought(slot="reasoning_details", details=(detail,)), Text(text="Hi"))
+    assert seen.message.parts == (
+        Thought(slot="reasoning_details", details=(detail,)),
+        Text(text="Hi"),
+    )
 
 
 def test_q7_cumulative_details():
     texts = ["H", "Hm", "Hmm."]
-    deltas = [chunk({"reasoning_details": [{"type": "reasoning.text", "index": 0, "text": text}]}) for text in texts]
-    seen = streamed(*deltas, chunk({"content": "Yes"}, "stop"), dialect=Dialect(cumulative_details=True))
-    assert seen.events[:4] == [ThoughtDelta("H"), ThoughtDelta("m"), ThoughtDelta("m."), TextDelta("Yes")]
-    assert seen.reply.message.parts[0].details == ({"type": "reasoning.text", "index": 0, "text": "Hmm."},)
+    deltas = [
+        chunk({"reasoning_details": [{"type": "reasoning.text", "index": 0, "text": text}]})
+        for text in texts
+    ]
+    seen = streamed(
+        *deltas, chunk({"content": "Yes"}, "stop"), dialect=Dialect(cumulative_details=True)
+    )
+    assert seen.events[:4] == [
+        ThoughtDelta("H"),
+        ThoughtDelta("m"),
+        ThoughtDelta("m."),
+        TextDelta("Yes"),
+    ]
+    assert seen.reply.message.parts[0].details == (
+        {"type": "reasoning.text", "index": 0, "text": "Hmm."},
+    )
     assert streamed(*deltas, chunk({}, "stop")).reply.message.thought == "HHmHmm."
 
 
 def test_q7_cumulative_details_that_begin_anew():
     reading = Reading(Dialect(cumulative_details=True))
-    for data in ([{"text": "A"}], [{"text": "AB"}], [{"text": "C"}], [{"text": "CD"}], [{"text": "X", "index": 1}]):
+    for data in (
+        [{"text": "A"}],
+        [{"text": "AB"}],
+        [{"text": "C"}],
+        [{"text": "CD"}],
+        [{"text": "X", "index": 1}],
+    ):
         reading.feed(streamed(chunk({"reasoning_details": data})).chunks[0])
     assert reading.reply().message.thought == "ABCDX"
 
@@ -176,12 +262,15 @@ def test_q7_cumulative_details_that_begin_anew():
 def test_halves_of_a_pair_in_details():
     """Half a pair in what cannot wait for its other half."""
     seen = streamed(
-        b'{"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.encrypted","data":"\\ud83c"}]},"finish_reason":"stop"}]}'
+        b'{"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.encrypted",'
+        b'"data":"\\ud83c"}]},"finish_reason":"stop"}]}'
     )
-    assert seen.reply.message.parts[0].details == ({"type": "reasoning.encrypted", "data": "\ufffd"},)
+    assert seen.reply.message.parts[0].details == (
+        {"type": "reasoning.encrypted", "data": "\ufffd"},
+    )
 
 
-# --- lists of parts -------------------------------------------------------------------------------------------------
+# --- lists of parts -------------------------------------------------------------------------------
 
 THINKING = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}
 
@@ -189,26 +278,55 @@ THINKING = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}
 def test_q5_thinking_in_a_list_of_parts():
     seen = streamed(
         chunk({"content": [THINKING]}),
-        chunk({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "m"}, {"type": "text", "text": "."}]}]}),
-        chunk({"content": [{"type": "text", "text": "Yes"}, {"type": "reference", "reference_ids": [1]}]}),
+        chunk(
+            {
+                "content": [
+                    {
+                        "type": "thinking",
+                        "thinking": [{"type": "text", "text": "m"}, {"type": "text", "text": "."}],
+                    }
+                ]
+            }
+        ),
+        chunk(
+            {
+                "content": [
+                    {"type": "text", "text": "Yes"},
+                    {"type": "reference", "reference_ids": [1]},
+                ]
+            }
+        ),
         chunk({"content": ""}),
         chunk({"content": ", so"}, "stop"),
     )
     assert seen.reply.message.parts == (Thought(text="Hmm.", slot="content"), Text(text="Yes, so"))
-    assert [part.type for part in seen.answer.message.content] == ["thinking", "text", "reference", "text"]
+    assert [part.type for part in seen.answer.message.content] == [
+        "thinking",
+        "text",
+        "reference",
+        "text",
+    ]
     assert seen.answer.message.content[2].reference_ids == [1]
     assert [each.text for each in seen.answer.message.content[0].thinking] == ["Hmm."]
 
 
 def test_q5_thinking_as_a_text():
     seen = streamed(
-        chunk({"content": [{"type": "thinking", "thinking": "H"}]}), chunk({"content": [{"type": "thinking", "thinking": "m"}]})
+        chunk({"content": [{"type": "thinking", "thinking": "H"}]}),
+        chunk({"content": [{"type": "thinking", "thinking": "m"}]}),
     )
     assert seen.reply.message.thought == "Hm"
     assert [part.thinking for part in seen.answer.message.content] == ["Hm"]
 
 
 def test_a_whole_answer_thinks_in_every_slot():
-    body = b'{"choices":[{"message":{"reasoning":"Hm","content":"<think>m</think>Yes"},"finish_reason":"stop"}]}'
+    body = (
+        b'{"choices":[{"message":{"reasoning":"Hm","content":"<think>m</think>Yes"},'
+        b'"finish_reason":"stop"}]}'
+    )
     reply = parse_reply(parse_completion(body), TAGS)
-    assert reply.message.parts == (Thought(text="Hm", slot="reasoning"), Thought(text="m", slot="content"), Text(text="Yes"))
+    assert reply.message.parts == (
+        Thought(text="Hm", slot="reasoning"),
+        Thought(text="m", slot="content"),
+        Text(text="Yes"),
+    )

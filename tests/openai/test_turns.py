@@ -1,4 +1,6 @@
-"""Turns as messages: what is put in order, what is refused, and what a dialect takes back of a received message."""
+"""Turns as messages: what is put in order, what is refused, and what a dialect takes back of a
+received message.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wire import chat
+from wire.core.memory import notes
 from wire.errors import HistoryError, RuleError
-from wire.ids import CallIds, LegalIds
-from wire.memory import notes
-from wire.openai import ChatCompletion, Choice, Dialect, FunctionCall, Message, ToolCall, messages, tool_message
-from wire.openai.rules import check
-from wire.openai.stream import parse_completion
-from wire.openai.types import ChatCompletionRequest
+from wire.neutral import messages as chat
+from wire.neutral.ids import CallIds, LegalIds
+from wire.openai import (
+    ChatCompletion,
+    Choice,
+    Dialect,
+    FunctionCall,
+    Message,
+    ToolCall,
+    messages,
+    tool_message,
+)
+from wire.openai.chat.reader import parse_completion
+from wire.openai.chat.rules import check
+from wire.openai.chat.types import ChatCompletionRequest
 
 NINE = CallIds(least=9, most=9, letters="[a-zA-Z0-9]")
 
@@ -35,17 +46,19 @@ def result(id: str | None, content: str = "1") -> Message:
 
 
 def received(body: dict[str, Any]) -> ChatCompletion:
-    return parse_completion(json.dumps({"choices": [{"index": 0, "message": body, "finish_reason": "stop"}]}).encode())
+    return parse_completion(
+        json.dumps({"choices": [{"index": 0, "message": body, "finish_reason": "stop"}]}).encode()
+    )
 
 
 def plain(made: Any) -> Any:
     """Messages as they go out."""
-    from wire.memory import encode
+    from wire.core.memory import encode
 
     return json.loads(encode(list(made)))
 
 
-# --- turns ----------------------------------------------------------------------------------------------------------
+# --- turns ----------------------------------------------------------------------------------------
 
 
 def test_kinds_of_turns():
@@ -98,28 +111,47 @@ def test_answers_come_in_the_order_of_the_calls():
 
 def test_a_call_without_an_id_takes_the_answer_that_no_other_claims():
     made = messages("Hi", calls(None, "b"), result("b", "second"), result("x", "first"))
-    assert [(each["tool_call_id"], each["content"]) for each in plain(made)[2:]] == [("x", "first"), ("b", "second")]
+    assert [(each["tool_call_id"], each["content"]) for each in plain(made)[2:]] == [
+        ("x", "first"),
+        ("b", "second"),
+    ]
     assert [each["id"] for each in plain(made)[1]["tool_calls"]] == ["x", "b"]
 
 
 def test_ids_that_are_made_are_the_same_each_time_and_differ_by_place():
     first, again = (messages("Hi", calls(None, None), result(None), result(None)) for _ in range(2))
     ids = [each["id"] for each in plain(first)[1]["tool_calls"]]
-    assert ids == [each.tool_call_id for each in first[2:]] == [each.tool_call_id for each in again[2:]]
+    assert (
+        ids
+        == [each.tool_call_id for each in first[2:]]
+        == [each.tool_call_id for each in again[2:]]
+    )
     assert [id.rpartition("_")[2] for id in ids] == ["0", "1"]
 
 
 def test_two_calls_of_one_id_are_answered_twice():
     made = messages("Hi", calls("a", "a"), result("a", "1"), "next")
-    assert [(each.role, each.tool_call_id) for each in made[2:]] == [("tool", "a"), ("tool", "a"), ("user", None)]
+    assert [(each.role, each.tool_call_id) for each in made[2:]] == [
+        ("tool", "a"),
+        ("tool", "a"),
+        ("user", None),
+    ]
 
 
-# --- results --------------------------------------------------------------------------------------------------------
+# --- results --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("value", "content"),
-    [("2 m", "2 m"), ("", ""), ({"ä": [1]}, '{"ä":[1]}'), ([1, None], "[1,null]"), (2.5, "2.5"), (None, "null"), (True, "true")],
+    [
+        ("2 m", "2 m"),
+        ("", ""),
+        ({"ä": [1]}, '{"ä":[1]}'),
+        ([1, None], "[1,null]"),
+        (2.5, "2.5"),
+        (None, "null"),
+        (True, "true"),
+    ],
 )
 def test_results_are_texts(value: Any, content: str):
     assert tool_message(call("a"), value) == result("a", content)
@@ -130,18 +162,29 @@ def test_a_result_of_the_neutral_call():
 
 
 @pytest.mark.parametrize(
-    ("made", "problem"), [(lambda: tool_message("a", 1), "a ToolCall is wanted"), (lambda: tool_message(call("a"), {1j}), "JSON")]
+    ("made", "problem"),
+    [
+        (lambda: tool_message("a", 1), "a ToolCall is wanted"),
+        (lambda: tool_message(call("a"), {1j}), "JSON"),
+    ],
 )
 def test_what_is_no_result(made: Any, problem: str):
     with pytest.raises(RuleError, match=problem):
         made()
 
 
-# --- ids ------------------------------------------------------------------------------------------------------------
+# --- ids ------------------------------------------------------------------------------------------
 
 
 def test_the_same_id_becomes_the_same_in_call_and_result():
-    made = messages("Hi", calls("call_1"), result("call_1"), calls("call_2"), result("call_2"), dialect=Dialect(call_ids=NINE))
+    made = messages(
+        "Hi",
+        calls("call_1"),
+        result("call_1"),
+        calls("call_2"),
+        result("call_2"),
+        dialect=Dialect(call_ids=NINE),
+    )
     sent = [each["tool_calls"][0]["id"] for each in plain(made) if "tool_calls" in each]
     assert sent == [each.tool_call_id for each in made if each.role == "tool"]
     assert [LegalIds(NINE).legal(id) for id in ("call_1", "call_2")] == sent
@@ -149,12 +192,19 @@ def test_the_same_id_becomes_the_same_in_call_and_result():
 
 @given(st.lists(st.text(max_size=50), unique=True, max_size=40))
 def test_ids_map_both_ways(ids: list[str]):
-    for rule in (NINE, CallIds(most=40), CallIds(), CallIds(least=3, most=3, letters="[0-9a-zA-Z]")):
+    for rule in (
+        NINE,
+        CallIds(most=40),
+        CallIds(),
+        CallIds(least=3, most=3, letters="[0-9a-zA-Z]"),
+    ):
         there = LegalIds(rule)
         legal = [there.legal(id) for id in ids]
         assert [there.original(each) for each in legal] == ids
         assert len(set(legal)) == len(ids)
-        assert all(rule.least <= len(each) and (not rule.most or len(each) <= rule.most) for each in legal)
+        assert all(
+            rule.least <= len(each) and (not rule.most or len(each) <= rule.most) for each in legal
+        )
         assert [there.legal(id) for id in ids] == legal
 
 
@@ -169,22 +219,43 @@ def test_what_was_not_made_here_is_its_own_original():
     assert LegalIds(NINE).original("abc") == "abc"
 
 
-# --- what goes back of a message --------------------------------------------------------------------------------------
+# --- what goes back of a message ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("dialect", "slots", "kept"),
     [
         (Dialect(), ["reasoning_content", "reasoning"], {}),
-        (Dialect(reasoning_slots=("reasoning_content",)), ["reasoning_content", "reasoning"], {"reasoning_content": "Hm."}),
-        (Dialect(reasoning_slots=("reasoning", "reasoning_content")), ["reasoning_content"], {"reasoning_content": "Hm."}),
-        (Dialect(reasoning_slots=("reasoning", "reasoning_content")), ["reasoning_content", "reasoning"], {"reasoning": "Hm."}),
-        (Dialect(reasoning_slots=("reasoning",), verbatim=True), ["reasoning_text", "reasoning"], {"reasoning": "Hm."}),
+        (
+            Dialect(reasoning_slots=("reasoning_content",)),
+            ["reasoning_content", "reasoning"],
+            {"reasoning_content": "Hm."},
+        ),
+        (
+            Dialect(reasoning_slots=("reasoning", "reasoning_content")),
+            ["reasoning_content"],
+            {"reasoning_content": "Hm."},
+        ),
+        (
+            Dialect(reasoning_slots=("reasoning", "reasoning_content")),
+            ["reasoning_content", "reasoning"],
+            {"reasoning": "Hm."},
+        ),
+        (
+            Dialect(reasoning_slots=("reasoning",), verbatim=True),
+            ["reasoning_text", "reasoning"],
+            {"reasoning": "Hm."},
+        ),
         (Dialect(reasoning_slots=("reasoning_content",)), ["reasoning"], {}),
     ],
 )
 def test_which_slot_goes_back(dialect: Dialect, slots: list[str], kept: dict[str, str]):
-    made = messages("Hi", received({"role": "assistant", "content": "a", **dict.fromkeys(slots, "Hm.")}), "b", dialect=dialect)
+    made = messages(
+        "Hi",
+        received({"role": "assistant", "content": "a", **dict.fromkeys(slots, "Hm.")}),
+        "b",
+        dialect=dialect,
+    )
     assert plain(made)[1] == {"role": "assistant", "content": "a", **kept}
     assert bool(notes(made)) == (not kept)  # a twin of what goes back is nothing lost
 
@@ -196,7 +267,9 @@ def test_another_text_in_another_slot_is_told():
         "b",
         dialect=Dialect(reasoning_slots=("reasoning_content",)),
     )
-    assert [str(note) for note in notes(made)] == ["messages[1].reasoning: withheld: this host is not known to take it back"]
+    assert [str(note) for note in notes(made)] == [
+        "messages[1].reasoning: withheld: this host is not known to take it back"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -208,10 +281,17 @@ def test_another_text_in_another_slot_is_told():
         ({}, ""),
     ],
 )
-def test_reasoning_that_is_required_goes_back_from_whichever_slot(message: dict[str, str], sent: str):
+def test_reasoning_that_is_required_goes_back_from_whichever_slot(
+    message: dict[str, str], sent: str
+):
     dialect = Dialect(reasoning_slots=("reasoning_content",), reasoning_required=True)
     answer = received(
-        {"role": "assistant", "content": None, "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{}"}}], **message}
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{}"}}],
+            **message,
+        }
     )
     made = messages("Hi", answer, result("a"), dialect=dialect)
     assert plain(made)[1]["reasoning_content"] == sent
@@ -229,14 +309,18 @@ def test_a_message_of_which_nothing_changes_is_the_same_object():
     assert messages("Hi", answer, "b")[1] is answer.choices[0].message
 
 
-@pytest.mark.parametrize(("no_text", "sent"), [("omit", {}), ("null", {"content": None}), ("empty", {"content": ""})])
+@pytest.mark.parametrize(
+    ("no_text", "sent"), [("omit", {}), ("null", {"content": None}), ("empty", {"content": ""})]
+)
 @pytest.mark.parametrize("content", [None, ""])
 def test_what_stands_for_no_text(no_text: Any, sent: dict[str, Any], content: str | None):
     answer = received(
         {
             "role": "assistant",
             "content": content,
-            "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+            "tool_calls": [
+                {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+            ],
         }
     )
     (_, message, _) = plain(messages("Hi", answer, result("a"), dialect=Dialect(no_text=no_text)))
@@ -258,31 +342,60 @@ def test_what_stands_for_no_text(no_text: Any, sent: dict[str, Any], content: st
 )
 def test_arguments_go_back_as_text(arguments: Any, as_they_came: str, wrapped: str):
     answer = received(
-        {"role": "assistant", "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": arguments}}]}
+        {
+            "role": "assistant",
+            "tool_calls": [
+                {"id": "a", "type": "function", "function": {"name": "f", "arguments": arguments}}
+            ],
+        }
     )
-    for dialect, sent in ((Dialect(), as_they_came), (Dialect(invalid_arguments="wrapped"), wrapped)):
+    for dialect, sent in (
+        (Dialect(), as_they_came),
+        (Dialect(invalid_arguments="wrapped"), wrapped),
+    ):
         made = messages("Hi", answer, result("a"), dialect=dialect)
         assert plain(made)[1]["tool_calls"][0]["function"]["arguments"] == sent
         told = [str(note) for note in notes(made)]
         assert told == (
-            ["messages[1].tool_calls[0].function.arguments: wrapped: this host refuses arguments that are no JSON object"]
+            [
+                "messages[1].tool_calls[0].function.arguments: wrapped: this host "
+                "refuses arguments that are no JSON object"
+            ]
             if "invalid" in sent
             else []
         )
 
 
 def test_keys_of_calls_that_the_dialect_takes():
-    body = {"id": "a", "index": 0, "type": "function", "function": {"name": "f", "arguments": "{}"}, "extra_content": {"g": 1}, "x": 2}
+    body = {
+        "id": "a",
+        "index": 0,
+        "type": "function",
+        "function": {"name": "f", "arguments": "{}"},
+        "extra_content": {"g": 1},
+        "x": 2,
+    }
     answer = received({"role": "assistant", "tool_calls": [body]})
     made = messages("Hi", answer, result("a"), dialect=Dialect(takes=("extra_content",)))
-    assert plain(made)[1]["tool_calls"] == [{key: value for key, value in body.items() if key not in ("index", "x")}]
-    assert [str(note) for note in notes(made)] == ["messages[1].tool_calls[0].x: withheld: this host is not known to take it back"]
+    assert plain(made)[1]["tool_calls"] == [
+        {key: value for key, value in body.items() if key not in ("index", "x")}
+    ]
+    assert [str(note) for note in notes(made)] == [
+        "messages[1].tool_calls[0].x: withheld: this host is not known to take it back"
+    ]
     verbatim = Dialect(verbatim=True, takes=("extra_content",))
     assert messages("Hi", answer, result("a"), dialect=verbatim)[1] is answer.choices[0].message
 
 
 def test_keys_that_are_known_to_be_another_hosts_go_to_nobody_else():
-    body = {"id": "a", "index": 0, "type": "function", "function": {"name": "f", "arguments": "{}"}, "extra_content": {"g": 1}, "x": 2}
+    body = {
+        "id": "a",
+        "index": 0,
+        "type": "function",
+        "function": {"name": "f", "arguments": "{}"},
+        "extra_content": {"g": 1},
+        "x": 2,
+    }
     answer = received({"role": "assistant", "channel": "analysis", "mood": 1, "tool_calls": [body]})
     made = messages("Hi", answer, result("a"), dialect=Dialect(verbatim=True))
     assert plain(made)[1] == {
@@ -290,10 +403,13 @@ def test_keys_that_are_known_to_be_another_hosts_go_to_nobody_else():
         "mood": 1,
         "tool_calls": [{key: value for key, value in body.items() if key != "extra_content"}],
     }
-    assert [note.path for note in notes(made)] == ["messages[1].channel", "messages[1].tool_calls[0].extra_content"]
+    assert [note.path for note in notes(made)] == [
+        "messages[1].channel",
+        "messages[1].tool_calls[0].extra_content",
+    ]
 
 
-# --- all of it --------------------------------------------------------------------------------------------------------
+# --- all of it ------------------------------------------------------------------------------------
 
 _TURNS = st.lists(
     st.one_of(
@@ -310,13 +426,24 @@ _TURNS = st.lists(
 )
 
 
-@given(_TURNS, st.sampled_from([Dialect(), Dialect(call_ids=NINE), Dialect(verbatim=True, no_text="empty", call_ids=CallIds(most=40))]))
+@given(
+    _TURNS,
+    st.sampled_from(
+        [
+            Dialect(),
+            Dialect(call_ids=NINE),
+            Dialect(verbatim=True, no_text="empty", call_ids=CallIds(most=40)),
+        ]
+    ),
+)
 def test_whatever_the_turns_what_goes_out_breaks_no_rule(turns: list[Any], dialect: Dialect):
     try:
         made = messages(*turns, "end", dialect=dialect)
     except RuleError:
         pytest.fail("nothing has to be invented here")
-    request = ChatCompletionRequest(model="m", messages=msgspec.json.decode(json.dumps(plain(made)), type=list[Message]))
+    request = ChatCompletionRequest(
+        model="m", messages=msgspec.json.decode(json.dumps(plain(made)), type=list[Message])
+    )
     assert [each for each in check(request, dialect) if each.rule in ("O1", "O2", "O3", "O4")] == []
     again = messages(*made, dialect=dialect)
     assert plain(again) == plain(made)

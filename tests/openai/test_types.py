@@ -1,4 +1,6 @@
-"""The structs as such: what is sent of them, what is read into them, and rules that hold for every one of them."""
+"""The structs as such: what is sent of them, what is read into them, and rules that hold for every
+one of them.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,9 @@ import msgspec
 import pytest
 
 import wire
-from wire.memory import FrozenList, WireStruct, encode, freeze, remember
-from wire.openai import types
-from wire.openai.types import (
+from wire.core.memory import FrozenList, WireStruct, encode, freeze, remember
+from wire.openai.chat import types
+from wire.openai.chat.types import (
     Annotation,
     ChatCompletion,
     ChatCompletionChunk,
@@ -51,7 +53,12 @@ from wire.openai.types import (
 )
 
 STRUCTS = sorted(
-    {value for value in vars(types).values() if isinstance(value, type) and issubclass(value, OpenAIStruct)} - {OpenAIStruct},
+    {
+        value
+        for value in vars(types).values()
+        if isinstance(value, type) and issubclass(value, OpenAIStruct)
+    }
+    - {OpenAIStruct},
     key=lambda cls: cls.__name__,
 )
 NEEDED = {ChatCompletionRequest: {"messages": []}, EmbeddingRequest: {"input": ""}}
@@ -64,19 +71,27 @@ FIELDS = [
 
 
 def read(body: bytes | str, cls: type[Any]) -> Any:
-    return remember(msgspec.json.decode(body, type=cls), body.encode() if isinstance(body, str) else body)
+    return remember(
+        msgspec.json.decode(body, type=cls), body.encode() if isinstance(body, str) else body
+    )
 
 
-# --- every struct ---------------------------------------------------------------------------------------------------
+# --- every struct ---------------------------------------------------------------------------------
 
 
 def test_all_is_exported_and_nothing_is_missing():
-    modules = [value for value in vars(types).values() if inspect.ismodule(value) and value.__name__.startswith(types.__name__)]
+    modules = [
+        value
+        for value in vars(types).values()
+        if inspect.ismodule(value) and value.__name__.startswith(types.__name__)
+    ]
     defined = {
         name
         for module in modules
         for name, value in vars(module).items()
-        if isinstance(value, type) and value.__module__ == module.__name__ and not name.startswith("_")
+        if isinstance(value, type)
+        and value.__module__ == module.__name__
+        and not name.startswith("_")
     }
     assert defined == set(types.__all__)
     assert len(STRUCTS) > 60
@@ -85,10 +100,16 @@ def test_all_is_exported_and_nothing_is_missing():
 @pytest.mark.parametrize("cls", STRUCTS, ids=lambda cls: cls.__name__)
 def test_every_struct(cls):
     config, needed = cls.__struct_config__, NEEDED.get(cls, {})
-    assert (config.frozen, config.omit_defaults, config.forbid_unknown_fields) == (True, True, False)
+    assert (config.frozen, config.omit_defaults, config.forbid_unknown_fields) == (
+        True,
+        True,
+        False,
+    )
     assert issubclass(cls, WireStruct)
     assert json.loads(encode(cls(**needed))) == needed
-    assert msgspec.json.decode(json.dumps({"noSuchKey": {"a": [1]}, **needed}), type=cls) == cls(**needed)
+    assert msgspec.json.decode(json.dumps({"noSuchKey": {"a": [1]}, **needed}), type=cls) == cls(
+        **needed
+    )
     with pytest.raises(TypeError):
         cls(*[None] * len(cls.__struct_fields__))
     with pytest.raises((AttributeError, TypeError)):
@@ -97,7 +118,10 @@ def test_every_struct(cls):
 
 def test_every_name_is_the_one_on_the_wire():
     renamed = {(cls, name): wire_name for cls, name, wire_name, _ in FIELDS if name != wire_name}
-    assert renamed == {(Choice, "finish_reason_camel"): "finishReason", (ChunkChoice, "finish_reason_camel"): "finishReason"}
+    assert renamed == {
+        (Choice, "finish_reason_camel"): "finishReason",
+        (ChunkChoice, "finish_reason_camel"): "finishReason",
+    }
 
 
 @pytest.mark.parametrize("cls", NEEDED, ids=lambda cls: cls.__name__)
@@ -111,7 +135,9 @@ def test_every_other_field_is_optional_and_null_reads_as_absent():
     for cls, name, wire_name, _ in FIELDS:
         needed = NEEDED.get(cls, {})
         assert getattr(cls(**needed), name) is None, (cls, name)
-        assert msgspec.json.decode(json.dumps({wire_name: None, **needed}), type=cls) == cls(**needed), (cls, name)
+        assert msgspec.json.decode(json.dumps({wire_name: None, **needed}), type=cls) == cls(
+            **needed
+        ), (cls, name)
 
 
 def test_enums_are_open():
@@ -124,13 +150,18 @@ def test_enums_are_open():
 
     for cls, name, _, hint in FIELDS:
         for leaf in leaves(hint):
-            assert leaf in (str, int, float, bool, type(None), Any) or issubclass(leaf, OpenAIStruct), (cls, name)
+            assert leaf in (str, int, float, bool, type(None), Any) or issubclass(
+                leaf, OpenAIStruct
+            ), (cls, name)
 
 
 @pytest.mark.parametrize(
     ("cls", "body"),
     [
-        (Message, b'{"role":"oracle","content":[{"type":"hologram"}],"tool_calls":[{"type":"spell"}]}'),
+        (
+            Message,
+            b'{"role":"oracle","content":[{"type":"hologram"}],"tool_calls":[{"type":"spell"}]}',
+        ),
         (ChatCompletion, b'{"object":"x","service_tier":"y","choices":[{"finish_reason":"z"}]}'),
         (ChatCompletionChunk, b'{"choices":[{"delta":{"role":"x"},"finish_reason":""}]}'),
         (ReasoningDetail, b'{"type":"reasoning.new","format":"v-9"}'),
@@ -143,7 +174,7 @@ def test_values_that_no_list_has(cls, body):
     assert json.loads(encode(struct)) == json.loads(body)
 
 
-# --- absent, null, zero ---------------------------------------------------------------------------------------------
+# --- absent, null, zero ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -152,18 +183,43 @@ def test_values_that_no_list_has(cls, body):
         (ChatCompletionRequest(model="m", messages=[]), b'{"model":"m","messages":[]}'),
         (ChatCompletionRequest(model="", messages=[Message()]), b'{"model":"","messages":[{}]}'),
         (
-            ChatCompletionRequest(model="m", messages=[], stream=False, temperature=0, n=0, seed=0, max_tokens=0, store=False),
-            b'{"model":"m","messages":[],"stream":false,"max_tokens":0,"temperature":0,"n":0,"seed":0,"store":false}',
+            ChatCompletionRequest(
+                model="m",
+                messages=[],
+                stream=False,
+                temperature=0,
+                n=0,
+                seed=0,
+                max_tokens=0,
+                store=False,
+            ),
+            b'{"model":"m","messages":[],"stream":false,"max_tokens":0,"temperature":0,'
+            b'"n":0,"seed":0,"store":false}',
         ),
         (
-            ChatCompletionRequest(model="m", messages=[], stop=[], tools=[], logit_bias={}, metadata={}, thinking=Thinking()),
-            b'{"model":"m","messages":[],"stop":[],"logit_bias":{},"tools":[],"metadata":{},"thinking":{}}',
+            ChatCompletionRequest(
+                model="m",
+                messages=[],
+                stop=[],
+                tools=[],
+                logit_bias={},
+                metadata={},
+                thinking=Thinking(),
+            ),
+            b'{"model":"m","messages":[],"stop":[],"logit_bias":{},"tools":[],'
+            b'"metadata":{},"thinking":{}}',
         ),
-        (ChatCompletionRequest(model="m", messages=[], stop="", user=""), b'{"model":"m","messages":[],"stop":"","user":""}'),
+        (
+            ChatCompletionRequest(model="m", messages=[], stop="", user=""),
+            b'{"model":"m","messages":[],"stop":"","user":""}',
+        ),
         (StreamOptions(include_usage=False), b'{"include_usage":false}'),
         (Message(role="assistant", content=""), b'{"role":"assistant","content":""}'),
         (Message(content=[], tool_calls=[]), b'{"content":[],"tool_calls":[]}'),
-        (Message(role="tool", content="7", tool_call_id="c"), b'{"role":"tool","content":"7","tool_call_id":"c"}'),
+        (
+            Message(role="tool", content="7", tool_call_id="c"),
+            b'{"role":"tool","content":"7","tool_call_id":"c"}',
+        ),
         (Message(reasoning_content="", prefix=False), b'{"reasoning_content":"","prefix":false}'),
         (ContentPart(type="text", text=""), b'{"type":"text","text":""}'),
         (
@@ -172,20 +228,32 @@ def test_values_that_no_list_has(cls, body):
         ),
         (ContentPart(type="image_url", image_url="u"), b'{"type":"image_url","image_url":"u"}'),
         (
-            ContentPart(type="thinking", thinking=[ContentPart(type="text", text="t")], closed=False),
+            ContentPart(
+                type="thinking", thinking=[ContentPart(type="text", text="t")], closed=False
+            ),
             b'{"type":"thinking","thinking":[{"type":"text","text":"t"}],"closed":false}',
         ),
         (ToolCall(id="", index=0), b'{"id":"","index":0}'),
         (FunctionCall(name="f", arguments=""), b'{"name":"f","arguments":""}'),
         (FunctionCall(arguments={"a": None}), b'{"arguments":{"a":null}}'),
         (
-            Tool(type="function", function=FunctionDefinition(name="f", parameters={}, strict=False)),
+            Tool(
+                type="function", function=FunctionDefinition(name="f", parameters={}, strict=False)
+            ),
             b'{"type":"function","function":{"name":"f","parameters":{},"strict":false}}',
         ),
-        (Tool(type="custom", custom=CustomTool(name="c")), b'{"type":"custom","custom":{"name":"c"}}'),
-        (ToolChoice(type="function", function=NamedFunction(name="f")), b'{"type":"function","function":{"name":"f"}}'),
         (
-            ResponseFormat(type="json_schema", json_schema=JsonSchema(name="n", schema={}, strict=True)),
+            Tool(type="custom", custom=CustomTool(name="c")),
+            b'{"type":"custom","custom":{"name":"c"}}',
+        ),
+        (
+            ToolChoice(type="function", function=NamedFunction(name="f")),
+            b'{"type":"function","function":{"name":"f"}}',
+        ),
+        (
+            ResponseFormat(
+                type="json_schema", json_schema=JsonSchema(name="n", schema={}, strict=True)
+            ),
             b'{"type":"json_schema","json_schema":{"name":"n","schema":{},"strict":true}}',
         ),
         (Choice(finish_reason_camel="STOP"), b'{"finishReason":"STOP"}'),
@@ -198,7 +266,10 @@ def test_zero_is_sent_and_absent_is_not(struct, body):
     assert msgspec.json.decode(body, type=type(struct)) == struct
 
 
-@pytest.mark.parametrize("choice", ["none", "any", ToolChoice(type="allowed_tools", allowed_tools=types.AllowedTools(tools=[{}]))])
+@pytest.mark.parametrize(
+    "choice",
+    ["none", "any", ToolChoice(type="allowed_tools", allowed_tools=types.AllowedTools(tools=[{}]))],
+)
 def test_tool_choice_is_text_or_an_object(choice):
     request = ChatCompletionRequest(model="m", messages=[], tool_choice=choice)
     assert msgspec.json.decode(encode(request), type=ChatCompletionRequest) == request
@@ -214,23 +285,50 @@ def test_input_of_embeddings(given):
 @pytest.mark.parametrize(
     ("cls", "body", "expected"),
     [
-        (CompletionUsage, b'{"prompt_tokens":1,"total_tokens":null}', CompletionUsage(prompt_tokens=1)),
-        (CompletionUsage, b'{"cost":0}', CompletionUsage(cost=0.0)),
-        (CompletionUsage, b'{"cost":{"total_cost":0.5}}', CompletionUsage(cost={"total_cost": 0.5})),
-        (ChatCompletionChunk, b'{"choices":null,"error":"text"}', ChatCompletionChunk(error="text")),
-        (ChatCompletionChunk, b'{"choices":[],"error":{"code":429}}', ChatCompletionChunk(choices=[], error=ErrorObject(code=429))),
         (
-            ChatCompletionChunk,
-            b'{"choices":[{"index":0,"delta":{"content":"b"},"message":{"content":"ab"}}]}',
-            ChatCompletionChunk(choices=[ChunkChoice(index=0, delta=Delta(content="b"), message=Message(content="ab"))]),
+            CompletionUsage,
+            b'{"prompt_tokens":1,"total_tokens":null}',
+            CompletionUsage(prompt_tokens=1),
+        ),
+        (CompletionUsage, b'{"cost":0}', CompletionUsage(cost=0.0)),
+        (
+            CompletionUsage,
+            b'{"cost":{"total_cost":0.5}}',
+            CompletionUsage(cost={"total_cost": 0.5}),
         ),
         (
             ChatCompletionChunk,
-            b'{"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"t"}]}]}}]}',
+            b'{"choices":null,"error":"text"}',
+            ChatCompletionChunk(error="text"),
+        ),
+        (
+            ChatCompletionChunk,
+            b'{"choices":[],"error":{"code":429}}',
+            ChatCompletionChunk(choices=[], error=ErrorObject(code=429)),
+        ),
+        (
+            ChatCompletionChunk,
+            b'{"choices":[{"index":0,"delta":{"content":"b"},"message":{"content":"ab"}}]}',
+            ChatCompletionChunk(
+                choices=[
+                    ChunkChoice(index=0, delta=Delta(content="b"), message=Message(content="ab"))
+                ]
+            ),
+        ),
+        (
+            ChatCompletionChunk,
+            b'{"choices":[{"delta":{"content":[{"type":"thinking",'
+            b'"thinking":[{"type":"text","text":"t"}]}]}}]}',
             ChatCompletionChunk(
                 choices=[
                     ChunkChoice(
-                        delta=Delta(content=[ContentPart(type="thinking", thinking=[ContentPart(type="text", text="t")])]),
+                        delta=Delta(
+                            content=[
+                                ContentPart(
+                                    type="thinking", thinking=[ContentPart(type="text", text="t")]
+                                )
+                            ]
+                        ),
                     )
                 ]
             ),
@@ -243,19 +341,39 @@ def test_input_of_embeddings(given):
         (
             Message,
             b'{"annotations":[{"type":"url_citation","url_citation":{"url":"u","start_index":0}}]}',
-            Message(annotations=[Annotation(type="url_citation", url_citation=UrlCitation(url="u", start_index=0))]),
+            Message(
+                annotations=[
+                    Annotation(
+                        type="url_citation", url_citation=UrlCitation(url="u", start_index=0)
+                    )
+                ]
+            ),
         ),
         (
             Logprobs,
-            b'{"content":[{"token":"a","logprob":-1,"bytes":[97],"top_logprobs":[{"token":"a","bytes":"YQ=="}]}],"refusal":null}',
-            Logprobs(content=[TokenLogprob(token="a", logprob=-1.0, bytes=[97], top_logprobs=[TopLogprob(token="a", bytes="YQ==")])]),
+            b'{"content":[{"token":"a","logprob":-1,"bytes":[97],'
+            b'"top_logprobs":[{"token":"a","bytes":"YQ=="}]}],"refusal":null}',
+            Logprobs(
+                content=[
+                    TokenLogprob(
+                        token="a",
+                        logprob=-1.0,
+                        bytes=[97],
+                        top_logprobs=[TopLogprob(token="a", bytes="YQ==")],
+                    )
+                ]
+            ),
         ),
         (Embedding, b'{"embedding":"AACAPw=="}', Embedding(embedding="AACAPw==")),
         (Embedding, b'{"embedding":[1,0.5]}', Embedding(embedding=[1.0, 0.5])),
         (ErrorBody, b'{"error":"text","code":"c"}', ErrorBody(error="text", code="c")),
         (ErrorBody, b'{"detail":"Unauthorized"}', ErrorBody(detail="Unauthorized")),
         (ErrorBody, b'{"detail":[{"loc":["body"]}]}', ErrorBody(detail=[{"loc": ["body"]}])),
-        (ErrorBody, b'{"error":{"message":"m","details":[{}]}}', ErrorBody(error=ErrorObject(message="m", details=[{}]))),
+        (
+            ErrorBody,
+            b'{"error":{"message":"m","details":[{}]}}',
+            ErrorBody(error=ErrorObject(message="m", details=[{}])),
+        ),
         (ErrorObject, b'{"code":"401"}', ErrorObject(code="401")),
         (ErrorObject, b'{"http_code":"400"}', ErrorObject(http_code="400")),
     ],
@@ -264,14 +382,18 @@ def test_odd_values_are_read(cls, body, expected):
     assert msgspec.json.decode(body, type=cls) == expected
 
 
-# --- what came is kept ----------------------------------------------------------------------------------------------
+# --- what came is kept ----------------------------------------------------------------------------
 
 
 def test_unknown_keys_are_told_at_every_level():
     body = (
-        '{"id":"a","p":"pad","choices":[{"index":0,"seed":7,"message":{"role":"assistant","padding":"x","content":[{"type":"new","new":[1]}],'
-        '"tool_calls":[{"id":"c","fine":true,"function":{"name":"f","weight":1}}],"reasoning_details":[{"type":"t","zeal":1}]}}],'
-        '"usage":{"prompt_tokens":1,"rate":2,"prompt_tokens_details":{"odour_tokens":3}},"x_groq":{"debug":{}}}'
+        '{"id":"a","p":"pad","choices":[{"index":0,"seed":7,'
+        '"message":{"role":"assistant","padding":"x","content":[{"type":"new",'
+        '"new":[1]}],'
+        '"tool_calls":[{"id":"c","fine":true,"function":{"name":"f","weight":1}}],'
+        '"reasoning_details":[{"type":"t","zeal":1}]}}],'
+        '"usage":{"prompt_tokens":1,"rate":2,"prompt_tokens_details":{"odour_tokens":3}},'
+        '"x_groq":{"debug":{}}}'
     )
     answer = read(body, ChatCompletion)
     assert wire.unknown(answer) == [
@@ -287,31 +409,52 @@ def test_unknown_keys_are_told_at_every_level():
         ("x_groq.debug", {}),
     ]
     assert answer.raw == body.encode()
-    assert wire.unknown(read('{"choices":[{"delta":{"token_id":1,"tool_calls":[{"x":1}]}}]}', ChatCompletionChunk)) == [
+    assert wire.unknown(
+        read('{"choices":[{"delta":{"token_id":1,"tool_calls":[{"x":1}]}}]}', ChatCompletionChunk)
+    ) == [
         ("choices[0].delta.token_id", 1),
         ("choices[0].delta.tool_calls[0].x", 1),
     ]
-    assert wire.unknown(read('{"error":{"message":"m","innererror":{}},"trace":1}', ErrorBody)) == [("error.innererror", {}), ("trace", 1)]
+    assert wire.unknown(read('{"error":{"message":"m","innererror":{}},"trace":1}', ErrorBody)) == [
+        ("error.innererror", {}),
+        ("trace", 1),
+    ]
     assert wire.unknown(read('{"id":"m","context_length":8}', Model)) == [("context_length", 8)]
 
 
 def test_finish_reason_of_the_other_spelling_is_known():
     chunk = read('{"choices":[{"finishReason":"stop"}]}', ChatCompletionChunk)
-    assert (chunk.choices[0].finish_reason_camel, chunk.choices[0].finish_reason, wire.unknown(chunk)) == ("stop", None, [])
+    assert (
+        chunk.choices[0].finish_reason_camel,
+        chunk.choices[0].finish_reason,
+        wire.unknown(chunk),
+    ) == ("stop", None, [])
 
 
 def test_a_message_that_came_goes_back_in_its_bytes():
     """Order of keys, spacing, unknown keys and nulls of it included."""
-    body = '{ "tool_calls":[{"function":{"arguments":"{\\"a\\": 1}"},"id":"c"}], "content":null, "padding":"x", "role":"assistant" }'
+    body = (
+        '{ "tool_calls":[{"function":{"arguments":"{\\"a\\": 1}"},"id":"c"}], '
+        '"content":null, "padding":"x", "role":"assistant" }'
+    )
     came = read(body, Message)
     asked = Message(role="user", content="a")
-    request = ChatCompletionRequest(model="m", messages=[asked, came, Message(role="tool", tool_call_id="c", content="1")])
+    request = ChatCompletionRequest(
+        model="m", messages=[asked, came, Message(role="tool", tool_call_id="c", content="1")]
+    )
     assert encode(request) == (
-        b'{"model":"m","messages":[{"role":"user","content":"a"},' + body.encode() + b',{"role":"tool","content":"1","tool_call_id":"c"}]}'
+        b'{"model":"m","messages":[{"role":"user","content":"a"},'
+        + body.encode()
+        + b',{"role":"tool","content":"1","tool_call_id":"c"}]}'
     )
     call = read('{ "id":"c","type":"function" }', ToolCall)
-    assert encode(Message(role="assistant", tool_calls=[call])) == b'{"role":"assistant","tool_calls":[{ "id":"c","type":"function" }]}'
-    assert encode(msgspec.structs.replace(came, content="b")).startswith(b'{"role":"assistant","content":"b",')
+    assert (
+        encode(Message(role="assistant", tool_calls=[call]))
+        == b'{"role":"assistant","tool_calls":[{ "id":"c","type":"function" }]}'
+    )
+    assert encode(msgspec.structs.replace(came, content="b")).startswith(
+        b'{"role":"assistant","content":"b",'
+    )
 
 
 def test_only_messages_and_calls_remember_inside_others():
@@ -320,7 +463,11 @@ def test_only_messages_and_calls_remember_inside_others():
 
 def test_what_came_is_read_only():
     came = freeze(
-        read('{"content":[{"type":"thinking","thinking":[{"text":"t"}]}],"tool_calls":[{"function":{"arguments":{"a":[1]}}}]}', Message)
+        read(
+            '{"content":[{"type":"thinking","thinking":[{"text":"t"}]}],'
+            '"tool_calls":[{"function":{"arguments":{"a":[1]}}}]}',
+            Message,
+        )
     )
     assert isinstance(came.content, FrozenList)
     for change in (
@@ -336,12 +483,14 @@ def test_what_came_is_read_only():
     )
 
 
-# --- equality, repr -------------------------------------------------------------------------------------------------
+# --- equality, repr -------------------------------------------------------------------------------
 
 
 def test_equality_sees_fields_and_not_the_bytes():
     assert read('{"role":"user","content":"a"}', Message) == Message(role="user", content="a")
-    assert read('{"role":"user","content":"a","x":1}', Message) == read('{"content":"a","role":"user"}', Message)
+    assert read('{"role":"user","content":"a","x":1}', Message) == read(
+        '{"content":"a","role":"user"}', Message
+    )
     assert Message(content="") != Message()
     assert Message(content="a") != Delta(content="a")
     assert ToolCall(index=0) != ToolCall()
@@ -352,7 +501,11 @@ def test_repr_says_what_is_there():
         "Message(role='user', content=[ContentPart(type='text', text='a')])"
     )
     assert (
-        repr(ChatCompletionRequest(model="m", messages=[], temperature=0)) == "ChatCompletionRequest(model='m', messages=[], temperature=0)"
+        repr(ChatCompletionRequest(model="m", messages=[], temperature=0))
+        == "ChatCompletionRequest(model='m', messages=[], temperature=0)"
     )
-    assert repr(ChunkChoice(index=0, finish_reason_camel="stop")) == "ChunkChoice(index=0, finish_reason_camel='stop')"
+    assert (
+        repr(ChunkChoice(index=0, finish_reason_camel="stop"))
+        == "ChunkChoice(index=0, finish_reason_camel='stop')"
+    )
     assert repr(Delta()) == "Delta()"

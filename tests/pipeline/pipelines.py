@@ -1,4 +1,6 @@
-"""One way to run a pipeline in a test: `run(backend, text, ...)`, its models played by an emulator."""
+"""One way to run a pipeline in a test: `run(backend, text, ...)`, its models played by an
+emulator.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,12 @@ from typing import Any
 
 import anyio
 
-from wire.asking import AsyncChat
+from wire.chat import AsyncChat
+from wire.core.retry import NONE
 from wire.pipeline.checkpoint import Checkpoint
 from wire.pipeline.dot import parse
 from wire.pipeline.engine import Ended, Engine
 from wire.pipeline.handlers import Handler, Handlers, Visit
-from wire.retry import NONE
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator
 
 BACKENDS = ["asyncio", "trio"]
@@ -30,14 +32,25 @@ def run(
     begin: Checkpoint | None = None,
     **options: Any,
 ) -> Ended:
-    """Run a pipeline from its start, or after the last node of `begin`. `types` are handlers of the test's own."""
+    """Run a pipeline from its start, or after the last node of `begin`.
+
+    `types` are handlers of the test's own.
+    """
     handlers = Handlers()
     for name, handler in (types or {}).items():
         handlers.register(name, handler)
     if emulator is None:
         emulator = Emulator(script, lenient=True)
-    engine = Engine(parse(text, "test"), handlers=handlers, **{"connect": connecting(emulator), "now": lambda: "now", **options})
-    begun = functools.partial(engine.run, variables) if begin is None else functools.partial(engine.resume, begin, variables)
+    engine = Engine(
+        parse(text, "test"),
+        handlers=handlers,
+        **{"connect": connecting(emulator), "now": lambda: "now", **options},
+    )
+    begun = (
+        functools.partial(engine.run, variables)
+        if begin is None
+        else functools.partial(engine.resume, begin, variables)
+    )
     return anyio.run(begun, backend=backend)
 
 

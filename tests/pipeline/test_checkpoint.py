@@ -19,7 +19,14 @@ import pytest
 
 from tests.pipeline.pipelines import BACKENDS, Seen, run
 from wire.errors import PipelineError
-from wire.pipeline.checkpoint import Checkpoint, dump_checkpoint, load_checkpoint, read_checkpoint, write, write_checkpoint
+from wire.pipeline.checkpoint import (
+    Checkpoint,
+    dump_checkpoint,
+    load_checkpoint,
+    read_checkpoint,
+    write,
+    write_checkpoint,
+)
 from wire.pipeline.engine import NodeError
 from wire.pipeline.handlers import Visit
 from wire.pipeline.progress import Event
@@ -48,11 +55,15 @@ def turn(visit: Visit) -> dict[str, Any]:
 
 
 class Killed(BaseException):
-    """The end of the process, as far as a test can play it: no handler and no `except Exception` sees it."""
+    """The end of the process, as far as a test can play it: no handler and no `except Exception`
+    sees it.
+    """
 
 
 class Killer:
-    """Is told of nodes, counts those that were completed, and ends the process after `left` events of a kind."""
+    """Is told of nodes, counts those that were completed, and ends the process after `left` events
+    of a kind.
+    """
 
     def __init__(self, when: str, left: int) -> None:
         self.completed: Counter[str] = Counter()
@@ -67,15 +78,27 @@ class Killer:
             self.left -= 1
 
 
-def test_p_85_p_88_after_each_node_the_file_tells_where_the_run_stands(backend: str, tmp_path: Path) -> None:
+def test_p_85_p_88_after_each_node_the_file_tells_where_the_run_stands(
+    backend: str, tmp_path: Path
+) -> None:
     path = tmp_path / "deep" / "run.json"
     kept: list[Any] = []
 
     def told(event: Event) -> None:
-        kept.append((event.kind, event.node.id, json.loads(path.read_text())["last_node_id"] if path.exists() else None))
+        kept.append(
+            (
+                event.kind,
+                event.node.id,
+                json.loads(path.read_text())["last_node_id"] if path.exists() else None,
+            )
+        )
 
     run(backend, TEXT, types={"seen": Seen(), "turn": turn}, checkpoint=path, told=told)
-    before = [(id, last) for kind, id, last in kept if kind == "started" and id not in ("x", "y", "z", "fan2", "join2")]
+    before = [
+        (id, last)
+        for kind, id, last in kept
+        if kind == "started" and id not in ("x", "y", "z", "fan2", "join2")
+    ]
     assert before == [
         ("start", None),
         ("a", "start"),
@@ -90,7 +113,12 @@ def test_p_85_p_88_after_each_node_the_file_tells_where_the_run_stands(backend: 
         ("done", "join"),
     ]
     found = json.loads(path.read_text())
-    assert (found["last_node_id"], found["pipeline"], found["data"]["seed"], found["data"]["turns"]) == ("done", "long", "tea", 3)
+    assert (
+        found["last_node_id"],
+        found["pipeline"],
+        found["data"]["seed"],
+        found["data"]["turns"],
+    ) == ("done", "long", "tea", 3)
     assert set(found) == {"last_node_id", "data", "pipeline", "visits"}
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert os.listdir(path.parent) == ["run.json"]
@@ -124,16 +152,29 @@ def test_p_86_a_run_that_has_ended_has_nothing_left_to_do(backend: str, tmp_path
     seen = Seen()
     whole = run(backend, TEXT, types={"seen": seen, "turn": turn}, checkpoint=path)
     count = len(seen.nodes)
-    assert run(backend, TEXT, types={"seen": seen, "turn": turn}, begin=read_checkpoint(path)) == whole
+    assert (
+        run(backend, TEXT, types={"seen": seen, "turn": turn}, begin=read_checkpoint(path)) == whole
+    )
     assert len(seen.nodes) == count
 
 
-def test_p_86_a_node_that_failed_is_run_again_and_variables_come_on_top(backend: str, tmp_path: Path) -> None:
+def test_p_86_a_node_that_failed_is_run_again_and_variables_come_on_top(
+    backend: str, tmp_path: Path
+) -> None:
     path = tmp_path / "run.json"
-    nodes = 'start [type=start]; a [type=seen]; b [type=seen]; c [type=set, key=k, value="{{.v}}"]; done [type=exit];'
+    nodes = (
+        "start [type=start]; a [type=seen]; b [type=seen]; c [type=set, key=k, "
+        'value="{{.v}}"]; done [type=exit];'
+    )
     text = f"digraph x {{ {nodes} start -> a -> b -> c -> done }}"
     with pytest.raises(NodeError, match=r"^node 'b': no$"):
-        run(backend, text, {"v": "old"}, types={"seen": Seen({"b": PipelineError("no")})}, checkpoint=path)
+        run(
+            backend,
+            text,
+            {"v": "old"},
+            types={"seen": Seen({"b": PipelineError("no")})},
+            checkpoint=path,
+        )
     seen = Seen()
     ended = run(backend, text, {"v": "new"}, types={"seen": seen}, begin=read_checkpoint(path))
     assert (seen.nodes, ended.context["k"]) == (["b"], "new")
@@ -141,7 +182,10 @@ def test_p_86_a_node_that_failed_is_run_again_and_variables_come_on_top(backend:
 
 def test_p_72_circles_are_counted_across_a_resumption(backend: str, tmp_path: Path) -> None:
     path = tmp_path / "run.json"
-    text = "digraph x { start [type=start]; n [type=seen]; done [type=exit]; start -> n; n -> done [label=stop]; n -> n }"
+    text = (
+        "digraph x { start [type=start]; n [type=seen]; done [type=exit]; start -> n; n -> "
+        "done [label=stop]; n -> n }"
+    )
     begin = Checkpoint(last_node_id="n", data={}, visits={"n": 48})
     seen = Seen()
     with pytest.raises(NodeError, match=r"visited more than 50 times"):
@@ -149,14 +193,19 @@ def test_p_72_circles_are_counted_across_a_resumption(backend: str, tmp_path: Pa
     assert (len(seen.nodes), read_checkpoint(path).visits["n"]) == (2, 50)
 
 
-def test_p_76_a_cancelled_run_leaves_the_checkpoint_of_what_was_completed(backend: str, tmp_path: Path) -> None:
+def test_p_76_a_cancelled_run_leaves_the_checkpoint_of_what_was_completed(
+    backend: str, tmp_path: Path
+) -> None:
     path = tmp_path / "run.json"
 
     async def forever(visit: Visit) -> None:
         await anyio.sleep_forever()
 
     with pytest.raises(PipelineError, match=r"timeout"):
-        text = "digraph x { start [type=start]; a [type=seen]; b [type=forever]; done [type=exit]; start -> a -> b -> done }"
+        text = (
+            "digraph x { start [type=start]; a [type=seen]; b [type=forever]; done "
+            "[type=exit]; start -> a -> b -> done }"
+        )
         run(backend, text, types={"seen": Seen(), "forever": forever}, checkpoint=path, timeout=0.1)
     assert read_checkpoint(path).last_node_id == "a"
 
@@ -181,7 +230,14 @@ def test_p_87_what_is_no_checkpoint_is_refused_by_name(source: str | bytes, said
 
 
 def test_p_85_a_checkpoint_is_read_as_it_was_written() -> None:
-    data = {"seed": "é\u2028\n", "big": 2**80, "small": 1.5e-9, "list": [None, True, {"x": []}], "": "", "float": 2.0}
+    data = {
+        "seed": "é\u2028\n",
+        "big": 2**80,
+        "small": 1.5e-9,
+        "list": [None, True, {"x": []}],
+        "": "",
+        "float": 2.0,
+    }
     checkpoint = Checkpoint(last_node_id="n", data=data, pipeline="p", visits={"n": 2})
     again = load_checkpoint(dump_checkpoint(checkpoint))
     assert again == checkpoint
@@ -194,7 +250,9 @@ def test_p_94_a_value_that_json_cannot_say_is_named(value: Any) -> None:
         dump_checkpoint(Checkpoint(last_node_id="n", data={"good": 1, "bad": value}))
 
 
-def test_p_85_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_p_85_a_file_is_written_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "run.json"
     write_checkpoint(path, Checkpoint(last_node_id="old", data={}))
     path.chmod(0o644)
@@ -207,13 +265,15 @@ def test_p_85_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(PipelineError, match=r"run\.json: cannot be written: No space left on device"):
+    with pytest.raises(
+        PipelineError, match=r"run\.json: cannot be written: No space left on device"
+    ):
         write(path, b"half")
     assert read_checkpoint(path).last_node_id == "new"
     assert sorted(os.listdir(tmp_path)) == ["link.json", "run.json"]
 
 
-# --- kill -9 ----------------------------------------------------------------------------------------------------------
+# --- kill -9 --------------------------------------------------------------------------------------
 
 PROGRAM = """
 import os, sys
@@ -246,7 +306,9 @@ print(ended.context["sum"])
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_p_85_p_86_kill_9_at_fifty_random_points_loses_nothing_and_repeats_no_completed_node(tmp_path: Path) -> None:
+def test_p_85_p_86_kill_9_at_fifty_random_points_loses_nothing_and_repeats_no_completed_node(
+    tmp_path: Path,
+) -> None:
     dice = random.Random(0)
     killed = 0
     round_, folder = 0, tmp_path
@@ -257,8 +319,14 @@ def test_p_85_p_86_kill_9_at_fifty_random_points_loses_nothing_and_repeats_no_co
         kills = 0
         ran: list[str] = []
         while True:
-            last = read_checkpoint(folder / "run.json").last_node_id if (folder / "run.json").exists() else "start"
-            process = subprocess.Popen([sys.executable, "-c", PROGRAM, str(folder)], stdout=subprocess.PIPE, text=True)
+            last = (
+                read_checkpoint(folder / "run.json").last_node_id
+                if (folder / "run.json").exists()
+                else "start"
+            )
+            process = subprocess.Popen(
+                [sys.executable, "-c", PROGRAM, str(folder)], stdout=subprocess.PIPE, text=True
+            )
             assert process.stdout is not None
             assert process.stdout.readline() == "READY\n"
             time.sleep(dice.uniform(0, 0.15))

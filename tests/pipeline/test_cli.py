@@ -38,7 +38,9 @@ class Said:
 
 
 @pytest.fixture
-def attractor(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Said]:
+def attractor(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[..., Said]:
     for name in ("GEMINI_BASE_URL", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
@@ -70,14 +72,19 @@ def file(tmp_path: Path, text: str, name: str = "x.dot") -> Path:
     return path
 
 
-# --- run ------------------------------------------------------------------------------------------------------------
+# --- run ------------------------------------------------------------------------------------------
 
 
 def test_p_131_the_examples_without_a_model_run_without_a_key(attractor: Any) -> None:
     said = attractor("run", EXAMPLES / "hello_world.dot")
-    assert (said.status, said.out) == (0, "Hello, world!\nThis was said by a pipeline of four nodes.\n")
+    assert (said.status, said.out) == (
+        0,
+        "Hello, world!\nThis was said by a pipeline of four nodes.\n",
+    )
     assert said.err.splitlines()[-1] == "completed done (exit) in 0.0 s"
-    assert attractor("run", EXAMPLES / "hello_world.dot", "--seed", "Ada").out.startswith("Hello, Ada!\n")
+    assert attractor("run", EXAMPLES / "hello_world.dot", "--seed", "Ada").out.startswith(
+        "Hello, Ada!\n"
+    )
     assert attractor("run", EXAMPLES / "parallel.dot").out.splitlines() == [
         "By day, a lighthouse is a white tower.",
         "At dusk, a lighthouse is a shape against the sky.",
@@ -85,21 +92,38 @@ def test_p_131_the_examples_without_a_model_run_without_a_key(attractor: Any) ->
     ]
 
 
-def test_s4_19_s4_20_the_example_of_gemini_runs(attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_s4_19_s4_20_the_example_of_gemini_runs(
+    attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     with gemini([{"say": "Points and arrows."}], monkeypatch) as emulator:
         said = attractor(
-            "run", EXAMPLES / "gemini.dot", "--seed", "What is a graph?", "--checkpoint", "run.json", "--output-context", "all.json"
+            "run",
+            EXAMPLES / "gemini.dot",
+            "--seed",
+            "What is a graph?",
+            "--checkpoint",
+            "run.json",
+            "--output-context",
+            "all.json",
         )
     assert (said.status, said.out) == (0, "Points and arrows.\n")
-    assert [each["body"]["contents"][0]["parts"][0]["text"] for each in emulator.requests] == ["What is a graph?"]
+    assert [each["body"]["contents"][0]["parts"][0]["text"] for each in emulator.requests] == [
+        "What is a graph?"
+    ]
     found = json.loads(Path("all.json").read_text())
-    assert (found["ask_output"], found["last_output"], found["seed"]) == ("Points and arrows.", "Points and arrows.", "What is a graph?")
+    assert (found["ask_output"], found["last_output"], found["seed"]) == (
+        "Points and arrows.",
+        "Points and arrows.",
+        "What is a graph?",
+    )
     assert read_checkpoint("run.json").last_node_id == "done"
     assert stat.S_IMODE(os.stat("run.json").st_mode) == 0o600
     assert "fake-key" not in Path("run.json").read_text()
 
 
-def test_s4_03_s4_20_a_missing_key_is_told_before_any_request(attractor: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_s4_03_s4_20_a_missing_key_is_told_before_any_request(
+    attractor: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with gemini([], monkeypatch) as emulator:
         monkeypatch.delenv("GEMINI_API_KEY")
         said = attractor("run", EXAMPLES / "gemini.dot", "--checkpoint", "run.json")
@@ -108,8 +132,15 @@ def test_s4_03_s4_20_a_missing_key_is_told_before_any_request(attractor: Any, mo
     assert not Path("run.json").exists()
 
 
-def test_s4_20_an_error_of_the_provider_is_one_line(attractor: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    refusal = {"answer": {"error": {"code": 400, "message": "no such thing", "status": "INVALID_ARGUMENT"}}, "status": 400}
+def test_s4_20_an_error_of_the_provider_is_one_line(
+    attractor: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusal = {
+        "answer": {
+            "error": {"code": 400, "message": "no such thing", "status": "INVALID_ARGUMENT"}
+        },
+        "status": 400,
+    }
     with gemini([refusal], monkeypatch):
         said = attractor("run", EXAMPLES / "gemini.dot")
     assert (said.status, said.out) == (1, "")
@@ -117,9 +148,16 @@ def test_s4_20_an_error_of_the_provider_is_one_line(attractor: Any, monkeypatch:
     assert "Traceback" not in said.err
 
 
-def test_p_45_s4_23_a_call_that_fails_is_one_line(attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    path = file(tmp_path, f'digraph x {{ {HEAD} n [model="gemini:g", prompt=p]; start -> n -> done }}')
-    script = [{"say": {"calls": [{"name": "read_file", "args": {"path": "../x"}}]}}, {"say": "Grüße ✓"}]
+def test_p_45_s4_23_a_call_that_fails_is_one_line(
+    attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = file(
+        tmp_path, f'digraph x {{ {HEAD} n [model="gemini:g", prompt=p]; start -> n -> done }}'
+    )
+    script = [
+        {"say": {"calls": [{"name": "read_file", "args": {"path": "../x"}}]}},
+        {"say": "Grüße ✓"},
+    ]
     with gemini(script, monkeypatch):
         said = attractor("run", path)
     assert (said.status, said.out, len(said.errors)) == (0, "Grüße ✓\n", 1)
@@ -127,7 +165,9 @@ def test_p_45_s4_23_a_call_that_fails_is_one_line(attractor: Any, monkeypatch: p
     assert "Traceback" not in said.err
 
 
-def test_what_a_terminal_cannot_say_is_no_error(attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_a_terminal_cannot_say_is_no_error(
+    attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     path = file(tmp_path, f"digraph x {{ {HEAD} start -> done }}")
     out = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
     monkeypatch.setattr(sys, "stdout", out)
@@ -141,7 +181,8 @@ def test_p_29_the_model_of_the_command_line_is_for_nodes_without_one(
 ) -> None:
     path = file(tmp_path, f"digraph x {{ {HEAD} n [type=codergen, prompt=p]; start -> n -> done }}")
     assert attractor("run", path).errors == [
-        "error: node 'n': no model: give it the attribute model, or the run a model for all nodes without one"
+        "error: node 'n': no model: give it the attribute model, or the run a model for "
+        "all nodes without one"
     ]
     assert attractor("run", path, "--model", "gpt").status == 1
     with gemini([{"say": "Ok."}], monkeypatch) as emulator:
@@ -150,18 +191,31 @@ def test_p_29_the_model_of_the_command_line_is_for_nodes_without_one(
 
 
 def test_p_55_p_56_variables_of_the_command_line(attractor: Any, tmp_path: Path) -> None:
-    path = file(tmp_path, f'digraph x {{ {HEAD} n [type=set, key=k, value="{{{{.a}}}} {{{{.b}}}} {{{{.seed}}}}"]; start -> n -> done }}')
+    path = file(
+        tmp_path,
+        f'digraph x {{ {HEAD} n [type=set, key=k, value="{{{{.a}}}} {{{{.b}}}} '
+        f'{{{{.seed}}}}"]; start -> n -> done }}',
+    )
     values = file(tmp_path, '{"a": "file", "b": "file", "seed": "file"}', "v.json")
-    said = attractor("run", path, "--seed", "s", "--var", "a=x=y", "--var-file", values, "--output-context", "-")
+    said = attractor(
+        "run", path, "--seed", "s", "--var", "a=x=y", "--var-file", values, "--output-context", "-"
+    )
     assert (said.status, json.loads(said.out)["k"]) == (0, "x=y file file")
-    for wrong in (["--var", "=x"], ["--var", "x"], ["--var-file", file(tmp_path, "[1]", "l.json")], ["--var-file", tmp_path / "gone.json"]):
+    for wrong in (
+        ["--var", "=x"],
+        ["--var", "x"],
+        ["--var-file", file(tmp_path, "[1]", "l.json")],
+        ["--var-file", tmp_path / "gone.json"],
+    ):
         said = attractor("run", path, *wrong)
         assert (said.status, said.out, len(said.errors), said.err.count("\n")) == (1, "", 1, 1)
     assert attractor("run", path).errors[0].startswith("error: node 'n': ")
 
 
 def _wait_for_the_end_of(process: int) -> None:
-    """Its killer is a thread that hears of the cancellation a moment later; a test that waits too long is ended by pytest."""
+    """Its killer is a thread that hears of the cancellation a moment later; a test that waits too
+    long is ended by pytest.
+    """
     with suppress(ProcessLookupError):
         while True:
             os.kill(process, 0)
@@ -169,17 +223,38 @@ def _wait_for_the_end_of(process: int) -> None:
 
 
 @pytest.mark.timeout(20)
-def test_p_75_timeout_of_the_command_line(attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    path = file(tmp_path, f'digraph x {{ {HEAD} n [type=codergen, model="gemini:g", prompt=p]; start -> n -> done }}')
-    with gemini([{"say": {"calls": [{"name": "run_command", "args": {"command": "echo $$ > began; sleep 60"}}]}}], monkeypatch):
+def test_p_75_timeout_of_the_command_line(
+    attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = file(
+        tmp_path,
+        f'digraph x {{ {HEAD} n [type=codergen, model="gemini:g", prompt=p]; start -> n -> done }}',
+    )
+    with gemini(
+        [
+            {
+                "say": {
+                    "calls": [
+                        {"name": "run_command", "args": {"command": "echo $$ > began; sleep 60"}}
+                    ]
+                }
+            }
+        ],
+        monkeypatch,
+    ):
         said = attractor("run", path, "--timeout", "1500ms", "--checkpoint", "run.json")
-    assert (said.status, said.errors) == (1, ["error: timeout: the pipeline took longer than 1.5 s and was cancelled"])
+    assert (said.status, said.errors) == (
+        1,
+        ["error: timeout: the pipeline took longer than 1.5 s and was cancelled"],
+    )
     _wait_for_the_end_of(int(Path("began").read_text()))
     assert read_checkpoint("run.json").last_node_id == "start"
     assert attractor("run", path, "--timeout", "soon").status == 1
 
 
-def test_p_30_p_32_the_user_is_asked_by_stdin(attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_p_30_p_32_the_user_is_asked_by_stdin(
+    attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     nodes = """a [type=wait.human, prompt="Name?", key=name]; b [type=wait.human, options="tea,milk"];
         n [type=set, key=last_output, value="{{.name}} {{.b_response}}"];"""
     path = file(tmp_path, f"digraph x {{ {HEAD} {nodes} start -> a -> b -> n -> done }}")
@@ -188,22 +263,49 @@ def test_p_30_p_32_the_user_is_asked_by_stdin(attractor: Any, monkeypatch: pytes
     assert (said.status, said.out) == (0, "Ada milk\n")
     assert "Name?\n> " in said.err
     monkeypatch.setattr(sys, "stdin", io.StringIO("Ada\n"))
-    assert attractor("run", path).errors == ["error: node 'b': the input ended before there was an answer"]
+    assert attractor("run", path).errors == [
+        "error: node 'b': the input ended before there was an answer"
+    ]
     clean = {**os.environ, "PYTHONWARNINGS": "error"}
     command = [sys.executable, "-m", "wire.pipeline.cli", "run", str(path)]
     for given in ("Ada\nmilk", "Ada\n1\nmilk\n"):
-        found = subprocess.run(command, input=given, capture_output=True, text=True, env=clean, cwd=ROOT)
-        assert (found.returncode, found.stdout) == (0, f"Ada {'milk' if 'k' in given.split()[1] else 'tea'}\n")
+        found = subprocess.run(
+            command, input=given, capture_output=True, text=True, env=clean, cwd=ROOT
+        )
+        assert (found.returncode, found.stdout) == (
+            0,
+            f"Ada {'milk' if 'k' in given.split()[1] else 'tea'}\n",
+        )
     with file(tmp_path, "Ada\nmilk\n", "answers").open() as answers:  # a file cannot be waited for
-        assert subprocess.run(command, stdin=answers, capture_output=True, text=True, cwd=ROOT).stdout == "Ada milk\n"
-    assert subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=ROOT).returncode == 1
+        assert (
+            subprocess.run(command, stdin=answers, capture_output=True, text=True, cwd=ROOT).stdout
+            == "Ada milk\n"
+        )
+    assert (
+        subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=ROOT
+        ).returncode
+        == 1
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_p_76_a_signal_cancels_the_run_and_leaves_its_checkpoint(tmp_path: Path, number: signal.Signals) -> None:
-    path = file(tmp_path, f"digraph x {{ {HEAD} n [type=wait.human, prompt=Well]; start -> n -> done }}")
+def test_p_76_a_signal_cancels_the_run_and_leaves_its_checkpoint(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    path = file(
+        tmp_path, f"digraph x {{ {HEAD} n [type=wait.human, prompt=Well]; start -> n -> done }}"
+    )
     process = subprocess.Popen(
-        [sys.executable, "-m", "wire.pipeline.cli", "run", path, "--checkpoint", tmp_path / "run.json"],
+        [
+            sys.executable,
+            "-m",
+            "wire.pipeline.cli",
+            "run",
+            path,
+            "--checkpoint",
+            tmp_path / "run.json",
+        ],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -221,14 +323,22 @@ def test_p_76_a_signal_cancels_the_run_and_leaves_its_checkpoint(tmp_path: Path,
     process.communicate()
 
 
-# --- resume -----------------------------------------------------------------------------------------------------------
+# --- resume ---------------------------------------------------------------------------------------
 
 
-def test_p_86_p_87_resume_goes_on_after_the_last_completed_node(attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_p_86_p_87_resume_goes_on_after_the_last_completed_node(
+    attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     nodes = 'a [model="gemini:g", prompt=first]; b [model="gemini:g", prompt="{{.a_output}}!"];'
     path = file(tmp_path, f"digraph x {{ {HEAD} {nodes} start -> a -> b -> done }}")
-    broken = {"match": {"text": "One"}, "answer": {"error": {"code": 400, "message": "no", "status": "INVALID_ARGUMENT"}}, "status": 400}
-    with gemini([{"match": {"text": "first"}, "say": "One"}, broken, {"say": "Two"}], monkeypatch) as emulator:
+    broken = {
+        "match": {"text": "One"},
+        "answer": {"error": {"code": 400, "message": "no", "status": "INVALID_ARGUMENT"}},
+        "status": 400,
+    }
+    with gemini(
+        [{"match": {"text": "first"}, "say": "One"}, broken, {"say": "Two"}], monkeypatch
+    ) as emulator:
         assert attractor("run", path, "--checkpoint", "run.json").status == 1
         assert read_checkpoint("run.json").last_node_id == "a"
         said = attractor("resume", path, "run.json", "--output-context", "all.json")
@@ -241,10 +351,12 @@ def test_p_86_p_87_resume_goes_on_after_the_last_completed_node(attractor: Any, 
     assert attractor("resume", path, "other.json", "--model", "gemini:g").errors == [
         "error: checkpoint: its last node 'gone' is not in pipeline 'x'"
     ]
-    assert attractor("resume", path, "gone.json").errors == ["error: gone.json: cannot be read: No such file or directory"]
+    assert attractor("resume", path, "gone.json").errors == [
+        "error: gone.json: cannot be read: No such file or directory"
+    ]
 
 
-# --- lint and show --------------------------------------------------------------------------------------------------
+# --- lint and show --------------------------------------------------------------------------------
 
 
 def test_s4_21_p_113_p_130_the_examples_lint_clean_without_a_key(attractor: Any) -> None:
@@ -258,7 +370,11 @@ def test_s4_21_p_113_p_130_the_examples_lint_clean_without_a_key(attractor: Any)
 
 
 def test_s4_21_p_112_all_errors_are_told_at_once(attractor: Any, tmp_path: Path) -> None:
-    bad = file(tmp_path, "digraph bad {\n start [type=start];\n n [type=set];\n start -> n -> nowhere }", "bad.dot")
+    bad = file(
+        tmp_path,
+        "digraph bad {\n start [type=start];\n n [type=set];\n start -> n -> nowhere }",
+        "bad.dot",
+    )
     worse = file(tmp_path, "digraph worse {\n a -- b }", "worse.dot")
     good = file(tmp_path, f"digraph good {{ {HEAD} start -> done }}", "good.dot")
     said = attractor("lint", bad, worse, good, tmp_path / "gone.dot")
@@ -275,7 +391,11 @@ def test_s4_21_p_112_all_errors_are_told_at_once(attractor: Any, tmp_path: Path)
 
 
 def test_p_18_s4_20_nothing_runs_of_a_pipeline_with_errors(attractor: Any, tmp_path: Path) -> None:
-    for text in ("digraph bad { start [type=start]; n [type=set]; start -> n }", "digraph worse { a -- b }", ""):
+    for text in (
+        "digraph bad { start [type=start]; n [type=set]; start -> n }",
+        "digraph worse { a -- b }",
+        "",
+    ):
         said = attractor("run", file(tmp_path, text), "--checkpoint", "run.json")
         assert (said.status, said.out, said.err.splitlines()) == (1, "", said.errors)
         assert not Path("run.json").exists()
@@ -283,17 +403,28 @@ def test_p_18_s4_20_nothing_runs_of_a_pipeline_with_errors(attractor: Any, tmp_p
 
 def test_s4_21_p_114_lint_loads_no_http_stack() -> None:
     unwanted = "{'httpx', 'anyio', 'asyncio'} & set(sys.modules)"
-    program = f"import sys; from wire.pipeline.cli import main; main(['lint', {str(EXAMPLES / 'gemini.dot')!r}]); print(*({unwanted}))"
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
+    program = (
+        "import sys; from wire.pipeline.cli import main; main(['lint', "
+        f"{str(EXAMPLES / 'gemini.dot')!r}]); print(*({unwanted}))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT
+    )
     assert found.stdout == 'OK: pipeline "gemini" is valid (3 nodes, 2 edges)\n\n'
 
 
-def test_show_is_text_or_what_graphviz_draws(attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_show_is_text_or_what_graphviz_draws(
+    attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     path = file(
         tmp_path,
-        'digraph x { start [type=start]; n [type=conditional, label="a \\"b\\\\ c"]; done [type=exit]; start -> n -> done [label="!x"] }',
+        'digraph x { start [type=start]; n [type=conditional, label="a \\"b\\\\ c"]; '
+        'done [type=exit]; start -> n -> done [label="!x"] }',
     )
-    text = "x: 3 nodes, 2 edges\nstart (start)\n  -> n  if !x\nn (conditional)\n  -> done  if !x\ndone (exit)\n"
+    text = (
+        "x: 3 nodes, 2 edges\nstart (start)\n  -> n  if !x\nn (conditional)\n  -> done  if "
+        "!x\ndone (exit)\n"
+    )
     assert attractor("show", path, "--text").out == text
     folder = tmp_path / "bin"
     folder.mkdir()
@@ -311,18 +442,28 @@ def test_show_is_text_or_what_graphviz_draws(attractor: Any, monkeypatch: pytest
 
 
 def test_show_quotes_what_graphviz_would_read_otherwise() -> None:
-    graph = parse('digraph x { a [label="one \\"two\\" \\\\N"]; b [label="é\\nü"]; a -> b [label="k == \\"v\\""] }')
+    graph = parse(
+        'digraph x { a [label="one \\"two\\" \\\\N"]; b [label="é\\nü"]; a -> b '
+        '[label="k == \\"v\\""] }'
+    )
     assert r'"one \"two\" \\N\ncodergen"' in cli.as_plain_dot(graph)
     again = parse(cli.as_plain_dot(graph))
-    assert [node.text("label") for node in again.nodes.values()] == ['one "two" \\N\ncodergen', "é\nü\ncodergen"]
+    assert [node.text("label") for node in again.nodes.values()] == [
+        'one "two" \\N\ncodergen',
+        "é\nü\ncodergen",
+    ]
     assert again.edges[0].condition == 'k == "v"'
 
 
-# --- the command line -------------------------------------------------------------------------------------------------
+# --- the command line -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("arguments", [[], ["run"], ["fly"], ["lint"], ["run", "x.dot", "--speed"], ["resume", "x.dot"]])
-def test_s4_20_a_wrong_command_line_is_told_in_one_line(attractor: Any, arguments: list[str]) -> None:
+@pytest.mark.parametrize(
+    "arguments", [[], ["run"], ["fly"], ["lint"], ["run", "x.dot", "--speed"], ["resume", "x.dot"]]
+)
+def test_s4_20_a_wrong_command_line_is_told_in_one_line(
+    attractor: Any, arguments: list[str]
+) -> None:
     said = attractor(*arguments)
     assert (said.status, said.out, len(said.errors)) == (2, "", 1)
 
@@ -330,8 +471,13 @@ def test_s4_20_a_wrong_command_line_is_told_in_one_line(attractor: Any, argument
 def test_s4_20_a_file_that_is_not_there(attractor: Any, tmp_path: Path) -> None:
     for command in ("run", "show"):
         said = attractor(command, "gone.dot")
-        assert (said.status, said.err) == (1, "error: gone.dot: cannot be read: No such file or directory\n")
+        assert (said.status, said.err) == (
+            1,
+            "error: gone.dot: cannot be read: No such file or directory\n",
+        )
     path = file(tmp_path, f"digraph x {{ {HEAD} start -> done }}")
-    assert attractor("run", path, "--workdir", "gone").errors == ["error: workdir: gone: there is no such folder"]
+    assert attractor("run", path, "--workdir", "gone").errors == [
+        "error: workdir: gone: there is no such folder"
+    ]
     (tmp_path / "y.dot").write_bytes(b"digraph \xff")
     assert attractor("run", "y.dot").errors == ["error: y.dot: byte 8 is not UTF-8"]

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from tests.pipeline.pipelines import BACKENDS, connecting, run
-from wire.chat import Message, ToolCall, ToolResult
+from wire.core.retry import ATTRACTOR, Retry
 from wire.errors import PipelineError
 from wire.history import check
+from wire.neutral.messages import Message, ToolCall, ToolResult
 from wire.pipeline import codergen
 from wire.pipeline.codergen import MaxTurnsError, connect, model_of_node
 from wire.pipeline.dot import parse
 from wire.pipeline.engine import NodeError
 from wire.pipeline.graph import Node
 from wire.pipeline.session import shortened
-from wire.retry import ATTRACTOR, Retry
 from wire.testing.emulator import Emulator
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
@@ -37,7 +37,10 @@ def _elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def one(attributes: str) -> str:
-    return f"digraph x {{ start [type=start]; n [type=codergen, {attributes}]; done [type=exit]; start -> n -> done }}"
+    return (
+        f"digraph x {{ start [type=start]; n [type=codergen, {attributes}]; done [type=exit]; "
+        f"start -> n -> done }}"
+    )
 
 
 def asked(emulator: Emulator) -> list[Any]:
@@ -47,10 +50,18 @@ def asked(emulator: Emulator) -> list[Any]:
 def test_s4_19_s4_20_p_27_the_example_asks_once_and_stores_the_answer(backend: str) -> None:
     emulator = Emulator([{"say": "A directed graph is points and arrows."}])
     ended = run(backend, (EXAMPLES / "gemini.dot").read_text("utf-8"), emulator=emulator)
-    assert ended.context["last_output"] == ended.context["ask_output"] == "A directed graph is points and arrows."
+    assert (
+        ended.context["last_output"]
+        == ended.context["ask_output"]
+        == "A directed graph is points and arrows."
+    )
     (body,) = asked(emulator)
-    assert body["contents"] == [{"role": "user", "parts": [{"text": "Explain in two sentences what a directed graph is."}]}]
-    assert emulator.requests[0]["target"].startswith("/v1beta/models/gemini-2.0-flash:generateContent")
+    assert body["contents"] == [
+        {"role": "user", "parts": [{"text": "Explain in two sentences what a directed graph is."}]}
+    ]
+    assert emulator.requests[0]["target"].startswith(
+        "/v1beta/models/gemini-2.0-flash:generateContent"
+    )
     assert [each["name"] for each in body["tools"][0]["functionDeclarations"]] == [
         "read_file",
         "write_file",
@@ -69,7 +80,9 @@ def test_s4_19_s4_20_p_27_the_example_asks_once_and_stores_the_answer(backend: s
         ('label="Make {{.it}}"', {"it": "tea"}, "Make tea"),
     ],
 )
-def test_p_26_prompt_then_seed_then_label(backend: str, attributes: str, variables: dict[str, str], said: str) -> None:
+def test_p_26_prompt_then_seed_then_label(
+    backend: str, attributes: str, variables: dict[str, str], said: str
+) -> None:
     emulator = Emulator([{"say": "Ok."}])
     run(backend, one(f'model="{GEMINI}", {attributes}'), variables, emulator=emulator)
     assert asked(emulator)[0]["contents"][0]["parts"] == [{"text": said}]
@@ -82,7 +95,12 @@ def test_p_26_without_any_of_them_the_node_fails(backend: str) -> None:
 
 def test_p_25_the_system_prompt_is_a_template_too(backend: str) -> None:
     emulator = Emulator([{"say": "Ok."}])
-    run(backend, one(f'model="{GEMINI}", prompt=p, system_prompt="Like {{{{.seed}}}}."'), {"seed": "Ada"}, emulator=emulator)
+    run(
+        backend,
+        one(f'model="{GEMINI}", prompt=p, system_prompt="Like {{{{.seed}}}}."'),
+        {"seed": "Ada"},
+        emulator=emulator,
+    )
     assert asked(emulator)[0]["systemInstruction"] == {"parts": [{"text": "Like Ada."}]}
 
 
@@ -96,7 +114,9 @@ def test_p_25_the_system_prompt_is_a_template_too(backend: str) -> None:
         ({}, "gemini:g", "gemini:g"),
     ],
 )
-def test_p_25_p_29_which_model_a_node_asks(attributes: dict[str, Any], default: str, model: str) -> None:
+def test_p_25_p_29_which_model_a_node_asks(
+    attributes: dict[str, Any], default: str, model: str
+) -> None:
     assert model_of_node(Node("n", attributes), default) == model
 
 
@@ -109,7 +129,9 @@ def test_p_25_p_29_which_model_a_node_asks(attributes: dict[str, Any], default: 
         ({"model": "openai:"}, "empty model name"),
     ],
 )
-def test_p_107_a_model_without_its_provider_is_an_error(attributes: dict[str, Any], said: str) -> None:
+def test_p_107_a_model_without_its_provider_is_an_error(
+    attributes: dict[str, Any], said: str
+) -> None:
     with pytest.raises(PipelineError, match=f"^node 'n': .*{said}"):
         model_of_node(Node("n", attributes))
 
@@ -118,14 +140,32 @@ def test_s4_23_p_28_tools_work_in_the_work_folder(backend: str, tmp_path: Path) 
     (tmp_path / "notes.txt").write_text("red\nblue sky\n")
     emulator = Emulator(
         [
-            {"say": {"calls": [{"name": "search_file", "args": {"pattern": "blue"}}, {"name": "read_file", "args": {"path": "../x"}}]}},
-            {"say": {"calls": [{"name": "run_command", "args": {"command": "cat notes.txt; exit 3"}}]}},
+            {
+                "say": {
+                    "calls": [
+                        {"name": "search_file", "args": {"pattern": "blue"}},
+                        {"name": "read_file", "args": {"path": "../x"}},
+                    ]
+                }
+            },
+            {
+                "say": {
+                    "calls": [{"name": "run_command", "args": {"command": "cat notes.txt; exit 3"}}]
+                }
+            },
             {"say": "The sky."},
         ]
     )
-    ended = run(backend, one(f'model="{GEMINI}", prompt="What is blue?"'), emulator=emulator, workdir=tmp_path)
+    ended = run(
+        backend,
+        one(f'model="{GEMINI}", prompt="What is blue?"'),
+        emulator=emulator,
+        workdir=tmp_path,
+    )
     assert ended.context["n_output"] == "The sky."
-    found, refused = (part["functionResponse"]["response"] for part in asked(emulator)[1]["contents"][2]["parts"])
+    found, refused = (
+        part["functionResponse"]["response"] for part in asked(emulator)[1]["contents"][2]["parts"]
+    )
     assert found == {"result": "notes.txt:2: blue sky"}
     assert list(refused) == ["error"]
     ran = asked(emulator)[2]["contents"][4]["parts"][0]["functionResponse"]["response"]["result"]
@@ -136,11 +176,20 @@ def calls(path: str = ".") -> dict[str, Any]:
     return {"text": "I look.", "calls": [{"name": "list_dir", "args": {"path": path}}]}
 
 
-@pytest.mark.parametrize(("attributes", "turns"), [("max_turns=3", 3), ('max_turns="2"', 2), ("", 50)])
-def test_s4_24_an_agent_without_an_end_is_stopped(backend: str, tmp_path: Path, attributes: str, turns: int) -> None:
+@pytest.mark.parametrize(
+    ("attributes", "turns"), [("max_turns=3", 3), ('max_turns="2"', 2), ("", 50)]
+)
+def test_s4_24_an_agent_without_an_end_is_stopped(
+    backend: str, tmp_path: Path, attributes: str, turns: int
+) -> None:
     emulator = Emulator([{"times": 0, "say": calls()}], lenient=True)
     with pytest.raises(NodeError) as caught:
-        run(backend, one(f'model="{GPT}", prompt=p, {attributes}'), emulator=emulator, workdir=tmp_path)
+        run(
+            backend,
+            one(f'model="{GPT}", prompt=p, {attributes}'),
+            emulator=emulator,
+            workdir=tmp_path,
+        )
     assert str(caught.value) == f"node 'n': agent loop exceeded maximum turns ({turns})"
     assert (caught.value.partial, len(asked(emulator))) == ("I look.", turns)
     assert isinstance(caught.value.__cause__, MaxTurnsError)
@@ -151,7 +200,9 @@ def test_s4_24_what_is_no_number_of_turns_fails_the_node(backend: str, turns: st
     with pytest.raises(PipelineError, match=r"max_turns"):
         run(backend, one(f'model="{GEMINI}", prompt=p, max_turns={turns}'))
     node = parse(one(f"max_turns={turns}")).nodes["n"]
-    with pytest.raises(PipelineError, match=rf"^max_turns: a number from 1 up is wanted, not '{turns}'$"):
+    with pytest.raises(
+        PipelineError, match=rf"^max_turns: a number from 1 up is wanted, not '{turns}'$"
+    ):
         codergen.turns_of(node)
 
 
@@ -168,12 +219,27 @@ def test_s4_25_the_third_identical_call_is_steered(backend: str, tmp_path: Path)
     assert "Try something else" in answers[2]["error"]
 
 
-def test_s4_26_of_a_long_session_the_first_and_the_last_messages_are_sent(backend: str, tmp_path: Path) -> None:
+def test_s4_26_of_a_long_session_the_first_and_the_last_messages_are_sent(
+    backend: str, tmp_path: Path
+) -> None:
     script = [*({"say": calls(f"{number}")} for number in range(11)), {"say": "Done."}]
     emulator = Emulator(script)
     run(backend, one(f'model="{GEMINI}", prompt="Look."'), emulator=emulator, workdir=tmp_path)
     # 1, 3, 5, ... messages: the ninth request would be of 17, the tenth of 19.
-    assert [len(body["contents"]) for body in asked(emulator)] == [1, 3, 5, 7, 9, 11, 13, 15, 17, 11, 11, 11]
+    assert [len(body["contents"]) for body in asked(emulator)] == [
+        1,
+        3,
+        5,
+        7,
+        9,
+        11,
+        13,
+        15,
+        17,
+        11,
+        11,
+        11,
+    ]
     last = asked(emulator)[-1]["contents"]
     assert last[0] == {"role": "user", "parts": [{"text": "Look."}]}
     assert [content["role"] for content in last] == ["user", *["model", "user"] * 5]
@@ -181,7 +247,9 @@ def test_s4_26_of_a_long_session_the_first_and_the_last_messages_are_sent(backen
 
 
 def groups(counts: list[int], *, split: bool = False) -> list[Message]:
-    """A talk: of each number n, n calls and their results, in one message or in n; of 0, a text and a question."""
+    """A talk: of each number n, n calls and their results, in one message or in n; of 0, a text and
+    a question.
+    """
     said = [Message.user("First.")]
     for turn, count in enumerate(counts):
         if count == 0:
@@ -190,7 +258,11 @@ def groups(counts: list[int], *, split: bool = False) -> list[Message]:
         made = [ToolCall(id=f"c{turn}_{number}", name="now") for number in range(count)]
         results = [ToolResult(call.id, "now", "1") for call in made]
         said.append(Message.assistant(*made))
-        said += [Message.tool_response([each]) for each in results] if split else [Message.tool_response(results)]
+        said += (
+            [Message.tool_response([each]) for each in results]
+            if split
+            else [Message.tool_response(results)]
+        )
     return said
 
 
@@ -200,7 +272,10 @@ def test_s4_26_s1_42_s1_43_no_call_is_parted_from_its_results() -> None:
     cut = 0
     for seed in range(400):
         dice = random.Random(seed)
-        said = groups([dice.choice([0, 1, 2, 5, 12]) for _ in range(dice.randint(1, 15))], split=dice.random() < 0.7)
+        said = groups(
+            [dice.choice([0, 1, 2, 5, 12]) for _ in range(dice.randint(1, 15))],
+            split=dice.random() < 0.7,
+        )
         assert check(said) == []
         short = shortened(said)
         assert check(short) == []
@@ -211,7 +286,8 @@ def test_s4_26_s1_42_s1_43_no_call_is_parted_from_its_results() -> None:
         elif len(short) < len(said):
             cut += 1
             assert short[1].role == "assistant"
-            # No shorter than it must be: ten messages or fewer from the first turn among them, or one turn alone that is longer.
+            # No shorter than it must be: ten messages or fewer from the first turn among them, or
+            # one turn alone that is longer.
             assert len(short) <= 11 or sum(message.role == "assistant" for message in short) == 1
             assert f"{len(said) - len(short)} messages" in str(short.notes[0])
     assert cut > 100
@@ -224,7 +300,10 @@ def test_s4_22_p_27_each_node_gets_the_work_of_the_one_before(backend: str) -> N
         c [type=codergen, model="{GPT}", prompt="{{{{.last_output}}}} / {{{{.a_output}}}}"]
         start -> a -> b -> c -> done }}"""
     emulator = Emulator(
-        [{"match": {"text": f"^{words}"}, "say": say} for words, say in (("Write", "Rain."), ("Judge: Rain", "Wet."), ("Wet", "Good."))],
+        [
+            {"match": {"text": f"^{words}"}, "say": say}
+            for words, say in (("Write", "Rain."), ("Judge: Rain", "Wet."), ("Wet", "Good."))
+        ],
         lenient=True,
     )
     made: list[Any] = []
@@ -248,7 +327,9 @@ def test_s4_22_three_vendors_one_after_the_other(backend: str) -> None:
     says = [("claude-*", "A train."), ("gpt-*", "Add snow."), ("gemini-*", "A train in the snow.")]
     emulator = Emulator([{"match": {"model": model}, "say": say} for model, say in says])
     ended = run(backend, (EXAMPLES / "multi_provider.dot").read_text("utf-8"), emulator=emulator)
-    assert [ended.context[f"{id}_output"] for id in ("draft", "review", "revise")] == [say for _, say in says]
+    assert [ended.context[f"{id}_output"] for id in ("draft", "review", "revise")] == [
+        say for _, say in says
+    ]
     assert ended.context["last_output"] == "A train in the snow."
     draft, review, revise = asked(emulator)
     assert "a night train through the mountains" in json.dumps(draft["messages"])
@@ -259,35 +340,65 @@ def test_s4_22_three_vendors_one_after_the_other(backend: str) -> None:
 
 
 def test_an_answer_that_was_cut_is_told(backend: str, caplog: pytest.LogCaptureFixture) -> None:
-    run(backend, one(f'model="{GEMINI}", prompt=p'), script=[{"say": {"text": "Once upon", "finish": "MAX_TOKENS"}}])
+    run(
+        backend,
+        one(f'model="{GEMINI}", prompt=p'),
+        script=[{"say": {"text": "Once upon", "finish": "MAX_TOKENS"}}],
+    )
     run(backend, one(f'model="{GEMINI}", prompt=p'), script=[{"say": "The end."}])
     told = [record.getMessage() for record in caplog.records if record.name == "wire.pipeline"]
     assert told == ["the answer of gemini-2.0-flash stopped with MAX_TOKENS: it may not be whole"]
 
 
 def test_p_83_s4_27_s4_40_the_client_tries_again_before_the_node_fails(backend: str) -> None:
-    busy = {"answer": {"error": {"code": 503, "message": "busy", "status": "UNAVAILABLE"}}, "status": 503}
+    busy = {
+        "answer": {"error": {"code": 503, "message": "busy", "status": "UNAVAILABLE"}},
+        "status": 503,
+    }
     quick = Retry(attempts=ATTRACTOR.attempts, base=0)
     emulator = Emulator([{**busy, "times": 3}, {"say": "At last."}])
-    assert run(backend, one(f'model="{GEMINI}", prompt=p'), connect=connecting(emulator, retry=quick)).context["n_output"] == "At last."
+    assert (
+        run(
+            backend, one(f'model="{GEMINI}", prompt=p'), connect=connecting(emulator, retry=quick)
+        ).context["n_output"]
+        == "At last."
+    )
     emulator = Emulator([{**busy, "times": 0}])
-    with pytest.raises(NodeError, match=r"^node 'n': gemini: 503 UNAVAILABLE: busy \(after 4 attempts\)$"):
+    with pytest.raises(
+        NodeError, match=r"^node 'n': gemini: 503 UNAVAILABLE: busy \(after 4 attempts\)$"
+    ):
         run(backend, one(f'model="{GEMINI}", prompt=p'), connect=connecting(emulator, retry=quick))
     assert len(asked(emulator)) == 4
-    emulator = Emulator([{"answer": {"error": {"code": 400, "message": "bad", "status": "INVALID_ARGUMENT"}}, "status": 400}])
+    emulator = Emulator(
+        [
+            {
+                "answer": {"error": {"code": 400, "message": "bad", "status": "INVALID_ARGUMENT"}},
+                "status": 400,
+            }
+        ]
+    )
     with pytest.raises(NodeError, match=r"400 INVALID_ARGUMENT: bad$"):
         run(backend, one(f'model="{GEMINI}", prompt=p'), connect=connecting(emulator, retry=quick))
     assert len(asked(emulator)) == 1
 
 
-def test_s4_27_where_the_models_are_is_told_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_s4_27_where_the_models_are_is_told_by_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("GEMINI_BASE_URL", "http://127.0.0.1:8910")
     monkeypatch.setenv("KIMI_CN_BASE_URL", "http://127.0.0.1:8911/v1")
     monkeypatch.setenv("OPENAI_BASE_URL", " ")
     for variable in ("GEMINI_API_KEY", "KIMI_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.setenv(variable, "fake-key")
-    found = {name: connect(f"{name}:m").client.describe()["base_url"] for name in ("gemini", "kimi@cn", "openai")}
-    assert found == {"gemini": "http://127.0.0.1:8910/v1beta", "kimi@cn": "http://127.0.0.1:8911/v1", "openai": "https://api.openai.com/v1"}
+    found = {
+        name: connect(f"{name}:m").client.describe()["base_url"]
+        for name in ("gemini", "kimi@cn", "openai")
+    }
+    assert found == {
+        "gemini": "http://127.0.0.1:8910/v1beta",
+        "kimi@cn": "http://127.0.0.1:8911/v1",
+        "openai": "https://api.openai.com/v1",
+    }
     assert connect("openai:m").client._target.retry == ATTRACTOR
     assert codergen.MAX_TURNS == 50
 

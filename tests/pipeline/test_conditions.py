@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 from wire.errors import PipelineError
 from wire.pipeline.conditions import parse_condition
 
-CONTEXT = {"verdict": "ok", "empty": "", "tries": 3, "done": True, "off": False, "a.b": "dotted", "none": None, "list": [], "x": "y"}
+CONTEXT = {
+    "verdict": "ok",
+    "empty": "",
+    "tries": 3,
+    "done": True,
+    "off": False,
+    "a.b": "dotted",
+    "none": None,
+    "list": [],
+    "x": "y",
+}
 
 
 def holds(text: str, context: dict[str, Any] | None = None) -> bool:
@@ -143,7 +153,11 @@ def test_p_64_text_after_a_whole_condition_is_an_error(text: str, told: str):
     ],
 )
 def test_p_62_p_106_errors_name_the_column(text: str, told: str):
-    assert told in refusal(text) if len(text) > 1000 else refusal(text).startswith(f"condition {text!r}: {told}")
+    assert (
+        told in refusal(text)
+        if len(text) > 1000
+        else refusal(text).startswith(f"condition {text!r}: {told}")
+    )
 
 
 @pytest.mark.parametrize(
@@ -154,8 +168,16 @@ def test_p_62_p_106_errors_name_the_column(text: str, told: str):
         ("outcome=Success", {"outcome": "success"}, False),
         ("outcome!=success", {"outcome": "fail"}, True),
         ("preferred_label=Fix", {"preferred_label": "Fix"}, True),
-        ("outcome=success && context.tests_passed=true", {"outcome": "success", "tests_passed": "true"}, True),
-        ("outcome=success && context.tests_passed=true", {"outcome": "success", "tests_passed": True}, True),
+        (
+            "outcome=success && context.tests_passed=true",
+            {"outcome": "success", "tests_passed": "true"},
+            True,
+        ),
+        (
+            "outcome=success && context.tests_passed=true",
+            {"outcome": "success", "tests_passed": True},
+            True,
+        ),
         ("outcome=success && context.tests_passed=true", {"outcome": "success"}, False),
         ("context.loop_state!=exhausted", {"loop_state": "exhausted"}, False),
         ("context.loop_state!=exhausted", {}, True),
@@ -179,8 +201,15 @@ def test_conditions_are_values():
 KEYS = ["a", "b", "c.d", "e_1"]
 leaves = st.one_of(
     st.sampled_from(KEYS).map(lambda key: (key, lambda context: context.get(key, "") != "")),
-    st.tuples(st.sampled_from(KEYS), st.sampled_from(["==", "!=", "="]), st.sampled_from(["", "x", "1", "two words", "&&", ")"])).map(
-        lambda it: (f"{it[0]}{it[1]}'{it[2]}'", lambda context: (context.get(it[0], "") == it[2]) == (it[1] != "!="))
+    st.tuples(
+        st.sampled_from(KEYS),
+        st.sampled_from(["==", "!=", "="]),
+        st.sampled_from(["", "x", "1", "two words", "&&", ")"]),
+    ).map(
+        lambda it: (
+            f"{it[0]}{it[1]}'{it[2]}'",
+            lambda context: (context.get(it[0], "") == it[2]) == (it[1] != "!="),
+        )
     ),
 )
 trees = st.recursive(
@@ -188,17 +217,26 @@ trees = st.recursive(
     lambda inner: st.one_of(
         inner.map(lambda it: (f"!({it[0]})", lambda context: not it[1](context))),
         st.lists(inner, min_size=2, max_size=3).map(
-            lambda all_: (" && ".join(f"({text})" for text, _ in all_), lambda context: all(test(context) for _, test in all_))
+            lambda all_: (
+                " && ".join(f"({text})" for text, _ in all_),
+                lambda context: all(test(context) for _, test in all_),
+            )
         ),
         st.lists(inner, min_size=2, max_size=3).map(
-            lambda any_: ("||".join(f"( {text} )" for text, _ in any_), lambda context: any(test(context) for _, test in any_))
+            lambda any_: (
+                "||".join(f"( {text} )" for text, _ in any_),
+                lambda context: any(test(context) for _, test in any_),
+            )
         ),
     ),
     max_leaves=12,
 )
 
 
-@given(trees, st.dictionaries(st.sampled_from(KEYS), st.sampled_from(["", "x", "1", "two words", "&&", ")"])))
+@given(
+    trees,
+    st.dictionaries(st.sampled_from(KEYS), st.sampled_from(["", "x", "1", "two words", "&&", ")"])),
+)
 def test_p_62_p_63_random_conditions_mean_what_they_say(tree, context: dict[str, str]):
     text, expected = tree
     assert parse_condition(text).holds(context) is expected(context)
@@ -207,15 +245,27 @@ def test_p_62_p_63_random_conditions_mean_what_they_say(tree, context: dict[str,
 def test_p_62_without_parentheses_the_order_is_not_and_or():
     for seed in range(300):
         choice = random.Random(seed)
-        terms = [[(choice.random() < 0.3, choice.choice("abc")) for _ in range(choice.randint(1, 3))] for _ in range(choice.randint(1, 3))]
-        text = " || ".join(" && ".join(("!" if negated else "") + key for negated, key in group) for group in terms)
+        terms = [
+            [(choice.random() < 0.3, choice.choice("abc")) for _ in range(choice.randint(1, 3))]
+            for _ in range(choice.randint(1, 3))
+        ]
+        text = " || ".join(
+            " && ".join(("!" if negated else "") + key for negated, key in group) for group in terms
+        )
         context = {key: "1" for key in "abc" if choice.random() < 0.5}
-        assert holds(text, context) is any(all((key in context) != negated for negated, key in group) for group in terms), text
+        assert holds(text, context) is any(
+            all((key in context) != negated for negated, key in group) for group in terms
+        ), text
 
 
 @given(
     st.one_of(
-        st.text(), st.lists(st.sampled_from(["a", "'", '"', "(", ")", "!", "=", "==", "!=", "&&", "||", "&", " ", "_", "é"])).map("".join)
+        st.text(),
+        st.lists(
+            st.sampled_from(
+                ["a", "'", '"', "(", ")", "!", "=", "==", "!=", "&&", "||", "&", " ", "_", "é"]
+            )
+        ).map("".join),
     )
 )
 def test_p_62_garbage_gives_errors_of_ours_and_nothing_else(text: str):

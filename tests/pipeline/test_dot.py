@@ -28,7 +28,7 @@ def refusal(text: str) -> str:
     return caught.value.message
 
 
-# --- statements -------------------------------------------------------------------------------------------------------
+# --- statements -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -36,12 +36,24 @@ def refusal(text: str) -> str:
     [
         ("", "line 1, column 1: unexpected end of file: a pipeline begins with digraph"),
         ("graph g { }", "line 1, column 1: unexpected 'graph': a pipeline begins with digraph"),
-        ("strict digraph g { }", "line 1, column 1: unexpected 'strict': a pipeline begins with digraph"),
-        ("digraph a { }\n\ndigraph b { }", "line 3, column 1: unexpected 'digraph': a file has one graph"),
-        ("digraph a { digraph b { } }", "line 1, column 13: unexpected 'digraph': a file has one graph"),
+        (
+            "strict digraph g { }",
+            "line 1, column 1: unexpected 'strict': a pipeline begins with digraph",
+        ),
+        (
+            "digraph a { }\n\ndigraph b { }",
+            "line 3, column 1: unexpected 'digraph': a file has one graph",
+        ),
+        (
+            "digraph a { digraph b { } }",
+            "line 1, column 13: unexpected 'digraph': a file has one graph",
+        ),
         ("digraph g {\n  a -- b\n}", "line 2, column 5: unexpected '--': edges are written ->"),
         ("digraph g {\n  a -> b--c\n}", "line 2, column 9: unexpected '--': edges are written ->"),
-        ("digraph g { a -> b } trailing", "line 1, column 22: unexpected 'trailing': a file has one graph"),
+        (
+            "digraph g { a -> b } trailing",
+            "line 1, column 22: unexpected 'trailing': a file has one graph",
+        ),
     ],
 )
 def test_p_01_p_18_a_file_is_one_digraph(text: str, told: str):
@@ -60,7 +72,12 @@ def test_p_02_nodes_edges_and_chains():
     graph = parse('digraph g { a [x=1]; b -> c [label="y"]; a -> b -> c -> a [weight=2] }')
     assert graph.nodes["a"].attributes == {"x": 1}
     assert edges(graph) == ["b -> c", "a -> b", "b -> c", "c -> a"]
-    assert [edge.attributes for edge in graph.edges] == [{"label": "y"}, {"weight": 2}, {"weight": 2}, {"weight": 2}]
+    assert [edge.attributes for edge in graph.edges] == [
+        {"label": "y"},
+        {"weight": 2},
+        {"weight": 2},
+        {"weight": 2},
+    ]
     assert [str(edge) for edge in graph.outgoing("b")] == ["b -> c", "b -> c"]
     assert [str(edge) for edge in graph.incoming("a")] == ["c -> a"]
     assert graph.outgoing("c") == (graph.edges[3],)
@@ -90,12 +107,20 @@ def test_p_04_p_05_attribute_lists_may_be_empty_end_with_a_comma_and_span_lines(
     assert attributes("a=1,") == {"a": 1}
     assert attributes("\n  a = 1 ,\n  // between\n  b\n=\n2\n") == {"a": 1, "b": 2}
     assert attributes("a=1, a=2") == {"a": 2}
-    assert refusal("digraph g { n [a=1,,b=2] }") == "line 1, column 20: unexpected ',': the name of an attribute is wanted, or ']'"
-    assert refusal("digraph g { n [bold] }") == "line 1, column 20: unexpected ']': bold has no value"
-    assert refusal("digraph g { n [a=1") == "line 1, column 19: unexpected end of file: the name of an attribute is wanted, or ']'"
+    assert (
+        refusal("digraph g { n [a=1,,b=2] }")
+        == "line 1, column 20: unexpected ',': the name of an attribute is wanted, or ']'"
+    )
+    assert (
+        refusal("digraph g { n [bold] }") == "line 1, column 20: unexpected ']': bold has no value"
+    )
+    assert (
+        refusal("digraph g { n [a=1")
+        == "line 1, column 19: unexpected end of file: the name of an attribute is wanted, or ']'"
+    )
 
 
-# --- values -----------------------------------------------------------------------------------------------------------
+# --- values ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -129,7 +154,25 @@ def test_p_06_values_have_types(text: str, value: Value):
     assert type(found) is type(value)
 
 
-@pytest.mark.parametrize("text", ["5abc", "1.2.3", "1e5", "5.", "-", "<b>", "#ff0000", "'x'", "=", "5w", "1-2", "a/b", "-5m", "9" * 200])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "5abc",
+        "1.2.3",
+        "1e5",
+        "5.",
+        "-",
+        "<b>",
+        "#ff0000",
+        "'x'",
+        "=",
+        "5w",
+        "1-2",
+        "a/b",
+        "-5m",
+        "9" * 200,
+    ],
+)
 def test_p_06_p_18_what_is_no_value(text: str):
     assert refusal(f"digraph g {{\n n [x={text}] }}").startswith("line 2, column ")
 
@@ -159,7 +202,24 @@ def test_p_06_durations_in_seconds(value: Value, expected: float):
     assert seconds(value) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("value", ["", "5x", "-5s", "s", "5 s", 0, "0s", -1, True, "1e400", float("inf"), float("nan"), "9" * 400 + "s"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        "5x",
+        "-5s",
+        "s",
+        "5 s",
+        0,
+        "0s",
+        -1,
+        True,
+        "1e400",
+        float("inf"),
+        float("nan"),
+        "9" * 400 + "s",
+    ],
+)
 def test_p_06_what_is_no_duration(value: Value):
     with pytest.raises(PipelineError):
         seconds(value)
@@ -178,28 +238,47 @@ def test_p_08_strings_hold_anything():
     graph = parse(f'digraph g {{ n [x="{text}"] n -> m }}')
     assert graph.nodes["n"].attributes == {"x": text}
     assert edges(graph) == ["n -> m"]
-    assert graph.edges[0].place == Place(2, len("two { } // no comment /* nor this */ # -> -- [x=1]; ✓ 日本 'q'\"] ") + 1)
+    assert graph.edges[0].place == Place(
+        2, len("two { } // no comment /* nor this */ # -> -- [x=1]; ✓ 日本 'q'\"] ") + 1
+    )
 
 
 def test_p_08_p_18_a_string_that_is_not_closed_is_told_where_it_begins():
-    assert refusal('digraph g {\n  n [x="a\n b') == "line 2, column 8: unexpected end of file: this string is not closed"
-    assert refusal('digraph g {\n  n [x="a\\"') == "line 2, column 8: unexpected end of file: this string is not closed"
+    assert (
+        refusal('digraph g {\n  n [x="a\n b')
+        == "line 2, column 8: unexpected end of file: this string is not closed"
+    )
+    assert (
+        refusal('digraph g {\n  n [x="a\\"')
+        == "line 2, column 8: unexpected end of file: this string is not closed"
+    )
 
 
 def test_p_09_comments():
     graph = parse(
-        "// ── Nodes ───\n/* block\n   ✓ ** / */digraph/**/g{# line\n a // one\n -> /* two */ b # three -> c\n # four\n}\n// end\n#"
+        "// ── Nodes ───\n/* block\n   ✓ ** / */digraph/**/g{# line\n a // one\n -> /* "
+        "two */ b # three -> c\n # four\n}\n// end\n#"
     )
     assert edges(graph) == ["a -> b"]
-    assert refusal("digraph g { /* open }") == "line 1, column 13: unexpected end of file: this comment is not closed"
+    assert (
+        refusal("digraph g { /* open }")
+        == "line 1, column 13: unexpected end of file: this comment is not closed"
+    )
     assert refusal("digraph g { a / b }") == "line 1, column 15: unexpected '/'"
 
 
 def test_p_10_semicolons_are_optional():
     expected = parse("digraph g { a [x=1] b a -> b k=v }")
-    for text in ("digraph g { a [x=1]; b; a -> b; k=v; }", "digraph g {;; a [x=1];; b\n;a -> b; k=v }"):
+    for text in (
+        "digraph g { a [x=1]; b; a -> b; k=v; }",
+        "digraph g {;; a [x=1];; b\n;a -> b; k=v }",
+    ):
         graph = parse(text)
-        assert (list(graph.nodes), edges(graph), graph.attributes) == (list(expected.nodes), edges(expected), expected.attributes)
+        assert (list(graph.nodes), edges(graph), graph.attributes) == (
+            list(expected.nodes),
+            edges(expected),
+            expected.attributes,
+        )
 
 
 def test_p_11_keys_may_have_dots():
@@ -211,12 +290,14 @@ def test_p_11_keys_may_have_dots():
 
 
 def test_p_12_attributes_of_the_graph():
-    graph = parse('digraph g { graph [goal="a b", label=x] rankdir=LR; goal = "later"; "size" = 5 }')
+    graph = parse(
+        'digraph g { graph [goal="a b", label=x] rankdir=LR; goal = "later"; "size" = 5 }'
+    )
     assert graph.attributes == {"goal": "later", "label": "x", "rankdir": "LR", "size": 5}
     assert graph.nodes == {}
 
 
-# --- defaults and subgraphs -------------------------------------------------------------------------------------------
+# --- defaults and subgraphs -----------------------------------------------------------------------
 
 
 def test_p_13_defaults_apply_to_later_statements():
@@ -266,37 +347,55 @@ def test_p_13_p_14_what_a_subgraph_says_stays_in_it():
         "d": {"x": 1},
         "e": {"x": 1},
     }
-    assert [(str(edge), edge.attributes.get("weight")) for edge in graph.edges] == [("a -> b", 7), ("c -> a", 7), ("e -> a", None)]
+    assert [(str(edge), edge.attributes.get("weight")) for edge in graph.edges] == [
+        ("a -> b", 7),
+        ("c -> a", 7),
+        ("e -> a", None),
+    ]
 
 
 def test_p_13_p_14_keywords_in_any_case_as_in_dot():
-    graph = parse('digraph g { Node [x=1] EDGE [y=2] Graph [z=3] SubGraph s { label=" A b " a } a -> b }')
+    graph = parse(
+        'digraph g { Node [x=1] EDGE [y=2] Graph [z=3] SubGraph s { label=" A b " a } a -> b }'
+    )
     assert graph.nodes["a"].attributes == {"x": 1, "class": "a-b"}
     assert graph.edges[0].attributes == {"y": 2}
     assert graph.attributes == {"z": 3}
-    assert refusal("digraph g { STRICT }") == "line 1, column 13: unexpected 'STRICT': a file has one graph"
+    assert (
+        refusal("digraph g { STRICT }")
+        == "line 1, column 13: unexpected 'STRICT': a file has one graph"
+    )
     assert refusal("digraph g { a -> Node }").startswith("line 1, column 18: unexpected 'Node'")
     assert edges(parse('digraph g { a -> "node" "graph" [x=1] }')) == ["a -> node"]
 
 
 def test_p_14_a_class_comes_to_those_that_a_node_has():
-    graph = parse('digraph g { subgraph s { a [class="code, critical"]; b; label="Code" } subgraph t { b; label="T 2" } }')
+    graph = parse(
+        'digraph g { subgraph s { a [class="code, critical"]; b; label="Code" } subgraph '
+        't { b; label="T 2" } }'
+    )
     assert graph.nodes["a"].get("class") == "code,critical"
     assert graph.nodes["b"].get("class") == "code,t-2"
 
 
 def test_p_13_a_subgraph_that_groups_nodes_gives_its_defaults_to_them():
-    graph = parse("digraph g { node [x=1] a [y=1]; b [x=9]; subgraph s { node [x=2]; a; b } node [x=3] a }")
+    graph = parse(
+        "digraph g { node [x=1] a [y=1]; b [x=9]; subgraph s { node [x=2]; a; b } node [x=3] a }"
+    )
     assert graph.nodes["a"].attributes == {"x": 2, "y": 1}
     assert graph.nodes["b"].attributes == {"x": 9}
 
 
-# --- nodes --------------------------------------------------------------------------------------------------------------
+# --- nodes ----------------------------------------------------------------------------------------
 
 
 def test_p_15_an_id_that_only_edges_name_is_not_declared():
     graph = parse("digraph g { a -> b; a [x=1]; b -> c }")
-    assert {id: node.declared for id, node in graph.nodes.items()} == {"a": True, "b": False, "c": False}
+    assert {id: node.declared for id, node in graph.nodes.items()} == {
+        "a": True,
+        "b": False,
+        "c": False,
+    }
     assert graph.nodes["a"].place == Place(1, 21)
     assert graph.nodes["c"].place == Place(1, 35)
 
@@ -309,7 +408,10 @@ def test_p_16_a_node_declared_twice_merges_its_attributes():
 
 def test_p_17_the_order_of_the_file_is_kept():
     ids = [f"n{number}" for number in random.Random(7).sample(range(1000), 200)]
-    graph = parse(f"digraph g {{ {' '.join(ids)} {' '.join(f'{a} -> {b}' for a, b in zip(ids, reversed(ids), strict=True))} }}")
+    graph = parse(
+        f"digraph g {{ {' '.join(ids)} "
+        f"{' '.join(f'{a} -> {b}' for a, b in zip(ids, reversed(ids), strict=True))} }}"
+    )
     assert list(graph.nodes) == ids
     assert edges(graph) == [f"{a} -> {b}" for a, b in zip(ids, reversed(ids), strict=True)]
 
@@ -326,13 +428,19 @@ def test_p_17_the_order_of_the_file_is_kept():
         ("digraph g { a, b }", "line 1, column 14: unexpected ','"),
         ("digraph g { a [x=1]] }", "line 1, column 20: unexpected ']'"),
         ("digraph g { a [x:1] }", "line 1, column 17: unexpected ':': x has no value"),
-        ("digraph g { " + "x" * 100 + " = }", "line 1, column 116: unexpected '}': a value is wanted"),
+        (
+            "digraph g { " + "x" * 100 + " = }",
+            "line 1, column 116: unexpected '}': a value is wanted",
+        ),
         ("digraph g {", "line 1, column 12: unexpected end of file"),
         ("digraph g { " + "{" * 20_000, "line 1, column 20013: unexpected end of file"),
         ("digraph g { } }", "line 1, column 15: unexpected '}'"),
         ("digraph g {\r\n\ta ?\r\n}", "line 2, column 4: unexpected '?'"),
         ("digraph g { a \x00 }", "line 1, column 15: unexpected '\\x00'"),
-        ('digraph g { "' + "y" * 39 + ' y" }', "line 1, column 13: unexpected '\"" + "y" * 39 + "...'"),
+        (
+            'digraph g { "' + "y" * 39 + ' y" }',
+            "line 1, column 13: unexpected '\"" + "y" * 39 + "...'",
+        ),
     ],
 )
 def test_p_18_errors_name_line_column_and_token(text: str, told: str):
@@ -390,15 +498,30 @@ def test_p_25_a_model_in_either_dialect():
     assert Node("a", {"llm_provider": "openai", "llm_model": "gpt-4o"}).model == "openai:gpt-4o"
     assert Node("a", {"llm_model": "openai:gpt-4o"}).model == "openai:gpt-4o"
     assert Node("a").model == ""
-    assert Node("a", {"model": " ", "llm_model": " gpt-4o ", "llm_provider": " openai"}).model == "openai:gpt-4o"
+    assert (
+        Node("a", {"model": " ", "llm_model": " gpt-4o ", "llm_provider": " openai"}).model
+        == "openai:gpt-4o"
+    )
     assert Node("a", {"llm_provider": "openai"}).model == "openai:"
 
 
 def test_p_60_p_61_the_condition_of_an_edge():
-    lists = ['[label=" x == 1 "]', "[label=_]", "", '[label="go on", condition="outcome=success"]', '[condition=""]']
+    lists = [
+        '[label=" x == 1 "]',
+        "[label=_]",
+        "",
+        '[label="go on", condition="outcome=success"]',
+        '[condition=""]',
+    ]
     graph = parse(f"digraph g {{ {' '.join(f'a -> b {each}' for each in lists)} }}")
     assert [edge.condition for edge in graph.edges] == ["x == 1", "", "", "outcome=success", ""]
-    assert [edge.dialect for edge in graph.edges] == ["label", "label", "label", "condition", "condition"]
+    assert [edge.dialect for edge in graph.edges] == [
+        "label",
+        "label",
+        "label",
+        "condition",
+        "condition",
+    ]
 
 
 def test_s4_19_the_gemini_pipeline():
@@ -412,7 +535,12 @@ def test_s4_19_the_gemini_pipeline():
         }"""
     )
     assert (graph.start.id, graph.exit.id, graph.nodes["ask"].type) == ("start", "done", "codergen")
-    assert graph.nodes["ask"].attributes == {"type": "codergen", "model": "gemini:gemini-2.0-flash", "prompt": "{{.seed}}", "max_turns": 5}
+    assert graph.nodes["ask"].attributes == {
+        "type": "codergen",
+        "model": "gemini:gemini-2.0-flash",
+        "prompt": "{{.seed}}",
+        "max_turns": 5,
+    }
     assert edges(graph) == ["start -> ask", "ask -> done"]
 
 
@@ -438,14 +566,21 @@ def test_p_12_p_20_a_pipeline_of_the_other_dialect():
         "plan": "codergen",
     }
     assert graph.nodes["plan"].model == "gemini:gemini-3-pro-preview"
-    assert [edge.condition for edge in graph.outgoing("gate")] == ["outcome=success", "outcome!=success"]
+    assert [edge.condition for edge in graph.outgoing("gate")] == [
+        "outcome=success",
+        "outcome!=success",
+    ]
 
 
-# --- inputs without end ---------------------------------------------------------------------------------------------
+# --- inputs without end ---------------------------------------------------------------------------
 
 
 def quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t") + '"'
+    return (
+        '"'
+        + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+        + '"'
+    )
 
 
 @given(st.text())
@@ -463,13 +598,23 @@ values = st.one_of(
     st.integers(-(10**9), 10**9),
     st.booleans(),
     st.decimals(-1000, 1000, places=3).map(lambda number: float(number)),
-    st.builds(lambda number, unit: Duration(f"{number}{unit}"), st.integers(0, 999), st.sampled_from(["ms", "s", "m", "h", "d"])),
+    st.builds(
+        lambda number, unit: Duration(f"{number}{unit}"),
+        st.integers(0, 999),
+        st.sampled_from(["ms", "s", "m", "h", "d"]),
+    ),
 )
 lists = st.dictionaries(identifiers, values, max_size=4)
 
 
 def rendered(value: Value) -> str:
-    return quoted(value) if isinstance(value, str) else f"{value:.3f}" if isinstance(value, float) else written(value)
+    return (
+        quoted(value)
+        if isinstance(value, str)
+        else f"{value:.3f}"
+        if isinstance(value, float)
+        else written(value)
+    )
 
 
 @given(
@@ -478,20 +623,34 @@ def rendered(value: Value) -> str:
     lists,
     st.randoms(use_true_random=False),
 )
-def test_p_02_p_04_p_06_p_10_p_17_random_graphs_are_read_back(nodes, arrows, held, choice: random.Random):
+def test_p_02_p_04_p_06_p_10_p_17_random_graphs_are_read_back(
+    nodes, arrows, held, choice: random.Random
+):
     def blank() -> str:
         return choice.choice([" ", "\n", "\t", " /* x -> y */ ", "// [\n", "# }\n", "\r\n"])
 
     def listed(attributes: dict[str, Value]) -> str:
-        pairs = [f"{key}{blank()}={blank()}{rendered(value)}{blank()}" for key, value in attributes.items()]
+        pairs = [
+            f"{key}{blank()}={blank()}{rendered(value)}{blank()}"
+            for key, value in attributes.items()
+        ]
         return "[" + "".join(pair + choice.choice([",", ";", ""]) for pair in pairs) + blank() + "]"
 
     statements = [f"{key}={rendered(value)}" for key, value in held.items()]
     statements += [f"{id}{blank()}{listed(attributes)}" for id, attributes in nodes.items()]
-    statements += [f"{source}{blank()}->{blank()}{target}{blank()}{listed(attributes)}" for source, target, attributes in arrows]
-    graph = parse(f"digraph g{blank()}{{" + "".join(each + blank() + choice.choice([";", ""]) + blank() for each in statements) + "}")
+    statements += [
+        f"{source}{blank()}->{blank()}{target}{blank()}{listed(attributes)}"
+        for source, target, attributes in arrows
+    ]
+    graph = parse(
+        f"digraph g{blank()}{{"
+        + "".join(each + blank() + choice.choice([";", ""]) + blank() for each in statements)
+        + "}"
+    )
 
-    mentioned = dict.fromkeys([*nodes, *(id for source, target, _ in arrows for id in (source, target))])
+    mentioned = dict.fromkeys(
+        [*nodes, *(id for source, target, _ in arrows for id in (source, target))]
+    )
     assert list(graph.nodes) == list(mentioned)
     assert {id: dict(node.attributes) for id, node in graph.nodes.items() if node.declared} == nodes
     assert [(edge.source, edge.target, edge.attributes) for edge in graph.edges] == arrows
@@ -524,10 +683,29 @@ PIECES = [
     ".",
     "-",
 ]
-PIECES += ["node", "edge", "graph", "subgraph", "strict", "label", "é", "\x00", "'x'", "true", '"q"', " "]
+PIECES += [
+    "node",
+    "edge",
+    "graph",
+    "subgraph",
+    "strict",
+    "label",
+    "é",
+    "\x00",
+    "'x'",
+    "true",
+    '"q"',
+    " ",
+]
 
 
-@given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=40).map(" ".join), st.lists(st.sampled_from(PIECES)).map("".join)))
+@given(
+    st.one_of(
+        st.text(),
+        st.lists(st.sampled_from(PIECES), max_size=40).map(" ".join),
+        st.lists(st.sampled_from(PIECES)).map("".join),
+    )
+)
 def test_p_18_garbage_gives_errors_with_a_place_and_nothing_else(text: str):
     for each in (text, f"digraph g {{ {text} }}", f"digraph g {{ a [{text}] }}"):
         told = ""
@@ -539,21 +717,37 @@ def test_p_18_garbage_gives_errors_with_a_place_and_nothing_else(text: str):
 
 
 def test_p_18_a_file_that_is_cut_off_is_an_error():
-    text = 'digraph g { a [x="y z", t=5m]; /* c */ subgraph s { node [k=v]; a -> b -> c [label="x == 1"] } }'
+    text = (
+        'digraph g { a [x="y z", t=5m]; /* c */ subgraph s { node [k=v]; a -> b -> c '
+        '[label="x == 1"] } }'
+    )
     parse(text)
     for length in range(len(text)):
         assert refusal(text[:length]).startswith("line 1, column "), text[:length]
 
 
 def test_a_graph_made_by_hand_is_one_too():
-    graph = Graph("g", {}, {"start": Node("start"), "b": Node("b", {"type": "exit"})}, (Edge("start", "b"),))
-    assert (graph.start.id, graph.exit.id, graph.outgoing("start")) == ("start", "b", (Edge("start", "b"),))
+    graph = Graph(
+        "g", {}, {"start": Node("start"), "b": Node("b", {"type": "exit"})}, (Edge("start", "b"),)
+    )
+    assert (graph.start.id, graph.exit.id, graph.outgoing("start")) == (
+        "start",
+        "b",
+        (Edge("start", "b"),),
+    )
     assert (graph.nodes["b"].place, str(graph.edges[0].place)) == (Place(1, 1), "line 1, column 1")
-    assert (graph.nodes["b"].get("missing"), graph.nodes["b"].get("missing", 3), graph.nodes["b"].text("missing", "x")) == (None, 3, "x")
+    assert (
+        graph.nodes["b"].get("missing"),
+        graph.nodes["b"].get("missing", 3),
+        graph.nodes["b"].text("missing", "x"),
+    ) == (None, 3, "x")
 
 
 def test_values_as_text():
-    assert [written(value) for value in (True, False, 5, 0.5, Duration("5m"), "x", None, ["é", 1], {"a": None})] == [
+    assert [
+        written(value)
+        for value in (True, False, 5, 0.5, Duration("5m"), "x", None, ["é", 1], {"a": None})
+    ] == [
         *("true", "false", "5", "0.5", "5m", "x", ""),
         *('["é", 1]', '{"a": null}'),
     ]

@@ -28,14 +28,22 @@ def backend(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-# --- routing ----------------------------------------------------------------------------------------------------------
+# --- routing --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("context", "target"),
-    [({"mood": "good"}, "a"), ({"mood": "bad"}, "b"), ({"mood": "so so"}, "c"), ({}, "c"), ({"mood": "good", "late": "1"}, "late")],
+    [
+        ({"mood": "good"}, "a"),
+        ({"mood": "bad"}, "b"),
+        ({"mood": "so so"}, "c"),
+        ({}, "c"),
+        ({"mood": "good", "late": "1"}, "late"),
+    ],
 )
-def test_p_60_p_62_p_63_the_first_edge_whose_label_holds_is_taken(context: dict[str, str], target: str) -> None:
+def test_p_60_p_62_p_63_the_first_edge_whose_label_holds_is_taken(
+    context: dict[str, str], target: str
+) -> None:
     edges = """n -> late [label="late"]; n -> a [label="mood == 'good'"]; n -> b [label="mood == bad"]; n -> c [label="_"]; n -> d"""
     graph = parse(f"digraph x {{ {edges} }}")
     assert following(graph, "n", context) == target
@@ -43,7 +51,8 @@ def test_p_60_p_62_p_63_the_first_edge_whose_label_holds_is_taken(context: dict[
 
 def test_p_61_beside_a_condition_a_label_is_a_caption() -> None:
     graph = parse(
-        'digraph x { n -> a [label="Not good", condition="context.mood=bad"]; n -> b [label="else", condition="outcome=success"] }'
+        'digraph x { n -> a [label="Not good", condition="context.mood=bad"]; n -> b '
+        '[label="else", condition="outcome=success"] }'
     )
     assert (following(graph, "n", {"mood": "bad"}), following(graph, "n", {})) == ("a", "b")
 
@@ -57,9 +66,15 @@ def test_p_66_no_edge_that_can_be_taken_is_an_error(backend: str) -> None:
 
 def test_p_67_a_run_ends_at_a_node_that_leads_nowhere(backend: str) -> None:
     told: list[Event] = []
-    text = f'digraph x {{ {HEAD} n [type=set, key=k, value=v]; start -> n [label="dead"]; start -> done }}'
+    text = (
+        f'digraph x {{ {HEAD} n [type=set, key=k, value=v]; start -> n [label="dead"]; start '
+        f"-> done }}"
+    )
     ended = run(backend, text, {"dead": "yes"}, told=told.append)
-    assert (ended.last_node_id, ended.context) == ("n", {"dead": "yes", "start_time": "now", "k": "v"})
+    assert (ended.last_node_id, ended.context) == (
+        "n",
+        {"dead": "yes", "start_time": "now", "k": "v"},
+    )
     assert [(event.kind, event.node.id) for event in told] == [
         ("started", "start"),
         ("completed", "start"),
@@ -79,16 +94,21 @@ def test_p_72_a_node_is_visited_fifty_times_and_no_more(backend: str) -> None:
 
 def test_p_23_p_24_start_and_exit_store_seed_and_times(backend: str) -> None:
     text = 'digraph x { start [type=start, seed="of the node"]; done [type=exit]; start -> done }'
-    assert run(backend, text).context == {"seed": "of the node", "start_time": "now", "exit_time": "now"}
+    assert run(backend, text).context == {
+        "seed": "of the node",
+        "start_time": "now",
+        "exit_time": "now",
+    }
     assert run(backend, text, {"seed": "given"}).context["seed"] == "given"
     assert run(backend, text, {"seed": ""}).context["seed"] == ""
     assert "seed" not in run(backend, f"digraph x {{ {HEAD} start -> done }}").context
 
 
-# --- branches ---------------------------------------------------------------------------------------------------------
+# --- branches -------------------------------------------------------------------------------------
 
 FAN = (
-    f"digraph x {{ {HEAD} fan [type=fan_out]; join [type=fan_in]; start -> fan; fan -> a; fan -> b; fan -> c; "
+    f"digraph x {{ {HEAD} fan [type=fan_out]; join [type=fan_in]; start -> fan; fan -> a; "
+    "fan -> b; fan -> c; "
     "a -> join; b -> join; c -> join; join -> done; "
 )
 
@@ -113,22 +133,34 @@ def test_p_34_branches_run_at_once_each_with_a_context_of_its_own(backend: str) 
 
         return meet
 
-    ended = run(backend, FAN + "a [type=meet]; b [type=meet]; c [type=meet] }", types={"meet": make()})
+    ended = run(
+        backend, FAN + "a [type=meet]; b [type=meet]; c [type=meet] }", types={"meet": make()}
+    )
     assert {key: ended.context[key] for key in "abc"} == {"a": "a", "b": "b", "c": "c"}
 
 
 def test_p_35_the_last_branch_in_the_file_wins_and_none_undoes_another(backend: str) -> None:
-    text = FAN + 'a [type=set, key=old, value=new]; b [type=set, key=both, value=b]; c [type=set, key=both, value="{{.old}}"] }'
+    text = (
+        FAN + "a [type=set, key=old, value=new]; b [type=set, key=both, value=b]; c [type=set, "
+        'key=both, value="{{.old}}"] }'
+    )
     context = run(backend, text, {"old": "old"}).context
     assert (context["old"], context["both"]) == ("new", "old")
 
 
 def test_p_36_all_branches_are_awaited_and_all_failures_told(backend: str) -> None:
     seen = Seen({"a": ValueError("no a"), "c": PipelineError("no c")})
-    text = FAN.replace("b -> join", "b -> b2 -> b3 -> join") + "".join(f"{id} [type=seen];" for id in ("a", "b", "b2", "b3", "c")) + "}"
+    text = (
+        FAN.replace("b -> join", "b -> b2 -> b3 -> join")
+        + "".join(f"{id} [type=seen];" for id in ("a", "b", "b2", "b3", "c"))
+        + "}"
+    )
     with pytest.raises(NodeError) as caught:
         run(backend, text, types={"seen": seen})
-    assert str(caught.value) == "node 'fan': 2 of 3 branches failed: node 'a': ValueError: no a; node 'c': no c"
+    assert (
+        str(caught.value)
+        == "node 'fan': 2 of 3 branches failed: node 'a': ValueError: no a; node 'c': no c"
+    )
     assert seen.nodes == ["b", "b2", "b3"]
 
 
@@ -146,8 +178,13 @@ def test_p_37_an_inner_fan_in_belongs_to_the_inner_fan_out(backend: str) -> None
     assert seen.nodes.index("between") > max(seen.nodes.index("a"), seen.nodes.index("b"))
 
 
-def _nested(dice: random.Random, depth: int, names: list[str], pairs: dict[str, str], lines: list[str]) -> tuple[str, str]:
-    """A piece of a pipeline: its first and its last node. Fan_outs are bracketed as they should be found."""
+def _nested(
+    dice: random.Random, depth: int, names: list[str], pairs: dict[str, str], lines: list[str]
+) -> tuple[str, str]:
+    """A piece of a pipeline: its first and its last node.
+
+    Fan_outs are bracketed as they should be found.
+    """
     id = f"n{len(names)}"
     names.append(id)
     if depth == 0 or dice.random() < 0.3:
@@ -182,15 +219,30 @@ def test_p_37_fan_outs_and_fan_ins_are_paired_as_brackets_are(seed: int) -> None
 @pytest.mark.parametrize(
     ("edges", "said"),
     [
-        ("fan -> a -> join; fan -> b -> join2; join -> done; join2 -> done;", "its branches meet at several: join, join2"),
-        ("fan -> a -> done; fan -> b -> done; start -> join -> join2 -> done;", "its branches reach none"),
+        (
+            "fan -> a -> join; fan -> b -> join2; join -> done; join2 -> done;",
+            "its branches meet at several: join, join2",
+        ),
+        (
+            "fan -> a -> done; fan -> b -> done; start -> join -> join2 -> done;",
+            "its branches reach none",
+        ),
         ("fan -> a -> join -> a;  fan -> b -> join -> join2 -> done;", None),
-        ("fan -> fan2 -> a -> join -> join2 -> done; fan -> b -> a;", "ways of different depth lead to 'a'"),
-        ("fan -> fan2 -> a -> join; fan -> b -> join -> join2 -> done;", "its branches meet at several: join, join2"),
+        (
+            "fan -> fan2 -> a -> join -> join2 -> done; fan -> b -> a;",
+            "ways of different depth lead to 'a'",
+        ),
+        (
+            "fan -> fan2 -> a -> join; fan -> b -> join -> join2 -> done;",
+            "its branches meet at several: join, join2",
+        ),
     ],
 )
 def test_p_37_p_104_what_cannot_be_paired_is_an_error(edges: str, said: str | None) -> None:
-    nodes = "fan [type=fan_out]; fan2 [type=fan_out]; join [type=fan_in]; join2 [type=fan_in]; a [type=set, key=k]; b [type=set, key=k];"
+    nodes = (
+        "fan [type=fan_out]; fan2 [type=fan_out]; join [type=fan_in]; join2 [type=fan_in]; a "
+        "[type=set, key=k]; b [type=set, key=k];"
+    )
     if "fan2 ->" not in edges:
         nodes = nodes.replace("fan2 [type=fan_out];", "")
     graph = parse(f"digraph x {{ {HEAD} {nodes} start -> fan; {edges} }}")
@@ -204,11 +256,16 @@ def test_p_37_p_104_what_cannot_be_paired_is_an_error(edges: str, said: str | No
 @pytest.mark.parametrize(
     ("edge", "said"),
     [
-        ('b -> done [label="out"]', "node 'done': a branch has come to the exit before its fan_in 'join'"),
+        (
+            'b -> done [label="out"]',
+            "node 'done': a branch has come to the exit before its fan_in 'join'",
+        ),
         ('b -> e [label="out"]', "node 'e': a branch ends here"),
     ],
 )
-def test_p_38_a_branch_that_never_comes_to_its_fan_in_is_an_error(backend: str, edge: str, said: str) -> None:
+def test_p_38_a_branch_that_never_comes_to_its_fan_in_is_an_error(
+    backend: str, edge: str, said: str
+) -> None:
     text = (
         FAN.replace("b -> join", f"{edge}; b -> join")
         + "".join(f"{id} [type=set, key={id}];" for id in ("a", "b", "c", "e"))
@@ -220,7 +277,7 @@ def test_p_38_a_branch_that_never_comes_to_its_fan_in_is_an_error(backend: str, 
     assert run(backend, text).last_node_id == "done"
 
 
-# --- failures, time limits --------------------------------------------------------------------------------------------
+# --- failures, time limits ------------------------------------------------------------------------
 
 
 def test_p_45_what_a_handler_raises_fails_its_node(backend: str) -> None:
@@ -239,13 +296,24 @@ def test_p_45_what_a_handler_raises_fails_its_node(backend: str) -> None:
 
 def test_p_44_handlers_may_be_replaced_and_may_be_plain_functions(backend: str) -> None:
     text = f"digraph x {{ {HEAD} n [type=set, key=k, value=v]; start -> n -> done }}"
-    assert run(backend, text, types={"set": lambda visit: {"k": visit.text("value") * 2}}).context["k"] == "vv"
+    assert (
+        run(backend, text, types={"set": lambda visit: {"k": visit.text("value") * 2}}).context["k"]
+        == "vv"
+    )
     without_model = text.replace("type=set", "prompt=p")
-    assert run(backend, without_model, types={"codergen": lambda visit: {"k": "mine"}}, connect=connect).context["k"] == "mine"
+    assert (
+        run(
+            backend, without_model, types={"codergen": lambda visit: {"k": "mine"}}, connect=connect
+        ).context["k"]
+        == "mine"
+    )
 
 
 def test_p_94_values_that_json_cannot_say_fail_the_node_and_name_the_key(backend: str) -> None:
-    for value, said in ((object(), "a JSON value is wanted, not object"), (float("nan"), "nan is no number of JSON")):
+    for value, said in (
+        (object(), "a JSON value is wanted, not object"),
+        (float("nan"), "nan is no number of JSON"),
+    ):
         with pytest.raises(NodeError, match=rf"^node 'n': context: bad\.x\[0\]: {said}$"):
             run(
                 backend,
@@ -273,15 +341,23 @@ class Sleeper:
 def test_p_75_a_time_limit_cancels_everything_that_runs(backend: str) -> None:
     sleeper = Sleeper()
     text = FAN + "a [type=sleep]; b [type=sleep]; c [type=set, key=k] }"
-    with pytest.raises(PipelineError, match=r"^timeout: the pipeline took longer than 0.1 s and was cancelled$"):
+    with pytest.raises(
+        PipelineError, match=r"^timeout: the pipeline took longer than 0.1 s and was cancelled$"
+    ):
         run(backend, text, types={"sleep": sleeper}, timeout="100ms")
     assert (sleeper.most, sleeper.inside) == (2, 0)
 
 
 def test_p_75_a_node_has_a_time_limit_of_its_own(backend: str) -> None:
     sleeper = Sleeper()
-    with pytest.raises(NodeError, match=r"^node 'n': timeout: it took longer than 0.02 s and was cancelled$"):
-        run(backend, f"digraph x {{ {HEAD} n [type=sleep, timeout=20ms]; start -> n -> done }}", types={"sleep": sleeper})
+    with pytest.raises(
+        NodeError, match=r"^node 'n': timeout: it took longer than 0.02 s and was cancelled$"
+    ):
+        run(
+            backend,
+            f"digraph x {{ {HEAD} n [type=sleep, timeout=20ms]; start -> n -> done }}",
+            types={"sleep": sleeper},
+        )
     assert (sleeper.most, sleeper.inside) == (1, 0)
 
 
@@ -323,7 +399,7 @@ def test_p_29_a_node_without_a_model_needs_that_of_the_run() -> None:
     assert Engine(graph, model="openai:gpt").model == "openai:gpt"
 
 
-# --- the context ------------------------------------------------------------------------------------------------------
+# --- the context ----------------------------------------------------------------------------------
 
 
 def test_p_54_nobody_changes_a_context_from_outside() -> None:
@@ -357,7 +433,7 @@ def test_p_55_variables_seed_then_file_then_assignments() -> None:
             variables(None, bad)
 
 
-# --- what is told -----------------------------------------------------------------------------------------------------
+# --- what is told ---------------------------------------------------------------------------------
 
 
 class Out:
@@ -380,8 +456,16 @@ def test_progress_is_lines_in_a_log_and_a_line_for_each_node_on_a_terminal() -> 
         Event("failed", graph.nodes["done"], 2.0, "why"),
     ]
     for terminal, wanted in (
-        (False, "started   start (start)\ncompleted start (start) in 0.0 s\nfailed    done (exit) in 2.0 s\n"),
-        (True, "\r\x1b[K… start\r\x1b[K\x1b[32m✓\x1b[0m start (start) in 0.0 s\n\r\x1b[K\x1b[31m✗\x1b[0m done (exit) in 2.0 s\n"),
+        (
+            False,
+            "started   start (start)\ncompleted start (start) in 0.0 s\nfailed    done "
+            "(exit) in 2.0 s\n",
+        ),
+        (
+            True,
+            "\r\x1b[K… start\r\x1b[K\x1b[32m✓\x1b[0m start (start) in 0.0 "
+            "s\n\r\x1b[K\x1b[31m✗\x1b[0m done (exit) in 2.0 s\n",
+        ),
     ):
         out = Out()
         told = Progress(out, terminal=terminal)  # type: ignore[arg-type]
@@ -391,8 +475,14 @@ def test_progress_is_lines_in_a_log_and_a_line_for_each_node_on_a_terminal() -> 
 
 
 def test_p_87_a_checkpoint_of_another_pipeline_is_refused(backend: str) -> None:
-    with pytest.raises(PipelineError, match=r"^checkpoint: its last node 'gone' is not in pipeline 'x'$"):
-        run(backend, f"digraph x {{ {HEAD} start -> done }}", begin=load_checkpoint('{"last_node_id": "gone", "data": {}}'))
+    with pytest.raises(
+        PipelineError, match=r"^checkpoint: its last node 'gone' is not in pipeline 'x'$"
+    ):
+        run(
+            backend,
+            f"digraph x {{ {HEAD} start -> done }}",
+            begin=load_checkpoint('{"last_node_id": "gone", "data": {}}'),
+        )
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -44,21 +44,36 @@ class User:
 def asked(backend: str, attributes: str, *answers: str) -> tuple[dict[str, Any], list[str]]:
     user = User(*answers)
     context = run(
-        backend, f"digraph x {{ {HEAD} n [type=wait.human, {attributes}]; start -> n -> done }}", {"seed": "tea"}, ask=user.ask
+        backend,
+        f"digraph x {{ {HEAD} n [type=wait.human, {attributes}]; start -> n -> done }}",
+        {"seed": "tea"},
+        ask=user.ask,
     ).context
-    return {key: value for key, value in context.items() if key not in ("seed", "start_time", "exit_time")}, user.shown
+    return {
+        key: value
+        for key, value in context.items()
+        if key not in ("seed", "start_time", "exit_time")
+    }, user.shown
 
 
 def test_p_30_what_the_user_says_is_stored(backend: str) -> None:
-    assert asked(backend, 'prompt="How is the {{.seed}}?"', " good ") == ({"n_response": "good"}, ["How is the tea?"])
+    assert asked(backend, 'prompt="How is the {{.seed}}?"', " good ") == (
+        {"n_response": "good"},
+        ["How is the tea?"],
+    )
     assert asked(backend, 'prompt="How?", key=mood', "") == ({"mood": ""}, ["How?"])
 
 
 def test_p_30_options_are_chosen_by_number_or_text_until_one_is(backend: str) -> None:
-    found, shown = asked(backend, 'prompt="Which?", options="Green, Black,2"', "3x", "4", "0", "", "black")
+    found, shown = asked(
+        backend, 'prompt="Which?", options="Green, Black,2"', "3x", "4", "0", "", "black"
+    )
     assert found == {"n_response": "Black"}
     assert shown[0] == "Which?\n  1) Green\n  2) Black\n  3) 2"
-    assert shown[1:] == [f"{line!r} is none of them; a number from 1 to 3 or its text is wanted" for line in ("3x", "4", "0", "")]
+    assert shown[1:] == [
+        f"{line!r} is none of them; a number from 1 to 3 or its text is wanted"
+        for line in ("3x", "4", "0", "")
+    ]
     assert asked(backend, 'options="Green,Black,2"', "1")[0] == {"n_response": "Green"}
     assert asked(backend, 'options="Green,Black,2"', "2")[0] == {"n_response": "2"}
 
@@ -85,11 +100,16 @@ def test_p_30_two_branches_ask_one_after_the_other(backend: str) -> None:
 
 def test_p_33_p_50_set_stores_a_filled_in_template(backend: str) -> None:
     nodes = (
-        r'a [type=set, key=one, value="{{.seed}} and {{ .seed }}\n"]; b [type=set, key=two, value="<{{.one}}>"]; c [type=set, key=none];'
+        r'a [type=set, key=one, value="{{.seed}} and {{ .seed }}\n"]; b [type=set, key=two, '
+        r'value="<{{.one}}>"]; c [type=set, key=none];'
     )
     text = f"digraph x {{ {HEAD} {nodes} start -> a -> b -> c -> done }}"
     context = run(backend, text, {"seed": "tea"}).context
-    assert (context["one"], context["two"], context["none"]) == ("tea and tea\n", "<tea and tea\n>", "")
+    assert (context["one"], context["two"], context["none"]) == (
+        "tea and tea\n",
+        "<tea and tea\n>",
+        "",
+    )
 
 
 def test_p_51_a_missing_key_names_node_and_key_once(backend: str) -> None:
@@ -101,7 +121,10 @@ def test_p_51_a_missing_key_names_node_and_key_once(backend: str) -> None:
 
 
 def test_p_53_goal_is_that_of_the_graph(backend: str) -> None:
-    text = f'digraph x {{ {{goal}} {HEAD} n [type=set, key=k, value="for $goal"]; start -> n -> done }}'
+    text = (
+        f'digraph x {{ {{goal}} {HEAD} n [type=set, key=k, value="for $goal"]; start -> n -> '
+        f"done }}"
+    )
     assert run(backend, text.replace("{goal}", 'graph [goal="peace"];')).context["k"] == "for peace"
     assert run(backend, text.replace("{goal}", "")).context["k"] == "for $goal"
 
@@ -113,7 +136,16 @@ def test_p_40_conditional_passes_through(backend: str) -> None:
 
 def test_p_44_the_registry_takes_functions_by_type() -> None:
     handlers = Handlers()
-    assert set(handlers) == {"start", "exit", "codergen", "set", "fan_out", "fan_in", "conditional", "wait.human"}
+    assert set(handlers) == {
+        "start",
+        "exit",
+        "codergen",
+        "set",
+        "fan_out",
+        "fan_in",
+        "conditional",
+        "wait.human",
+    }
     handlers.register("mine", lambda visit: None)
     assert ("mine" in handlers, len(handlers), "mine" in Handlers()) == (True, 9, False)
     with pytest.raises(PipelineError, match=r"a function is wanted, not str"):

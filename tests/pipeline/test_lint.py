@@ -1,4 +1,6 @@
-"""Lint: each rule by a pipeline that breaks it and one that does not; all findings at once, without a key or a client."""
+"""Lint: each rule by a pipeline that breaks it and one that does not; all findings at once, without
+a key or a client.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,17 @@ def found(text: str, **options) -> list[Finding]:
 def told(body: str, **options) -> list[tuple[str, str, str]]:
     """Rule, what it is about, message, of a pipeline that has a start and an exit."""
     findings = found(f"digraph g {{ {ENDS} {body} }}", **options)
-    return [(each.rule, " -> ".join(each.edge) if each.edge else each.node_id, each.message) for each in findings]
+    return [
+        (each.rule, " -> ".join(each.edge) if each.edge else each.node_id, each.message)
+        for each in findings
+    ]
 
 
 def errors(body: str, **options) -> list[str]:
     return [
-        f"{each.rule} {each.node_id}".strip() for each in found(f"digraph g {{ {ENDS} {body} }}", **options) if each.severity == "error"
+        f"{each.rule} {each.node_id}".strip()
+        for each in found(f"digraph g {{ {ENDS} {body} }}", **options)
+        if each.severity == "error"
     ]
 
 
@@ -68,8 +75,15 @@ def test_p_100_p_101_one_start_and_one_exit():
         ("start_node", "pipeline must have exactly one start node"),
         ("terminal_node", "pipeline must have exactly one exit node"),
     ]
-    findings = found("digraph g { a [type=start] b [shape=Mdiamond]\n c [type=exit] d [type=exit] e [type=exit] a -> c b -> d a -> e }")
-    assert [(each.rule, each.message, each.place.line, each.fix) for each in findings if each.severity == "error"] == [
+    findings = found(
+        "digraph g { a [type=start] b [shape=Mdiamond]\n c [type=exit] d [type=exit] e "
+        "[type=exit] a -> c b -> d a -> e }"
+    )
+    assert [
+        (each.rule, each.message, each.place.line, each.fix)
+        for each in findings
+        if each.severity == "error"
+    ] == [
         ("start_node", "pipeline has 2 start nodes; exactly one required", 1, "they are a, b"),
         ("terminal_node", "pipeline has 3 exit nodes; exactly one required", 2, "they are c, d, e"),
     ]
@@ -78,18 +92,35 @@ def test_p_100_p_101_one_start_and_one_exit():
 def test_p_15_p_102_edges_to_and_from_unknown_nodes():
     assert told("start -> ask -> don; ask [type=set, key=k] ask -> done") == [
         ("edge_target_exists", "ask -> don", "edge references unknown target node 'don'"),
-        ("edge_order", "ask -> done", "never taken: ask -> don stands before it and has no condition"),
+        (
+            "edge_order",
+            "ask -> done",
+            "never taken: ask -> don stands before it and has no condition",
+        ),
     ]
-    assert [each.fix for each in found(f"digraph g {{ {ENDS} start -> don -> done }}")] == ["did you mean 'done'?"] * 2
-    assert [each.fix for each in found(f"digraph g {{ {ENDS} start -> DONE }}") if each.edge] == ["did you mean 'done'?"]
-    assert told("start -> done; x -> done") == [("edge_target_exists", "x -> done", "edge references unknown source node 'x'")]
-    by_hand = Graph("g", {}, {id: Node(id) for id in ("start", "exit")}, (Edge("start", "exit"), Edge("exit", "nowhere")))
+    assert [each.fix for each in found(f"digraph g {{ {ENDS} start -> don -> done }}")] == [
+        "did you mean 'done'?"
+    ] * 2
+    assert [each.fix for each in found(f"digraph g {{ {ENDS} start -> DONE }}") if each.edge] == [
+        "did you mean 'done'?"
+    ]
+    assert told("start -> done; x -> done") == [
+        ("edge_target_exists", "x -> done", "edge references unknown source node 'x'")
+    ]
+    by_hand = Graph(
+        "g",
+        {},
+        {id: Node(id) for id in ("start", "exit")},
+        (Edge("start", "exit"), Edge("exit", "nowhere")),
+    )
     assert [each.rule for each in lint(by_hand)] == ["edge_target_exists", "exit_no_outgoing"]
 
 
 def test_p_103_nodes_that_are_not_reachable():
     body = "start -> done; a [type=set key=k] b [type=set key=k] a -> b -> done"
-    assert told(body) == [("reachability", id, "node is not reachable from start") for id in ("a", "b")]
+    assert told(body) == [
+        ("reachability", id, "node is not reachable from start") for id in ("a", "b")
+    ]
     assert errors("start -> a -> b -> a -> done; a [type=set key=k] b [type=set key=k]") == []
 
 
@@ -98,11 +129,15 @@ BRANCHES = "f [type=fan_out] a [type=set key=a] b [type=set key=b] j [type=fan_i
 
 def test_p_104_a_fan_out_needs_a_fan_in():
     assert errors(f"{BRANCHES} start -> f -> a -> j; f -> b -> j -> done") == []
-    assert told("f [type=fan_out] a [type=set key=a] b [type=set key=b] start -> f -> a -> done; f -> b -> done") == [
-        ("fan_in", "f", "fan_out node has no reachable fan_in node")
-    ]
+    assert told(
+        "f [type=fan_out] a [type=set key=a] b [type=set key=b] start -> f -> a -> done; "
+        "f -> b -> done"
+    ) == [("fan_in", "f", "fan_out node has no reachable fan_in node")]
     assert errors("f [shape=component] start -> f -> done") == ["fan_in f"]
-    assert errors("f [type=fan_out] g [type=fan_out] start -> f -> done; start -> g -> done") == ["fan_in f", "fan_in g"]
+    assert errors("f [type=fan_out] g [type=fan_out] start -> f -> done; start -> g -> done") == [
+        "fan_in f",
+        "fan_in g",
+    ]
     assert errors("f [type=fan_out] start -> f; start -> done") == ["fan_in f"]
     assert told(f"{BRANCHES} start -> f -> a -> j -> done; f -> b -> done") == [
         ("fan_in", "f -> b", "this branch has no reachable fan_in node")
@@ -110,19 +145,30 @@ def test_p_104_a_fan_out_needs_a_fan_in():
 
 
 def test_p_37_p_104_a_fan_in_belongs_to_the_fan_out_next_to_it():
-    nested = f"{BRANCHES} g [type=fan_out] k [type=fan_in] c [type=set key=c] start -> f -> g -> a -> k; g -> b -> k; f -> c -> j -> done;"
+    nested = (
+        f"{BRANCHES} g [type=fan_out] k [type=fan_in] c [type=set key=c] start -> f -> g -> a "
+        "-> k; g -> b -> k; f -> c -> j -> done;"
+    )
     assert errors(f"{nested} k -> j") == []
     assert errors(f"{nested} k -> done") == ["fan_in"]
     # One fan_in for both: it is the inner one's, and the outer has none.
-    assert errors("f [type=fan_out] g [type=fan_out] a [type=set key=a] j [type=fan_in] start -> f -> g -> a -> j -> done") == ["fan_in f"]
+    assert errors(
+        "f [type=fan_out] g [type=fan_out] a [type=set key=a] j [type=fan_in] start -> f "
+        "-> g -> a -> j -> done"
+    ) == ["fan_in f"]
     # In a circle the depth does not grow without end.
-    assert errors("f [type=fan_out] a [type=set key=a] start -> f -> a -> f; a -> done [label=x]") == ["fan_in f"]
+    assert errors(
+        "f [type=fan_out] a [type=set key=a] start -> f -> a -> f; a -> done [label=x]"
+    ) == ["fan_in f"]
 
 
 def test_p_104_branches_that_meet_at_several_fan_ins():
     (finding,) = [
         each
-        for each in found(f"digraph g {{ {ENDS} {BRANCHES} k [type=fan_in] start -> f -> a -> j -> done; f -> b -> k -> done }}")
+        for each in found(
+            f"digraph g {{ {ENDS} {BRANCHES} k [type=fan_in] start -> f -> a -> j -> "
+            f"done; f -> b -> k -> done }}"
+        )
         if each.severity == "error"
     ]
     assert finding.rule == "fan_in"
@@ -133,22 +179,46 @@ def test_p_104_branches_that_meet_at_several_fan_ins():
 @pytest.mark.parametrize(
     ("node", "expected"),
     [
-        ("[type=set, value=x]", [("required_attribute", "n", "missing required attribute 'key' for node type 'set'")]),
-        ('[type=set, key=" "]', [("required_attribute", "n", "missing required attribute 'key' for node type 'set'")]),
+        (
+            "[type=set, value=x]",
+            [("required_attribute", "n", "missing required attribute 'key' for node type 'set'")],
+        ),
+        (
+            '[type=set, key=" "]',
+            [("required_attribute", "n", "missing required attribute 'key' for node type 'set'")],
+        ),
         ("[type=set, key=k]", []),
-        ("[type=codergen]", [("prompt_on_llm_nodes", "n", "node has no prompt: it can be run with a seed only")]),
+        (
+            "[type=codergen]",
+            [("prompt_on_llm_nodes", "n", "node has no prompt: it can be run with a seed only")],
+        ),
         ("", [("prompt_on_llm_nodes", "n", "node has no prompt: it can be run with a seed only")]),
-        ('[prompt=""]', [("prompt_on_llm_nodes", "n", "node has no prompt: it can be run with a seed only")]),
-        ('[prompt=" " label=" "]', [("prompt_on_llm_nodes", "n", "node has no prompt: it can be run with a seed only")]),
+        (
+            '[prompt=""]',
+            [("prompt_on_llm_nodes", "n", "node has no prompt: it can be run with a seed only")],
+        ),
+        (
+            '[prompt=" " label=" "]',
+            [("prompt_on_llm_nodes", "n", "node has no prompt: it can be run with a seed only")],
+        ),
         ("[label=Plan]", []),
         ("[prompt=Plan]", []),
         ("[prompt=p, max_turns=5]", []),
         ('[prompt=p, max_turns="3"]', []),
-        ("[prompt=p, max_turns=0]", [("attribute_value", "n", "max_turns is a number from 1 up, not '0'")]),
-        ("[prompt=p, max_turns=many]", [("attribute_value", "n", "max_turns is a number from 1 up, not 'many'")]),
+        (
+            "[prompt=p, max_turns=0]",
+            [("attribute_value", "n", "max_turns is a number from 1 up, not '0'")],
+        ),
+        (
+            "[prompt=p, max_turns=many]",
+            [("attribute_value", "n", "max_turns is a number from 1 up, not 'many'")],
+        ),
         ("[prompt=p, timeout=5m]", []),
         ('[prompt=p, timeout="900s"]', []),
-        ("[prompt=p, timeout=0]", [("attribute_value", "n", "timeout: a time limit is more than 0, not 0")]),
+        (
+            "[prompt=p, timeout=0]",
+            [("attribute_value", "n", "timeout: a time limit is more than 0, not 0")],
+        ),
     ],
 )
 def test_p_105_attributes_of_nodes(node: str, expected: list[tuple[str, str, str]]):
@@ -156,7 +226,13 @@ def test_p_105_attributes_of_nodes(node: str, expected: list[tuple[str, str, str
 
 
 def test_p_105_a_seed_stands_in_for_a_prompt():
-    assert found('digraph g { start [type=start seed="a poem"] n [type=codergen] done [type=exit] start -> n -> done }') == []
+    assert (
+        found(
+            'digraph g { start [type=start seed="a poem"] n [type=codergen] done '
+            "[type=exit] start -> n -> done }"
+        )
+        == []
+    )
     assert told("n [type=codergen] start -> n -> done", keys=["seed"]) == []
 
 
@@ -172,7 +248,12 @@ def test_p_105_a_seed_stands_in_for_a_prompt():
 )
 def test_p_106_conditions_that_do_not_parse(attributes: str, column: int):
     (finding,) = found(f"digraph g {{ {ENDS}\n  start -> done [{attributes}] }}")
-    assert (finding.rule, finding.severity, finding.edge, finding.place) == ("condition_syntax", "error", ("start", "done"), Place(2, 3))
+    assert (finding.rule, finding.severity, finding.edge, finding.place) == (
+        "condition_syntax",
+        "error",
+        ("start", "done"),
+        Place(2, 3),
+    )
     assert f": column {column}: unexpected " in finding.message
     assert bool(finding.fix) == attributes.startswith("label")
 
@@ -193,11 +274,18 @@ def test_p_106_p_61_a_label_beside_a_condition_is_a_caption():
 )
 def test_p_107_s4_01_models_are_provider_and_model(attributes: str, message: str):
     (finding,) = found(f"digraph g {{ {ENDS} n [prompt=x, {attributes}] start -> n -> done }}")
-    assert (finding.rule, finding.severity, finding.node_id, finding.message) == ("model_name", "error", "n", message)
+    assert (finding.rule, finding.severity, finding.node_id, finding.message) == (
+        "model_name",
+        "error",
+        "n",
+        message,
+    )
 
 
 def test_p_107_each_node_is_looked_at():
-    nodes = "a [prompt=x] b [prompt=x model=gpt] c [prompt=x model=claude] d [prompt=x model=gemini:x]"
+    nodes = (
+        "a [prompt=x] b [prompt=x model=gpt] c [prompt=x model=claude] d [prompt=x model=gemini:x]"
+    )
     assert errors(f"{nodes} start -> a -> b -> c -> d -> done") == ["model_name b", "model_name c"]
 
 
@@ -206,8 +294,14 @@ def test_p_107_only_nodes_that_ask_a_model_have_one():
 
 
 def test_p_108_s4_21_unknown_providers_are_warnings():
-    (finding,) = found(f'digraph g {{ {ENDS} n [prompt=x, model="gemnii:x:y"] start -> n -> done }}')
-    assert (finding.rule, finding.severity, finding.message) == ("provider_known", "warning", "unknown provider 'gemnii'")
+    (finding,) = found(
+        f'digraph g {{ {ENDS} n [prompt=x, model="gemnii:x:y"] start -> n -> done }}'
+    )
+    assert (finding.rule, finding.severity, finding.message) == (
+        "provider_known",
+        "warning",
+        "unknown provider 'gemnii'",
+    )
     assert finding.fix == "did you mean 'gemini'?"
     for model in ("openai:ft:gpt-4o:org::id", "kimi@cn:kimi-k2.6", "gemini:gemini-2.0-flash"):
         assert told(f'n [prompt=x, model="{model}"] start -> n -> done') == []
@@ -216,7 +310,11 @@ def test_p_108_s4_21_unknown_providers_are_warnings():
 def test_p_109_nothing_leads_to_start_or_from_exit():
     assert told("a [type=set key=k] start -> a -> done; a -> start [label=again]; done -> a") == [
         ("start_no_incoming", "a -> start", "the start node has an incoming edge"),
-        ("edge_order", "a -> start", "never taken: a -> done stands before it and has no condition"),
+        (
+            "edge_order",
+            "a -> start",
+            "never taken: a -> done stands before it and has no condition",
+        ),
         ("exit_no_outgoing", "done -> a", "the exit node has an outgoing edge"),
     ]
 
@@ -226,18 +324,33 @@ def test_p_109_nothing_leads_to_start_or_from_exit():
     [
         ('n [type=set key=k value="{{.seed}} {{.start_time}}"] start -> n -> done', []),
         ('n [type=set key=k value="{{.k}}"] start -> n -> done', ["k"]),
-        ('n [prompt="{{.a}} {{.b}} {{.a}}" system_prompt="{{.c}}"] start -> n -> done', ["a", "b", "c"]),
+        (
+            'n [prompt="{{.a}} {{.b}} {{.a}}" system_prompt="{{.c}}"] start -> n -> done',
+            ["a", "b", "c"],
+        ),
         ('m [type=set key=a] n [prompt="{{.a}}"] start -> m -> n -> done', []),
         ('m [type=set key=a] n [prompt="{{.a}}"] start -> n -> m -> done', ["a"]),
-        ('m [prompt=x] n [prompt="{{.last_output}} {{.m_output}} {{.n_output}}"] start -> m -> n -> done', ["n_output"]),
+        (
+            'm [prompt=x] n [prompt="{{.last_output}} {{.m_output}} {{.n_output}}"] '
+            "start -> m -> n -> done",
+            ["n_output"],
+        ),
         ('m [type="wait.human"] n [prompt="{{.m_response}}"] start -> m -> n -> done', []),
-        ('m [type="wait.human" key=said] n [prompt="{{.said}} {{.m_response}}"] start -> m -> n -> done', ["m_response"]),
+        (
+            'm [type="wait.human" key=said] n [prompt="{{.said}} {{.m_response}}"] start '
+            "-> m -> n -> done",
+            ["m_response"],
+        ),
         ('m [type="wait.human" prompt="{{.x}}" options="{{.y}}"] start -> m -> done', ["x", "y"]),
         ('m [label="{{.x}}" prompt="p"] start -> m -> done', []),
         ('m [label="{{.x}}" prompt=" "] start -> m -> done', ["x"]),
         ('m [type="wait.human" key=" "] n [prompt="{{.m_response}}"] start -> m -> n -> done', []),
         # In a circle what comes later comes before.
-        ('a [prompt="{{.b_output}}"] b [prompt=x] start -> a -> b; b -> a [label=again] b -> done', []),
+        (
+            'a [prompt="{{.b_output}}"] b [prompt=x] start -> a -> b; b -> a '
+            "[label=again] b -> done",
+            [],
+        ),
         # Branches do not see each other; after they met, they do.
         (
             f'{BRANCHES} a [value="{{{{.b}}}}"] z [type=set key=z value="{{{{.a}}}} {{{{.b}}}}"]'
@@ -247,8 +360,12 @@ def test_p_109_nothing_leads_to_start_or_from_exit():
     ],
 )
 def test_p_110_templates_that_use_what_nobody_sets(body: str, missing: list[str]):
-    findings = [each for each in found(f"digraph g {{ {ENDS} {body} }}") if each.rule == "template_key"]
-    assert [each.message for each in findings] == [f"its template wants {key!r}, which no node before it sets" for key in missing]
+    findings = [
+        each for each in found(f"digraph g {{ {ENDS} {body} }}") if each.rule == "template_key"
+    ]
+    assert [each.message for each in findings] == [
+        f"its template wants {key!r}, which no node before it sets" for key in missing
+    ]
     assert {each.severity for each in findings} <= {"warning"}
     assert errors(body) == []
 
@@ -256,8 +373,16 @@ def test_p_110_templates_that_use_what_nobody_sets(body: str, missing: list[str]
 def test_p_110_variables_and_nodes_of_others_set_keys_too():
     body = 'n [type=set key=k value="{{.city}}"] start -> n -> done'
     assert told(body, keys=["city"]) == []
-    assert told(f"h [type=http] start -> h -> n; {body.replace('start -> ', '')}", types=TYPES | {"http"}) == []
-    behind_and_before = 'a [prompt="{{.x}}"] b [prompt="{{.y}}"] h [type=http] start -> b -> h -> a -> done'
+    assert (
+        told(
+            f"h [type=http] start -> h -> n; {body.replace('start -> ', '')}",
+            types=TYPES | {"http"},
+        )
+        == []
+    )
+    behind_and_before = (
+        'a [prompt="{{.x}}"] b [prompt="{{.y}}"] h [type=http] start -> b -> h -> a -> done'
+    )
     assert [about for _, about, _ in told(behind_and_before, types=TYPES | {"http"})] == ["b"]
 
 
@@ -269,9 +394,16 @@ def test_p_52_p_106_templates_that_are_none():
 
 def test_p_111_p_44_unknown_types():
     (finding,) = found(f"digraph g {{ {ENDS} n [type=codegen] start -> n -> done }}")
-    assert (finding.rule, finding.severity, finding.node_id, finding.message) == ("type_known", "error", "n", "unknown type 'codegen'")
+    assert (finding.rule, finding.severity, finding.node_id, finding.message) == (
+        "type_known",
+        "error",
+        "n",
+        "unknown type 'codegen'",
+    )
     assert finding.fix == "did you mean 'codergen'?"
-    assert told("n [shape=parallelogram] start -> n -> done") == [("type_known", "n", "unknown type 'tool', by its shape parallelogram")]
+    assert told("n [shape=parallelogram] start -> n -> done") == [
+        ("type_known", "n", "unknown type 'tool', by its shape parallelogram")
+    ]
     assert told("n [type=http] start -> n -> done", types=TYPES | {"http"}) == []
 
 
@@ -289,18 +421,29 @@ def test_p_112_all_findings_at_once_in_the_order_of_the_file():
 }"""
     findings = found(text)
     assert [str(each) for each in findings] == [
-        "line 3, column 3: error: node 'lost': node is not reachable from start [reachability] (give it an incoming edge, or take it out)",
-        "line 3, column 3: warning: node 'lost': node has no outgoing edge: the run ends there [path_to_exit]",
-        "line 4, column 3: error: node 'bad': unknown type 'sset' [type_known] (did you mean 'set'?)",
-        "line 5, column 12: error: edge bad -> missing: edge references unknown target node 'missing' [edge_target_exists] "
+        "line 3, column 3: error: node 'lost': node is not reachable from start "
+        "[reachability] (give it an incoming edge, or take it out)",
+        "line 3, column 3: warning: node 'lost': node has no outgoing edge: the run ends "
+        "there [path_to_exit]",
+        "line 4, column 3: error: node 'bad': unknown type 'sset' [type_known] (did you "
+        "mean 'set'?)",
+        "line 5, column 12: error: edge bad -> missing: edge references unknown target "
+        "node 'missing' [edge_target_exists] "
         "(declare it: missing [type=...])",
-        "line 6, column 3: error: edge bad -> done: condition 'x ==': column 5: unexpected end: a value is wanted: a word, or a text in "
-        "quotes [condition_syntax] (a label is a condition; a caption goes beside a condition of its own)",
-        "line 6, column 3: warning: edge bad -> done: never taken: bad -> missing stands before it and has no condition [edge_order]",
-        "line 7, column 3: error: node 'empty': missing required attribute 'key' for node type 'set' [required_attribute]",
-        "line 7, column 3: warning: node 'empty': node has no outgoing edge: the run ends there [path_to_exit]",
-        "line 8, column 3: warning: edge start -> empty: never taken: start -> bad stands before it and has no condition [edge_order]",
-        "line 9, column 3: error: edge done -> empty: the exit node has an outgoing edge [exit_no_outgoing]",
+        "line 6, column 3: error: edge bad -> done: condition 'x ==': column 5: "
+        "unexpected end: a value is wanted: a word, or a text in "
+        "quotes [condition_syntax] (a label is a condition; a caption goes beside a "
+        "condition of its own)",
+        "line 6, column 3: warning: edge bad -> done: never taken: bad -> missing stands "
+        "before it and has no condition [edge_order]",
+        "line 7, column 3: error: node 'empty': missing required attribute 'key' for "
+        "node type 'set' [required_attribute]",
+        "line 7, column 3: warning: node 'empty': node has no outgoing edge: the run "
+        "ends there [path_to_exit]",
+        "line 8, column 3: warning: edge start -> empty: never taken: start -> bad "
+        "stands before it and has no condition [edge_order]",
+        "line 9, column 3: error: edge done -> empty: the exit node has an outgoing edge "
+        "[exit_no_outgoing]",
     ]
     assert lint(parse(text)) == findings
 
@@ -311,10 +454,13 @@ def test_p_112_random_graphs_are_linted_the_same_each_time():
         choice = random.Random(seed)
         ids = [f"n{number}" for number in range(choice.randint(1, 8))]
         nodes = [
-            f'{id} [type="{choice.choice(types)}", key=k{choice.randint(0, 2)}, value="{{{{.k{choice.randint(0, 2)}}}}}"]' for id in ids
+            f'{id} [type="{choice.choice(types)}", key=k{choice.randint(0, 2)}, '
+            f'value="{{{{.k{choice.randint(0, 2)}}}}}"]'
+            for id in ids
         ]
         arrows = [
-            f'{choice.choice(ids)} -> {choice.choice([*ids, "gone"])} [label="{choice.choice(["", "_", "a == b", "a b"])}"]'
+            f"{choice.choice(ids)} -> {choice.choice([*ids, 'gone'])} "
+            f'[label="{choice.choice(["", "_", "a == b", "a b"])}"]'
             for _ in range(choice.randint(0, 14))
         ]
         text = f"digraph g {{ {' '.join(nodes)} {' '.join(arrows)} }}"
@@ -322,10 +468,16 @@ def test_p_112_random_graphs_are_linted_the_same_each_time():
         assert [str(each) for each in findings] == [str(each) for each in found(text)]
         places = [(each.place.line, each.place.column) for each in findings]
         assert places == sorted(places)
-        unknown = [id for id, node in parse(text).nodes.items() if node.declared and node.type == "unknown"]
+        unknown = [
+            id for id, node in parse(text).nodes.items() if node.declared and node.type == "unknown"
+        ]
         assert [each.node_id for each in findings if each.rule == "type_known"] == unknown
-        assert sum(each.rule == "condition_syntax" for each in findings) == sum('"a b"' in arrow for arrow in arrows)
-        assert sum(each.rule == "edge_target_exists" for each in findings) == sum("-> gone" in arrow for arrow in arrows)
+        assert sum(each.rule == "condition_syntax" for each in findings) == sum(
+            '"a b"' in arrow for arrow in arrows
+        )
+        assert sum(each.rule == "edge_target_exists" for each in findings) == sum(
+            "-> gone" in arrow for arrow in arrows
+        )
 
 
 def test_p_114_s4_21_lint_builds_no_client_and_needs_no_key():
@@ -333,36 +485,66 @@ def test_p_114_s4_21_lint_builds_no_client_and_needs_no_key():
         "import sys\n"
         "from wire.pipeline.dot import parse\nfrom wire.pipeline.linting import lint, summary\n"
         f"graph = parse({GEMINI!r})\nassert lint(graph) == []\nprint(summary(graph))\n"
-        "print([name for name in ('httpx', 'anyio', 'asyncio', 'socket', 'ssl') if name in sys.modules])\n"
+        "print([name for name in ('httpx', 'anyio', 'asyncio', 'socket', 'ssl') if name "
+        "in sys.modules])\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={"PATH": ""}, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env={"PATH": ""},
+        check=True,
+    )
     assert done.stdout.splitlines() == ['OK: pipeline "gemini" is valid (3 nodes, 2 edges)', "[]"]
 
 
 def test_p_116_a_finding_says_rule_severity_place_and_what_to_do():
     (finding,) = found(f"digraph g {{\n{ENDS}\n  n [type=sett] start -> n -> done }}")
     assert finding == Finding(
-        rule="type_known", severity="error", message="unknown type 'sett'", node_id="n", place=Place(3, 3), fix="did you mean 'set'?"
+        rule="type_known",
+        severity="error",
+        message="unknown type 'sett'",
+        node_id="n",
+        place=Place(3, 3),
+        fix="did you mean 'set'?",
     )
 
 
 def test_p_67_p_117_nodes_from_which_no_path_leads_to_exit():
-    assert told("a [type=set key=k] b [type=set key=k] start -> a -> b -> a; start -> done [label=x]") == [
+    assert told(
+        "a [type=set key=k] b [type=set key=k] start -> a -> b -> a; start -> done [label=x]"
+    ) == [
         ("path_to_exit", "a", "no path leads from it to exit"),
         ("path_to_exit", "b", "no path leads from it to exit"),
-        ("edge_order", "start -> done", "never taken: start -> a stands before it and has no condition"),
+        (
+            "edge_order",
+            "start -> done",
+            "never taken: start -> a stands before it and has no condition",
+        ),
     ]
-    (finding,) = found(f"digraph g {{ {ENDS} a [type=set key=k] start -> a [label=x] start -> done }}")
-    assert (finding.severity, finding.node_id, finding.message) == ("warning", "a", "node has no outgoing edge: the run ends there")
+    (finding,) = found(
+        f"digraph g {{ {ENDS} a [type=set key=k] start -> a [label=x] start -> done }}"
+    )
+    assert (finding.severity, finding.node_id, finding.message) == (
+        "warning",
+        "a",
+        "node has no outgoing edge: the run ends there",
+    )
 
 
 def test_p_118_edges_after_one_without_a_condition():
     never = "never taken: start -> a stands before it and has no condition"
     nodes = "a [type=set key=k] a -> done;"
-    assert told(f"{nodes} start -> a; start -> done [label=x]") == [("edge_order", "start -> done", never)]
-    assert told(f"{nodes} start -> a [label=_] start -> done [condition=x]") == [("edge_order", "start -> done", never)]
+    assert told(f"{nodes} start -> a; start -> done [label=x]") == [
+        ("edge_order", "start -> done", never)
+    ]
+    assert told(f"{nodes} start -> a [label=_] start -> done [condition=x]") == [
+        ("edge_order", "start -> done", never)
+    ]
     assert told(f"{nodes} start -> done [label=x] start -> a") == []
-    assert found(f"digraph g {{ {ENDS} {nodes} start -> a; start -> done }}")[0].severity == "warning"
+    assert (
+        found(f"digraph g {{ {ENDS} {nodes} start -> a; start -> done }}")[0].severity == "warning"
+    )
     assert told(f"{BRANCHES} start -> f -> a -> j; f -> b -> j -> done") == []
 
 

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from wire.errors import PipelineError
 from wire.pipeline.templates import keys_of, render
 
-CONTEXT = {"seed": "a poem", "n": 3, "yes": True, "none": None, "list": ["a", 1], "a.b": "dotted", "tricky": "{{.seed}} $goal \\1 \\g<0>"}
+CONTEXT = {
+    "seed": "a poem",
+    "n": 3,
+    "yes": True,
+    "none": None,
+    "list": ["a", 1],
+    "a.b": "dotted",
+    "tricky": "{{.seed}} $goal \\1 \\g<0>",
+}
 
 
 @pytest.mark.parametrize(
@@ -36,7 +44,10 @@ def test_p_50_s4_41_keys_are_replaced_by_their_values(text: str, expected: str):
 def test_p_51_a_missing_key_names_node_and_key():
     with pytest.raises(PipelineError) as caught:
         render("Hello {{ .name }}!", CONTEXT, node="greet")
-    assert caught.value.message == "node 'greet': the template wants {{ .name }}, and nothing has set 'name'"
+    assert (
+        caught.value.message
+        == "node 'greet': the template wants {{ .name }}, and nothing has set 'name'"
+    )
     with pytest.raises(PipelineError, match=r"^the template wants \{\{\.context\.seed\}\}"):
         render("{{.context.seed}}", CONTEXT)
 
@@ -56,28 +67,48 @@ def test_p_51_a_missing_key_names_node_and_key():
             "{{- .seed -}}",
             "{{.a..b}}",
         ),
-        *("{{.seed.}}", '{{"{{"}}', "{{/* note */}}", "{{$x}}", "{{.a-b}}", "{{. seed}}", "{{{.seed}}}", "{{.seed}"),
+        *(
+            "{{.seed.}}",
+            '{{"{{"}}',
+            "{{/* note */}}",
+            "{{$x}}",
+            "{{.a-b}}",
+            "{{. seed}}",
+            "{{{.seed}}}",
+            "{{.seed}",
+        ),
     ],
 )
 def test_p_52_more_than_a_key_is_unsupported(place: str):
-    for call in (lambda: render(f"x {place}", CONTEXT, node="plan"), lambda: keys_of(f"x {place}", node="plan")):
+    for call in (
+        lambda: render(f"x {place}", CONTEXT, node="plan"),
+        lambda: keys_of(f"x {place}", node="plan"),
+    ):
         with pytest.raises(PipelineError) as caught:
             call()
         closed = "}}" in place
-        assert caught.value.message.startswith(f"node 'plan': {'unsupported template syntax ' if closed else 'a template'}")
+        assert caught.value.message.startswith(
+            f"node 'plan': {'unsupported template syntax ' if closed else 'a template'}"
+        )
 
 
 def test_p_52_what_is_told():
     with pytest.raises(PipelineError) as caught:
         render("{{.seed | upper}}", CONTEXT, node="plan")
-    assert caught.value.message == "node 'plan': unsupported template syntax '{{.seed | upper}}': only {{.key}} is"
+    assert (
+        caught.value.message
+        == "node 'plan': unsupported template syntax '{{.seed | upper}}': only {{.key}} is"
+    )
     with pytest.raises(PipelineError) as caught:
         render("text {{.seed", CONTEXT)
     assert caught.value.message == "a template's {{ is not closed"
 
 
 def test_p_53_goal_is_replaced_if_there_is_one():
-    assert render("$goal, ${goal} $goals $goal_x $goal.", {}, goal="win") == "win, ${goal} $goals $goal_x win."
+    assert (
+        render("$goal, ${goal} $goals $goal_x $goal.", {}, goal="win")
+        == "win, ${goal} $goals $goal_x win."
+    )
     assert render("$goal", {}, goal="") == ""
     assert render("$goal {{.x}}", {"x": "$goal"}, goal="{{.x}}") == "{{.x}} $goal"
 
@@ -87,16 +118,25 @@ def test_p_110_keys_of_a_template():
     assert keys_of("$goal") == []
 
 
-@given(st.dictionaries(st.from_regex(r"[A-Za-z0-9_]{1,5}", fullmatch=True), st.text(), min_size=1), st.lists(st.text()))
+@given(
+    st.dictionaries(st.from_regex(r"[A-Za-z0-9_]{1,5}", fullmatch=True), st.text(), min_size=1),
+    st.lists(st.text()),
+)
 def test_p_50_values_are_put_in_once_and_as_they_are(context: dict[str, Any], between: list[str]):
     between = [text.replace("{", "(").replace("$", "S") for text in between]
     keys = [sorted(context)[index % len(context)] for index in range(len(between))]
     text = "".join(f"{before}{{{{ .{key} }}}}" for before, key in zip(between, keys, strict=True))
-    assert render(text, context) == "".join(before + context[key] for before, key in zip(between, keys, strict=True))
+    assert render(text, context) == "".join(
+        before + context[key] for before, key in zip(between, keys, strict=True)
+    )
     assert keys_of(text) == list(dict.fromkeys(keys))
 
 
-@given(st.lists(st.sampled_from(["{{", "}}", ".", "a", " ", "$goal", "{", "}", "|", "\n"])).map("".join))
+@given(
+    st.lists(st.sampled_from(["{{", "}}", ".", "a", " ", "$goal", "{", "}", "|", "\n"])).map(
+        "".join
+    )
+)
 def test_p_52_garbage_gives_errors_of_ours_and_nothing_else(text: str):
     told = ""
     try:

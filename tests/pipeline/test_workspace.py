@@ -24,9 +24,9 @@ from hypothesis import strategies as st
 
 import wire.pipeline.command
 import wire.pipeline.workspace
-from wire.agent.calls import run_calls, run_calls_in_threads
-from wire.chat import ToolCall
+from wire.agent.tool_calls import run_calls, run_calls_in_threads
 from wire.errors import ToolError
+from wire.neutral.messages import ToolCall
 from wire.pipeline.command import HALF, without_keys
 from wire.pipeline.tools import patched, workspace_tools
 from wire.pipeline.workspace import Workspace, confined
@@ -62,12 +62,16 @@ def told(tool: FunctionTool, **arguments: Any) -> dict[str, Any]:
 
 def tree(folder: Path) -> dict[str, str | None]:
     return {
-        str(each.relative_to(folder)): os.readlink(each) if each.is_symlink() else each.read_text() if each.is_file() else None
+        str(each.relative_to(folder)): os.readlink(each)
+        if each.is_symlink()
+        else each.read_text()
+        if each.is_file()
+        else None
         for each in folder.rglob("*")
     }
 
 
-# --- the tools ------------------------------------------------------------------------------------------------------
+# --- the tools ------------------------------------------------------------------------------------
 
 
 def test_s4_23_p_28_the_tools_and_what_a_model_is_told_of_them(work: Path) -> None:
@@ -89,9 +93,15 @@ def test_s4_23_p_28_the_tools_and_what_a_model_is_told_of_them(work: Path) -> No
         "search_file": ["pattern"],
         "patch_file": ["path", "old", "new"],
     }
-    assert all(each["description"] for of_tool in parameters.values() for each in of_tool["properties"].values())
+    assert all(
+        each["description"]
+        for of_tool in parameters.values()
+        for each in of_tool["properties"].values()
+    )
     assert "killed after 30 seconds" in tools[2].description
-    assert "killed after 0.5 seconds" in tools_of(work, command_timeout=0.5)["run_command"].description
+    assert (
+        "killed after 0.5 seconds" in tools_of(work, command_timeout=0.5)["run_command"].description
+    )
 
 
 @pytest.mark.parametrize("timeout", [0, -1, float("inf"), float("nan"), True, "30"])
@@ -110,9 +120,15 @@ def test_s4_23_the_folder_must_be_one(work: Path) -> None:
 def test_s4_23_p_28_read_write_list_and_patch(work: Path) -> None:
     tools = tools_of(work)
     assert tools["list_dir"]() == "[the folder is empty]"
-    assert tools["write_file"]("src/deep/a.py", "x = 1\ny = 2\n") == "wrote src/deep/a.py, which is new: 12 bytes"
+    assert (
+        tools["write_file"]("src/deep/a.py", "x = 1\ny = 2\n")
+        == "wrote src/deep/a.py, which is new: 12 bytes"
+    )
     assert tools["read_file"]("src/deep/a.py") == "x = 1\ny = 2\n"
-    assert tools["patch_file"]("src/deep/a.py", "y = 2", "y = 'ü'") == "patched src/deep/a.py at line 2"
+    assert (
+        tools["patch_file"]("src/deep/a.py", "y = 2", "y = 'ü'")
+        == "patched src/deep/a.py at line 2"
+    )
     assert (work / "src/deep/a.py").read_bytes() == "x = 1\ny = 'ü'\n".encode()
     assert tools["write_file"]("src/deep/a.py", "ü") == "wrote src/deep/a.py: 2 bytes"
     assert tools["read_file"]("src/deep/a.py") == "ü"
@@ -126,10 +142,14 @@ def test_s4_23_p_28_read_write_list_and_patch(work: Path) -> None:
 def test_s4_23_what_the_system_refuses_is_told(work: Path) -> None:
     (work / "file").write_text("x")
     tools = tools_of(work)
-    assert told(tools["read_file"], path="none/at/all") == {"error": "none/at/all: No such file or directory"}
+    assert told(tools["read_file"], path="none/at/all") == {
+        "error": "none/at/all: No such file or directory"
+    }
     assert told(tools["read_file"], path=".") == {"error": ".: it is a folder"}
     assert told(tools["write_file"], path="", content="x") == {"error": "'': it is a folder"}
-    assert told(tools["write_file"], path="file/in", content="x") == {"error": "file/in: Not a directory"}
+    assert told(tools["write_file"], path="file/in", content="x") == {
+        "error": "file/in: Not a directory"
+    }
     assert told(tools["list_dir"], path="file") == {"error": "file: Not a directory"}
     assert told(tools["read_file"], path="n" * 300)["error"].endswith("n: File name too long")
     assert told(tools["read_file"], path="\ud800") == {"error": "'': it cannot be written in UTF-8"}
@@ -139,19 +159,26 @@ def test_s4_23_what_the_system_refuses_is_told(work: Path) -> None:
     assert tree(work) == {"file": "x"}
 
 
-# --- reading --------------------------------------------------------------------------------------------------------
+# --- reading --------------------------------------------------------------------------------------
 
 
 def test_s4_23_a_long_file_comes_in_pieces_that_are_all_of_it(work: Path) -> None:
     (work / "long").write_text("".join(f"line {n}\n" for n in range(1, 5001)))
     read = tools_of(work)["read_file"]
     assert read("long").endswith("line 2000\n[the file goes on: read it with offset=2001]")
-    assert read("long", offset=2, limit=2) == "line 2\nline 3\n[the file goes on: read it with offset=4]"
+    assert (
+        read("long", offset=2, limit=2)
+        == "line 2\nline 3\n[the file goes on: read it with offset=4]"
+    )
     assert read("long", offset=5000) == "line 5000\n"
     assert read("long", offset=5001) == "[there is no line 5001: the file has 5000 lines]"
     assert read("long", offset=6000) == "[there is no line 6000: the file has 5000 lines]"
-    assert told(read, path="long", offset=0) == {"error": "offset and limit are numbers of lines, from 1"}
-    assert told(read, path="long", limit=0) == {"error": "offset and limit are numbers of lines, from 1"}
+    assert told(read, path="long", offset=0) == {
+        "error": "offset and limit are numbers of lines, from 1"
+    }
+    assert told(read, path="long", limit=0) == {
+        "error": "offset and limit are numbers of lines, from 1"
+    }
 
 
 def test_s4_23_a_piece_ends_with_a_line(work: Path) -> None:
@@ -166,7 +193,10 @@ def test_s4_23_a_line_too_long_is_cut_and_passed(work: Path) -> None:
     (work / "one").write_text("x" + "ü" * 60_000 + "\nnext\n")
     read = tools_of(work)["read_file"]
     assert read("one") == (
-        "x" + "ü" * 49_999 + "\n[line 1 is longer than 100,000 bytes, the rest of it is left out; the file goes on: read it with offset=2]"
+        "x"
+        + "ü" * 49_999
+        + "\n[line 1 is longer than 100,000 bytes, the rest of it is left out; the file "
+        "goes on: read it with offset=2]"
     )
     assert read("one", offset=2) == "next\n"
 
@@ -180,10 +210,13 @@ def test_s4_23_what_is_binary_is_refused(work: Path, data: bytes) -> None:
 @pytest.mark.parametrize("data", [b"caf\xe9\n", b"caf\xe9"])
 def test_s4_23_what_is_not_utf_8_is_shown_and_said(work: Path, data: bytes) -> None:
     (work / "latin").write_bytes(data)
-    assert tools_of(work)["read_file"]("latin") == "caf�\n[it is not UTF-8: � stands for what could not be read]"
+    assert (
+        tools_of(work)["read_file"]("latin")
+        == "caf�\n[it is not UTF-8: � stands for what could not be read]"
+    )
 
 
-# --- patching -------------------------------------------------------------------------------------------------------
+# --- patching -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -195,23 +228,56 @@ def test_s4_23_what_is_not_utf_8_is_shown_and_said(work: Path, data: bytes) -> N
         (b"a\r\nb\r\n", b"b", b"c\nd", (b"a\r\nc\r\nd\r\n", 2)),
         (b"a\r\nb\r\n", b"a\r\n", b"a\n", (b"a\nb\r\n", 1)),
         (b"a\r\nb\n", b"b\n", b"c\nd\n", (b"a\r\nc\nd\n", 2)),
-        (b"caf\xe9 a", b"a", b"b", ToolError("old is in the file 2 times, at the lines 1, 1: give more of what is around it")),
+        (
+            b"caf\xe9 a",
+            b"a",
+            b"b",
+            ToolError(
+                "old is in the file 2 times, at the lines 1, 1: give more of what is around it"
+            ),
+        ),
         (b"caf\xe9 x", b"x", b"y", (b"caf\xe9 y", 1)),
-        (b"aaa", b"aa", b"b", ToolError("old is in the file 2 times, at the lines 1, 1: give more of what is around it")),
+        (
+            b"aaa",
+            b"aa",
+            b"b",
+            ToolError(
+                "old is in the file 2 times, at the lines 1, 1: give more of what is around it"
+            ),
+        ),
         (
             b"a\n" * 12,
             b"a",
             b"b",
-            ToolError("old is in the file 12 times, at the lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, ...: give more of what is around it"),
+            ToolError(
+                "old is in the file 12 times, at the lines 1, 2, 3, 4, 5, 6, 7, 8, 9, "
+                "10, ...: give more of what is around it"
+            ),
         ),
-        (b"a", b"b", b"c", ToolError("old is not in the file: it must be exactly as there, blanks and line ends too")),
-        (b"a\r\nb\n", b"a\nb", b"c", ToolError("old is not in the file: it must be exactly as there, blanks and line ends too")),
+        (
+            b"a",
+            b"b",
+            b"c",
+            ToolError(
+                "old is not in the file: it must be exactly as there, blanks and line ends too"
+            ),
+        ),
+        (
+            b"a\r\nb\n",
+            b"a\nb",
+            b"c",
+            ToolError(
+                "old is not in the file: it must be exactly as there, blanks and line ends too"
+            ),
+        ),
         (b"a", b"", b"c", ToolError("old is empty: give the text that is to be replaced")),
         (b"a", b"a", b"a", ToolError("old and new are the same")),
         (b"a\r\nb\r\n", b"a\n", b"a\r\n", ToolError("old and new are the same")),
     ],
 )
-def test_s4_23_a_patch_is_exact_or_refused(text: bytes, old: bytes, new: bytes, becomes: tuple[bytes, int] | ToolError) -> None:
+def test_s4_23_a_patch_is_exact_or_refused(
+    text: bytes, old: bytes, new: bytes, becomes: tuple[bytes, int] | ToolError
+) -> None:
     if isinstance(becomes, tuple):
         assert patched(text, old, new) == becomes
         return
@@ -220,7 +286,11 @@ def test_s4_23_a_patch_is_exact_or_refused(text: bytes, old: bytes, new: bytes, 
     assert str(caught.value) == str(becomes)
 
 
-@given(st.text("ab\n", max_size=12), st.text("ab\n", min_size=1, max_size=3), st.text("abc\n", max_size=3))
+@given(
+    st.text("ab\n", max_size=12),
+    st.text("ab\n", min_size=1, max_size=3),
+    st.text("abc\n", max_size=3),
+)
 def test_s4_23_a_patch_changes_the_one_place(text: str, old: str, new: str) -> None:
     places = [place for place in range(len(text)) if text.startswith(old, place)]
     if len(places) == 1 and old != new:
@@ -235,14 +305,18 @@ def test_s4_23_a_patch_changes_the_one_place(text: str, old: str, new: str) -> N
 def test_s4_23_a_patch_that_is_refused_changes_nothing(work: Path) -> None:
     (work / "a").write_text("x x")
     before = os.stat(work / "a")
-    assert told(tools_of(work)["patch_file"], path="a", old="x", new="y")["error"].startswith("old is in the file 2 times")
+    assert told(tools_of(work)["patch_file"], path="a", old="x", new="y")["error"].startswith(
+        "old is in the file 2 times"
+    )
     after = os.stat(work / "a")  # not all of it: reading the file may set its access time
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
     assert tree(work) == {"a": "x x"}
 
 
 def test_s4_23_patches_of_one_turn_all_arrive(work: Path) -> None:
-    """Calls of a turn run at once: without waiting for each other, the last would write what the first have not changed."""
+    """Calls of a turn run at once: without waiting for each other, the last would write what the
+    first have not changed.
+    """
     (work / "a").write_text("".join(f"<{n}>\n" for n in range(40)))
     patch = tools_of(work)["patch_file"]
     start = threading.Barrier(8)
@@ -257,10 +331,12 @@ def test_s4_23_patches_of_one_turn_all_arrive(work: Path) -> None:
     assert (work / "a").read_text() == "".join(f"[{n}]\n" for n in range(40))
 
 
-# --- writing --------------------------------------------------------------------------------------------------------
+# --- writing --------------------------------------------------------------------------------------
 
 
-def test_s4_23_a_file_is_replaced_whole_or_not_at_all(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_s4_23_a_file_is_replaced_whole_or_not_at_all(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write = tools_of(work)["write_file"]
     write("a", "before")
 
@@ -280,7 +356,9 @@ def test_s4_23_what_a_file_allows_stays(work: Path) -> None:
     tools["patch_file"]("script", "1", "2")
     assert stat.S_IMODE(os.stat(work / "script").st_mode) == 0o750
     (work / "script").chmod(0o440)
-    assert told(tools["write_file"], path="script", content="x") == {"error": "script: Permission denied"}
+    assert told(tools["write_file"], path="script", content="x") == {
+        "error": "script: Permission denied"
+    }
     assert (work / "script").read_text() == "echo 2"
     tools["write_file"]("plain", "")
     (work / "by_hand").touch()
@@ -293,7 +371,7 @@ def test_s4_23_a_hard_link_to_elsewhere_is_not_written_through(work: Path) -> No
     assert ((work / "twin").read_text(), (work.parent / "secret").read_text()) == ("mine", SECRET)
 
 
-# --- searching ------------------------------------------------------------------------------------------------------
+# --- searching ------------------------------------------------------------------------------------
 
 
 def test_s4_23_p_28_search(work: Path) -> None:
@@ -326,10 +404,16 @@ def test_s4_23_p_28_search(work: Path) -> None:
     assert search("needle", "link") == "link:2: Two needle\nlink:3: needle caf�"
     assert search("need.e") == "no matches found"
     assert search("outside") == "no matches found"
-    assert told(search, pattern="outside", path="out")["error"] == "out: it is outside the work folder"
-    assert told(search, pattern="needle", path="none") == {"error": "none: No such file or directory"}
+    assert (
+        told(search, pattern="outside", path="out")["error"] == "out: it is outside the work folder"
+    )
+    assert told(search, pattern="needle", path="none") == {
+        "error": "none: No such file or directory"
+    }
     for pattern in ("", "a\nb"):
-        assert told(search, pattern=pattern) == {"error": "pattern: a text is wanted that one line can contain"}
+        assert told(search, pattern=pattern) == {
+            "error": "pattern: a text is wanted that one line can contain"
+        }
 
 
 def test_s4_23_search_gives_200_lines(work: Path) -> None:
@@ -339,12 +423,18 @@ def test_s4_23_search_gives_200_lines(work: Path) -> None:
     assert search("x").splitlines() == [f"a:{n}: x" for n in range(1, 200)] + ["b:1: x"]
     (work / "c").write_text("x\n")
     lines = search("x").splitlines()
-    assert lines[199:] == ["b:1: x", "[only the first 200 lines are here: look for something rarer, or in a smaller folder]"]
+    assert lines[199:] == [
+        "b:1: x",
+        "[only the first 200 lines are here: look for something rarer, or in a smaller folder]",
+    ]
 
 
 def test_s4_23_a_long_line_is_shown_around_what_was_found(work: Path) -> None:
     (work / "min.js").write_text("a" * 1000 + "needle" + "b" * 1000)
-    assert tools_of(work)["search_file"]("needle") == "min.js:1: ..." + "a" * 100 + "needle" + "b" * 394 + "..."
+    assert (
+        tools_of(work)["search_file"]("needle")
+        == "min.js:1: ..." + "a" * 100 + "needle" + "b" * 394 + "..."
+    )
 
 
 def test_s4_23_what_was_not_searched_is_said(work: Path) -> None:
@@ -357,7 +447,9 @@ def test_s4_23_what_was_not_searched_is_said(work: Path) -> None:
     assert told(tools_of(work)["patch_file"], path="huge", old="needle", new="x") == error
 
 
-def test_s4_23_what_cannot_be_opened_is_counted(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_s4_23_what_cannot_be_opened_is_counted(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By whom the tests run, nothing may be refused to; so the system says it here."""
     for name in ("a", "b", "closed/c"):
         (work / name).parent.mkdir(exist_ok=True)
@@ -371,7 +463,10 @@ def test_s4_23_what_cannot_be_opened_is_counted(work: Path, monkeypatch: pytest.
 
     tools = tools_of(work)
     monkeypatch.setattr(os, "open", refuses)
-    assert tools["search_file"]("x") == "b:1: x\n[not searched: 2 that cannot be opened or have more than 16,000,000 bytes]"
+    assert (
+        tools["search_file"]("x")
+        == "b:1: x\n[not searched: 2 that cannot be opened or have more than 16,000,000 bytes]"
+    )
 
 
 def test_s4_23_names_of_files_stay_on_their_line(work: Path) -> None:
@@ -387,7 +482,7 @@ def test_s4_23_a_folder_too_full_is_cut(work: Path) -> None:
     assert lines[998:] == ["0998", "0999", "[1 more are left out]"]
 
 
-# --- staying in the folder ------------------------------------------------------------------------------------------
+# --- staying in the folder ------------------------------------------------------------------------
 
 _OUT = "it is outside the work folder"
 
@@ -419,7 +514,9 @@ _OUT = "it is outside the work folder"
         ("~/secret", "`~` is no folder here: give a path in the work folder"),
     ],
 )
-def test_s4_23_p_28_what_is_outside_is_not_read_and_not_written(work: Path, path: str, why: str) -> None:
+def test_s4_23_p_28_what_is_outside_is_not_read_and_not_written(
+    work: Path, path: str, why: str
+) -> None:
     (work / "in").mkdir()
     (work / "in/file").write_text("inside")
     (work / "out").symlink_to("../secret")
@@ -456,8 +553,12 @@ def test_s4_23_devices_are_not_opened() -> None:
     """Not everybody may make one, but each system has them in one folder."""
     tools = tools_of(Path("/dev"))
     assert told(tools["read_file"], path="zero") == {"error": "zero: it is no regular file"}
-    assert told(tools["write_file"], path="null", content="x") == {"error": "null: it is no regular file"}
-    assert told(tools["patch_file"], path="zero", old="x", new="y") == {"error": "zero: it is no regular file"}
+    assert told(tools["write_file"], path="null", content="x") == {
+        "error": "null: it is no regular file"
+    }
+    assert told(tools["patch_file"], path="zero", old="x", new="y") == {
+        "error": "zero: it is no regular file"
+    }
 
 
 def test_s4_23_links_that_stay_in_the_folder_are_followed(work: Path) -> None:
@@ -468,7 +569,13 @@ def test_s4_23_links_that_stay_in_the_folder_are_followed(work: Path) -> None:
     (work / "a/b/around").symlink_to("../../a/./b/../b/file")
     (work / "new").symlink_to("a/not/there")
     tools = tools_of(work)
-    for path in ("short/file", "whole/file", "whole/around", "short/../a/b/file", str(work / "short/file")):
+    for path in (
+        "short/file",
+        "whole/file",
+        "whole/around",
+        "short/../a/b/file",
+        str(work / "short/file"),
+    ):
         assert tools["read_file"](path) == "x"
     tools["write_file"]("short/file", "y")
     tools["write_file"]("new", "z")
@@ -484,7 +591,9 @@ def test_s4_23_the_folder_itself_may_be_a_link(work: Path) -> None:
     given_as.symlink_to(work)
     (work / "link").symlink_to(given_as / "file")
     read = tools_of(given_as)["read_file"]
-    assert [read(path) for path in ("file", str(given_as / "file"), str(work / "file"), "link")] == ["x"] * 4
+    assert [
+        read(path) for path in ("file", str(given_as / "file"), str(work / "file"), "link")
+    ] == ["x"] * 4
     # What it leads to is found out once: nobody moves the agent elsewhere.
     given_as.unlink()
     given_as.symlink_to(work.parent)
@@ -493,8 +602,12 @@ def test_s4_23_the_folder_itself_may_be_a_link(work: Path) -> None:
 
 
 @pytest.mark.parametrize("swapped", ["in", "in/file"])
-def test_s4_23_p_28_a_link_that_comes_while_the_path_is_looked_at(work: Path, monkeypatch: pytest.MonkeyPatch, swapped: str) -> None:
-    """Between the look at an entry and its opening the entry is put out of the way, and a link that leads out in its place."""
+def test_s4_23_p_28_a_link_that_comes_while_the_path_is_looked_at(
+    work: Path, monkeypatch: pytest.MonkeyPatch, swapped: str
+) -> None:
+    """Between the look at an entry and its opening the entry is put out of the way, and a link that
+    leads out in its place.
+    """
     (work.parent / "file").write_text(SECRET)
     (work / "in").mkdir()
     (work / "in/file").write_text("inside")
@@ -519,7 +632,9 @@ def test_s4_23_p_28_a_link_that_comes_while_the_path_is_looked_at(work: Path, mo
     assert (work.parent / "file").read_text() == SECRET
 
 
-def test_s4_23_a_link_that_comes_between_the_look_at_a_file_and_its_opening(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_s4_23_a_link_that_comes_between_the_look_at_a_file_and_its_opening(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (work / "file").write_text("inside")
     held = wire.pipeline.workspace._held_to_file
 
@@ -530,16 +645,22 @@ def test_s4_23_a_link_that_comes_between_the_look_at_a_file_and_its_opening(work
             (work / "file").symlink_to("../secret")
 
     monkeypatch.setattr(wire.pipeline.workspace, "_held_to_file", swap)
-    assert told(tools_of(work)["read_file"], path="file") == {"error": "file: Too many levels of symbolic links"}
+    assert told(tools_of(work)["read_file"], path="file") == {
+        "error": "file: Too many levels of symbolic links"
+    }
 
 
 def test_s4_23_folders_are_made_for_paths_that_need_them_alone(work: Path) -> None:
     (work / "odd").symlink_to("new/../file")
-    assert told(tools_of(work)["write_file"], path="odd", content="x") == {"error": "odd: No such file or directory"}
+    assert told(tools_of(work)["write_file"], path="odd", content="x") == {
+        "error": "odd: No such file or directory"
+    }
     assert os.listdir(work) == ["odd"]
 
 
-_NAMES = st.sampled_from(["a", "b", "c", "..", ".", "up", "down", "root", "self", "secret", "", "{work}", "/"])
+_NAMES = st.sampled_from(
+    ["a", "b", "c", "..", ".", "up", "down", "root", "self", "secret", "", "{work}", "/"]
+)
 
 
 @given(st.lists(_NAMES, max_size=7).map("/".join))
@@ -556,14 +677,19 @@ def test_s4_23_p_28_a_confined_path_is_below_the_folder(path: str) -> None:
         assert place.is_relative_to(folder)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     st.dictionaries(
-        st.sampled_from(["up", "down", "root", "self", "a/up", "a/b/self", "a/c"]), st.lists(_NAMES, min_size=1, max_size=5).map("/".join)
+        st.sampled_from(["up", "down", "root", "self", "a/up", "a/b/self", "a/c"]),
+        st.lists(_NAMES, min_size=1, max_size=5).map("/".join),
     ),
     st.lists(_NAMES, max_size=6).map("/".join),
 )
-def test_s4_23_p_28_whatever_links_there_are_nothing_outside_is_reached(tmp_path_factory: Any, links: dict[str, str], path: str) -> None:
+def test_s4_23_p_28_whatever_links_there_are_nothing_outside_is_reached(
+    tmp_path_factory: Any, links: dict[str, str], path: str
+) -> None:
     base = tmp_path_factory.mktemp("confined")
     work = base / "work"
     (work / "a/b").mkdir(parents=True)
@@ -576,29 +702,41 @@ def test_s4_23_p_28_whatever_links_there_are_nothing_outside_is_reached(tmp_path
     path = path.format(work=work)
     outside = {"secret": "out", "work": None}
     tools = tools_of(work)
-    real = os.path.realpath(work / os.path.normpath(path or "."))  # the text is taken together first, as `confined` does
+    real = os.path.realpath(
+        work / os.path.normpath(path or ".")
+    )  # the text is taken together first, as `confined` does
     answer = told(tools["read_file"], path=path)
     if "result" in answer:
         assert answer["result"] == "in"
         assert real.startswith(f"{work}/")
     told(tools["write_file"], path=f"{path}/new/file", content="new")
     told(tools["write_file"], path=path, content="new")
-    assert {name: None if (base / name).is_dir() else (base / name).read_text() for name in os.listdir(base)} == outside
+    assert {
+        name: None if (base / name).is_dir() else (base / name).read_text()
+        for name in os.listdir(base)
+    } == outside
 
 
-# --- commands -------------------------------------------------------------------------------------------------------
+# --- commands -------------------------------------------------------------------------------------
 
 
 def test_s4_23_p_28_a_command_gives_its_output_and_its_status(work: Path) -> None:
     run = tools_of(work)["run_command"]
     assert run("pwd; echo $PWD") == f"{work}\n{work}\n[exit status 0]"
-    assert told(run, command="echo out; echo err >&2; printf last; exit 3") == {"result": "out\nerr\nlast\n[exit status 3]"}
+    assert told(run, command="echo out; echo err >&2; printf last; exit 3") == {
+        "result": "out\nerr\nlast\n[exit status 3]"
+    }
     assert run("true") == "[exit status 0]"
     assert run("cat; no-such-command 2>/dev/null") == "[exit status 127]"
     assert run("kill -9 $$") == "[killed by SIGKILL]"
-    assert run(f"kill -{int(signal.SIGRTMIN) + 1} $$") == f"[killed by signal {int(signal.SIGRTMIN) + 1}]"
+    assert (
+        run(f"kill -{int(signal.SIGRTMIN) + 1} $$")
+        == f"[killed by signal {int(signal.SIGRTMIN) + 1}]"
+    )
     assert run("printf 'caf\\351'") == "caf�\n[exit status 0]"
-    assert told(run, command="a\0b") == {"error": "the command cannot be started: embedded null byte"}
+    assert told(run, command="a\0b") == {
+        "error": "the command cannot be started: embedded null byte"
+    }
 
 
 def test_s4_23_a_command_does_not_read_what_is_typed_to_the_program(work: Path) -> None:
@@ -615,7 +753,10 @@ def test_s4_23_a_command_does_not_read_what_is_typed_to_the_program(work: Path) 
 
 
 def test_s4_23_output_goes_on_after_it_was_closed(work: Path) -> None:
-    assert tools_of(work)["run_command"]("echo x; exec >&- 2>&-; sleep 0.2; exit 4") == "x\n[exit status 4]"
+    assert (
+        tools_of(work)["run_command"]("echo x; exec >&- 2>&-; sleep 0.2; exit 4")
+        == "x\n[exit status 4]"
+    )
 
 
 def test_s4_23_of_a_long_output_the_ends_are_kept(work: Path) -> None:
@@ -626,7 +767,8 @@ def test_s4_23_of_a_long_output_the_ends_are_kept(work: Path) -> None:
     (work / "long").write_text("first" + "x" * 1_000_000 + "last")
     half = HALF - 5
     assert run("cat long; exit 1") == (
-        f"first{'x' * half}\n[{1_000_009 - 2 * HALF:,} bytes are left out here]\n{'x' * (HALF - 4)}last\n[exit status 1]"
+        f"first{'x' * half}\n[{1_000_009 - 2 * HALF:,} bytes are left out "
+        f"here]\n{'x' * (HALF - 4)}last\n[exit status 1]"
     )
     # A character at the seam is not torn as long as nothing is left out.
     (work / "seam").write_text("x" + "ü" * HALF)
@@ -634,7 +776,14 @@ def test_s4_23_of_a_long_output_the_ends_are_kept(work: Path) -> None:
 
 
 def test_s4_23_a_command_gets_no_keys(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("GEMINI_API_KEY", "MY_TOKEN", "APP_SECRET", "my_password", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN_2"):
+    for name in (
+        "GEMINI_API_KEY",
+        "MY_TOKEN",
+        "APP_SECRET",
+        "my_password",
+        "AWS_SECRET_ACCESS_KEY",
+        "GITHUB_TOKEN_2",
+    ):
         monkeypatch.setenv(name, "sesame")
     monkeypatch.setenv("HARMLESS", "told")
     answer = tools_of(work)["run_command"]("env")
@@ -643,15 +792,43 @@ def test_s4_23_a_command_gets_no_keys(work: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_s4_23_which_names_are_keys() -> None:
-    keys = ["OPENAI_API_KEY", "APIKEY", "X_APIKEY", "AWS_ACCESS_KEY_ID", "HF_TOKEN", "NPM_TOKENS", "CLIENT_SECRET", "SECRET_KEY_BASE"]
-    keys += ["PGPASSWORD", "SSH_PRIVATE_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "GPG_PASSPHRASE", "MY_KEY", "KEY", "openai_api_key"]
-    others = ["PATH", "HOME", "KEYBOARD", "TOKENIZERS_PARALLELISM", "MONKEY", "SSH_AUTH_SOCK", "LANG", "KEY_REPEAT"]
+    keys = [
+        "OPENAI_API_KEY",
+        "APIKEY",
+        "X_APIKEY",
+        "AWS_ACCESS_KEY_ID",
+        "HF_TOKEN",
+        "NPM_TOKENS",
+        "CLIENT_SECRET",
+        "SECRET_KEY_BASE",
+    ]
+    keys += [
+        "PGPASSWORD",
+        "SSH_PRIVATE_KEY",
+        "GOOGLE_APPLICATION_CREDENTIALS",
+        "GPG_PASSPHRASE",
+        "MY_KEY",
+        "KEY",
+        "openai_api_key",
+    ]
+    others = [
+        "PATH",
+        "HOME",
+        "KEYBOARD",
+        "TOKENIZERS_PARALLELISM",
+        "MONKEY",
+        "SSH_AUTH_SOCK",
+        "LANG",
+        "KEY_REPEAT",
+    ]
     assert without_keys(dict.fromkeys(keys + others, "")) == dict.fromkeys(others, "")
 
 
 @pytest.fixture
 def alive(work: Path) -> Path:
-    """A pipe that commands hold open: its reader sees the end of it when the last of them is gone."""
+    """A pipe that commands hold open: its reader sees the end of it when the last of them
+    is gone.
+    """
     os.mkfifo(work / "alive")
     return work / "alive"
 
@@ -671,7 +848,9 @@ def _gone(pipe: BinaryIO) -> None:
 
 
 def _clock(monkeypatch: pytest.MonkeyPatch, monotonic: Callable[[], float]) -> None:
-    monkeypatch.setattr(wire.pipeline.command, "time", types.SimpleNamespace(monotonic=monotonic, sleep=time.sleep))
+    monkeypatch.setattr(
+        wire.pipeline.command, "time", types.SimpleNamespace(monotonic=monotonic, sleep=time.sleep)
+    )
 
 
 def test_s4_23_p_28_a_command_over_its_time_is_killed_with_all_that_it_started(
@@ -689,18 +868,24 @@ def test_s4_23_p_28_a_command_over_its_time_is_killed_with_all_that_it_started(
         assert answer.result() == "begun\n[killed after 30 s]"
 
 
-def test_s4_23_one_whose_output_is_closed_is_killed_too(work: Path, alive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_s4_23_one_whose_output_is_closed_is_killed_too(
+    work: Path, alive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = [0.0]
     _clock(monkeypatch, lambda: now[0])
     with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(tools_of(work, command_timeout=0.5)["run_command"], f"exec >&- 2>&-; {HOLD} wait")
+        answer = pool.submit(
+            tools_of(work, command_timeout=0.5)["run_command"], f"exec >&- 2>&-; {HOLD} wait"
+        )
         begun = _begun(alive)
         now[0] = 0.5
         _gone(begun)
         assert answer.result() == "[killed after 0.5 s]"
 
 
-def test_s4_23_one_that_writes_without_end_is_killed_too(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_s4_23_one_that_writes_without_end_is_killed_too(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _clock(monkeypatch, functools.partial(next, itertools.count()))
     answer = tools_of(work, command_timeout=300)["run_command"]("yes")
     assert answer.startswith("y\ny\n")
@@ -712,15 +897,24 @@ def test_s4_23_what_a_command_leaves_running_is_ended(work: Path, alive: Path) -
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(tools_of(work)["run_command"], f"{HOLD} echo begun")
         _gone(_begun(alive))
-        assert answer.result() == "begun\n[what still ran in the background was ended]\n[exit status 0]"
+        assert (
+            answer.result()
+            == "begun\n[what still ran in the background was ended]\n[exit status 0]"
+        )
 
 
 def test_s4_23_one_that_left_the_group_is_not_waited_for(work: Path, alive: Path) -> None:
     """It holds the output open: whoever waits for its end waits for as long as it lives."""
     with ThreadPoolExecutor(1) as pool:
-        left = f'setsid {sys.executable} -c \'import os; print(os.getpid(), flush=True); open("alive", "w").close(); os.read(0, 1)\' '
-        # stdin of what runs in the background is /dev/null, so that it gets a pipe of its own to wait on
-        answer = pool.submit(tools_of(work)["run_command"], f"mkfifo end; {left} <>end & read x <alive; echo done")
+        left = (
+            f"setsid {sys.executable} -c 'import os; print(os.getpid(), flush=True); "
+            'open("alive", "w").close(); os.read(0, 1)\' '
+        )
+        # stdin of what runs in the background is /dev/null, so that it gets a pipe of its own to
+        # wait on
+        answer = pool.submit(
+            tools_of(work)["run_command"], f"mkfifo end; {left} <>end & read x <alive; echo done"
+        )
         text = answer.result()
     pid = int(text.splitlines()[0])
     os.kill(pid, signal.SIGKILL)
@@ -728,13 +922,19 @@ def test_s4_23_one_that_left_the_group_is_not_waited_for(work: Path, alive: Path
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_s4_23_p_28_a_command_whose_run_is_cancelled_is_killed(work: Path, alive: Path, backend: str) -> None:
+def test_s4_23_p_28_a_command_whose_run_is_cancelled_is_killed(
+    work: Path, alive: Path, backend: str
+) -> None:
     """Long before its own time is over, which the test would not live to see."""
     toolbox = Toolbox(workspace_tools(work, command_timeout=10_000))
 
     async def main() -> None:
         async with anyio.create_task_group() as group:
-            group.start_soon(run_calls, toolbox, [ToolCall(id="1", name="run_command", arguments={"command": f"{HOLD} wait"})])
+            group.start_soon(
+                run_calls,
+                toolbox,
+                [ToolCall(id="1", name="run_command", arguments={"command": f"{HOLD} wait"})],
+            )
             begun = await anyio.to_thread.run_sync(_begun, alive)
             group.cancel_scope.cancel()
             with anyio.CancelScope(shield=True):
@@ -752,7 +952,11 @@ def test_s4_23_p_28_an_agents_calls(work: Path) -> None:
     ways: list[Callable[[Toolbox, list[ToolCall]], list[Any]]] = [in_tasks, run_calls_in_threads]
     for way in ways:
         calls = [
-            ToolCall(id="1", name="write_file", arguments={"path": f"{way.__name__}/a", "content": "needle"}),
+            ToolCall(
+                id="1",
+                name="write_file",
+                arguments={"path": f"{way.__name__}/a", "content": "needle"},
+            ),
             ToolCall(id="2", name="read_file", arguments={"path": "../secret"}),
             ToolCall(id="3", name="run_command", arguments={"command": "echo no; exit 1"}),
         ]

@@ -17,14 +17,18 @@ def server() -> Iterator[str]:
 
 
 @pytest.fixture(params=["sync", "asyncio", "trio"])
-def door(request: pytest.FixtureRequest, server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
+def door(
+    request: pytest.FixtureRequest, server: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Door]:
     monkeypatch.delenv("LLAMA_CPP_API_KEY", raising=False)
     with opened(request.param, f"{server}/v1") as door:
         yield door
 
 
 @pytest.fixture(params=["sync", "asyncio", "trio"])
-def messages_door(request: pytest.FixtureRequest, server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
+def messages_door(
+    request: pytest.FixtureRequest, server: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Door]:
     """The same server by its endpoints of Anthropic's Messages."""
     monkeypatch.delenv("LLAMA_CPP_API_KEY", raising=False)
     with opened(request.param, server, "llama.cpp@anthropic") as door:

@@ -1,4 +1,6 @@
-"""A client behind plain functions, whatever runs below: a test is written once, and runs on threads, asyncio and trio."""
+"""A client behind plain functions, whatever runs below: a test is written once, and runs on
+threads, asyncio and trio.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,15 @@ from typing import Any, Protocol
 import anyio
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from wire import Account, AsyncClient, Client, chat, openai
+from wire import Account, AsyncClient, Client, openai
+from wire.neutral import messages as chat
 
 
 @dataclass
 class Heard:
-    """A stream that was read: its chunks, the neutral events made of them, and what they came to."""
+    """A stream that was read: its chunks, the neutral events made of them, and what they
+    came to.
+    """
 
     chunks: list[openai.ChatCompletionChunk] = field(default_factory=list)
     events: list[chat.Event] = field(default_factory=list)
@@ -45,7 +50,10 @@ def opened(style: str, url: str, name: str = "llama.cpp") -> Iterator[Door]:
         with Client(name, base_url=url) as client:
             yield _SyncDoor(client)
     else:
-        with start_blocking_portal(style) as portal, portal.wrap_async_context_manager(AsyncClient(name, base_url=url)) as client:
+        with (
+            start_blocking_portal(style) as portal,
+            portal.wrap_async_context_manager(AsyncClient(name, base_url=url)) as client,
+        ):
             yield _AsyncDoor(client, portal)
 
 
@@ -57,7 +65,10 @@ class _SyncDoor:
         return self.client.send(call)
 
     def read(self, call: Any, most: int | None = None) -> Heard:
-        heard, reading = Heard(), openai.Reading(self.client.dialect or openai.PLAIN, body=call.body)
+        heard, reading = (
+            Heard(),
+            openai.Reading(self.client.dialect or openai.PLAIN, body=call.body),
+        )
         with self.client.stream(call) as chunks:
             for chunk in chunks:
                 heard.chunks.append(chunk)
@@ -99,7 +110,10 @@ class _AsyncDoor:
         return heard
 
     async def _read(self, call: Any, most: int | None) -> Heard:
-        heard, reading = Heard(), openai.Reading(self.client.dialect or openai.PLAIN, body=call.body)
+        heard, reading = (
+            Heard(),
+            openai.Reading(self.client.dialect or openai.PLAIN, body=call.body),
+        )
         async with self.client.stream(call) as chunks:
             async for chunk in chunks:
                 heard.chunks.append(chunk)

@@ -1,4 +1,7 @@
-"""Starts the real server, and ends it. `python -m tests.real.server SCRIPT` runs a script beside it, with the URL as its argument."""
+"""Starts the real server, and ends it.
+
+`python -m tests.real.server SCRIPT` runs a script beside it, with the URL as its argument.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +24,19 @@ START = 120.0
 
 @contextmanager
 def serve() -> Iterator[str]:
-    """URL of a server that runs as long as the block. Should this process be killed, the server's input ends, and so does the server."""
+    """URL of a server that runs as long as the block.
+
+    Should this process be killed, the server's input ends, and so does the server.
+    """
     if not (PYTHON.parent.parent / ".ready").exists():
-        raise FileNotFoundError("the real server is not set up; make test-real and make demo-local do that")
+        raise FileNotFoundError(
+            "the real server is not set up; make test-real and make demo-local do that"
+        )
     with tempfile.TemporaryFile() as said:
         command = [PYTHON, Path(__file__).with_name("llama.py")]
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, text=True)
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, text=True
+        )
         late = threading.Timer(START, process.kill)
         late.start()
         with process:
@@ -35,7 +45,10 @@ def serve() -> Iterator[str]:
                 url = process.stdout.readline().strip()
                 if not (url and _healthy(url, process)):
                     said.seek(0)
-                    raise RuntimeError(f"the server did not start: {said.read()[-2000:].decode('utf-8', 'replace')}")
+                    raise RuntimeError(
+                        "the server did not start: "
+                        f"{said.read()[-2000:].decode('utf-8', 'replace')}"
+                    )
                 late.cancel()
                 yield url
             finally:

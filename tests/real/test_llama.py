@@ -1,7 +1,9 @@
-"""llama.cpp with a real model. What it says is nobody's promise and is not looked at; what it sends is.
+"""llama.cpp with a real model. What it says is nobody's promise and is not looked at; what it sends
+is.
 
-Where a test needs a certain length, the server is told not to end (`ignore_eos`); where it needs a certain form, the
-server's grammar holds the model to it. That the model calls at all is the doing of `chat_template.jinja`.
+Where a test needs a certain length, the server is told not to end (`ignore_eos`); where it needs a
+certain form, the server's grammar holds the model to it. That the model calls at all is the doing
+of `chat_template.jinja`.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ import pytest
 
 from tests.real.doors import Door
 from tests.real.server import ROOT
-from wire import chat, errors, openai, unknown
+from wire import errors, openai, unknown
+from wire.neutral import messages as chat
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 
@@ -39,13 +42,19 @@ class Trip(msgspec.Struct, forbid_unknown_fields=True):
 
 TRIP = {
     "type": "object",
-    "properties": {"city": {"type": "string", "enum": ["Paris", "Oslo"]}, "days": {"type": "integer", "enum": [1, 2, 3]}},
+    "properties": {
+        "city": {"type": "string", "enum": ["Paris", "Oslo"]},
+        "days": {"type": "integer", "enum": [1, 2, 3]},
+    },
     "required": ["city", "days"],
     "additionalProperties": False,
 }
 TOOLS = [
     openai.Tool(
-        type="function", function=openai.FunctionDefinition(name="get_forecast", description="Weather of the next days", parameters=TRIP)
+        type="function",
+        function=openai.FunctionDefinition(
+            name="get_forecast", description="Weather of the next days", parameters=TRIP
+        ),
     )
 ]
 QUESTION = "What will the weather be in Paris and in Oslo?"
@@ -53,7 +62,14 @@ ONE_CALL: dict[str, Any] = {"tools": TOOLS, "stop": ["</tool_call>"], "max_token
 
 
 def request(*turns: openai.Turn, **fields: Any) -> openai.ChatCompletionRequest:
-    fields = {"model": MODEL, "messages": openai.messages(*turns or ("Hi",)), "max_tokens": 8, "temperature": 0, "seed": 1, **fields}
+    fields = {
+        "model": MODEL,
+        "messages": openai.messages(*turns or ("Hi",)),
+        "max_tokens": 8,
+        "temperature": 0,
+        "seed": 1,
+        **fields,
+    }
     return openai.ChatCompletionRequest(**fields)
 
 
@@ -71,10 +87,12 @@ def endless(call: Any) -> Any:
 
 def works(door: Door) -> bool:
     """Whether this client gets an answer, in one piece and streamed."""
-    return bool(door.send(plain(max_tokens=1)).id) and bool(door.read(streamed(max_tokens=1)).answer.id)
+    return bool(door.send(plain(max_tokens=1)).id) and bool(
+        door.read(streamed(max_tokens=1)).answer.id
+    )
 
 
-# --- answers --------------------------------------------------------------------------------------------------------
+# --- answers --------------------------------------------------------------------------------------
 
 
 def test_an_answer(door: Door) -> None:
@@ -85,7 +103,11 @@ def test_an_answer(door: Door) -> None:
     assert answer.text == json.loads(answer.raw)["choices"][0]["message"]["content"]
     assert unknown(answer) == []
     reply = openai.parse_reply(answer, door.client.dialect)
-    assert (reply.text, reply.stop, reply.notes) == (answer.text, chat.Stop(reason="length", raw="length"), ())
+    assert (reply.text, reply.stop, reply.notes) == (
+        answer.text,
+        chat.Stop(reason="length", raw="length"),
+        (),
+    )
     assert reply.usage is not None
     assert (reply.usage.output, reply.usage.total) == (8, reply.usage.input + 8)
     account = door.client.account(answer)
@@ -112,29 +134,48 @@ def test_a_stream(door: Door) -> None:
 
 
 @pytest.mark.parametrize(
-    "fields", [{}, {"logprobs": True, "top_logprobs": 2}, {**ONE_CALL, "tool_choice": "auto"}], ids=["text", "logprobs", "call"]
+    "fields",
+    [{}, {"logprobs": True, "top_logprobs": 2}, {**ONE_CALL, "tool_choice": "auto"}],
+    ids=["text", "logprobs", "call"],
 )
 def test_a_stream_comes_to_what_the_plain_call_gives(door: Door, fields: dict[str, Any]) -> None:
-    """The same keys at every depth, and the same numbers of tokens where the server counts the same prompt."""
-    whole, read = door.send(plain(QUESTION, **fields)), door.read(streamed(QUESTION, **fields)).answer
+    """The same keys at every depth, and the same numbers of tokens where the server counts the same
+    prompt.
+    """
+    whole, read = (
+        door.send(plain(QUESTION, **fields)),
+        door.read(streamed(QUESTION, **fields)).answer,
+    )
     assert shape(json.loads(read.raw)) == shape(json.loads(whole.raw))
     assert read.usage.prompt_tokens == whole.usage.prompt_tokens
     assert read.message.role == whole.message.role
-    # What was sampled after a cached prompt may differ from what was sampled without; the kind of end does not.
+    # What was sampled after a cached prompt may differ from what was sampled without; the kind of
+    # end does not.
     assert read.choices[0].finish_reason == whole.choices[0].finish_reason
 
 
 def shape(value: Any) -> Any:
-    """Keys and types, at every depth; a list is as its first item. Content of nothing but calls is null in a stream, and else empty."""
+    """Keys and types, at every depth; a list is as its first item.
+
+    Content of nothing but calls is null in a stream, and else empty.
+    """
     if isinstance(value, dict):
         return {key: shape(item) for key, item in value.items() if key != "index"}
     if isinstance(value, list):
         return [shape(item) for item in value[:1]]
-    return "nothing" if value in (None, "") else "number" if isinstance(value, int | float) else type(value).__name__
+    return (
+        "nothing"
+        if value in (None, "")
+        else "number"
+        if isinstance(value, int | float)
+        else type(value).__name__
+    )
 
 
 def test_what_no_struct_knows_is_kept(door: Door) -> None:
-    heard = door.read(streamed(QUESTION, max_tokens=2).replace(body_extra={"return_progress": True}))
+    heard = door.read(
+        streamed(QUESTION, max_tokens=2).replace(body_extra={"return_progress": True})
+    )
     told = [dict(unknown(chunk)) for chunk in heard.chunks]
     assert set(told[0]["prompt_progress"]) == {"total", "cache", "processed", "time_ms"}
     last = [each for each in told if each][-1]
@@ -151,7 +192,9 @@ def test_log_probabilities(door: Door) -> None:
 
 def test_structured_output(door: Door) -> None:
     """Whatever the model would rather say, the server's grammar makes it this."""
-    form = openai.ResponseFormat(type="json_schema", json_schema=openai.JsonSchema(name="trip", schema=TRIP))
+    form = openai.ResponseFormat(
+        type="json_schema", json_schema=openai.JsonSchema(name="trip", schema=TRIP)
+    )
     shown = openai.Message(role="assistant", content='{"city":"Oslo","days":3}')
     turns = ("A trip, as JSON.", shown, "Another one.")
     answer = door.send(plain(*turns, response_format=form, max_tokens=48))
@@ -160,7 +203,7 @@ def test_structured_output(door: Door) -> None:
     assert msgspec.json.decode(heard.answer.text, type=Trip)
 
 
-# --- tools ----------------------------------------------------------------------------------------------------------
+# --- tools ----------------------------------------------------------------------------------------
 
 
 def test_a_call_is_held_to_its_schema(door: Door) -> None:
@@ -176,17 +219,29 @@ def test_a_call_is_held_to_its_schema(door: Door) -> None:
 
 def test_a_call_in_fragments(door: Door) -> None:
     heard = door.read(streamed(QUESTION, **ONE_CALL))
-    deltas = [delta for chunk in heard.chunks for choice in chunk.choices or () for delta in choice.delta.tool_calls or ()]
+    deltas = [
+        delta
+        for chunk in heard.chunks
+        for choice in chunk.choices or ()
+        for delta in choice.delta.tool_calls or ()
+    ]
     assert len(deltas) > 2
-    assert [(delta.id is None, delta.function.name) for delta in deltas] == [(False, "get_forecast")] + [(True, None)] * (len(deltas) - 1)
+    assert [(delta.id is None, delta.function.name) for delta in deltas] == [
+        (False, "get_forecast")
+    ] + [(True, None)] * (len(deltas) - 1)
     (call,) = heard.answer.tool_calls
     assert call.id == deltas[0].id
     assert call.function.arguments == "".join(delta.function.arguments for delta in deltas)
     (read,) = openai.parse_reply(heard.answer, door.client.dialect).message.tool_calls
     assert msgspec.convert(read.arguments, Trip)
-    start, *pieces, end, done = (event for event in heard.events if not isinstance(event, chat.TextDelta))
+    start, *pieces, end, done = (
+        event for event in heard.events if not isinstance(event, chat.TextDelta)
+    )
     assert start == chat.ToolCallStart(0, "get_forecast", read.id)
-    assert "".join(piece.text for piece in pieces if isinstance(piece, chat.ToolCallDelta)) == read.text
+    assert (
+        "".join(piece.text for piece in pieces if isinstance(piece, chat.ToolCallDelta))
+        == read.text
+    )
     assert (end, isinstance(done, chat.Done)) == (chat.ToolCallEnd(0, read), True)
 
 
@@ -198,7 +253,11 @@ def test_a_result_goes_back_and_is_answered(door: Door) -> None:
     call = endless(plain(messages=turns, tools=TOOLS, tool_choice="none"))
     assert asked.message.raw in call.body, "what it said goes back as it came"
     answer = door.send(call)
-    assert (answer.tool_calls, answer.choices[0].finish_reason, answer.usage.completion_tokens) == ([], "length", 8)
+    assert (answer.tool_calls, answer.choices[0].finish_reason, answer.usage.completion_tokens) == (
+        [],
+        "length",
+        8,
+    )
     assert answer.usage.prompt_tokens > asked.usage.prompt_tokens
 
 
@@ -212,12 +271,15 @@ def test_several_calls(door: Door) -> None:
     assert all(msgspec.convert(call.arguments, Trip) for call in whole)
     assert last.arguments is None or msgspec.convert(last.arguments, Trip)
     starts = [event for event in heard.events if isinstance(event, chat.ToolCallStart)]
-    assert starts == [chat.ToolCallStart(place, "get_forecast", call.id) for place, call in enumerate([*whole, last])]
+    assert starts == [
+        chat.ToolCallStart(place, "get_forecast", call.id)
+        for place, call in enumerate([*whole, last])
+    ]
     ends = [event.call for event in heard.events if isinstance(event, chat.ToolCallEnd)]
     assert ends == [*whole, last]
 
 
-# --- errors ---------------------------------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 
 
 def test_more_than_the_context_holds(door: Door) -> None:
@@ -242,7 +304,9 @@ def test_a_body_that_is_no_json(door: Door) -> None:
 
 
 def test_a_schema_that_is_none(door: Door) -> None:
-    form = openai.ResponseFormat(type="json_schema", json_schema=openai.JsonSchema(name="x", schema={"type": "nonsense"}))
+    form = openai.ResponseFormat(
+        type="json_schema", json_schema=openai.JsonSchema(name="x", schema={"type": "nonsense"})
+    )
     with pytest.raises(errors.BadRequestError, match="nonsense"):
         door.send(plain(response_format=form))
 
@@ -253,7 +317,7 @@ def test_no_such_path(door: Door) -> None:
     assert caught.value.details[0].type == "not_found_error"
 
 
-# --- leaving --------------------------------------------------------------------------------------------------------
+# --- leaving --------------------------------------------------------------------------------------
 
 MUCH = 900
 """Tokens that nobody waits for."""
@@ -289,7 +353,7 @@ def written(server: str) -> int:
         connection.close()
 
 
-# --- the rest -------------------------------------------------------------------------------------------------------
+# --- the rest -------------------------------------------------------------------------------------
 
 
 def test_models(door: Door) -> None:
@@ -306,10 +370,16 @@ def test_embeddings(door: Door) -> None:
     answer = door.send(openai.embeddings(openai.EmbeddingRequest(model=MODEL, input=texts)))
     assert [each.index for each in answer.data] == [0, 1]
     assert answer.usage.total_tokens == answer.usage.prompt_tokens > 1
-    packed = door.send(openai.embeddings(openai.EmbeddingRequest(model=MODEL, input=texts, encoding_format="base64")))
+    packed = door.send(
+        openai.embeddings(
+            openai.EmbeddingRequest(model=MODEL, input=texts, encoding_format="base64")
+        )
+    )
     for one, other in zip(answer.data, packed.data, strict=True):
         data = base64.b64decode(other.embedding)
-        assert struct.unpack(f"<{len(data) // 4}f", data) == pytest.approx(one.embedding, rel=1e-3, abs=1e-3)
+        assert struct.unpack(f"<{len(data) // 4}f", data) == pytest.approx(
+            one.embedding, rel=1e-3, abs=1e-3
+        )
 
 
 def test_no_key_is_needed_and_none_is_sent(door: Door) -> None:

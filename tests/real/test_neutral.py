@@ -1,4 +1,7 @@
-"""The neutral door before llama.cpp: replies, events, values, tools. What the model says is not looked at; what it is is."""
+"""The neutral door before llama.cpp: replies, events, values, tools.
+
+What the model says is not looked at; what it is is.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import pytest
 from tests.real.doors import Door
 from tests.real.test_llama import ENDLESS, MODEL, QUESTION, Trip
 from wire import AsyncChat, Chat, Client, Message, Reply, ToolResult, tool
-from wire.chat import Done, Event, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
+from wire.neutral.messages import Done, Event, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 
@@ -21,7 +24,9 @@ def ask(door: Door, *args: Any, **asked: Any) -> Reply:
     asked = {"max_tokens": 8, "temperature": 0, **asked}
     if isinstance(door.client, Client):
         return Chat(MODEL, client=door.client).ask(*args, **asked)
-    reply: Reply = door.portal.call(functools.partial(AsyncChat(MODEL, client=door.client).ask, *args, **asked))  # type: ignore[attr-defined]
+    reply: Reply = door.portal.call(
+        functools.partial(AsyncChat(MODEL, client=door.client).ask, *args, **asked)
+    )  # type: ignore[attr-defined]
     return reply
 
 
@@ -53,7 +58,9 @@ def test_a_question_whole_and_in_pieces(door: Door) -> None:
     assert whole.usage is not None
     assert streamed.usage is not None
     assert (whole.usage.output, streamed.usage.output) == (8, 8)
-    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == whole.text != ""
+    assert (
+        "".join(event.text for event in events if isinstance(event, TextDelta)) == whole.text != ""
+    )
     assert events[-1] == Done(streamed)
     assert whole.message.origin is not None
     assert whole.message.origin.is_of("llama.cpp", MODEL)
@@ -63,23 +70,39 @@ def test_an_answer_as_a_value(door: Door) -> None:
     """The server's grammar holds the model to the schema."""
     reply = ask(door, "Where to, and for how long?", output=Trip, max_tokens=64)
     assert isinstance(reply.output, Trip)
-    assert stream(door, "Where to, and for how long?", output=Trip, max_tokens=64)[1].output == reply.output
+    assert (
+        stream(door, "Where to, and for how long?", output=Trip, max_tokens=64)[1].output
+        == reply.output
+    )
 
 
 def test_a_call_and_its_result_go_back(door: Door) -> None:
-    settings: dict[str, Any] = {"tools": [get_forecast], "tool_choice": "required", "stop": "</tool_call>", "max_tokens": 64}
+    settings: dict[str, Any] = {
+        "tools": [get_forecast],
+        "tool_choice": "required",
+        "stop": "</tool_call>",
+        "max_tokens": 64,
+    }
     asked = Message.user(QUESTION)
     events, reply = stream(door, messages=[asked], **settings)
     call = reply.tool_calls[0]
     assert call.name == "get_forecast"
-    assert reply.stop.reason in ("tool_calls", "length")  # it may go on calling until its tokens are used up
+    assert reply.stop.reason in (
+        "tool_calls",
+        "length",
+    )  # it may go on calling until its tokens are used up
     first = [event for event in events if getattr(event, "position", None) == 0]
     assert first[0] == ToolCallStart(0, "get_forecast", call.id)
     assert "".join(event.text for event in first if isinstance(event, ToolCallDelta)) == call.text
     assert first[-1] == ToolCallEnd(0, call)
-    results = Message.tool_response(ToolResult(each.id, each.name, {"sky": "clear"}) for each in reply.tool_calls)
+    results = Message.tool_response(
+        ToolResult(each.id, each.name, {"sky": "clear"}) for each in reply.tool_calls
+    )
     answer = ask(door, messages=[asked, reply.message, results], options=LONG)
     assert answer.text
-    # A call that its tokens cut off goes back as an object, since this server parses the history, and a note says so.
+    # A call that its tokens cut off goes back as an object, since this server parses the history,
+    # and a note says so.
     cut = [call for call in reply.tool_calls if call.arguments is None]
-    assert [note.message for note in answer.notes] == ["wrapped: this host refuses arguments that are no JSON object"] * len(cut)
+    assert [note.message for note in answer.notes] == [
+        "wrapped: this host refuses arguments that are no JSON object"
+    ] * len(cut)

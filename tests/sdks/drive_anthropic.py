@@ -1,4 +1,6 @@
-"""Anthropic's own client for Python, case by case, against the emulator: run in `.venv-sdks` with its URL; a line of JSON a case."""
+"""Anthropic's own client for Python, case by case, against the emulator: run in `.venv-sdks` with
+its URL; a line of JSON a case.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +16,24 @@ MODEL = "claude-sonnet-4-5"
 TOOL = {
     "name": "get_weather",
     "description": "Weather of a city",
-    "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    "input_schema": {
+        "type": "object",
+        "properties": {"city": {"type": "string"}},
+        "required": ["city"],
+    },
 }
 THINKING = {"type": "enabled", "budget_tokens": 1024}
 QUESTION = "What is the weather in Paris and in Oslo?"
 CASES: dict[str, Callable[[], Any]] = {}
 
 
-def client(key: str = "fake-key", fault: str = "", path: str = "", retries: int = 0) -> anthropic.Anthropic:
+def client(
+    key: str = "fake-key", fault: str = "", path: str = "", retries: int = 0
+) -> anthropic.Anthropic:
     headers = {"x-wire-fault": fault} if fault else None
-    return anthropic.Anthropic(api_key=key, base_url=URL + path, default_headers=headers, max_retries=retries)
+    return anthropic.Anthropic(
+        api_key=key, base_url=URL + path, default_headers=headers, max_retries=retries
+    )
 
 
 def case(function: Callable[[], Any]) -> Callable[[], Any]:
@@ -39,7 +49,12 @@ def ask(door: anthropic.Anthropic, messages: Any = None, **options: Any) -> Any:
 @case
 def plain() -> Any:
     answer = ask(client())
-    return answer.content[0].text, answer.stop_reason, answer.usage.output_tokens, answer._request_id.startswith("req_01")
+    return (
+        answer.content[0].text,
+        answer.stop_reason,
+        answer.usage.output_tokens,
+        answer._request_id.startswith("req_01"),
+    )
 
 
 @case
@@ -56,14 +71,22 @@ def stream() -> Any:
 
 @case
 def stream_helper() -> Any:
-    """The helper that folds a stream; what it gives is sent back as it is, thoughts with their signatures."""
+    """The helper that folds a stream; what it gives is sent back as it is, thoughts with their
+    signatures.
+    """
     more = {"model": MODEL, "max_tokens": 2000, "tools": [TOOL], "thinking": THINKING}
     messages: list[Any] = [{"role": "user", "content": QUESTION}]
     with client().messages.stream(messages=messages, **more) as events:
         message = events.get_final_message()
     calls = [block for block in message.content if block.type == "tool_use"]
-    results = [{"type": "tool_result", "tool_use_id": call.id, "content": json.dumps({"sky": "sunny"})} for call in calls]
-    messages += [{"role": "assistant", "content": message.content}, {"role": "user", "content": results}]
+    results = [
+        {"type": "tool_result", "tool_use_id": call.id, "content": json.dumps({"sky": "sunny"})}
+        for call in calls
+    ]
+    messages += [
+        {"role": "assistant", "content": message.content},
+        {"role": "user", "content": results},
+    ]
     with client().messages.stream(messages=messages, **more) as events:
         text = "".join(events.text_stream)
     return [block.type for block in message.content], [call.input["city"] for call in calls], text
@@ -73,8 +96,14 @@ def stream_helper() -> Any:
 def tools() -> Any:
     messages: list[Any] = [{"role": "user", "content": QUESTION}]
     message = ask(client(), messages, tools=[TOOL])
-    results = [{"type": "tool_result", "tool_use_id": call.id, "content": "sunny"} for call in message.content]
-    messages += [{"role": "assistant", "content": message.content}, {"role": "user", "content": results}]
+    results = [
+        {"type": "tool_result", "tool_use_id": call.id, "content": "sunny"}
+        for call in message.content
+    ]
+    messages += [
+        {"role": "assistant", "content": message.content},
+        {"role": "user", "content": results},
+    ]
     return message.stop_reason, ask(client(), messages, tools=[TOOL]).content[0].text
 
 
@@ -83,19 +112,30 @@ def cache() -> Any:
     door = client()
     system = [{"type": "text", "text": "word " * 1500, "cache_control": {"type": "ephemeral"}}]
     usages = [ask(door, system=system).usage for _ in range(2)]
-    return [[usage.cache_creation_input_tokens > 0, usage.cache_read_input_tokens > 0] for usage in usages]
+    return [
+        [usage.cache_creation_input_tokens > 0, usage.cache_read_input_tokens > 0]
+        for usage in usages
+    ]
 
 
 @case
 def count_tokens() -> Any:
-    return client().messages.count_tokens(model=MODEL, messages=[{"role": "user", "content": "hi there"}]).input_tokens
+    return (
+        client()
+        .messages.count_tokens(model=MODEL, messages=[{"role": "user", "content": "hi there"}])
+        .input_tokens
+    )
 
 
 @case
 def models() -> Any:
     door = client()
     names = [each.id for each in door.models.list(limit=3)]  # page by page
-    return len(names) == len(set(names)) > 3, MODEL in names, door.models.retrieve(MODEL).display_name
+    return (
+        len(names) == len(set(names)) > 3,
+        MODEL in names,
+        door.models.retrieve(MODEL).display_name,
+    )
 
 
 @case
@@ -110,7 +150,12 @@ def _raises(work: Callable[[], Any]) -> Any:
     except Exception as error:
         body = getattr(error, "body", None)
         told = body.get("error", {}) if isinstance(body, dict) else {}
-        return type(error).__name__, getattr(error, "status_code", None), told.get("type"), told.get("message")
+        return (
+            type(error).__name__,
+            getattr(error, "status_code", None),
+            told.get("type"),
+            told.get("message"),
+        )
 
 
 @case
@@ -140,7 +185,9 @@ def error_529() -> Any:
 
 @case
 def retried() -> Any:
-    return _raises(lambda: ask(client(fault="529; retry-after=0.01; times=2", retries=2)).stop_reason)
+    return _raises(
+        lambda: ask(client(fault="529; retry-after=0.01; times=2", retries=2)).stop_reason
+    )
 
 
 @case

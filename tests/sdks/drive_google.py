@@ -1,4 +1,6 @@
-"""Google's own client for Python, case by case, against the emulator: run in `.venv-sdks` with its URL; a line of JSON a case."""
+"""Google's own client for Python, case by case, against the emulator: run in `.venv-sdks` with its
+URL; a line of JSON a case.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,15 @@ URL = sys.argv[1]
 MODEL = "gemini-3-pro-preview"
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 WEATHER = types.Tool(
-    function_declarations=[types.FunctionDeclaration(name="get_weather", description="Weather of a city", parameters_json_schema=SCHEMA)]
+    function_declarations=[
+        types.FunctionDeclaration(
+            name="get_weather", description="Weather of a city", parameters_json_schema=SCHEMA
+        )
+    ]
 )
-BY_HAND = types.GenerateContentConfig(tools=[WEATHER], automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True))
+BY_HAND = types.GenerateContentConfig(
+    tools=[WEATHER], automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True)
+)
 QUESTION = "What is the weather in Paris and in Oslo?"
 KEPT: list[genai.Client] = []  # one that nobody holds closes itself, also under its own `models`
 CASES: dict[str, Callable[[], Any]] = {}
@@ -27,7 +35,10 @@ CASES: dict[str, Callable[[], Any]] = {}
 
 def client(key: str = "fake-key", fault: str = "", version: str | None = None) -> genai.Client:
     headers = {"x-wire-fault": fault} if fault else None
-    made = genai.Client(api_key=key, http_options=types.HttpOptions(base_url=URL, api_version=version, headers=headers))
+    made = genai.Client(
+        api_key=key,
+        http_options=types.HttpOptions(base_url=URL, api_version=version, headers=headers),
+    )
     KEPT.append(made)
     return made
 
@@ -45,7 +56,11 @@ def get_weather(city: str) -> dict[str, str]:
 @case
 def plain() -> Any:
     answer = client().models.generate_content(model=MODEL, contents="hi")
-    return answer.text, answer.usage_metadata.total_token_count > 0, answer.candidates[0].finish_reason.value
+    return (
+        answer.text,
+        answer.usage_metadata.total_token_count > 0,
+        answer.candidates[0].finish_reason.value,
+    )
 
 
 @case
@@ -60,39 +75,60 @@ def configured() -> Any:
         temperature=0.5,
         max_output_tokens=200,
         stop_sequences=["said"],
-        safety_settings=[types.SafetySetting(category="HARM_CATEGORY_HARASSMENT", threshold="BLOCK_NONE")],
+        safety_settings=[
+            types.SafetySetting(category="HARM_CATEGORY_HARASSMENT", threshold="BLOCK_NONE")
+        ],
         thinking_config=types.ThinkingConfig(include_thoughts=True, thinking_level="low"),
     )
     answer = client().models.generate_content(model=MODEL, contents="hi", config=config)
-    return [(part.thought, part.text) for part in answer.candidates[0].content.parts], answer.usage_metadata.thoughts_token_count
+    return [
+        (part.thought, part.text) for part in answer.candidates[0].content.parts
+    ], answer.usage_metadata.thoughts_token_count
 
 
 @case
 def stream() -> Any:
-    texts = [chunk.text for chunk in client().models.generate_content_stream(model=MODEL, contents="hi")]
+    texts = [
+        chunk.text for chunk in client().models.generate_content_stream(model=MODEL, contents="hi")
+    ]
     return len(texts) > 2, "".join(text or "" for text in texts)
 
 
 @case
 def stream_async() -> Any:
     async def main() -> list[str]:
-        return [chunk.text or "" async for chunk in await client().aio.models.generate_content_stream(model=MODEL, contents="hi")]
+        return [
+            chunk.text or ""
+            async for chunk in await client().aio.models.generate_content_stream(
+                model=MODEL, contents="hi"
+            )
+        ]
 
     return "".join(asyncio.run(main()))
 
 
 @case
 def json_schema() -> Any:
-    config = types.GenerateContentConfig(response_mime_type="application/json", response_json_schema=SCHEMA)
-    return json.loads(client().models.generate_content(model=MODEL, contents="Where is Oslo?", config=config).text)
+    config = types.GenerateContentConfig(
+        response_mime_type="application/json", response_json_schema=SCHEMA
+    )
+    return json.loads(
+        client().models.generate_content(model=MODEL, contents="Where is Oslo?", config=config).text
+    )
 
 
 def _round_trip(parts: list[Any], contents: list[Any]) -> Any:
     calls = [part.function_call for part in parts if part.function_call]
-    results = [types.Part.from_function_response(name=call.name, response=get_weather(**call.args)) for call in calls]
+    results = [
+        types.Part.from_function_response(name=call.name, response=get_weather(**call.args))
+        for call in calls
+    ]
     for part, call in zip(results, calls, strict=True):
         part.function_response.id = call.id
-    return [call.args["city"] for call in calls], [*contents, types.Content(role="user", parts=results)]
+    return [call.args["city"] for call in calls], [
+        *contents,
+        types.Content(role="user", parts=results),
+    ]
 
 
 @case
@@ -102,17 +138,29 @@ def tools_by_hand() -> Any:
     content = first.candidates[0].content
     signed = [part.thought_signature is not None for part in content.parts]
     cities, contents = _round_trip(content.parts, [user, content])
-    return cities, signed, client().models.generate_content(model=MODEL, contents=contents, config=BY_HAND).text
+    return (
+        cities,
+        signed,
+        client().models.generate_content(model=MODEL, contents=contents, config=BY_HAND).text,
+    )
 
 
 @case
 def tools_streamed() -> Any:
     """One Content for each chunk goes back, the empty last one too."""
     user = types.Content(role="user", parts=[types.Part(text=QUESTION)])
-    chunks = list(client().models.generate_content_stream(model=MODEL, contents=[user], config=BY_HAND))
+    chunks = list(
+        client().models.generate_content_stream(model=MODEL, contents=[user], config=BY_HAND)
+    )
     said = [chunk.candidates[0].content for chunk in chunks]
-    cities, contents = _round_trip([part for content in said for part in content.parts], [user, *said])
-    return cities, len(said), client().models.generate_content(model=MODEL, contents=contents, config=BY_HAND).text
+    cities, contents = _round_trip(
+        [part for content in said for part in content.parts], [user, *said]
+    )
+    return (
+        cities,
+        len(said),
+        client().models.generate_content(model=MODEL, contents=contents, config=BY_HAND).text,
+    )
 
 
 @case
@@ -134,13 +182,21 @@ def automatic_calling() -> Any:
 def automatic_calling_35() -> Any:
     """Results without the id that the call had."""
     config = types.GenerateContentConfig(tools=[get_weather])
-    return client().models.generate_content(model="gemini-3.5-flash", contents=QUESTION, config=config).text
+    return (
+        client()
+        .models.generate_content(model="gemini-3.5-flash", contents=QUESTION, config=config)
+        .text
+    )
 
 
 @case
 def automatic_calling_25() -> Any:
     config = types.GenerateContentConfig(tools=[get_weather])
-    return client().models.generate_content(model="gemini-2.5-flash", contents=QUESTION, config=config).text
+    return (
+        client()
+        .models.generate_content(model="gemini-2.5-flash", contents=QUESTION, config=config)
+        .text
+    )
 
 
 @case
@@ -158,7 +214,14 @@ def chat_tools_streamed() -> Any:
     talk = client().chats.create(model=MODEL, config=BY_HAND)
     chunks = list(talk.send_message_stream(QUESTION))
     calls = [call for chunk in chunks for call in chunk.function_calls or ()]
-    results = [types.Part(function_response=types.FunctionResponse(id=c.id, name=c.name, response={"result": "sunny"})) for c in calls]
+    results = [
+        types.Part(
+            function_response=types.FunctionResponse(
+                id=c.id, name=c.name, response={"result": "sunny"}
+            )
+        )
+        for c in calls
+    ]
     return len(calls), "".join(chunk.text or "" for chunk in talk.send_message_stream(results))
 
 
@@ -171,7 +234,9 @@ def count_tokens() -> Any:
 def embeddings() -> Any:
     one = client().models.embed_content(model="gemini-embedding-001", contents="a")
     config = types.EmbedContentConfig(output_dimensionality=8)
-    many = client().models.embed_content(model="gemini-embedding-001", contents=["a", "b"], config=config)
+    many = client().models.embed_content(
+        model="gemini-embedding-001", contents=["a", "b"], config=config
+    )
     return len(one.embeddings[0].values), [len(each.values) for each in many.embeddings]
 
 
@@ -179,7 +244,9 @@ def embeddings() -> Any:
 def files() -> Any:
     door = client()
     data = io.BytesIO(b"x" * (9 << 20))  # two pieces of the client's 8 MiB
-    file = door.files.upload(file=data, config=types.UploadFileConfig(mime_type="text/plain", display_name="h"))
+    file = door.files.upload(
+        file=data, config=types.UploadFileConfig(mime_type="text/plain", display_name="h")
+    )
     got = door.files.get(name=file.name)
     answer = door.models.generate_content(model=MODEL, contents=[file, "What is in it?"])
     names = [each.name for each in door.files.list()]
@@ -188,14 +255,27 @@ def files() -> Any:
         door.models.generate_content(model=MODEL, contents=[file, "And now?"])
     except genai.errors.ClientError as error:
         gone = error.code
-    return got.size_bytes, got.state.value, got.display_name, names == [file.name], answer.text.rpartition(": ")[2], gone
+    return (
+        got.size_bytes,
+        got.state.value,
+        got.display_name,
+        names == [file.name],
+        answer.text.rpartition(": ")[2],
+        gone,
+    )
 
 
 @case
 def files_video() -> Any:
     door = client()
-    file = door.files.upload(file=io.BytesIO(b"video"), config=types.UploadFileConfig(mime_type="video/mp4"))
-    states = [file.state.value, door.files.get(name=file.name).state.value, door.files.get(name=file.name).state.value]
+    file = door.files.upload(
+        file=io.BytesIO(b"video"), config=types.UploadFileConfig(mime_type="video/mp4")
+    )
+    states = [
+        file.state.value,
+        door.files.get(name=file.name).state.value,
+        door.files.get(name=file.name).state.value,
+    ]
     door.files.delete(name=file.name)
     return states
 
@@ -205,7 +285,8 @@ def caches() -> Any:
     door = client()
     long = types.Content(role="user", parts=[types.Part(text="word " * 5000)])
     made = door.caches.create(
-        model="gemini-2.5-flash", config=types.CreateCachedContentConfig(contents=[long], ttl="300s", display_name="c")
+        model="gemini-2.5-flash",
+        config=types.CreateCachedContentConfig(contents=[long], ttl="300s", display_name="c"),
     )
     config = types.GenerateContentConfig(cached_content=made.name)
     answer = door.models.generate_content(model="gemini-2.5-flash", contents="hi", config=config)
@@ -219,7 +300,9 @@ def caches() -> Any:
 @case
 def models() -> Any:
     names = [each.name for each in client().models.list()]
-    return MODEL in [name.removeprefix("models/") for name in names], client().models.get(model=MODEL).input_token_limit
+    return MODEL in [name.removeprefix("models/") for name in names], client().models.get(
+        model=MODEL
+    ).input_token_limit
 
 
 def _raises(work: Callable[[], Any]) -> Any:
@@ -228,13 +311,21 @@ def _raises(work: Callable[[], Any]) -> Any:
         return "ok", work()
     except Exception as error:
         assert time.monotonic() - begin < 60
-        return type(error).__name__, getattr(error, "code", None), getattr(error, "message", None) or str(error)[:200]
+        return (
+            type(error).__name__,
+            getattr(error, "code", None),
+            getattr(error, "message", None) or str(error)[:200],
+        )
 
 
 @case
 def error_400() -> Any:
-    config = types.GenerateContentConfig(thinking_config=types.ThinkingConfig(thinking_budget=1, thinking_level="low"))
-    return _raises(lambda: client().models.generate_content(model=MODEL, contents="hi", config=config))
+    config = types.GenerateContentConfig(
+        thinking_config=types.ThinkingConfig(thinking_budget=1, thinking_level="low")
+    )
+    return _raises(
+        lambda: client().models.generate_content(model=MODEL, contents="hi", config=config)
+    )
 
 
 @case
@@ -249,21 +340,32 @@ def error_404() -> Any:
 
 @case
 def error_429() -> Any:
-    return _raises(lambda: client(fault="429; retry-after=2").models.generate_content(model=MODEL, contents="hi"))
+    return _raises(
+        lambda: client(fault="429; retry-after=2").models.generate_content(
+            model=MODEL, contents="hi"
+        )
+    )
 
 
 @case
 def error_503_stream() -> Any:
-    return _raises(lambda: list(client(fault="503").models.generate_content_stream(model=MODEL, contents="hi")))
+    return _raises(
+        lambda: list(client(fault="503").models.generate_content_stream(model=MODEL, contents="hi"))
+    )
 
 
 @case
 def retried() -> Any:
     options = types.HttpRetryOptions(attempts=3, initial_delay=0.01, max_delay=0.02)
     door = genai.Client(
-        api_key="k", http_options=types.HttpOptions(base_url=URL, headers={"x-wire-fault": "503; times=2"}, retry_options=options)
+        api_key="k",
+        http_options=types.HttpOptions(
+            base_url=URL, headers={"x-wire-fault": "503; times=2"}, retry_options=options
+        ),
     )
-    return _raises(lambda: door.models.generate_content(model=MODEL, contents="again and again").text)
+    return _raises(
+        lambda: door.models.generate_content(model=MODEL, contents="again and again").text
+    )
 
 
 def _broken(fault: str) -> Any:

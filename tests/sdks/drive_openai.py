@@ -1,4 +1,6 @@
-"""OpenAI's own client for Python, case by case, against the emulator: run in `.venv-sdks` with its URL; a line of JSON a case."""
+"""OpenAI's own client for Python, case by case, against the emulator: run in `.venv-sdks` with its
+URL; a line of JSON a case.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +17,24 @@ TOOL = {
     "function": {
         "name": "get_weather",
         "description": "Weather of a city",
-        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}},
+            "required": ["city"],
+        },
     },
 }
 QUESTION = "What is the weather in Paris and in Oslo?"
 CASES: dict[str, Callable[[], Any]] = {}
 
 
-def client(key: str = "fake-key", fault: str = "", path: str = "/v1", retries: int = 0) -> openai.OpenAI:
+def client(
+    key: str = "fake-key", fault: str = "", path: str = "/v1", retries: int = 0
+) -> openai.OpenAI:
     headers = {"x-wire-fault": fault} if fault else None
-    return openai.OpenAI(api_key=key, base_url=URL + path, default_headers=headers, max_retries=retries)
+    return openai.OpenAI(
+        api_key=key, base_url=URL + path, default_headers=headers, max_retries=retries
+    )
 
 
 def case(function: Callable[[], Any]) -> Callable[[], Any]:
@@ -33,13 +43,19 @@ def case(function: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def ask(door: openai.OpenAI, model: str = "gpt-5.4", messages: Any = None, **options: Any) -> Any:
-    return door.chat.completions.create(model=model, messages=messages or [{"role": "user", "content": "hi"}], **options)
+    return door.chat.completions.create(
+        model=model, messages=messages or [{"role": "user", "content": "hi"}], **options
+    )
 
 
 @case
 def plain() -> Any:
     answer = ask(client())
-    return answer.choices[0].message.content, answer.choices[0].finish_reason, answer.usage.total_tokens > 0
+    return (
+        answer.choices[0].message.content,
+        answer.choices[0].finish_reason,
+        answer.usage.total_tokens > 0,
+    )
 
 
 @case
@@ -53,21 +69,30 @@ def stream() -> Any:
 def stream_helper() -> Any:
     """The helper that folds a stream, with tools; what it sends back holds keys of its own."""
     messages: list[Any] = [{"role": "user", "content": QUESTION}]
-    with client().chat.completions.stream(model="gpt-5.4", messages=messages, tools=[TOOL]) as events:
+    with client().chat.completions.stream(
+        model="gpt-5.4", messages=messages, tools=[TOOL]
+    ) as events:
         message = events.get_final_completion().choices[0].message
     messages.append(message)
-    messages += [{"role": "tool", "tool_call_id": call.id, "content": "sunny"} for call in message.tool_calls]
-    return [call.function.arguments for call in message.tool_calls], ask(client(), messages=messages, tools=[TOOL]).choices[
-        0
-    ].message.content
+    messages += [
+        {"role": "tool", "tool_call_id": call.id, "content": "sunny"} for call in message.tool_calls
+    ]
+    return [call.function.arguments for call in message.tool_calls], ask(
+        client(), messages=messages, tools=[TOOL]
+    ).choices[0].message.content
 
 
 def _tools(door: openai.OpenAI, model: str) -> Any:
     messages: list[Any] = [{"role": "user", "content": QUESTION}]
     message = ask(door, model, messages, tools=[TOOL]).choices[0].message
     messages.append(message)
-    messages += [{"role": "tool", "tool_call_id": call.id, "content": json.dumps({"sky": "sunny"})} for call in message.tool_calls]
-    return len(message.tool_calls), ask(door, model, messages, tools=[TOOL]).choices[0].message.content
+    messages += [
+        {"role": "tool", "tool_call_id": call.id, "content": json.dumps({"sky": "sunny"})}
+        for call in message.tool_calls
+    ]
+    return len(message.tool_calls), ask(door, model, messages, tools=[TOOL]).choices[
+        0
+    ].message.content
 
 
 @case
@@ -82,28 +107,51 @@ def tools_at_google() -> Any:
 
 @case
 def json_schema() -> Any:
-    schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": False}
-    form = {"type": "json_schema", "json_schema": {"name": "place", "strict": True, "schema": schema}}
+    schema = {
+        "type": "object",
+        "properties": {"city": {"type": "string"}},
+        "required": ["city"],
+        "additionalProperties": False,
+    }
+    form = {
+        "type": "json_schema",
+        "json_schema": {"name": "place", "strict": True, "schema": schema},
+    }
     return json.loads(
-        ask(client(), messages=[{"role": "user", "content": "Where is Oslo?"}], response_format=form).choices[0].message.content
+        ask(
+            client(), messages=[{"role": "user", "content": "Where is Oslo?"}], response_format=form
+        )
+        .choices[0]
+        .message.content
     )
 
 
 @case
 def models() -> Any:
-    return "gpt-5.4" in [each.id for each in client().models.list()], client().models.retrieve("gpt-5.4").id
+    return "gpt-5.4" in [each.id for each in client().models.list()], client().models.retrieve(
+        "gpt-5.4"
+    ).id
 
 
 @case
 def embeddings() -> Any:
-    return [len(each.embedding) for each in client().embeddings.create(model="text-embedding-3-small", input=["a", "b"], dimensions=8).data]
+    return [
+        len(each.embedding)
+        for each in client()
+        .embeddings.create(model="text-embedding-3-small", input=["a", "b"], dimensions=8)
+        .data
+    ]
 
 
 def _raises(work: Callable[[], Any]) -> Any:
     try:
         return "ok", work()
     except Exception as error:
-        return type(error).__name__, getattr(error, "status_code", None), getattr(error, "code", None)
+        return (
+            type(error).__name__,
+            getattr(error, "status_code", None),
+            getattr(error, "code", None),
+        )
 
 
 @case
@@ -123,7 +171,11 @@ def error_429() -> Any:
 
 @case
 def retried() -> Any:
-    return _raises(lambda: ask(client(fault="503; retry-after=0.01; times=2", retries=2)).choices[0].finish_reason)
+    return _raises(
+        lambda: (
+            ask(client(fault="503; retry-after=0.01; times=2", retries=2)).choices[0].finish_reason
+        )
+    )
 
 
 @case

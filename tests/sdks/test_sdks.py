@@ -1,4 +1,6 @@
-"""The vendors' own clients against the emulator: what they send is taken, what they read is what was sent. `make test-sdks`."""
+"""The vendors' own clients against the emulator: what they send is taken, what they read is what
+was sent. `make test-sdks`.
+"""
 
 from __future__ import annotations
 
@@ -19,30 +21,52 @@ VENV = HERE.parent.parent / ".venv-sdks"
 MODULES = VENV / "node" / "node_modules"
 
 SAID = "This is an emulator, and no model. You said: hi"
-TOOLS = 'Your tool get_weather says {"sky": "sunny in Paris"} and get_weather says {"sky": "sunny in Oslo"}.'
-WRAPPED = 'Your tool get_weather says {"result": {"sky": "sunny in Paris"}} and get_weather says {"result": {"sky": "sunny in Oslo"}}.'
+TOOLS = (
+    'Your tool get_weather says {"sky": "sunny in Paris"} and get_weather says {"sky": '
+    '"sunny in Oslo"}.'
+)
+WRAPPED = (
+    'Your tool get_weather says {"result": {"sky": "sunny in Paris"}} and get_weather says '
+    '{"result": {"sky": "sunny in Oslo"}}.'
+)
 SUNNY = 'Your tool get_weather says {"result": "sunny"} and get_weather says {"result": "sunny"}.'
 SKY = 'Your tool get_weather says {"sky": "sunny"} and get_weather says {"sky": "sunny"}.'
 CITIES = ["Paris", "Oslo"]
 UNSIGNED = (
-    "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and "
-    "missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:get_weather` , "
-    "position 2. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
+    "Function call is missing a thought_signature in functionCall parts. This is "
+    "required for tools to work correctly, and "
+    "missing thought_signature may lead to degraded model performance. Additional data, "
+    "function call `default_api:get_weather` , "
+    "position 2. Please refer to "
+    "https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
 )
 QUOTA = (
-    "You exceeded your current quota, please check your plan and billing details. For more information on this error, head to: "
-    "https://ai.google.dev/gemini-api/docs/rate-limits.\n* Quota exceeded for metric: generativelanguage.googleapis.com/"
-    "generate_content_free_tier_requests, limit: 10, model: gemini-3-pro-preview\nPlease retry in 2s."
+    "You exceeded your current quota, please check your plan and billing details. For "
+    "more information on this error, head to: "
+    "https://ai.google.dev/gemini-api/docs/rate-limits.\n* Quota exceeded for metric: "
+    "generativelanguage.googleapis.com/"
+    "generate_content_free_tier_requests, limit: 10, model: gemini-3-pro-preview\nPlease "
+    "retry in 2s."
 )
 UNKNOWN = (
-    "models/gemini-9-ultra is not found for API version v1, or is not supported for generateContent. Call ListModels to see the list of "
+    "models/gemini-9-ultra is not found for API version v1, or is not supported for "
+    "generateContent. Call ListModels to see the list of "
     "available models and their supported methods."
 )
 
 GOOGLE: dict[str, list[Any]] = {
     "plain": ["ok", [SAID, True, "STOP"]],
     "plain_v1beta": ["ok", SAID],
-    "configured": ["ok", [[[True, "**Reading the question**\n\nThe user said: hi\n\n"], [None, SAID.partition("said")[0]]], 8]],
+    "configured": [
+        "ok",
+        [
+            [
+                [True, "**Reading the question**\n\nThe user said: hi\n\n"],
+                [None, SAID.partition("said")[0]],
+            ],
+            8,
+        ],
+    ],
     "stream": ["ok", [True, SAID]],
     "stream_async": ["ok", SAID],
     "json_schema": ["ok", {"city": "Oslo"}],
@@ -60,11 +84,17 @@ GOOGLE: dict[str, list[Any]] = {
     "files_video": ["ok", ["PROCESSING", "PROCESSING", "ACTIVE"]],
     "caches": ["ok", [[5001, 5001], True, True]],
     "models": ["ok", [True, 1048576]],
-    "error_400": ["ok", ["ClientError", 400, "You can only set only one of thinking budget and thinking level."]],
+    "error_400": [
+        "ok",
+        ["ClientError", 400, "You can only set only one of thinking budget and thinking level."],
+    ],
     "error_key": ["ok", ["ClientError", 400, "API key not valid. Please pass a valid API key."]],
     "error_404": ["ok", ["ClientError", 404, UNKNOWN]],
     "error_429": ["ok", ["ClientError", 429, QUOTA]],
-    "error_503_stream": ["ok", ["ServerError", 503, "The model is overloaded. Please try again later."]],
+    "error_503_stream": [
+        "ok",
+        ["ServerError", 503, "The model is overloaded. Please try again later."],
+    ],
     "retried": ["ok", ["ok", SAID.removesuffix("hi") + "again and again"]],
     "stream_error": ["ok", [2, "ServerError", 503]],
     "stream_error_bare": ["ok", [2, "ServerError", 503]],
@@ -98,7 +128,10 @@ ANTHROPIC: dict[str, list[Any]] = {
     "count_tokens": ["ok", 3],
     "models": ["ok", [True, True, "Claude Sonnet 4.5"]],
     "other_host": ["ok", ["thinking", "text"]],
-    "error_400": ["ok", ["BadRequestError", 400, "invalid_request_error", "temperature: range: 0..1"]],
+    "error_400": [
+        "ok",
+        ["BadRequestError", 400, "invalid_request_error", "temperature: range: 0..1"],
+    ],
     "error_key": ["ok", ["AuthenticationError", 401, "authentication_error", "invalid x-api-key"]],
     "error_404": ["ok", ["NotFoundError", 404, "not_found_error", "model: claude-nothing"]],
     "error_429": ["ok", ["RateLimitError", 429, "rate_limit_error"]],
@@ -129,7 +162,13 @@ def url() -> Iterator[str]:
 
 
 def cases(*command: str | Path, **environment: str) -> dict[str, list[Any]]:
-    found = subprocess.run(command, capture_output=True, text=True, env={"PATH": os.environ["PATH"], **environment}, timeout=110)
+    found = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        env={"PATH": os.environ["PATH"], **environment},
+        timeout=110,
+    )
     assert found.returncode == 0, found.stderr
     lines = [json.loads(line) for line in found.stdout.splitlines()]
     return {name: outcome[: 2 if outcome[0] == "ok" else None] for name, *outcome in lines}
@@ -151,6 +190,8 @@ def test_anthropic_for_python(url: str) -> None:
 
 
 @pytest.mark.sdks
-@pytest.mark.skipif(shutil.which("node") is None or not MODULES.exists(), reason="node is not there")
+@pytest.mark.skipif(
+    shutil.which("node") is None or not MODULES.exists(), reason="node is not there"
+)
 def test_google_genai_for_javascript(url: str) -> None:
     assert cases("node", HERE / "drive_google.cjs", url, NODE_PATH=str(MODULES)) == JAVASCRIPT

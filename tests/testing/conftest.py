@@ -1,6 +1,6 @@
 import pytest
 
-from tests.shells.drive import EVERY, Drive
+from tests.http.drive import EVERY, Drive
 from tests.testing.ways import EVERY_WAY, Way
 
 

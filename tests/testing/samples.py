@@ -1,4 +1,6 @@
-"""Bodies as the providers write them, made up after what was seen on the wire: framing, spacing, escapes, padding."""
+"""Bodies as the providers write them, made up after what was seen on the wire: framing, spacing,
+escapes, padding.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,14 @@ def pretty(value: Any) -> str:
 
 def _gemini(text: str, **more: Any) -> dict[str, Any]:
     return {
-        "candidates": [{"content": {"parts": [{"text": text}], "role": "model"}, "index": 0, **more}],
-        "usageMetadata": {"promptTokenCount": 7, "totalTokenCount": 9, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 7}]},
+        "candidates": [
+            {"content": {"parts": [{"text": text}], "role": "model"}, "index": 0, **more}
+        ],
+        "usageMetadata": {
+            "promptTokenCount": 7,
+            "totalTokenCount": 9,
+            "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 7}],
+        },
         "modelVersion": "gemini-3-pro-preview",
     }
 
@@ -36,14 +44,28 @@ _OPENAI = [
     {
         "id": "chatcmpl-1",
         "object": "chat.completion.chunk",
-        "choices": [{"index": 0, "delta": {"content": word}, "logprobs": {"content": [{"token": word, "logprob": -0.00006484985}]}}],
+        "choices": [
+            {
+                "index": 0,
+                "delta": {"content": word},
+                "logprobs": {"content": [{"token": word, "logprob": -0.00006484985}]},
+            }
+        ],
     }
     for word in ("Hallo", ", Wörld", "!")
 ]
 _ANTHROPIC = [
-    ("message_start", {"type": "message_start", "message": {"id": "msg_1", "usage": {"input_tokens": 3}}}, 7),
+    (
+        "message_start",
+        {"type": "message_start", "message": {"id": "msg_1", "usage": {"input_tokens": 3}}},
+        7,
+    ),
     ("ping", {"type": "ping"}, 0),
-    ("content_block_delta", {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Olá"}}, 3),
+    (
+        "content_block_delta",
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Olá"}},
+        3,
+    ),
     ("message_stop", {"type": "message_stop"}, 12),
 ]
 
@@ -57,9 +79,16 @@ STREAMS: dict[str, bytes] = {
     for name, text in {
         "gemini": "".join(f"data: {google(chunk)}\r\n\r\n" for chunk in _GEMINI),
         "openai": "".join(f"data: {compact(chunk)}\n\n" for chunk in _OPENAI) + "data: [DONE]\n\n",
-        "anthropic": "".join(f"event: {name}\ndata: {_padded(compact(value), blanks)}\n\n" for name, value, blanks in _ANTHROPIC),
-        "responses": "".join(f"event: response.output_text.delta\ndata: {compact({'delta': word, 'n': 1.0})}\n\n" for word in "ab"),
-        "openrouter": ": OPENROUTER PROCESSING\n\n" * 2 + f"data: {compact(_OPENAI[0])}\n\ndata: [DONE]\n\n",
+        "anthropic": "".join(
+            f"event: {name}\ndata: {_padded(compact(value), blanks)}\n\n"
+            for name, value, blanks in _ANTHROPIC
+        ),
+        "responses": "".join(
+            f"event: response.output_text.delta\ndata: {compact({'delta': word, 'n': 1.0})}\n\n"
+            for word in "ab"
+        ),
+        "openrouter": ": OPENROUTER PROCESSING\n\n" * 2
+        + f"data: {compact(_OPENAI[0])}\n\ndata: [DONE]\n\n",
         "perplexity": "".join(f"data: {spaced(chunk, ascii=True)}\r\n\r\n" for chunk in _OPENAI),
         "tight": "".join(f"data:{compact(chunk)}\n\n" for chunk in _OPENAI) + "data:[DONE]\n\n",
         "resumable": f"id: 1\nretry: 3000\ndata: {compact(_OPENAI[0])}\n\n",
@@ -72,11 +101,22 @@ BODIES: dict[str, bytes] = {
         "gemini": pretty(_GEMINI[0]).replace("<", "\\u003c").replace(">", "\\u003e") + "\n",
         "gemini list": "[" + "\n,\r\n".join(map(pretty, _GEMINI)) + "\n]",
         "openai": pretty(_OPENAI[0]),
-        "anthropic": compact({"type": "message", "content": [{"type": "text", "text": "Olá"}], "usage": {}}),
+        "anthropic": compact(
+            {"type": "message", "content": [{"type": "text", "text": "Olá"}], "usage": {}}
+        ),
         "openrouter": "\n         \n" + compact({"choices": [], "usage": {"cost": 0.0000113}}),
         "groq": compact({"reasoning": "a & b < c"}).replace("&", "\\u0026").replace("<", "\\u003c"),
         "baseten": '{\n\t"error": {\n\t\t"code": 400\n\t}\n}',
-        "error": pretty({"error": {"code": 429, "message": "Resource has been exhausted", "status": "RESOURCE_EXHAUSTED"}}) + "\n",
+        "error": pretty(
+            {
+                "error": {
+                    "code": 429,
+                    "message": "Resource has been exhausted",
+                    "status": "RESOURCE_EXHAUSTED",
+                }
+            }
+        )
+        + "\n",
         "fastapi": spaced({"detail": "Not Found", "loc": [1, 2]}),
     }.items()
 }
@@ -92,9 +132,11 @@ ODD: dict[str, bytes] = {
     "mixed line ends": b"data: {}\r\n\r\ndata: {}\n\ndata: {}\n\r\n",
     "blank lines between": b"data: {}\n\n\n\n\ndata: {}\n\n",
     "a bare error after events": b'data: {"a": 1}\r\n\r\n{\n  "error": {}\n}\r\n\r\n',
-    "fields of other names": b"pad: 3\ndata: {}\n\nlayout: google\ndata: x\n\ntext: x\n\njson: 1\n\n",
+    "fields of other names": b"pad: 3\ndata: {}\n\nlayout: google\ndata: "
+    b"x\n\ntext: x\n\njson: 1\n\n",
     "blank only": b" \r\n\t",
-    "number texts": b'{"a":1.0,"b":1,"c":1e5,"d":-0,"e":1E+05,"f":0.10,"g":12345678901234567890123}',
+    "number texts": b'{"a":1.0,"b":1,"c":1e5,"d":-0,"e":1E+05,"f":0.10,'
+    b'"g":12345678901234567890123}',
     "duplicate keys": b'{"a":1,"a":2}',
     "escapes of all kinds": rb'{"a":"\u00e9\u00E9\/\ud83c\udf0d\u001b\u2028\\u003c\"\u0022"}',
     "half a pair": rb'{"a":"\ud800"}',

@@ -1,4 +1,6 @@
-"""C-01, C-02: bytes that went through a cassette are the bytes that were received, and people can read them."""
+"""C-01, C-02: bytes that went through a cassette are the bytes that were received, and people can
+read them.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,13 @@ SSE = "text/event-stream"
 
 
 def through_a_file(data: bytes, content_type: str = "") -> Any:
-    """The body of `data` after it was written to a cassette and read again; the bytes must be the same."""
+    """The body of `data` after it was written to a cassette and read again; the bytes must be the
+    same.
+    """
     answer = Response(status=200, body=read_body(data, content_type), end="eof")
-    text = dump([Interaction(request=Request(method="POST", url="https://llm.example"), response=answer)])
+    text = dump(
+        [Interaction(request=Request(method="POST", url="https://llm.example"), response=answer)]
+    )
     loaded = load(text.encode(), "x.cassette.json")
     assert dump(loaded.interactions) == text
     body = loaded.interactions[0].response.body
@@ -41,7 +47,9 @@ def value(part: Event | Body) -> Any:
     return msgspec.json.decode(part.json)
 
 
-@pytest.mark.parametrize("data", [*STREAMS.values(), *BODIES.values(), *ODD.values()], ids=[*STREAMS, *BODIES, *ODD])
+@pytest.mark.parametrize(
+    "data", [*STREAMS.values(), *BODIES.values(), *ODD.values()], ids=[*STREAMS, *BODIES, *ODD]
+)
 @pytest.mark.parametrize("content_type", ["", SSE])
 def test_c01_bytes_survive(data, content_type):
     through_a_file(data, content_type)
@@ -79,7 +87,9 @@ def test_c02_what_the_styles_are_called():
         "resumable": ("lf", "compact", UNSET),
     }
     plain = {name: through_a_file(data) for name, data in BODIES.items()}
-    assert {name: (body.layout, body.escapes, body.before, body.after) for name, body in plain.items()} == {
+    assert {
+        name: (body.layout, body.escapes, body.before, body.after) for name, body in plain.items()
+    } == {
         "gemini": ("indent 2", "google", UNSET, "\n"),
         "gemini list": ("google list", UNSET, UNSET, UNSET),
         "openai": ("indent 2", UNSET, UNSET, UNSET),
@@ -94,7 +104,12 @@ def test_c02_what_the_styles_are_called():
 
 def test_c02_fields_of_an_event():
     assert events(b'event: a\nid: 7\nretry: 3000\ndata: {"b":1}\n\n: note\n\ndata: [DONE]\n\n') == [
-        Event(event="a", id="7", retry=3000, json=msgspec.Raw(b'{\n                "b": 1\n              }')),
+        Event(
+            event="a",
+            id="7",
+            retry=3000,
+            json=msgspec.Raw(b'{\n                "b": 1\n              }'),
+        ),
         Event(comment="note"),
         Event(data="[DONE]"),
     ]
@@ -108,22 +123,35 @@ def test_c02_padding_is_a_number():
 
 def test_c02_one_bad_event_does_not_spoil_the_others():
     found = events(ODD["an event that is not UTF-8"])
-    assert [value(found[0]), found[1].base64, value(found[2])] == [{"a": 1}, ["ZGF0YTog//4KCg=="], {"b": 2}]
+    assert [value(found[0]), found[1].base64, value(found[2])] == [
+        {"a": 1},
+        ["ZGF0YTog//4KCg=="],
+        {"b": 2},
+    ]
 
 
-@pytest.mark.parametrize("odd", ['data: {"x":1}\nid: 4\n\n', 'data: {"x":1}\n\n\n', 'retry: 007\ndata: {"x":1}\n\n'])
+@pytest.mark.parametrize(
+    "odd", ['data: {"x":1}\nid: 4\n\n', 'data: {"x":1}\n\n\n', 'retry: 007\ndata: {"x":1}\n\n']
+)
 def test_c02_one_odd_event_stands_as_text_among_the_others(odd):
     found = events(f'data: {{"a":1}}\n\n{odd}data: {{"b":2}}\n\n'.encode())
     assert [value(found[0]), "".join(found[1].text), value(found[2])] == [{"a": 1}, odd, {"b": 2}]
 
 
 def test_c02_an_event_in_another_style_says_so():
-    stream = "".join(f"data: {compact({'a': [index, 2]})}\n\n" for index in range(3)) + f"data: {spaced({'a': [1, 2], 'é': 1}, True)}\n\n"
-    assert [(event.layout, event.escapes) for event in events(stream.encode())] == [(UNSET, UNSET)] * 3 + [("spaced", "ascii")]
+    stream = (
+        "".join(f"data: {compact({'a': [index, 2]})}\n\n" for index in range(3))
+        + f"data: {spaced({'a': [1, 2], 'é': 1}, True)}\n\n"
+    )
+    assert [(event.layout, event.escapes) for event in events(stream.encode())] == [
+        (UNSET, UNSET)
+    ] * 3 + [("spaced", "ascii")]
 
 
 def test_c02_the_common_style_is_that_of_most_events():
-    stream = "data: {}\n\n" * 2 + "".join(f"data: {spaced({'ü': [1, 2]}, True)}\n\n" for _ in range(3))
+    stream = "data: {}\n\n" * 2 + "".join(
+        f"data: {spaced({'ü': [1, 2]}, True)}\n\n" for _ in range(3)
+    )
     body = through_a_file(stream.encode(), SSE)
     assert (body.layout, body.escapes) == ("spaced", "ascii")
     assert {(event.layout, event.escapes) for event in body.events} == {(UNSET, UNSET)}
@@ -154,7 +182,7 @@ def test_an_error_body_labelled_as_events_is_json():
     assert value(body)["error"]["code"] == 429
 
 
-# --- whatever the bytes are -------------------------------------------------------------------------------------------
+# --- whatever the bytes are -----------------------------------------------------------------------
 
 _TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 _NUMBERS = st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False))
@@ -163,7 +191,15 @@ _VALUES = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(_TEXT, inner, max_size=3)),
     max_leaves=8,
 )
-_WRITERS = st.sampled_from([compact, google, spaced, lambda value: spaced(value, ascii=True), lambda value: f"{compact(value)[:-1]}  }}"])
+_WRITERS = st.sampled_from(
+    [
+        compact,
+        google,
+        spaced,
+        lambda value: spaced(value, ascii=True),
+        lambda value: f"{compact(value)[:-1]}  }}",
+    ]
+)
 
 
 @st.composite
@@ -171,11 +207,25 @@ def _pieces(draw: st.DrawFn) -> bytes:
     end = draw(st.sampled_from(["\n", "\r\n", "\r"]))
     gap = draw(st.sampled_from([": ", ":"]))
     payload = draw(_WRITERS)(draw(_VALUES)) if draw(st.booleans()) else draw(_TEXT)
-    name = draw(st.sampled_from(["", f"event{gap}x{end}", f"id{gap}{draw(_TEXT)}{end}", f"retry{gap}12{end}", f":{draw(_TEXT)}{end}"]))
+    name = draw(
+        st.sampled_from(
+            [
+                "",
+                f"event{gap}x{end}",
+                f"id{gap}{draw(_TEXT)}{end}",
+                f"retry{gap}12{end}",
+                f":{draw(_TEXT)}{end}",
+            ]
+        )
+    )
     field = draw(st.sampled_from(["data", "data", "data", "", "json", "text", "pad"]))
     whole = f"{name}{field}{gap}{payload}{draw(st.sampled_from([end * 2, end * 2, end * 3, end, '']))}".encode()
     cut = draw(st.integers(0, 30))
-    return whole[:cut] + draw(st.binary(max_size=3)) + whole[cut:] if draw(st.integers(0, 9)) == 0 else whole
+    return (
+        whole[:cut] + draw(st.binary(max_size=3)) + whole[cut:]
+        if draw(st.integers(0, 9)) == 0
+        else whole
+    )
 
 
 @settings(max_examples=400)
@@ -185,7 +235,12 @@ def test_c02_any_stream_survives(data):
 
 
 @settings(max_examples=400)
-@given(_VALUES, st.sampled_from([compact, google, spaced, pretty, lambda value: spaced(value, True)]), _TEXT, st.booleans())
+@given(
+    _VALUES,
+    st.sampled_from([compact, google, spaced, pretty, lambda value: spaced(value, True)]),
+    _TEXT,
+    st.booleans(),
+)
 def test_c01_any_json_body_survives(item, write, around, cut):
     data = write(item).encode()
     through_a_file(data[: len(data) // 2] if cut else data)
@@ -216,6 +271,18 @@ def test_c02_ten_thousand_random_streams():
         b'{"a": "\\u00e9"}',
         b"[1, 2]",
     ]
-    alphabet += [b"{}", b"}", b'"', b"\\", "é".encode(), b"\xff", b"\0", b"\xef\xbb\xbf", "\u2028".encode(), b'{"b":1.0   }', b"[DONE]"]
+    alphabet += [
+        b"{}",
+        b"}",
+        b'"',
+        b"\\",
+        "é".encode(),
+        b"\xff",
+        b"\0",
+        b"\xef\xbb\xbf",
+        "\u2028".encode(),
+        b'{"b":1.0   }',
+        b"[DONE]",
+    ]
     for _ in range(10_000):
         through_a_file(b"".join(dice.choices(alphabet, k=dice.randrange(12))), SSE)

@@ -1,4 +1,6 @@
-"""A stream that was cut anywhere, or came in any pieces, is recorded as it was and replayed as it was."""
+"""A stream that was cut anywhere, or came in any pieces, is recorded as it was and replayed as it
+was.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,10 @@ import pytest
 from wire.testing import Record, Replay
 
 STREAM = (
-    'data: {"candidates":[{"content":{"parts":[{"text":"Grüße, 東京"}],"role":"model"}}],"usageMetadata":{"promptTokenCount":3}}\r\n\r\n'
-    ': still here\r\n\r\ndata: {"candidates": [{"content": {"parts": [{"text": "",\\u0020"thoughtSignature": "c2ln"}]}}]}\r\n\r\n'
+    'data: {"candidates":[{"content":{"parts":[{"text":"Grüße, '
+    '東京"}],"role":"model"}}],"usageMetadata":{"promptTokenCount":3}}\r\n\r\n'
+    ': still here\r\n\r\ndata: {"candidates": [{"content": {"parts": [{"text": '
+    '"",\\u0020"thoughtSignature": "c2ln"}]}}]}\r\n\r\n'
     'data: {"candidates":[{"finishReason":"STOP"}]}\r\n\r\n'
 ).encode()
 
@@ -32,7 +36,10 @@ class Pieces(httpx.SyncByteStream):
 def through(transport: httpx.BaseTransport) -> tuple[bytes, str]:
     """What a client reads: the bytes, and the exception that ended them."""
     got = b""
-    with httpx.Client(transport=transport) as client, client.stream("POST", "https://llm.example/stream", json={"say": "hi"}) as response:
+    with (
+        httpx.Client(transport=transport) as client,
+        client.stream("POST", "https://llm.example/stream", json={"say": "hi"}) as response,
+    ):
         try:
             for data in response.iter_raw():
                 got += data
@@ -43,7 +50,9 @@ def through(transport: httpx.BaseTransport) -> tuple[bytes, str]:
 
 def recorded(path: Path, pieces: list[bytes], broken: bool) -> tuple[bytes, str]:
     def answer(request: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=Pieces(pieces, broken))
+        return httpx.Response(
+            200, headers={"content-type": "text/event-stream"}, stream=Pieces(pieces, broken)
+        )
 
     return through(Record(httpx.MockTransport(answer), path))
 

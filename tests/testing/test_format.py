@@ -1,4 +1,6 @@
-"""C-27, C-29 and files that are wrong: what a cassette looks like, how small its diffs are, what is said of a bad one."""
+"""C-27, C-29 and files that are wrong: what a cassette looks like, how small its diffs are, what is
+said of a bad one.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,26 @@ URL = "https://llm.example/v1/generate"
 
 def interaction(sent: Any, received: bytes, content_type: str = "text/event-stream") -> Interaction:
     return Interaction(
-        request=Request(method="POST", url=URL, headers={"content-type": "application/json"}, body=read_body(json.dumps(sent).encode())),
-        response=Response(status=200, headers={"content-type": content_type}, body=read_body(received, content_type), end="eof"),
+        request=Request(
+            method="POST",
+            url=URL,
+            headers={"content-type": "application/json"},
+            body=read_body(json.dumps(sent).encode()),
+        ),
+        response=Response(
+            status=200,
+            headers={"content-type": content_type},
+            body=read_body(received, content_type),
+            end="eof",
+        ),
     )
 
 
-SENT: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Hi"}, {"role": "user", "content": "There"}], "n": 1}
+SENT: dict[str, Any] = {
+    "model": "m",
+    "messages": [{"role": "user", "content": "Hi"}, {"role": "user", "content": "There"}],
+    "n": 1,
+}
 EVENTS = ['{"text":"a","index":0}', '{"text":"b","index":1}', '{"text":"c","index":2}', "[DONE]"]
 
 
@@ -43,11 +59,13 @@ def stream(events: list[str]) -> bytes:
 
 def changed(before: list[Interaction], after: list[Interaction]) -> tuple[int, int]:
     """Lines that a diff of the two cassettes takes out and puts in."""
-    lines = list(difflib.unified_diff(dump(before).splitlines(), dump(after).splitlines(), n=0, lineterm=""))[2:]
+    lines = list(
+        difflib.unified_diff(dump(before).splitlines(), dump(after).splitlines(), n=0, lineterm="")
+    )[2:]
     return sum(line.startswith("-") for line in lines), sum(line.startswith("+") for line in lines)
 
 
-# --- the text -----------------------------------------------------------------------------------------------------------
+# --- the text -------------------------------------------------------------------------------------
 
 
 def test_c27_what_it_looks_like():
@@ -101,7 +119,10 @@ def test_c27_no_interactions():
     assert dump([]) == '{\n  "wire_cassette": 1,\n  "interactions": []\n}\n'
 
 
-BASE = [interaction(SENT, stream(EVENTS)), interaction({"other": 1}, b'{"a": 1, "b": 2}', "application/json")]
+BASE = [
+    interaction(SENT, stream(EVENTS)),
+    interaction({"other": 1}, b'{"a": 1, "b": 2}', "application/json"),
+]
 
 
 def _sent(**change: Any) -> list[Interaction]:
@@ -117,7 +138,10 @@ _EVENT_LINES = 6  # the brackets of the event and of its object, and two fields
 GOLDEN: dict[str, tuple[list[Interaction], tuple[int, int]]] = {
     "a prompt": (_sent(messages=[{"role": "user", "content": "Ho"}, SENT["messages"][1]]), (1, 1)),
     "a number": (_sent(n=2), (1, 1)),
-    "a message more": (_sent(messages=[*SENT["messages"], {"role": "user", "content": "?"}]), (0, 4)),
+    "a message more": (
+        _sent(messages=[*SENT["messages"], {"role": "user", "content": "?"}]),
+        (0, 4),
+    ),
     "an event more": (_got([EVENTS[0], ADDED, *EVENTS[1:]]), (0, _EVENT_LINES)),
     "an event more at the end": (_got([*EVENTS, ADDED]), (0, _EVENT_LINES)),
     "an event less": (_got([*EVENTS[:1], *EVENTS[2:]]), (_EVENT_LINES, 0)),
@@ -144,7 +168,9 @@ def test_c27_text_utf8_lf_final_newline(data: bytes):
     assert text.endswith("}\n")
     assert not text.endswith("\n\n")
     assert "\r" not in text
-    assert len(text.splitlines()) == text.count("\n"), "no letter that some editors take for a line end"
+    assert len(text.splitlines()) == text.count("\n"), (
+        "no letter that some editors take for a line end"
+    )
     assert all(line == line.rstrip() for line in text.split("\n"))
 
 
@@ -153,9 +179,18 @@ EDITS: dict[str, tuple[Callable[[str], str], bytes]] = {
         lambda text: text.replace('"text": "b"', '"text": "Grüße <b>"'),
         stream([EVENTS[0], '{"text":"Grüße <b>","index":1}', *EVENTS[2:]]),
     ),
-    "indentation": (lambda text: "\n".join(line.strip() for line in text.split("\n")), stream(EVENTS)),
-    "line ends of Windows, a byte order mark": (lambda text: "\ufeff" + text.replace("\n", "\r\n"), stream(EVENTS)),
-    "an event taken out": (lambda text: json.dumps(_without_event(json.loads(text))), stream([EVENTS[0], *EVENTS[2:]])),
+    "indentation": (
+        lambda text: "\n".join(line.strip() for line in text.split("\n")),
+        stream(EVENTS),
+    ),
+    "line ends of Windows, a byte order mark": (
+        lambda text: "\ufeff" + text.replace("\n", "\r\n"),
+        stream(EVENTS),
+    ),
+    "an event taken out": (
+        lambda text: json.dumps(_without_event(json.loads(text))),
+        stream([EVENTS[0], *EVENTS[2:]]),
+    ),
     "another style": (
         lambda text: text.replace('"layout": "compact"', '"layout": "spaced"'),
         stream([event.replace(":", ": ").replace(",", ", ") for event in EVENTS]),
@@ -175,12 +210,16 @@ def test_a_cassette_can_be_edited_by_hand(edit: str):
     assert body_bytes(loaded.response.body) == wanted
 
 
-# --- the schema ---------------------------------------------------------------------------------------------------------
+# --- the schema -----------------------------------------------------------------------------------
 
 
 def test_c29_the_schema_in_the_repository_is_that_of_the_structs():
-    """If it is not: json.dumps(wire.testing.cassette.schema(), indent=2, ensure_ascii=False) and a newline is its text."""
-    assert (ROOT / "schemas" / "cassette.schema.json").read_text("utf-8") == json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+    """If it is not: json.dumps(wire.testing.cassette.schema(), indent=2, ensure_ascii=False) and a
+    newline is its text.
+    """
+    assert (ROOT / "schemas" / "cassette.schema.json").read_text("utf-8") == json.dumps(
+        schema(), indent=2, ensure_ascii=False
+    ) + "\n"
 
 
 def test_there_are_fixtures():
@@ -206,23 +245,38 @@ def test_c29_every_fixture_keeps_to_the_schema_and_is_written_as_it_is(path: Pat
 def test_c29_every_fixture_is_played(way: Way, path: Path):
     interactions = load(path.read_bytes(), path.name).interactions
     requests = [
-        {"method": each.request.method, "url": each.request.url, "content": body_bytes(each.request.body), "headers": each.request.headers}
+        {
+            "method": each.request.method,
+            "url": each.request.url,
+            "content": body_bytes(each.request.body),
+            "headers": each.request.headers,
+        }
         for each in interactions
     ]
     got = way.gets(way.replay(path), requests)
     assert [each.status for each in got] == [each.response.status for each in interactions]
     assert [each.body for each in got] == [body_bytes(each.response.body) for each in interactions]
-    assert [each.error is None for each in got] == [each.response.end == "eof" for each in interactions]
+    assert [each.error is None for each in got] == [
+        each.response.end == "eof" for each in interactions
+    ]
 
 
 def _mutants(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """Every place of a cassette outside the providers' JSON, each with values of types that do not belong there."""
+    """Every place of a cassette outside the providers' JSON, each with values of types that do not
+    belong there.
+    """
     kinds = {dict: [], list: {}, str: 7, int: "x"}
     if path:
         yield path, kinds[type(value)]
         yield path, None
         yield path, True
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for step, item in items:
         if step != "json":
             yield from _mutants(item, (*path, step))
@@ -246,7 +300,11 @@ def test_c29_each_field_of_another_type_is_refused_by_structs_and_schema(path: P
             load(text.encode(), path.name)
         line = int(str(caught.value).partition("line ")[2].partition(":")[0])
         key = place[-1] if isinstance(place[-1], str) else json.dumps(wrong)
-        assert json.dumps(key) in text.split("\n")[line - 1] or key in text.split("\n")[line - 1], (place, wrong, str(caught.value))
+        assert json.dumps(key) in text.split("\n")[line - 1] or key in text.split("\n")[line - 1], (
+            place,
+            wrong,
+            str(caught.value),
+        )
         count += 1
     assert count > 50
 
@@ -254,13 +312,21 @@ def test_c29_each_field_of_another_type_is_refused_by_structs_and_schema(path: P
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.name)
 def test_c29_each_needed_key_is_missed_by_structs_and_schema(path: Path):
     whole = json.loads(path.read_text("utf-8"))
-    for outer, name in ((), "wire_cassette"), (("interactions", 0), "request"), (("interactions", 0, "response"), "end"):
+    for outer, name in (
+        ((), "wire_cassette"),
+        (("interactions", 0), "request"),
+        (("interactions", 0, "response"), "end"),
+    ):
         mutant = copy.deepcopy(whole)
         inside = mutant
         for step in outer:
             inside = inside[step]
         del inside[name]
-        assert [fault for fault in faults(mutant, SCHEMA, SCHEMA) if fault.endswith(f".{name}: required")] != []
+        assert [
+            fault
+            for fault in faults(mutant, SCHEMA, SCHEMA)
+            if fault.endswith(f".{name}: required")
+        ] != []
         with pytest.raises(CassetteError, match=f"missing required field `{name}`"):
             load(json.dumps(mutant).encode(), path.name)
 
@@ -283,19 +349,37 @@ def test_c29_what_the_writer_makes_keeps_to_the_schema():
         assert list(faults(made, SCHEMA, SCHEMA)) == []
 
 
-# --- files that are wrong -----------------------------------------------------------------------------------------------
+# --- files that are wrong -------------------------------------------------------------------------
 
-_START = '{\n"wire_cassette": 1,\n"interactions": [\n{\n"request": {"method": "POST",\n"url": "https://h"},\n"response": {\n'
+_START = (
+    '{\n"wire_cassette": 1,\n"interactions": [\n{\n"request": {"method": "POST",\n"url": '
+    '"https://h"},\n"response": {\n'
+)
 _END = "}}]}"
 WRONG: dict[str, tuple[str | bytes, str]] = {
     "nothing": ("", "line 1: no JSON: Expecting value, column 1"),
-    "broken": ('{\n"wire_cassette": 1,\n"interactions": [}', "line 3: no JSON: Expecting value, column 18"),
-    "cut": ('{\n"wire_cassette": 1,', "line 2: no JSON: Expecting property name enclosed in double quotes, column 20"),
+    "broken": (
+        '{\n"wire_cassette": 1,\n"interactions": [}',
+        "line 3: no JSON: Expecting value, column 18",
+    ),
+    "cut": (
+        '{\n"wire_cassette": 1,',
+        "line 2: no JSON: Expecting property name enclosed in double quotes, column 20",
+    ),
     "not UTF-8": (b'{\n"wire_cassette": \xff}', "line 2: byte 0xff is not UTF-8"),
     "a list": ("[]", "line 1: $: expected `object`, got `array`"),
-    "another version": ('{\n"wire_cassette": 2, "new": 1}', "line 2: $.wire_cassette: version 2 is not known here; this release reads 1"),
-    "no version": ('{"interactions": []}', "line 1: $: object missing required field `wire_cassette`"),
-    "version in words": ('{"wire_cassette": "1"}', "line 1: $.wire_cassette: expected `int`, got `str`"),
+    "another version": (
+        '{\n"wire_cassette": 2, "new": 1}',
+        "line 2: $.wire_cassette: version 2 is not known here; this release reads 1",
+    ),
+    "no version": (
+        '{"interactions": []}',
+        "line 1: $: object missing required field `wire_cassette`",
+    ),
+    "version in words": (
+        '{"wire_cassette": "1"}',
+        "line 1: $.wire_cassette: expected `int`, got `str`",
+    ),
     "unknown key": (
         _START + '"status": 200,\n"end": "eof",\n"ended": 1' + _END,
         "line 10: $.interactions[0].response: object contains unknown field `ended`",
@@ -304,50 +388,73 @@ WRONG: dict[str, tuple[str | bytes, str]] = {
         _START + '"end": "eof",\n"status": "200"' + _END,
         "line 9: $.interactions[0].response.status: expected `int`, got `str`",
     ),
-    "no status": (_START + '"end": "eof",\n"status": 7' + _END, "line 9: $.interactions[0].response.status: expected `int` >= 100"),
-    "unknown end": (_START + '"status": 200,\n"end": "well"' + _END, "line 9: $.interactions[0].response.end: invalid enum value 'well'"),
+    "no status": (
+        _START + '"end": "eof",\n"status": 7' + _END,
+        "line 9: $.interactions[0].response.status: expected `int` >= 100",
+    ),
+    "unknown end": (
+        _START + '"status": 200,\n"end": "well"' + _END,
+        "line 9: $.interactions[0].response.end: invalid enum value 'well'",
+    ),
     "header": (
         _START + '"status": 200, "end": "eof", "headers": {\n"a": "b",\n"retry-after":\n3}' + _END,
         'line 10: $.interactions[0].response.headers["retry-after"]: expected `str`, got `int`',
     ),
     "two forms": (
         _START + '"status": 200, "end": "eof",\n"body": {"json": 1,\n"text": []}' + _END,
-        "line 9: $.interactions[0].response.body: exactly one of json, events, text, base64 is wanted, not json and text",
+        "line 9: $.interactions[0].response.body: exactly one of json, events, text, "
+        "base64 is wanted, not json and text",
     ),
     "no form": (
         _START + '"status": 200, "end": "eof",\n"body": {}' + _END,
-        "line 9: $.interactions[0].response.body: exactly one of json, events, text, base64 is wanted, not none",
+        "line 9: $.interactions[0].response.body: exactly one of json, events, text, "
+        "base64 is wanted, not none",
     ),
     "an event of no form": (
-        _START + '"status": 200, "end": "eof", "body": {"events": [{"data": "a"},\n{"event": "x"}]}' + _END,
-        "line 9: $.interactions[0].response.body.events[1]: exactly one of json, data, comment, text, base64 is wanted, not none",
+        _START
+        + '"status": 200, "end": "eof", "body": {"events": [{"data": "a"},\n{"event": "x"}]}'
+        + _END,
+        "line 9: $.interactions[0].response.body.events[1]: exactly one of json, data, "
+        "comment, text, base64 is wanted, not none",
     ),
     "fields beside a text": (
-        _START + '"status": 200, "end": "eof", "body": {"events": [\n{"event": "x", "text": ["data: a"]}]}' + _END,
-        "line 9: $.interactions[0].response.body.events[0]: event, id and retry stand beside json or data only, not beside text",
+        _START
+        + '"status": 200, "end": "eof", "body": {"events": [\n{"event": "x", "text": ["data: a"]}]}'
+        + _END,
+        "line 9: $.interactions[0].response.body.events[0]: event, id and retry stand "
+        "beside json or data only, not beside text",
     ),
     "a line end in a field": (
         _START + '"status": 200, "end": "eof", "body": {"events": [\n{"data": "a\\n"}]}' + _END,
-        "line 9: $.interactions[0].response.body.events[0]: a field of an event has no line end; use text",
+        "line 9: $.interactions[0].response.body.events[0]: a field of an event has no "
+        "line end; use text",
     ),
     "a layout of many lines": (
-        _START + '"status": 200, "end": "eof", "body": {\n"layout": "indent 2", "events": []}' + _END,
-        "line 8: $.interactions[0].response.body: layout: events are on one line each, 'indent 2' is not",
+        _START
+        + '"status": 200, "end": "eof", "body": {\n"layout": "indent 2", "events": []}'
+        + _END,
+        "line 8: $.interactions[0].response.body: layout: events are on one line each, "
+        "'indent 2' is not",
     ),
     "no base64": (
         _START + '"status": 200, "end": "eof",\n"body": {"base64": ["a"]}' + _END,
-        "line 9: $.interactions[0].response.body: base64: Invalid base64-encoded string: number of data characters (1) "
+        "line 9: $.interactions[0].response.body: base64: Invalid base64-encoded string: "
+        "number of data characters (1) "
         "cannot be 1 more than a multiple of 4",
     ),
     "base64 beyond ASCII": (
         _START + '"status": 200, "end": "eof",\n"body": {"base64": ["é"]}' + _END,
-        "line 9: $.interactions[0].response.body: base64: string argument should contain only ASCII characters",
+        "line 9: $.interactions[0].response.body: base64: string argument should contain "
+        "only ASCII characters",
     ),
     "half a pair": (
         _START + '"status": 200, "end": "eof",\n"body": {"json": "\\ud800"}' + _END,
         "line 9: no JSON: JSON is malformed: unexpected end of escaped utf-16 surrogate pair",
     ),
-    "not a number": (_START + '"status": NaN' + _END, "line 8: no JSON: JSON is malformed: invalid character"),
+    "not a number": (
+        _START + '"status": NaN' + _END,
+        "line 8: no JSON: JSON is malformed: invalid character",
+    ),
     "too deep": ("[" * 100_000, "nested too deeply"),
 }
 
@@ -364,7 +471,13 @@ def test_a_wrong_file_is_told_with_line_and_path(way: Way, tmp_path: Path, fault
     assert not caught.value.retryable
 
 
-@pytest.mark.parametrize("text", ["!!python/object/apply:os.system ['true']", '{"wire_cassette": 1, "interactions": "../other.json"}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "!!python/object/apply:os.system ['true']",
+        '{"wire_cassette": 1, "interactions": "../other.json"}',
+    ],
+)
 def test_c29_nothing_is_run_and_no_other_file_is_read(text: str):
     with pytest.raises(CassetteError):
         load(text.encode(), "x")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.shells.drive import CALL, Drive
+from tests.http.drive import CALL, Drive
 from tests.testing.ways import Way
 from wire import errors, gemini
 from wire.errors import CassetteError, one_line
@@ -18,8 +18,16 @@ from wire.testing.matching import asked, closest, listed
 
 URL = "https://llm.example/v1/models/m:generate"
 
-TOOLS = [{"name": "get_weather", "parameters": {"type": "object"}}, {"name": "get_time", "parameters": {"type": "object"}}]
-BODY: dict[str, Any] = {"model": "m-1", "messages": [{"role": "user", "content": "Hi"}], "tools": TOOLS, "temperature": 1}
+TOOLS = [
+    {"name": "get_weather", "parameters": {"type": "object"}},
+    {"name": "get_time", "parameters": {"type": "object"}},
+]
+BODY: dict[str, Any] = {
+    "model": "m-1",
+    "messages": [{"role": "user", "content": "Hi"}],
+    "tools": TOOLS,
+    "temperature": 1,
+}
 
 
 def cassette(tmp_path: Path, *interactions: tuple[str, Any, Any], method: str = "POST") -> Path:
@@ -27,8 +35,17 @@ def cassette(tmp_path: Path, *interactions: tuple[str, Any, Any], method: str = 
     path = tmp_path / "x.cassette.json"
     made = [
         {
-            "request": {"method": method, "url": url, **({} if sent is None else {"body": {"json": sent}})},
-            "response": {"status": 200, "headers": {"content-type": "application/json"}, "body": {"json": back}, "end": "eof"},
+            "request": {
+                "method": method,
+                "url": url,
+                **({} if sent is None else {"body": {"json": sent}}),
+            },
+            "response": {
+                "status": 200,
+                "headers": {"content-type": "application/json"},
+                "body": {"json": back},
+                "end": "eof",
+            },
         }
         for url, sent, back in interactions
     ]
@@ -62,12 +79,17 @@ OTHER: dict[str, Any] = {
 
 @pytest.mark.parametrize("change", SAME)
 def test_c16_what_matches(way: Way, tmp_path: Path, change: str):
-    assert play(way, cassette(tmp_path, (URL, BODY, {"n": 1})), content=SAME[change].encode()) == {"n": 1}
+    assert play(way, cassette(tmp_path, (URL, BODY, {"n": 1})), content=SAME[change].encode()) == {
+        "n": 1
+    }
 
 
 @pytest.mark.parametrize("change", OTHER)
 def test_c16_another_body_gets_no_old_answer(way: Way, tmp_path: Path, change: str):
-    assert type(play(way, cassette(tmp_path, (URL, BODY, {"n": 1})), json=OTHER[change])) is CassetteError
+    assert (
+        type(play(way, cassette(tmp_path, (URL, BODY, {"n": 1})), json=OTHER[change]))
+        is CassetteError
+    )
 
 
 @pytest.mark.parametrize(
@@ -100,21 +122,35 @@ def test_c16_method(way: Way, tmp_path: Path):
 def test_c16_other_bodies_match_by_their_bytes(way: Way, tmp_path: Path):
     path = tmp_path / "x.cassette.json"
     request = {"method": "POST", "url": URL, "body": {"text": ["a=1&", "b=2"]}}
-    path.write_text(json.dumps({"wire_cassette": 1, "interactions": [{"request": request, "response": {"status": 204, "end": "eof"}}]}))
+    path.write_text(
+        json.dumps(
+            {
+                "wire_cassette": 1,
+                "interactions": [{"request": request, "response": {"status": 204, "end": "eof"}}],
+            }
+        )
+    )
     assert way.get(way.replay(path), URL, content=b"a=1&b=2").status == 204
     assert type(way.get(way.replay(path), URL, content=b"a=1&b=3").error) is CassetteError
 
 
 def test_c16_equal_requests_are_answered_in_recorded_order_once_each(way: Way, tmp_path: Path):
-    path = cassette(tmp_path, (URL, BODY, {"n": 1}), (URL, {"other": 1}, {"n": 2}), (URL, BODY, {"n": 3}))
+    path = cassette(
+        tmp_path, (URL, BODY, {"n": 1}), (URL, {"other": 1}, {"n": 2}), (URL, BODY, {"n": 3})
+    )
     got = way.gets(way.replay(path), [{"url": URL, "json": BODY}] * 3, "read")
     assert [json.loads(each.body) for each in got[:2]] == [{"n": 1}, {"n": 3}]
-    assert f"POST {URL}: it is recorded 2 times, and each was played once; to record it again" in str(got[2].error)
+    assert (
+        f"POST {URL}: it is recorded 2 times, and each was played once; to record it again"
+        in str(got[2].error)
+    )
 
 
 _VALUES = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(-5, 5), st.floats(-5, 5), st.text(max_size=3)),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=2), inner, max_size=3)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=2), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 
@@ -130,15 +166,21 @@ def test_c16_bodies_match_if_and_only_if_nothing_is_different(one, other):
 @pytest.mark.parametrize("body", [b"[" * 100_000, b"[" * 600 + b"]" * 600, b"\xff", b"{"])
 def test_c16_bodies_that_are_no_json_or_too_deep(body):
     assert asked("POST", URL, body).key == asked("POST", URL, body).key
-    assert asked("POST", URL, body).key != asked("POST", URL, body + b" ").key or body.startswith(b"[[")
+    assert asked("POST", URL, body).key != asked("POST", URL, body + b" ").key or body.startswith(
+        b"[["
+    )
 
 
-# --- no match -----------------------------------------------------------------------------------------------------------
+# --- no match -------------------------------------------------------------------------------------
 
 LONG = "x" * 3000
 CHANGES: dict[str, tuple[str, Any, str]] = {
     "changed field": (URL, {**BODY, "temperature": 0.5}, "$.temperature: recorded 1, sent 0.5"),
-    "changed prompt": (URL, {**BODY, "messages": [{"role": "user", "content": "Ho"}]}, '$.messages[0].content: recorded "Hi", sent "Ho"'),
+    "changed prompt": (
+        URL,
+        {**BODY, "messages": [{"role": "user", "content": "Ho"}]},
+        '$.messages[0].content: recorded "Hi", sent "Ho"',
+    ),
     "added message": (
         URL,
         {**BODY, "messages": [*BODY["messages"], {"role": "user", "content": "?"}]},
@@ -150,15 +192,31 @@ CHANGES: dict[str, tuple[str, Any, str]] = {
         '$.tools[1]: recorded {"name": "get_time", "parameters": {"type": "object"}}, sent nothing',
     ),
     "different model": (URL, {**BODY, "model": "m-2"}, '$.model: recorded "m-1", sent "m-2"'),
-    "a text for a number": (URL, {**BODY, "temperature": "1"}, '$.temperature: recorded 1, sent "1"'),
-    "true for a number": (URL, {**BODY, "temperature": True}, "$.temperature: recorded 1, sent true"),
+    "a text for a number": (
+        URL,
+        {**BODY, "temperature": "1"},
+        '$.temperature: recorded 1, sent "1"',
+    ),
+    "true for a number": (
+        URL,
+        {**BODY, "temperature": True},
+        "$.temperature: recorded 1, sent true",
+    ),
     "two fields": (
         URL,
         {**BODY, "model": "m-2", "temperature": 2},
         '$.model: recorded "m-1", sent "m-2"; $.temperature: recorded 1, sent 2',
     ),
-    "different host": (URL.replace("llm", "other"), BODY, "host: recorded llm.example, sent other.example"),
-    "different path": (URL.replace("m:", "n:"), BODY, "path: recorded /v1/models/m:generate, sent /v1/models/n:generate"),
+    "different host": (
+        URL.replace("llm", "other"),
+        BODY,
+        "host: recorded llm.example, sent other.example",
+    ),
+    "different path": (
+        URL.replace("m:", "n:"),
+        BODY,
+        "path: recorded /v1/models/m:generate, sent /v1/models/n:generate",
+    ),
     "different query": (f"{URL}?alt=sse", BODY, 'query: recorded [], sent [["alt", "sse"]]'),
     "no JSON": (URL, b"text", f'body: recorded {json.dumps(BODY)[:200]}..., sent "text"'),
     "a long text": (
@@ -170,22 +228,31 @@ CHANGES: dict[str, tuple[str, Any, str]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_c18_the_message_names_the_closest_and_what_is_different(way: Way, tmp_path: Path, change: str):
+def test_c18_the_message_names_the_closest_and_what_is_different(
+    way: Way, tmp_path: Path, change: str
+):
     url, sent, told = CHANGES[change]
-    path = cassette(tmp_path, ("https://llm.example/v1/far", {"model": "far"}, {}), (URL, BODY, {"n": 1}))
+    path = cassette(
+        tmp_path, ("https://llm.example/v1/far", {"model": "far"}, {}), (URL, BODY, {"n": 1})
+    )
     request = {"content": sent} if isinstance(sent, bytes) else {"json": sent}
     prefix = "" if way.name == "sync" else "Async"
     assert str(play(way, path, url, **request)) == (
-        f"{path}: no recorded answer to POST {url}: the closest is interactions[1], different in {told}; "
+        f"{path}: no recorded answer to POST {url}: the closest is interactions[1], "
+        f"different in {told}; "
         f"to record it again, call it once with http={prefix}Record({prefix}Lanes(), '{path}')"
     )
 
 
 def test_c18_of_two_long_texts_the_part_is_shown_in_which_they_differ():
-    first, second = (asked("POST", URL, json.dumps({"a": LONG + end + LONG}).encode()) for end in ("old", "new"))
+    first, second = (
+        asked("POST", URL, json.dumps({"a": LONG + end + LONG}).encode()) for end in ("old", "new")
+    )
     found = closest(second, [first])
     assert found is not None
-    assert found[1] == [f'$.a: recorded ..."{"x" * 50}old{"x" * 147}"..., sent ..."{"x" * 50}new{"x" * 147}"...']
+    assert found[1] == [
+        f'$.a: recorded ..."{"x" * 50}old{"x" * 147}"..., sent ..."{"x" * 50}new{"x" * 147}"...'
+    ]
 
 
 def test_c18_a_wall_of_differences_is_cut_and_counted():
@@ -200,18 +267,35 @@ def test_c18_a_wall_of_differences_is_cut_and_counted():
 
 
 def test_c18_an_empty_cassette(way: Way, tmp_path: Path):
-    assert "the cassette is empty; to record it again" in str(play(way, cassette(tmp_path), json={}))
+    assert "the cassette is empty; to record it again" in str(
+        play(way, cassette(tmp_path), json={})
+    )
 
 
 def test_c18_the_error_passes_the_clients_unchanged(drive: Drive, tmp_path: Path):
     """Not a lost connection, not tried again."""
-    path = cassette(tmp_path, ("https://generativelanguage.googleapis.com/v1beta/models/m:generateContent", {"contents": []}, {}))
+    path = cassette(
+        tmp_path,
+        (
+            "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent",
+            {"contents": []},
+            {},
+        ),
+    )
     with pytest.raises(CassetteError) as caught:
         drive.send(http=Way(drive.name).replay(path))
     error = caught.value
-    assert (error.retryable, error.attempts, error.status, error.provider) == (False, 1, None, "gemini")
+    assert (error.retryable, error.attempts, error.status, error.provider) == (
+        False,
+        1,
+        None,
+        "gemini",
+    )
     assert isinstance(error, errors.WireError)
-    assert '$.contents[0]: recorded nothing, sent {"parts": [{"text": "Hi"}], "role": "user"}' in str(error)
+    assert (
+        '$.contents[0]: recorded nothing, sent {"parts": [{"text": "Hi"}], "role": "user"}'
+        in str(error)
+    )
     with pytest.raises(CassetteError, match=r"no recorded answer to POST .*:streamGenerateContent"):
         drive.read(http=Way(drive.name).replay(path))
 
@@ -219,6 +303,10 @@ def test_c18_the_error_passes_the_clients_unchanged(drive: Drive, tmp_path: Path
 def test_c16_a_client_is_answered_from_a_hand_written_cassette(drive: Drive, tmp_path: Path):
     url = "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent"
     answer = {"candidates": [{"content": {"parts": [{"text": "Hello."}]}, "finishReason": "STOP"}]}
-    path = cassette(tmp_path, (url, {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}, answer))
+    path = cassette(
+        tmp_path, (url, {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}, answer)
+    )
     assert drive.send(CALL, http=Way(drive.name).replay(path)).text == "Hello."
-    assert isinstance(drive.send(CALL, http=Way(drive.name).replay(path)), gemini.GenerateContentResponse)
+    assert isinstance(
+        drive.send(CALL, http=Way(drive.name).replay(path)), gemini.GenerateContentResponse
+    )

@@ -1,4 +1,6 @@
-"""C-11, C-12: what nobody else may know does not reach the disk; the place is named, the value is not."""
+"""C-11, C-12: what nobody else may know does not reach the disk; the place is named, the value is
+not.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +19,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.shells.drive import STREAM_CALL, Drive
-from tests.shells.loopback import LAST, STREAM, chunked, event, text, whole
+from tests.http.drive import STREAM_CALL, Drive
+from tests.http.loopback import LAST, STREAM, chunked, event, text, whole
 from tests.testing.samples import STREAMS
 from tests.testing.ways import Got, Way, serving
 from wire import AsyncClient, Client
 from wire.errors import CassetteError, StreamIncomplete
-from wire.lanes import AsyncLanes
+from wire.http.lanes import AsyncLanes
 from wire.testing import AsyncRecord
 from wire.testing.cassette import load
-from wire.testing.kept import kept_url, key_like, request_headers, response_headers
 from wire.testing.leaks import Known
+from wire.testing.written_headers import kept_url, key_like, request_headers, response_headers
 
 KEY = "fake-Key/with+signs_0123456789"
 
@@ -55,7 +57,7 @@ def refused(got: Got, cassette: Path) -> str:
     return got.error.message.partition("secret: ")[2]
 
 
-# --- headers and URLs ---------------------------------------------------------------------------------------------------
+# --- headers and URLs -----------------------------------------------------------------------------
 
 
 def test_c11_only_headers_of_the_list_are_written(way: Way, cassette: Path):
@@ -97,18 +99,32 @@ def test_c11_only_headers_of_the_list_are_written(way: Way, cassette: Path):
 
 @given(st.text("abcdefghijklmnopqrstuvwxyz-", min_size=1, max_size=20))
 def test_c11_a_header_that_nobody_thought_of_is_left_out(name):
-    known = {"accept", "content-type", "content-encoding", "api-version", "openai-version", "openai-beta"}
+    known = {
+        "accept",
+        "content-type",
+        "content-encoding",
+        "api-version",
+        "openai-version",
+        "openai-beta",
+    }
     if name not in known:
         assert request_headers([(name, "x")]) == {}
     if "ratelimit-" not in name and "id" not in name:
-        assert set(response_headers([(name, "x")])) <= known | {"retry-after", "retry-after-ms", "x-should-retry"}
+        assert set(response_headers([(name, "x")])) <= known | {
+            "retry-after",
+            "retry-after-ms",
+            "x-should-retry",
+        }
 
 
 @pytest.mark.parametrize(
     ("url", "kept"),
     [
         ("https://h/p?alt=sse&key=k1&x=%20a", "https://h/p?alt=sse&key=***&x=%20a"),
-        ("https://h/p?access_token=a&api-key=b&X-Amz-Signature=c", "https://h/p?access_token=***&api-key=***&X-Amz-Signature=***"),
+        (
+            "https://h/p?access_token=a&api-key=b&X-Amz-Signature=c",
+            "https://h/p?access_token=***&api-key=***&X-Amz-Signature=***",
+        ),
         ("https://h/p?pageToken=next&maxTokens=3", "https://h/p?pageToken=next&maxTokens=3"),
         ("https://h/p?%6bey=k1", "https://h/p?%6bey=***"),
         ("https://me:pw@h:8080/p#frag", "https://h:8080/p"),
@@ -124,11 +140,14 @@ def test_c12_the_key_in_a_url_is_never_written(way: Way, cassette: Path):
         url = f"{server.url}/v1?alt=sse&key={quote(KEY, safe='')}"
         assert way.get(way.record(cassette), url).error is None
         other = f"{server.url}/v1?alt=sse&key=another-fake-key"
-    assert json.loads(cassette.read_text("utf-8"))["interactions"][0]["request"]["url"] == f"{server.url}/v1?alt=sse&key=***"
+    assert (
+        json.loads(cassette.read_text("utf-8"))["interactions"][0]["request"]["url"]
+        == f"{server.url}/v1?alt=sse&key=***"
+    )
     assert way.get(way.replay(cassette), other).body == b"{}", "another key is the same request"
 
 
-# --- the values ---------------------------------------------------------------------------------------------------------
+# --- the values -----------------------------------------------------------------------------------
 
 FORMS = {
     "raw": KEY,
@@ -148,31 +167,79 @@ def _stream(*words: str) -> list[Any]:
 
 HEADER = {"x-goog-api-key": KEY}
 PLACES: dict[str, tuple[dict[str, Any], list[Any], str]] = {
-    "body of the request": ({"json": {"a": [1, {"b": f"my key is {KEY}"}]}}, [whole({})], "the request's body, $.a[1].b"),
+    "body of the request": (
+        {"json": {"a": [1, {"b": f"my key is {KEY}"}]}},
+        [whole({})],
+        "the request's body, $.a[1].b",
+    ),
     "key of an object": ({"json": {"a": {KEY: 1}}}, [whole({})], "the request's body, $.a"),
     "text of the request": ({"content": f"key={KEY}".encode()}, [whole({})], "the request's body"),
-    "header of the request": ({"headers": {"anthropic-beta": KEY}}, [whole({})], "the request's header anthropic-beta"),
-    "header of the response": ({}, [whole({}, x_ratelimit_limit=KEY)], "the response's header x-ratelimit-limit"),
-    "body of the response": ({}, [whole({"echo": {"key": KEY}})], "the response's body, $.echo.key"),
-    "an error": ({}, [whole({"error": {"message": f"bad key {KEY}"}}, 401)], "the response's body, $.error.message"),
-    "text of the response": ({}, [whole(f"<p>{KEY}</p>".encode(), 502, "text/html")], "the response's body"),
+    "header of the request": (
+        {"headers": {"anthropic-beta": KEY}},
+        [whole({})],
+        "the request's header anthropic-beta",
+    ),
+    "header of the response": (
+        {},
+        [whole({}, x_ratelimit_limit=KEY)],
+        "the response's header x-ratelimit-limit",
+    ),
+    "body of the response": (
+        {},
+        [whole({"echo": {"key": KEY}})],
+        "the response's body, $.echo.key",
+    ),
+    "an error": (
+        {},
+        [whole({"error": {"message": f"bad key {KEY}"}}, 401)],
+        "the response's body, $.error.message",
+    ),
+    "text of the response": (
+        {},
+        [whole(f"<p>{KEY}</p>".encode(), 502, "text/html")],
+        "the response's body",
+    ),
     "bytes": ({}, [whole(b"\xff" + KEY.encode())], "the response's body"),
-    "escaped JSON": ({}, [whole(json.dumps({"a": KEY}).replace("/", "\\/").encode())], "the response's body, $.a"),
-    "one event": ({}, _stream("Hi", f"see {KEY}"), "the response's event 1, $.candidates[0].content.parts[0].text"),
+    "escaped JSON": (
+        {},
+        [whole(json.dumps({"a": KEY}).replace("/", "\\/").encode())],
+        "the response's body, $.a",
+    ),
+    "one event": (
+        {},
+        _stream("Hi", f"see {KEY}"),
+        "the response's event 1, $.candidates[0].content.parts[0].text",
+    ),
     "two events": (
         {},
         _stream("see " + KEY[:9], KEY[9:] + " there"),
         "the response's body, over several events at $.candidates[0].content.parts[0].text",
     ),
-    "an event a letter": ({}, _stream(*KEY), "the response's body, over several events at $.candidates[0].content.parts[0].text"),
+    "an event a letter": (
+        {},
+        _stream(*KEY),
+        "the response's body, over several events at $.candidates[0].content.parts[0].text",
+    ),
     "two parts": (
         {},
         [STREAM, event({"parts": [{"text": KEY[:9]}, {"text": KEY[9:]}]}), LAST],
         "the response's body, over several events at $.parts[*].text",
     ),
-    "two values": ({}, [whole({"a": KEY[:9], "b": KEY[9:]})], "the response's body, over several values"),
-    "an event that is no JSON": ({}, [STREAM, chunked(f"data: {KEY}\n\n".encode()), LAST], "the response's event 0, $.data"),
-    "a comment": ({}, [STREAM, chunked(f": {KEY}\n\ndata: x\n\n".encode()), LAST], "the response's event 0"),
+    "two values": (
+        {},
+        [whole({"a": KEY[:9], "b": KEY[9:]})],
+        "the response's body, over several values",
+    ),
+    "an event that is no JSON": (
+        {},
+        [STREAM, chunked(f"data: {KEY}\n\n".encode()), LAST],
+        "the response's event 0, $.data",
+    ),
+    "a comment": (
+        {},
+        [STREAM, chunked(f": {KEY}\n\ndata: x\n\n".encode()), LAST],
+        "the response's event 0",
+    ),
     "two chunks": (
         {},
         [STREAM, chunked(f"data: {KEY[:9]}".encode()), chunked(f"{KEY[9:]}\n\n".encode()), LAST],
@@ -187,24 +254,37 @@ def test_c12_a_known_key_is_found_wherever_it_stands(way: Way, cassette: Path, w
     request = {**request, "headers": {**HEADER, **request.get("headers", {})}}
     with serving(answer) as server:
         got = way.get(way.record(cassette), server.url, **request)
-    assert refused(got, cassette) == f"the value of header x-goog-api-key stands in {place} (request 1 of this recording)"
+    assert (
+        refused(got, cassette)
+        == f"the value of header x-goog-api-key stands in {place} (request 1 of this recording)"
+    )
 
 
 def test_c12_a_key_in_the_path(way: Way, cassette: Path):
     with serving([whole({})]) as server:
-        got = way.get(way.record(cassette), f"{server.url}/bot/{quote(KEY, safe='')}/x", headers=HEADER)
-    assert refused(got, cassette) == "the value of header x-goog-api-key stands in the request's URL (request 1 of this recording)"
+        got = way.get(
+            way.record(cassette), f"{server.url}/bot/{quote(KEY, safe='')}/x", headers=HEADER
+        )
+    assert (
+        refused(got, cassette)
+        == "the value of header x-goog-api-key stands in the request's URL (request 1 of "
+        "this recording)"
+    )
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_c12_in_every_form(way: Way, cassette: Path, form: str):
     with serving([whole({"echo": f"<{FORMS[form]}>"})]) as server:
         got = way.get(way.record(cassette), server.url, headers=HEADER)
-    assert refused(got, cassette).startswith("the value of header x-goog-api-key stands in the response's body, $.echo")
+    assert refused(got, cassette).startswith(
+        "the value of header x-goog-api-key stands in the response's body, $.echo"
+    )
 
 
 @given(
-    st.text(st.characters(codec="ascii", min_codepoint=33, max_codepoint=126), min_size=8, max_size=40),
+    st.text(
+        st.characters(codec="ascii", min_codepoint=33, max_codepoint=126), min_size=8, max_size=40
+    ),
     st.binary(max_size=7),
     st.binary(max_size=7),
 )
@@ -216,7 +296,11 @@ def test_c12_base64_at_any_alignment(secret, before, after):
 
 SOURCES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "bearer": ({"authorization": f"Bearer {KEY}"}, {}, "the value of header authorization"),
-    "basic": ({"authorization": "Basic " + base64.b64encode(f"me:{KEY}".encode()).decode()}, {}, "the value of header authorization"),
+    "basic": (
+        {"authorization": "Basic " + base64.b64encode(f"me:{KEY}".encode()).decode()},
+        {},
+        "the value of header authorization",
+    ),
     "cookie": ({"cookie": f"a=b; session={KEY}"}, {}, "the value of header cookie"),
     "its own header": ({"x-custom-token": KEY}, {}, "the value of header x-custom-token"),
     "argument": ({}, {"secrets": ["other", KEY]}, "secrets[1]"),
@@ -233,18 +317,26 @@ def test_c12_where_secrets_are_known_from(way: Way, cassette: Path, source: str)
 
 
 @pytest.mark.parametrize("name", ["SOME_API_KEY", "SOME_TOKEN", "Some_Secret", "DB_PASSWORD"])
-def test_c12_values_of_the_environment(way: Way, cassette: Path, monkeypatch: pytest.MonkeyPatch, name: str):
+def test_c12_values_of_the_environment(
+    way: Way, cassette: Path, monkeypatch: pytest.MonkeyPatch, name: str
+):
     monkeypatch.setenv(name, KEY)
     with serving([whole({"a": KEY})]) as server:
         got = way.get(way.record(cassette), server.url)
-    assert refused(got, cassette).startswith(f"environment variable {name} stands in the response's body, $.a")
+    assert refused(got, cassette).startswith(
+        f"environment variable {name} stands in the response's body, $.a"
+    )
 
 
-def test_c12_what_is_too_short_or_not_named_so_is_no_secret(way: Way, cassette: Path, monkeypatch: pytest.MonkeyPatch):
+def test_c12_what_is_too_short_or_not_named_so_is_no_secret(
+    way: Way, cassette: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("SOME_KEY", "elevenchars")
     monkeypatch.setenv("SOME_KEYS", KEY)
     with serving([whole({"a": ["elevenchars", KEY, "test"]})]) as server:
-        got = way.get(way.record(cassette), server.url, headers={"x-api-key": "test", "idempotency-key": KEY})
+        got = way.get(
+            way.record(cassette), server.url, headers={"x-api-key": "test", "idempotency-key": KEY}
+        )
     assert got.error is None
 
 
@@ -253,7 +345,7 @@ def test_c12_an_empty_secret_is_refused(way: Way, cassette: Path):
         way.record(cassette, secrets=["a", ""])
 
 
-# --- what the caller keeps, what the file keeps -------------------------------------------------------------------------
+# --- what the caller keeps, what the file keeps ---------------------------------------------------
 
 
 def test_c12_the_answer_is_not_lost(drive: Drive, cassette: Path):
@@ -267,14 +359,26 @@ def test_c12_the_answer_is_not_lost(drive: Drive, cassette: Path):
     assert KEY not in str(caught.value) + repr(caught.value) + repr(vars(caught.value))
     read: list[str] = []
     with serving(_stream("one", KEY)) as server:
-        with pytest.raises(CassetteError, match=re.escape("stands in the response's event 1, $.candidates[0].content.parts[0].text")):
-            drive.session(lambda door: _into(read, door), http=record(cassette), base_url=server.url, api_key=KEY)
+        with pytest.raises(
+            CassetteError,
+            match=re.escape(
+                "stands in the response's event 1, $.candidates[0].content.parts[0].text"
+            ),
+        ):
+            drive.session(
+                lambda door: _into(read, door),
+                http=record(cassette),
+                base_url=server.url,
+                api_key=KEY,
+            )
     assert read == ["one", KEY]
     assert not cassette.exists()
 
 
 def _into(read: list[str], door: Any) -> None:
-    """Read a stream to its end, which is one without a finish; leaving the block closes the body."""
+    """Read a stream to its end, which is one without a finish; leaving the block closes the
+    body.
+    """
     if isinstance(door.client, Client):
         with door.client.stream(STREAM_CALL) as chunks, contextlib.suppress(StreamIncomplete):
             for chunk in chunks:
@@ -293,7 +397,9 @@ def _into(read: list[str], door: Any) -> None:
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_c12_a_refusal_does_not_swallow_a_cancellation(cassette: Path, backend: str):
     async def main() -> None:
-        async with AsyncClient("gemini", api_key=KEY, base_url=server.url, http=AsyncRecord(AsyncLanes(), cassette)) as client:
+        async with AsyncClient(
+            "gemini", api_key=KEY, base_url=server.url, http=AsyncRecord(AsyncLanes(), cassette)
+        ) as client:
             with anyio.CancelScope() as scope:
                 async with client.stream(STREAM_CALL) as chunks:
                     async for chunk in chunks:
@@ -309,7 +415,10 @@ def test_c12_a_refusal_does_not_swallow_a_cancellation(cassette: Path, backend: 
 def test_c12_the_other_interactions_are_kept(way: Way, cassette: Path):
     answers = [{"n": 0}, {"n": KEY}, {"n": 2}]
     with serving(lambda number, request: [whole(answers[number])]) as server:
-        got = way.gets(way.record(cassette), [{"url": f"{server.url}/{n}", "headers": HEADER} for n in range(3)])
+        got = way.gets(
+            way.record(cassette),
+            [{"url": f"{server.url}/{n}", "headers": HEADER} for n in range(3)],
+        )
     assert [type(each.error) for each in got] == [type(None), CassetteError, type(None)]
     kept = load(cassette.read_bytes(), "x").interactions
     assert [each.request.url[-1] for each in kept] == ["0", "2"]
@@ -317,11 +426,15 @@ def test_c12_the_other_interactions_are_kept(way: Way, cassette: Path):
 
 def test_c12_a_key_that_is_known_later_is_taken_out_of_what_was_written(way: Way, cassette: Path):
     with serving(lambda number, request: [whole({"n": KEY if number == 0 else number})]) as server:
-        got = way.gets(way.record(cassette), [{"url": f"{server.url}/0"}, {"url": f"{server.url}/1", "headers": HEADER}])
+        got = way.gets(
+            way.record(cassette),
+            [{"url": f"{server.url}/0"}, {"url": f"{server.url}/1", "headers": HEADER}],
+        )
     assert got[0].error is None
     assert isinstance(got[1].error, CassetteError)
     assert got[1].error.message.endswith(
-        "the value of header x-goog-api-key stands in the response's body, $.n (request 1 of this recording)"
+        "the value of header x-goog-api-key stands in the response's body, $.n (request "
+        "1 of this recording)"
     )
     assert KEY not in cassette.read_text("utf-8")
     assert [each.request.url[-1] for each in load(cassette.read_bytes(), "x").interactions] == ["1"]
@@ -330,7 +443,12 @@ def test_c12_a_key_that_is_known_later_is_taken_out_of_what_was_written(way: Way
 def test_c12_an_unmatched_request_does_not_show_its_key(way: Way, cassette: Path):
     with serving([whole({})]) as server:
         way.get(way.record(cassette), server.url, json={"a": "one"})
-    got = way.get(way.replay(cassette), f"{server.url}?key={quote(KEY, safe='')}", json={"a": KEY}, headers=HEADER)
+    got = way.get(
+        way.replay(cassette),
+        f"{server.url}?key={quote(KEY, safe='')}",
+        json={"a": KEY},
+        headers=HEADER,
+    )
     assert type(got.error) is CassetteError
     assert KEY not in str(got.error)
     assert '$.a: recorded "one", sent "***"' in str(got.error)

@@ -1,4 +1,6 @@
-"""Recording and replay over real sockets, on threads, asyncio and trio: nothing is delayed, nothing is changed, ends are kept."""
+"""Recording and replay over real sockets, on threads, asyncio and trio: nothing is delayed, nothing
+is changed, ends are kept.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,13 @@ import anyio
 import httpx
 import pytest
 
-from tests.shells.drive import CALL, Drive
-from tests.shells.loopback import GOOD_STREAM, LAST, STREAM, chunked, event, head, text, whole
+from tests.http.drive import CALL, Drive
+from tests.http.loopback import GOOD_STREAM, LAST, STREAM, chunked, event, head, text, whole
 from tests.testing.samples import BODIES, ODD, STREAMS
 from tests.testing.ways import READS, Way, serving
 from wire import Client
 from wire.errors import CassetteError, ConfigurationError, ConnectionLost
-from wire.lanes import AsyncLanes
+from wire.http.lanes import AsyncLanes
 from wire.testing import AsyncRecord, Record, Replay
 from wire.testing.bodies import body_bytes
 from wire.testing.cassette import load
@@ -39,16 +41,24 @@ def responses(path: Path) -> list[dict[str, Any]]:
     return [each["response"] for each in json.loads(path.read_text("utf-8"))["interactions"]]
 
 
-HTTPX_LEAVES_ITS_GENERATORS = pytest.mark.filterwarnings("ignore:Async generator 'httpx._client:ResourceWarning")
-"""On trio, whenever a body is not read to its end; wire's own clients read the transport's stream without them."""
+HTTPX_LEAVES_ITS_GENERATORS = pytest.mark.filterwarnings(
+    "ignore:Async generator 'httpx._client:ResourceWarning"
+)
+"""On trio, whenever a body is not read to its end; wire's own clients read the transport's stream
+without them.
+"""
 
 ALL = {**STREAMS, **{f"json {name}": data for name, data in BODIES.items()}, **ODD}
 
 
 def test_c01_every_body_comes_back(way: Way, cassette: Path):
-    """N bodies, 0 differing bytes: the digest of what was served, seen while recording, seen on replay."""
+    """N bodies, 0 differing bytes: the digest of what was served, seen while recording, seen on
+    replay.
+    """
     served = list(ALL.values())
-    with serving(lambda number, request: [whole(served[number], kind="text/event-stream")]) as server:
+    with serving(
+        lambda number, request: [whole(served[number], kind="text/event-stream")]
+    ) as server:
         requests = [{"url": f"{server.url}/{number}"} for number in range(len(served))]
         recorded = way.gets(way.record(cassette), requests)
     replayed = way.gets(way.replay(cassette), requests)
@@ -60,7 +70,9 @@ def test_c01_every_body_comes_back(way: Way, cassette: Path):
 
 
 def test_c03_each_chunk_is_there_before_the_server_sends_the_next(way: Way, cassette: Path):
-    """The server sends an event only after the one before it was read: a recorder that waits for the end would wait for ever."""
+    """The server sends an event only after the one before it was read: a recorder that waits for
+    the end would wait for ever.
+    """
     sent = [f"data: {number}\n\n".encode() for number in range(24)]
     gate = threading.Semaphore(1)
 
@@ -87,7 +99,9 @@ def test_c03_each_chunk_is_there_before_the_server_sends_the_next(way: Way, cass
 
 def test_c03_the_clients_get_chunks_as_they_come(drive: Drive, cassette: Path):
     with serving([STREAM, event(text("Hel")), event(text("lo.")), "hold"]) as server:
-        result = drive.session(lambda door: door.read(most=2), http=_recorder(drive, cassette), base_url=server.url)
+        result = drive.session(
+            lambda door: door.read(most=2), http=_recorder(drive, cassette), base_url=server.url
+        )
     assert result.texts == ["Hel", "lo."]
 
 
@@ -99,11 +113,19 @@ def _player(drive: Drive, path: Path) -> Any:
     return Way(drive.name).replay(path)
 
 
-# --- how it ended -------------------------------------------------------------------------------------------------------
+# --- how it ended ---------------------------------------------------------------------------------
 
 FAULTS: dict[str, tuple[list[Any], str, type[httpx.TransportError]]] = {
-    "reset": ([STREAM, chunked(b'data: {"a":1}\n\n'), chunked(b"data: {"), "wait", "reset"], "reset", httpx.ReadError),
-    "closed before the end": ([STREAM, chunked(b'data: {"a":1}\n\ndata: {'), "close"], "cut", httpx.RemoteProtocolError),
+    "reset": (
+        [STREAM, chunked(b'data: {"a":1}\n\n'), chunked(b"data: {"), "wait", "reset"],
+        "reset",
+        httpx.ReadError,
+    ),
+    "closed before the end": (
+        [STREAM, chunked(b'data: {"a":1}\n\ndata: {'), "close"],
+        "cut",
+        httpx.RemoteProtocolError,
+    ),
 }
 
 
@@ -155,8 +177,15 @@ class Stalled(httpx.SyncByteStream, httpx.AsyncByteStream):
         raise httpx.ReadTimeout("no byte in time")
 
 
-def test_c04_a_stream_that_stalls_is_recorded_and_replayed_without_waiting(way: Way, cassette: Path):
-    recorded = way.get(way.record(cassette, httpx.MockTransport(lambda request: httpx.Response(200, stream=Stalled()))), "https://h")
+def test_c04_a_stream_that_stalls_is_recorded_and_replayed_without_waiting(
+    way: Way, cassette: Path
+):
+    recorded = way.get(
+        way.record(
+            cassette, httpx.MockTransport(lambda request: httpx.Response(200, stream=Stalled()))
+        ),
+        "https://h",
+    )
     replayed = way.get(way.replay(cassette), "https://h")
     assert responses(cassette)[0]["end"] == "timeout"
     for got in (recorded, replayed):
@@ -195,26 +224,37 @@ def test_c05_a_cancelled_call_leaves_a_valid_cassette(cassette: Path):
         with serving([STREAM, chunked(b"data: 1\n\n"), "hold"]) as server:
             anyio.run(main, backend=backend)
         [response] = responses(cassette)
-        assert (response["end"], response["body"]["events"]) == ("closed by the caller", [{"data": "1"}])
+        assert (response["end"], response["body"]["events"]) == (
+            "closed by the caller",
+            [{"data": "1"}],
+        )
         cassette.unlink()
 
 
 def test_c05_the_clients_see_the_recorded_end(drive: Drive, cassette: Path):
     with serving([STREAM, event(text("Hel")), event(text("lo.")), "hold"]) as server:
-        drive.session(lambda door: door.read(most=2), http=_recorder(drive, cassette), base_url=server.url)
+        drive.session(
+            lambda door: door.read(most=2), http=_recorder(drive, cassette), base_url=server.url
+        )
         result = drive.read(http=_player(drive, cassette), base_url=server.url)
     assert result.texts == ["Hel", "lo."]
     assert type(result.error) is ConnectionLost
 
 
-# --- compression --------------------------------------------------------------------------------------------------------
+# --- compression ----------------------------------------------------------------------------------
 
-CODED = {"gzip": gzip.compress(STREAMS["openai"]), "deflate": zlib.compress(STREAMS["openai"]), "identity": STREAMS["openai"]}
+CODED = {
+    "gzip": gzip.compress(STREAMS["openai"]),
+    "deflate": zlib.compress(STREAMS["openai"]),
+    "identity": STREAMS["openai"],
+}
 
 
 @pytest.mark.parametrize("coding", CODED)
 def test_c07_compressed_bodies_are_stored_decoded(way: Way, cassette: Path, coding: str):
-    with serving([whole(CODED[coding], kind="text/event-stream", content_encoding=coding)]) as server:
+    with serving(
+        [whole(CODED[coding], kind="text/event-stream", content_encoding=coding)]
+    ) as server:
         raw = way.get(way.record(cassette), server.url)
         recorded = way.get(way.record(cassette), server.url, "iter_bytes")
     replayed = way.get(way.replay(cassette), server.url, "iter_bytes")
@@ -229,7 +269,9 @@ def test_c07_compressed_bodies_are_stored_decoded(way: Way, cassette: Path, codi
 
 def test_c07_a_cut_gzip_stream_keeps_what_came_out(way: Way, cassette: Path):
     half = CODED["gzip"][:-20]
-    with serving([head(transfer_encoding="chunked", content_encoding="gzip"), chunked(half), "close"]) as server:
+    with serving(
+        [head(transfer_encoding="chunked", content_encoding="gzip"), chunked(half), "close"]
+    ) as server:
         recorded = way.get(way.record(cassette), server.url, "iter_bytes")
     replayed = way.get(way.replay(cassette), server.url, "iter_bytes")
     assert recorded.body
@@ -238,7 +280,9 @@ def test_c07_a_cut_gzip_stream_keeps_what_came_out(way: Way, cassette: Path):
     assert type(recorded.error) is type(replayed.error) is httpx.RemoteProtocolError
 
 
-@pytest.mark.parametrize("data", [CODED["gzip"][:-20], b"no gzip at all"], ids=["too short", "no gzip"])
+@pytest.mark.parametrize(
+    "data", [CODED["gzip"][:-20], b"no gzip at all"], ids=["too short", "no gzip"]
+)
 def test_c07_a_broken_gzip_body_is_kept_as_it_came(way: Way, cassette: Path, data: bytes):
     """It ended well and does not decode: the client must find that on replay too."""
     with serving([whole(data, content_encoding="gzip")]) as server:
@@ -254,17 +298,24 @@ def test_c07_other_codings_are_refused(way: Way, cassette: Path, coding: str):
     with serving([whole(b"data", content_encoding=coding)]) as server:
         got = way.get(way.record(cassette), server.url)
     assert (got.body, type(got.error)) == (b"data", CassetteError)
-    assert str(got.error) == f"content-encoding: '{coding}' cannot be recorded; ask for identity, gzip or deflate"
+    assert (
+        str(got.error)
+        == f"content-encoding: '{coding}' cannot be recorded; ask for identity, gzip or deflate"
+    )
     assert not cassette.exists()
 
 
-# --- whoever reads, however ---------------------------------------------------------------------------------------------
+# --- whoever reads, however -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("reads", READS)
 def test_c10_every_way_to_read(way: Way, cassette: Path, reads: str):
     with serving([whole(STREAMS["gemini"], kind="text/event-stream; charset=utf-8")]) as server:
-        plain = way.get(httpx.HTTPTransport() if way.name == "sync" else httpx.AsyncHTTPTransport(), server.url, reads)
+        plain = way.get(
+            httpx.HTTPTransport() if way.name == "sync" else httpx.AsyncHTTPTransport(),
+            server.url,
+            reads,
+        )
         recorded = way.get(way.record(cassette), server.url, reads)
     replayed = way.get(way.replay(cassette), server.url, reads)
     assert (plain.error, recorded.error, replayed.error) == (None, None, None)
@@ -275,7 +326,9 @@ def test_c10_every_way_to_read(way: Way, cassette: Path, reads: str):
 
 
 def test_c10_a_response_that_was_made_whole(way: Way, cassette: Path):
-    """Mock transports make responses that would never ask their stream; they are recorded all the same."""
+    """Mock transports make responses that would never ask their stream; they are recorded all the
+    same.
+    """
     mock = httpx.MockTransport(lambda request: httpx.Response(201, json={"a": 1}))
     recorded = way.get(way.record(cassette, mock), "https://llm.example/v1", "read", json={"b": 2})
     replayed = way.get(way.replay(cassette), "https://llm.example/v1", "read", json={"b": 2})
@@ -285,7 +338,11 @@ def test_c10_a_response_that_was_made_whole(way: Way, cassette: Path):
 
 @pytest.mark.parametrize(
     "request_",
-    [{"content": b"a\xffb"}, {"data": {"a": "1"}}, {"files": {"f": b"xy"}, "headers": {"content-type": "multipart/form-data; boundary=b"}}],
+    [
+        {"content": b"a\xffb"},
+        {"data": {"a": "1"}},
+        {"files": {"f": b"xy"}, "headers": {"content-type": "multipart/form-data; boundary=b"}},
+    ],
 )
 def test_c10_bodies_of_requests(way: Way, cassette: Path, request_: dict[str, Any]):
     with serving([whole({})]) as server:
@@ -300,10 +357,22 @@ def test_c10_bodies_of_requests(way: Way, cassette: Path, request_: dict[str, An
 def test_c09_the_clients_record_and_replay(drive: Drive, cassette: Path):
     """A plain call and a stream; on replay no server is there any more."""
     with serving(
-        lambda number, request: GOOD_STREAM if b"stream" in request.split(b"\r\n")[0] else [whole(text("Hello.", "STOP"))]
+        lambda number, request: (
+            GOOD_STREAM
+            if b"stream" in request.split(b"\r\n")[0]
+            else [whole(text("Hello.", "STOP"))]
+        )
     ) as server:
-        recorded = drive.session(lambda door: (door.send(CALL), door.read()), http=_recorder(drive, cassette), base_url=server.url)
-    replayed = drive.session(lambda door: (door.send(CALL), door.read()), http=_player(drive, cassette), base_url=server.url)
+        recorded = drive.session(
+            lambda door: (door.send(CALL), door.read()),
+            http=_recorder(drive, cassette),
+            base_url=server.url,
+        )
+    replayed = drive.session(
+        lambda door: (door.send(CALL), door.read()),
+        http=_player(drive, cassette),
+        base_url=server.url,
+    )
     for answer, streamed in (recorded, replayed):
         assert answer.text == "Hello."
         assert streamed.texts == ["Hel", "lo."]
@@ -314,28 +383,47 @@ def test_c09_the_clients_record_and_replay(drive: Drive, cassette: Path):
 
 
 def test_c09_errors_of_the_provider_are_replayed(drive: Drive, cassette: Path):
-    """Two attempts that fail, one that succeeds: three interactions, played in the order in which they were sent."""
-    busy = whole({"error": {"code": 503, "message": "busy", "status": "UNAVAILABLE"}}, 503, retry_after="0")
-    with serving(lambda number, request: [busy if number < 2 else whole(text("Hello.", "STOP"))]) as server:
+    """Two attempts that fail, one that succeeds: three interactions, played in the order in which
+    they were sent.
+    """
+    busy = whole(
+        {"error": {"code": 503, "message": "busy", "status": "UNAVAILABLE"}}, 503, retry_after="0"
+    )
+    with serving(
+        lambda number, request: [busy if number < 2 else whole(text("Hello.", "STOP"))]
+    ) as server:
         recorded = drive.send(http=_recorder(drive, cassette), base_url=server.url)
     replayed = drive.send(http=_player(drive, cassette), base_url=server.url)
     assert recorded.text == replayed.text == "Hello."
-    assert [(each["status"], each["headers"].get("retry-after")) for each in responses(cassette)] == [(503, "0"), (503, "0"), (200, None)]
+    assert [
+        (each["status"], each["headers"].get("retry-after")) for each in responses(cassette)
+    ] == [(503, "0"), (503, "0"), (200, None)]
 
 
 def test_c09_no_module_is_patched():
-    source = "".join(path.read_text("utf-8") for path in (Path(__file__).parents[2] / "wire" / "testing").glob("*.py"))
+    source = "".join(
+        path.read_text("utf-8")
+        for path in (Path(__file__).parents[2] / "wire" / "testing").glob("*.py")
+    )
     assert "setattr(" not in source
     assert "patch(" not in source
     assert "import mock" not in source
 
 
 def test_c09_wire_does_not_load_it():
-    code = "import sys, wire, wire.gemini; print([name for name in sys.modules if 'testing' in name and 'wire' in name])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    code = (
+        "import sys, wire, wire.gemini; print([name for name in sys.modules if 'testing' in "
+        "name and 'wire' in name])"
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "[]\n"
+    )
 
 
-# --- the file -----------------------------------------------------------------------------------------------------------
+# --- the file -------------------------------------------------------------------------------------
 
 
 def test_interactions_stand_in_the_order_of_sending(tmp_path: Path):
@@ -348,7 +436,9 @@ def test_interactions_stand_in_the_order_of_sending(tmp_path: Path):
                     second.read()
                 first.read()
     assert [each["body"]["json"] for each in responses(path)] == [{"n": 0}, {"n": 1}]
-    assert [each.name for each in path.parent.iterdir()] == ["x.cassette.json"], "no temporary file is left"
+    assert [each.name for each in path.parent.iterdir()] == ["x.cassette.json"], (
+        "no temporary file is left"
+    )
 
 
 def test_an_earlier_file_is_replaced(cassette: Path, way: Way):
@@ -360,7 +450,13 @@ def test_an_earlier_file_is_replaced(cassette: Path, way: Way):
 
 def test_a_second_recording_of_the_same_traffic_is_the_same_file(cassette: Path, way: Way):
     texts = []
-    with serving([whole(BODIES["gemini"].encode() if isinstance(BODIES["gemini"], str) else BODIES["gemini"])]) as server:
+    with serving(
+        [
+            whole(
+                BODIES["gemini"].encode() if isinstance(BODIES["gemini"], str) else BODIES["gemini"]
+            )
+        ]
+    ) as server:
         for _ in range(2):
             way.get(way.record(cassette), server.url, json={"a": 1})
             texts.append(cassette.read_bytes())
@@ -373,7 +469,9 @@ def test_a_file_that_cannot_be_written_is_told_after_the_body(way: Way, tmp_path
         got = way.get(way.record(tmp_path / "x" / "y.json"), server.url)
     assert got.body == b'{"a": 1}'
     assert type(got.error) is CassetteError
-    assert str(got.error).endswith(("y.json: cannot be written: File exists", "y.json: cannot be written: Not a directory"))
+    assert str(got.error).endswith(
+        ("y.json: cannot be written: File exists", "y.json: cannot be written: Not a directory")
+    )
 
 
 def test_a_write_that_fails_leaves_no_temporary_file(way: Way, tmp_path: Path):
@@ -395,7 +493,9 @@ def test_the_clients_tell_that_a_file_cannot_be_written(drive: Drive, tmp_path: 
 
 
 def test_a_request_without_a_response_is_not_recorded(way: Way, cassette: Path):
-    with serving(lambda number, request: ["close"] if number == 0 else [whole({"n": number})]) as server:
+    with serving(
+        lambda number, request: ["close"] if number == 0 else [whole({"n": number})]
+    ) as server:
         lost, good = way.gets(way.record(cassette), [{"url": server.url}] * 2)
     assert type(lost.error) is httpx.RemoteProtocolError
     assert good.error is None
@@ -407,7 +507,9 @@ def test_threads_share_a_recorder_and_a_player(cassette: Path):
         found: list[Any] = [None] * 40
 
         def one(number: int) -> None:
-            found[number] = client.post(f"{server.url}/{number % 20}", json={"n": number % 20}).json()
+            found[number] = client.post(
+                f"{server.url}/{number % 20}", json={"n": number % 20}
+            ).json()
 
         threads = [threading.Thread(target=one, args=(number,)) for number in range(40)]
         for thread in threads:
@@ -441,6 +543,8 @@ def test_a_missing_cassette_says_how_to_make_it(way: Way, cassette: Path):
 
 
 def test_a_client_says_what_it_sends_through(cassette: Path):
-    with Client("gemini", api_key="fake-key", http=Record(httpx.HTTPTransport(), cassette)) as client:
+    with Client(
+        "gemini", api_key="fake-key", http=Record(httpx.HTTPTransport(), cassette)
+    ) as client:
         assert client.describe()["http"] == "Record"
     assert not cassette.exists(), "nothing was sent, nothing is written"

@@ -1,4 +1,6 @@
-"""The same exchange through an httpx client for threads, for asyncio and for trio, over a transport that records or replays."""
+"""The same exchange through an httpx client for threads, for asyncio and for trio, over a transport
+that records or replays.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ import anyio
 import httpx
 import pytest
 
-from tests.shells.loopback import loopback
-from wire.lanes import AsyncLanes, Lanes
+from tests.http.loopback import loopback
+from wire.http.lanes import AsyncLanes, Lanes
 from wire.testing import AsyncRecord, AsyncReplay, Record, Replay
 
 
@@ -54,24 +56,53 @@ class Way:
     name: str
 
     def record(self, path: Path, inner: Any = None, **options: Any) -> Any:
-        return Record(inner or Lanes(), path, **options) if self.name == "sync" else AsyncRecord(inner or AsyncLanes(), path, **options)
+        return (
+            Record(inner or Lanes(), path, **options)
+            if self.name == "sync"
+            else AsyncRecord(inner or AsyncLanes(), path, **options)
+        )
 
     def replay(self, path: Path) -> Any:
         return Replay(path) if self.name == "sync" else AsyncReplay(path)
 
-    def get(self, transport: Any, url: str, reads: str = "iter_raw", *, most: int | None = None, seen: Any = None, **request: Any) -> Got:
-        """One exchange, read by the method of httpx named `reads`, at most `most` parts; `seen(part)` is called between."""
+    def get(
+        self,
+        transport: Any,
+        url: str,
+        reads: str = "iter_raw",
+        *,
+        most: int | None = None,
+        seen: Any = None,
+        **request: Any,
+    ) -> Got:
+        """One exchange, read by the method of httpx named `reads`, at most `most` parts;
+        `seen(part)` is called between.
+        """
         return self.gets(transport, [{"url": url, **request}], reads, most=most, seen=seen)[0]
 
-    def gets(self, transport: Any, requests: list[Any], reads: str = "iter_raw", *, most: int | None = None, seen: Any = None) -> list[Got]:
+    def gets(
+        self,
+        transport: Any,
+        requests: list[Any],
+        reads: str = "iter_raw",
+        *,
+        most: int | None = None,
+        seen: Any = None,
+    ) -> list[Got]:
         """Several exchanges, one after the other."""
         if self.name == "sync":
             with httpx.Client(transport=transport) as client:
-                return [_get(client, {"method": "POST", **request}, reads, most, seen) for request in requests]
+                return [
+                    _get(client, {"method": "POST", **request}, reads, most, seen)
+                    for request in requests
+                ]
 
         async def main() -> list[Got]:
             async with httpx.AsyncClient(transport=transport) as client:
-                return [await _aget(client, {"method": "POST", **request}, reads, most, seen) for request in requests]
+                return [
+                    await _aget(client, {"method": "POST", **request}, reads, most, seen)
+                    for request in requests
+                ]
 
         return anyio.run(main, backend=self.name)
 
@@ -95,7 +126,9 @@ def _get(client: httpx.Client, request: Any, reads: str, most: int | None, seen:
     return got
 
 
-async def _aget(client: httpx.AsyncClient, request: Any, reads: str, most: int | None, seen: Any) -> Got:
+async def _aget(
+    client: httpx.AsyncClient, request: Any, reads: str, most: int | None, seen: Any
+) -> Got:
     got = Got()
     try:
         async with client.stream(**request) as response:

@@ -1,4 +1,6 @@
-"""The schema that a model is told, and what msgspec takes: whatever the signature, they accept the same JSON."""
+"""The schema that a model is told, and what msgspec takes: whatever the signature, they accept the
+same JSON.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wire.chat import ToolCall
-from wire.output import OutputType
+from wire.neutral.messages import ToolCall
+from wire.neutral.output import OutputType
+from wire.neutral.validation import Mismatch, TypeShape
 from wire.tools import Ready, Toolbox, tool
-from wire.tools.validation import Mismatch, TypeShape
 
 Meta = msgspec.Meta
 
@@ -59,23 +61,35 @@ _made: dict[str, Any] = {}
 def _struct(kinds: list[Any]) -> Any:
     """One struct for each list of types, each with a name of its own."""
     name = f"Struct{len(_made)}"
-    return _made.setdefault(repr(kinds), msgspec.defstruct(name, [(f"f{index}", kind) for index, kind in enumerate(kinds)]))
+    return _made.setdefault(
+        repr(kinds),
+        msgspec.defstruct(name, [(f"f{index}", kind) for index, kind in enumerate(kinds)]),
+    )
 
 
-# A set is left out: msgspec takes `[1, 1]` for one, and the schema says that items are unique. So are dates: they have a form that
-# the schema does not hold values to.
+# A set is left out: msgspec takes `[1, 1]` for one, and the schema says that items are unique. So
+# are dates: they have a form that the schema does not hold values to.
 LEAVES: list[Any] = [
     *(int, str, float, bool, None, Unit, Level, Bag, Tree, Cat | Dog, Any),
     *(Literal["a", "b"], Literal[1, 2], int | str, str | bool | None),
-    *(Annotated[int, Meta(ge=0, lt=3)], Annotated[str, Meta(min_length=1, max_length=2)], Annotated[str, Meta(pattern="^a+$")]),
-    *(Annotated[list[int], Meta(min_length=1, max_length=2)], Annotated[float, Meta(gt=0, multiple_of=0.5)]),
+    *(
+        Annotated[int, Meta(ge=0, lt=3)],
+        Annotated[str, Meta(min_length=1, max_length=2)],
+        Annotated[str, Meta(pattern="^a+$")],
+    ),
+    *(
+        Annotated[list[int], Meta(min_length=1, max_length=2)],
+        Annotated[float, Meta(gt=0, multiple_of=0.5)],
+    ),
 ]
 FORMS: dict[str, Callable[[st.SearchStrategy[Any]], st.SearchStrategy[Any]]] = {
     "leaf": lambda inner: st.sampled_from(LEAVES),
     "list": lambda inner: inner.map(lambda kind: list[kind]),
     "dict": lambda inner: inner.map(lambda kind: dict[str, kind]),
     "tuple": lambda inner: st.tuples(inner, inner).map(lambda kinds: tuple[kinds]),
-    "optional": lambda inner: inner.filter(lambda kind: kind not in (None, Any)).map(lambda kind: kind | None),
+    "optional": lambda inner: inner.filter(lambda kind: kind not in (None, Any)).map(
+        lambda kind: kind | None
+    ),
     "struct": lambda inner: st.lists(inner, min_size=1, max_size=2).map(_struct),
 }
 TYPES = st.recursive(
@@ -86,7 +100,30 @@ TYPES = st.recursive(
 
 JSON = st.recursive(
     st.one_of(
-        st.sampled_from([None, True, False, 0, 1, 2, 3, -1, 1.0, 0.5, 1.5, 2**60, "", "a", "b", "aa", "abc", "C", "K", "é"]),
+        st.sampled_from(
+            [
+                None,
+                True,
+                False,
+                0,
+                1,
+                2,
+                3,
+                -1,
+                1.0,
+                0.5,
+                1.5,
+                2**60,
+                "",
+                "a",
+                "b",
+                "aa",
+                "abc",
+                "C",
+                "K",
+                "é",
+            ]
+        ),
         st.just({"type": "Cat"}),
         st.just({"type": "Dog", "name": "a"}),
         st.just({"size": 1, "label": "a"}),
@@ -94,7 +131,11 @@ JSON = st.recursive(
     ),
     lambda inner: st.one_of(
         st.lists(inner, max_size=3),
-        st.dictionaries(st.sampled_from(["a", "f0", "f1", "type", "name", "value", "down", "size"]), inner, max_size=3),
+        st.dictionaries(
+            st.sampled_from(["a", "f0", "f1", "type", "name", "value", "down", "size"]),
+            inner,
+            max_size=3,
+        ),
     ),
     max_leaves=6,
 )
@@ -108,7 +149,10 @@ def signature(kinds: list[tuple[Any, bool]]) -> Any:
 
     parameters = [
         inspect.Parameter(
-            f"p{index}", inspect.Parameter.KEYWORD_ONLY, default=None if optional else inspect.Parameter.empty, annotation=kind
+            f"p{index}",
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None if optional else inspect.Parameter.empty,
+            annotation=kind,
         )
         for index, (kind, optional) in enumerate(kinds)
     ]
@@ -118,7 +162,9 @@ def signature(kinds: list[tuple[Any, bool]]) -> Any:
 
 
 def fitting(kind: Any, schema: dict[str, Any], drawn: Any) -> Any:
-    """A value that fits more often than chance: what fits is kept out of several that were drawn."""
+    """A value that fits more often than chance: what fits is kept out of several that were
+    drawn.
+    """
     check = jsonschema_rs.validator_for(schema)
     return next((value for value in drawn if check.is_valid(value)), drawn[0])
 
@@ -126,7 +172,9 @@ def fitting(kind: Any, schema: dict[str, Any], drawn: Any) -> Any:
 @pytest.mark.parametrize("count", [0, 1, 2, 3])
 @given(data=st.data())
 @settings(max_examples=75)
-def test_s3_02_s3_04_a_function_takes_what_its_schema_accepts(count: int, data: st.DataObject) -> None:
+def test_s3_02_s3_04_a_function_takes_what_its_schema_accepts(
+    count: int, data: st.DataObject
+) -> None:
     parameter = st.tuples(TYPES, st.booleans())
     kinds = data.draw(st.lists(parameter, min_size=count, max_size=count))
     made = tool(signature(kinds), name="f")
@@ -139,7 +187,11 @@ def test_s3_02_s3_04_a_function_takes_what_its_schema_accepts(count: int, data: 
     if not data.draw(st.integers(0, 9)):
         arguments["other"] = 1
     ready = Toolbox([made]).prepare(ToolCall(name="f", arguments=arguments))
-    assert isinstance(ready, Ready) is check.is_valid(arguments), (made.parameters, arguments, ready)
+    assert isinstance(ready, Ready) is check.is_valid(arguments), (
+        made.parameters,
+        arguments,
+        ready,
+    )
     if isinstance(ready, Ready):
         assert ready.run().keys() == arguments.keys()  # a default is the function's to fill in
 
@@ -159,7 +211,11 @@ def test_what_was_read_says_what_was_sent(form: str, data: st.DataObject, drawn:
     again = msgspec.to_builtins(read)
     assert shape.read(again) == read
     wanted = OutputType(kind)
-    wrapped = {"value": again} if "value" in wanted.output.schema.get("properties", {}) and wanted.output.name == "answer" else again
+    wrapped = (
+        {"value": again}
+        if "value" in wanted.output.schema.get("properties", {}) and wanted.output.name == "answer"
+        else again
+    )
     assert wanted.read(msgspec.json.encode(wrapped).decode()) == read
     assert jsonschema_rs.is_valid(wanted.output.schema, wrapped)
     assert wanted.output.schema["type"] == "object"
@@ -189,7 +245,11 @@ def test_what_was_read_says_what_was_sent(form: str, data: st.DataObject, drawn:
             [{"name": "a"}, {"type": "Dog", "name": "a", "x": 1}, {"type": "Cow"}],
         ),
         (Bag, [{"size": 1}, {"size": 1, "x": 1}], [{"label": "a"}, {"size": 1, "label": None}]),
-        (Tree, [{"value": None, "down": [{"value": 1}]}], [{"value": 1, "down": [{}]}, {"value": 1, "down": None}]),
+        (
+            Tree,
+            [{"value": None, "down": [{"value": 1}]}],
+            [{"value": 1, "down": [{}]}, {"value": 1, "down": None}],
+        ),
         (set[str], [["a", "b"]], [[1]]),
         (dict[int, str], [{"1": "a"}], [{"1": 1}]),
     ],
@@ -198,8 +258,12 @@ def test_a_table_of_what_fits(kind: Any, good: list[Any], bad: list[Any]) -> Non
     """So that the two above do not agree on nothing but refusals."""
     shape = TypeShape(kind)
     check = jsonschema_rs.validator_for(shape.schema)
-    assert [check.is_valid(value) for value in (*good, *bad)] == [True] * len(good) + [False] * len(bad)
-    assert [msgspec.to_builtins(shape.read(value)) is not None for value in good] == [value is not None for value in good]
+    assert [check.is_valid(value) for value in (*good, *bad)] == [True] * len(good) + [False] * len(
+        bad
+    )
+    assert [msgspec.to_builtins(shape.read(value)) is not None for value in good] == [
+        value is not None for value in good
+    ]
     for value in bad:
         with pytest.raises(Mismatch, match=r"^\$"):
             shape.read(value)

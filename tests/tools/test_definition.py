@@ -1,4 +1,6 @@
-"""Tools out of functions and types: the schema that a model is told, and what the function is given of the arguments."""
+"""Tools out of functions and types: the schema that a model is told, and what the function is given
+of the arguments.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,9 @@ import pydantic
 import pytest
 
 from wire import gemini
-from wire.chat import Message, ToolCall, ToolResult
 from wire.errors import RuleError, ToolError
-from wire.request import Request, Tool
+from wire.neutral.messages import Message, ToolCall, ToolResult
+from wire.neutral.request import Request, Tool
 from wire.tools import FunctionTool, Ready, Toolbox, ToolContext, tool
 
 T = TypeVar("T")
@@ -102,7 +104,9 @@ def get_weather(
 
 
 def bound(function: Any, arguments: dict[str, Any], **options: Any) -> Any:
-    """What the function gives when it is called with the arguments, or the error that the model is told."""
+    """What the function gives when it is called with the arguments, or the error that the model is
+    told.
+    """
     made = function if isinstance(function, Tool) else tool(function, **options)
     ready = Toolbox([made]).prepare(ToolCall(name=made.name, arguments=arguments))
     return ready.run() if isinstance(ready, Ready) else ready.answer
@@ -111,7 +115,12 @@ def bound(function: Any, arguments: dict[str, Any], **options: Any) -> Any:
 def test_s1_06_s3_01_a_typed_function() -> None:
     made = tool(get_weather)
     assert isinstance(made, Tool)
-    assert (made.name, made.description, made.response, made.function) == ("get_weather", "Tell the weather of a city.", None, get_weather)
+    assert (made.name, made.description, made.response, made.function) == (
+        "get_weather",
+        "Tell the weather of a city.",
+        None,
+        get_weather,
+    )
     assert made.parameters == {
         "type": "object",
         "properties": {
@@ -129,7 +138,10 @@ def test_s1_06_s3_01_a_typed_function() -> None:
                 "title": "Place",
                 "description": "Somewhere on earth.\n\nMore of it.",
                 "type": "object",
-                "properties": {"city": {"type": "string"}, "country": {"type": "string", "default": "NO"}},
+                "properties": {
+                    "city": {"type": "string"},
+                    "country": {"type": "string", "default": "NO"},
+                },
                 "required": ["city"],
             },
         },
@@ -139,7 +151,15 @@ def test_s1_06_s3_01_a_typed_function() -> None:
 def test_arguments_are_converted_to_the_types() -> None:
     got: list[Any] = []
 
-    def take(place: Place, spans: list[Span], unit: Unit, when: datetime.datetime, score: float, only: Filter, box: Box[int]) -> None:
+    def take(
+        place: Place,
+        spans: list[Span],
+        unit: Unit,
+        when: datetime.datetime,
+        score: float,
+        only: Filter,
+        box: Box[int],
+    ) -> None:
         got.extend([place, spans, unit, when, score, only, box])
 
     arguments = {
@@ -178,7 +198,9 @@ def test_arguments_are_converted_to_the_types() -> None:
         ({"city": "Oslo", "colour": "red"}, "$: Object contains unknown field `colour`"),
     ],
 )
-def test_s3_12_wrong_arguments_are_told_with_their_path(arguments: dict[str, Any], told: str) -> None:
+def test_s3_12_wrong_arguments_are_told_with_their_path(
+    arguments: dict[str, Any], told: str
+) -> None:
     assert bound(get_weather, arguments) == {"error": f"invalid parameters: {told}"}
 
 
@@ -191,7 +213,9 @@ def test_s3_04_a_default_is_the_functions_own_object() -> None:
     made = tool(count)
     assert made.parameters["properties"]["items"]["default"] == [1]
     assert made.parameters["properties"]["kind"]["default"] == {"city": "Oslo", "country": "NO"}
-    assert "default" not in made.parameters["properties"]["limit"]  # None is no int, so the model is not told
+    assert (
+        "default" not in made.parameters["properties"]["limit"]
+    )  # None is no int, so the model is not told
     items, limit, kind = bound(made, {})
     assert items is marker
     assert (limit, kind) == (None, Place("Oslo"))
@@ -200,7 +224,9 @@ def test_s3_04_a_default_is_the_functions_own_object() -> None:
 def test_s0_01_a_function_without_parameters() -> None:
     made = tool(lambda: 5, name="five")
     assert made.parameters == {"type": "object", "properties": {}, "additionalProperties": False}
-    assert gemini.function_declaration(made.name, made.description, made.parameters).parameters is None
+    assert (
+        gemini.function_declaration(made.name, made.description, made.parameters).parameters is None
+    )
     assert bound(made, {}) == 5
 
 
@@ -213,7 +239,11 @@ def test_types_that_contain_themselves_and_others_stand_in_one_schema() -> None:
     check = jsonschema_rs.validator_for(made.parameters)
     ada = {"name": "Ada", "born": "1815-12-10", "friends": []}
     tree = {"name": "a", "children": [{"name": "b"}]}
-    good = {"trip": {"stops": [], "forest": tree}, "people": [ada | {"friends": [ada]}], "desk": {"owner": ada}}
+    good = {
+        "trip": {"stops": [], "forest": tree},
+        "people": [ada | {"friends": [ada]}],
+        "desk": {"owner": ada},
+    }
     assert check.is_valid(good)
     trip, people, desk = bound(made, good)
     assert trip == Trip([], Tree("a", [Tree("b")]))
@@ -222,7 +252,9 @@ def test_types_that_contain_themselves_and_others_stand_in_one_schema() -> None:
     wrong = copy.deepcopy(good)
     wrong["people"][0]["friends"][0]["name"] = 5
     assert not check.is_valid(wrong)
-    assert bound(made, wrong) == {"error": "invalid parameters: $.people[0].friends[0].name: Input should be a valid string"}
+    assert bound(made, wrong) == {
+        "error": "invalid parameters: $.people[0].friends[0].name: Input should be a valid string"
+    }
     assert bound(made, {**good, "trip": {"stops": [], "way": 1}}) == {
         "error": "invalid parameters: $.trip: Object contains unknown field `way`"
     }
@@ -258,12 +290,32 @@ def test_a_decorator_with_and_without_arguments() -> None:
         """First."""
         return a
 
-    @tool(name="deux", description="Second.", timeout=3, final=True, needs_approval=True, read_only=True)
+    @tool(
+        name="deux",
+        description="Second.",
+        timeout=3,
+        final=True,
+        needs_approval=True,
+        read_only=True,
+    )
     async def two(a: int) -> int:
         return a
 
-    assert [one.name, one.description, one(4), one.timeout, one.final] == ["one", "First.", 4, None, False]
-    assert [two.name, two.description, two.timeout, two.final, two.needs_approval, two.read_only] == [
+    assert [one.name, one.description, one(4), one.timeout, one.final] == [
+        "one",
+        "First.",
+        4,
+        None,
+        False,
+    ]
+    assert [
+        two.name,
+        two.description,
+        two.timeout,
+        two.final,
+        two.needs_approval,
+        two.read_only,
+    ] == [
         "deux",
         "Second.",
         3,
@@ -308,7 +360,10 @@ def test_docstrings() -> None:
 
     made = tool(bare)
     assert made.description == ""
-    assert [made.parameters["properties"][name]["description"] for name in "ab"] == ["First.", "Second, more: of it."]
+    assert [made.parameters["properties"][name]["description"] for name in "ab"] == [
+        "First.",
+        "Second, more: of it.",
+    ]
     made = tool(prose)
     assert made.description == "Find things. Args: none of this."
     assert made.parameters["properties"]["query"]["description"] == "What."
@@ -322,7 +377,10 @@ def test_docstrings() -> None:
         """
 
     made = tool(close)
-    assert (made.description, made.parameters["properties"]["query"]["description"]) == ("Find things.", "What.")
+    assert (made.description, made.parameters["properties"]["query"]["description"]) == (
+        "Find things.",
+        "What.",
+    )
     made = tool(Search())
     assert (made.name, made.description) == ("Search", "Looks.")
     assert bound(made, {"a": 3}) == 3
@@ -394,11 +452,15 @@ def test_what_a_partial_has_filled_in_is_neither_told_nor_taken() -> None:
     assert "secret" not in repr(made.parameters)
     assert sorted(made.parameters["properties"]) == ["limit", "query"]
     assert bound(made, {"query": "a"}) == ("a", "secret", 3)
-    assert bound(made, {"query": "a", "key": "b"}) == {"error": "invalid parameters: $: Object contains unknown field `key`"}
+    assert bound(made, {"query": "a", "key": "b"}) == {
+        "error": "invalid parameters: $: Object contains unknown field `key`"
+    }
     schema = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
     made = tool(functools.partial(loose, key="secret"), parameters=schema)
     assert bound(made, {"query": "a", "more": 1}) == ("a", {"key": "secret", "more": 1})
-    assert bound(made, {"query": "a", "key": "b"}) == {"error": "invalid parameters: $: there is no parameter 'key'"}
+    assert bound(made, {"query": "a", "key": "b"}) == {
+        "error": "invalid parameters: $: there is no parameter 'key'"
+    }
     with pytest.raises(ToolError, match="parameter query: it is filled in already"):
         tool(functools.partial(loose, query="a"), parameters=schema, name="loose")
 
@@ -419,7 +481,11 @@ def test_s3_25_the_context_is_given_and_not_told() -> None:
 
     schema = {"type": "object", "properties": {"city": {"type": "string"}}}
     tools = [tool(late), tool(early, parameters=Place), tool(raw, parameters=schema)]
-    assert [sorted(each.parameters["properties"]) for each in tools] == [["city"], ["city", "country"], ["city"]]
+    assert [sorted(each.parameters["properties"]) for each in tools] == [
+        ["city"],
+        ["city", "country"],
+        ["city"],
+    ]
     call = ToolCall(id="c1", name="late", arguments={"city": "Oslo"})
     context = ToolContext(call, "gemini-3-pro-preview", (Message.user("Hi"),))
     for each in tools:
@@ -430,7 +496,9 @@ def test_s3_25_the_context_is_given_and_not_told() -> None:
     assert [each.call.id for each in seen] == ["c1"] * 3
     assert seen[0].messages == (Message.user("Hi"),)
     assert call.arguments == {"city": "Oslo"}
-    assert bound(tool(lambda a: a, parameters=schema, name="whole"), {"city": "Oslo", "context": 1}) == {"city": "Oslo", "context": 1}
+    assert bound(
+        tool(lambda a: a, parameters=schema, name="whole"), {"city": "Oslo", "context": 1}
+    ) == {"city": "Oslo", "context": 1}
 
 
 def test_without_a_context_the_call_is_known() -> None:
@@ -449,7 +517,11 @@ def test_without_a_context_the_call_is_known() -> None:
         (Span, {"start": 1}, Span(1)),
         (Filter, {"words": ["a"]}, {"words": ["a"]}),
         (Box[int], {"value": 1}, Box(1)),
-        (Person, {"name": "Ada", "born": "1815-12-10"}, Person(name="Ada", born=datetime.date(1815, 12, 10))),
+        (
+            Person,
+            {"name": "Ada", "born": "1815-12-10"},
+            Person(name="Ada", born=datetime.date(1815, 12, 10)),
+        ),
         (Strict, {"day": "2026-11-22"}, Strict(day=datetime.date(2026, 11, 22))),
         (dict[str, int], {"a": 1}, {"a": 1}),
     ],
@@ -466,7 +538,10 @@ def test_a_type_alone_is_a_passive_tool() -> None:
     made = tool(Place)
     assert type(made) is Tool
     assert (made.name, made.description) == ("Place", "Somewhere on earth.")
-    assert made.parameters["properties"] == {"city": {"type": "string"}, "country": {"type": "string", "default": "NO"}}
+    assert made.parameters["properties"] == {
+        "city": {"type": "string"},
+        "country": {"type": "string", "default": "NO"},
+    }
     assert [tool(kind).description for kind in (Span, Filter, Person)] == ["", "", ""]
     assert tool(Box[int], name="box").parameters["properties"] == {"value": {"type": "integer"}}
     assert tool(Span, response=Place).response == made.parameters
@@ -494,15 +569,27 @@ def pieces(a: int) -> Any:
 @pytest.mark.parametrize(
     ("define", "told"),
     [
-        (lambda: tool(positional), "tool positional: parameter a: a model gives each argument by a name"),
+        (
+            lambda: tool(positional),
+            "tool positional: parameter a: a model gives each argument by a name",
+        ),
         (lambda: tool(starred), "tool starred: parameter *a: "),
         (lambda: tool(keywords), "tool keywords: parameter **a: "),
         (lambda: tool(untyped), "tool untyped: parameter b: it has no type"),
-        (lambda: tool(unknown), "tool unknown: a type cannot be found out where its function stands: name 'Nowhere'"),
+        (
+            lambda: tool(unknown),
+            "tool unknown: a type cannot be found out where its function stands: name 'Nowhere'",
+        ),
         (lambda: tool(of_path), "tool of_path: parameter b: "),
         (lambda: tool(of_two), "tool of_two: parameter a: "),
-        (lambda: tool(of_pattern), "tool of_pattern: a type cannot be found out where its function stands: missing )"),
-        (lambda: tool(context_by_place), "tool context_by_place: parameter context: the context is given by name"),
+        (
+            lambda: tool(of_pattern),
+            "tool of_pattern: a type cannot be found out where its function stands: missing )",
+        ),
+        (
+            lambda: tool(context_by_place),
+            "tool context_by_place: parameter context: the context is given by name",
+        ),
         (lambda: tool(pieces), "tool pieces: a generator has no one result"),
         (lambda: tool(dict.fromkeys), "tool fromkeys: "),
         (lambda: tool(5), "a function is wanted, not int"),
@@ -513,9 +600,18 @@ def pieces(a: int) -> Any:
         (lambda: tool(get_weather, timeout=float("inf")), "tool get_weather: timeout: "),
         (lambda: tool(get_weather, timeout="3"), "tool get_weather: timeout: "),
         (lambda: tool(get_weather, final="yes"), "tool get_weather: final: "),
-        (lambda: tool(lambda: 1, name="f", parameters=Place), "tool f: its function must take the Place as its one positional argument"),
-        (lambda: tool(lambda a, b: 1, name="f", parameters=Place), "tool f: its function must take the Place"),
-        (lambda: tool(lambda a: 1, name="f", parameters=list[int]), "tool f: invalid parameters schema: a function takes an object"),
+        (
+            lambda: tool(lambda: 1, name="f", parameters=Place),
+            "tool f: its function must take the Place as its one positional argument",
+        ),
+        (
+            lambda: tool(lambda a, b: 1, name="f", parameters=Place),
+            "tool f: its function must take the Place",
+        ),
+        (
+            lambda: tool(lambda a: 1, name="f", parameters=list[int]),
+            "tool f: invalid parameters schema: a function takes an object",
+        ),
         (
             lambda: tool(lambda a: 1, name="f", parameters=Path),
             "tool f: invalid parameters schema: Generating JSON schema for custom types",

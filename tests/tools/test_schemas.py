@@ -1,4 +1,6 @@
-"""Tools out of JSON Schema: checked when they are defined, sent as they are given, and held to by arguments and results."""
+"""Tools out of JSON Schema: checked when they are defined, sent as they are given, and held to by
+arguments and results.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +17,18 @@ from typing import Any
 import pytest
 
 from tests.tools.test_definition import Place, bound
-from wire.chat import ToolCall, ToolResult
+from wire.core.memory import FrozenDict, freeze
 from wire.errors import ConfigurationError, RuleError, ToolError
-from wire.memory import FrozenDict, freeze
-from wire.request import Tool
+from wire.neutral.messages import ToolCall, ToolResult
+from wire.neutral.request import Tool
 from wire.tools import Ready, Toolbox, ToolContext, tool
 
 PARAMETERS = {
     "type": "object",
-    "properties": {"location": {"type": "string", "minLength": 1, "maxLength": 100, "pattern": "^[^@:/]*$"}, "days": {"type": "integer"}},
+    "properties": {
+        "location": {"type": "string", "minLength": 1, "maxLength": 100, "pattern": "^[^@:/]*$"},
+        "days": {"type": "integer"},
+    },
     "required": ["location"],
     "additionalProperties": False,
 }
@@ -41,19 +46,30 @@ def finished(made: Tool, arguments: Any) -> ToolResult:
     return toolbox.finish(ready, ready.run()).result
 
 
-@pytest.mark.parametrize("form", [dict, json.dumps, lambda schema: json.dumps(schema).encode(), FrozenDict])
+@pytest.mark.parametrize(
+    "form", [dict, json.dumps, lambda schema: json.dumps(schema).encode(), FrozenDict]
+)
 def test_s3_04_s3_32_forms_of_a_schema(form: Any, tmp_path: Path) -> None:
-    made = tool(lambda arguments: arguments, name="get_weather", parameters=form(PARAMETERS), response=form(RESPONSE))
+    made = tool(
+        lambda arguments: arguments,
+        name="get_weather",
+        parameters=form(PARAMETERS),
+        response=form(RESPONSE),
+    )
     assert (made.parameters, made.response) == (PARAMETERS, RESPONSE)
     assert bound(made, {"location": "Oslo"}) == {"location": "Oslo"}
 
 
 def test_s3_32_schemas_in_files(tmp_path: Path) -> None:
     (tmp_path / "parameters.json").write_text(json.dumps(PARAMETERS), "utf-8")
-    made = tool(lambda arguments: arguments, name="get_weather", parameters=tmp_path / "parameters.json")
+    made = tool(
+        lambda arguments: arguments, name="get_weather", parameters=tmp_path / "parameters.json"
+    )
     assert made.parameters == PARAMETERS
     packaged = importlib.resources.files("tests") / "tools" / "absent.json"
-    with pytest.raises(ToolError, match=r"tool f: invalid response schema: it cannot be read: .*absent\.json"):
+    with pytest.raises(
+        ToolError, match=r"tool f: invalid response schema: it cannot be read: .*absent\.json"
+    ):
         tool(lambda a: a, name="f", parameters=PARAMETERS, response=packaged)
     (tmp_path / "odd.json").write_bytes(b"\xff{}")
     with pytest.raises(ToolError, match="tool f: invalid parameters schema: it cannot be read: "):
@@ -87,7 +103,10 @@ def test_s3_02_a_bad_schema_is_an_error_when_it_is_defined(schema: Any) -> None:
 
 
 def test_s3_02_the_reason_names_the_place() -> None:
-    with pytest.raises(ToolError, match=r'invalid parameters schema: \$\.properties\.a\.type: "int" is not valid under any'):
+    with pytest.raises(
+        ToolError,
+        match=r'invalid parameters schema: \$\.properties\.a\.type: "int" is not valid under any',
+    ):
         tool(lambda arguments: 1, name="f", parameters=BAD[1])
 
 
@@ -103,7 +122,11 @@ def test_a_schema_is_never_fetched() -> None:
         server.setblocking(False)
         url = f"http://127.0.0.1:{server.getsockname()[1]}/schema.json"
         with pytest.raises(ToolError, match="is not in the schema"):
-            tool(lambda arguments: 1, name="f", parameters={"type": "object", "properties": {"a": {"$ref": url}}})
+            tool(
+                lambda arguments: 1,
+                name="f",
+                parameters={"type": "object", "properties": {"a": {"$ref": url}}},
+            )
         with pytest.raises(BlockingIOError):
             server.accept()
 
@@ -123,17 +146,26 @@ def test_s0_01_the_schema_stays_as_it_is() -> None:
         ({"location": ""}, '$.location: "" is shorter than 1 character'),
         ({"location": "a/b"}, '$.location: "a/b" does not match "^[^@:/]*$"'),
         ({"location": "Oslo", "days": "2"}, '$.days: "2" is not of type "integer"'),
-        ({"location": "Oslo", "colour": 1}, "$: Additional properties are not allowed ('colour' was unexpected)"),
+        (
+            {"location": "Oslo", "colour": 1},
+            "$: Additional properties are not allowed ('colour' was unexpected)",
+        ),
     ],
 )
-def test_s3_03_s3_12_the_function_is_not_run_on_invalid_arguments(arguments: Any, told: str) -> None:
+def test_s3_03_s3_12_the_function_is_not_run_on_invalid_arguments(
+    arguments: Any, told: str
+) -> None:
     ran: list[Any] = []
-    assert bound(ran.append, arguments, name="f", parameters=PARAMETERS) == {"error": f"invalid parameters: {told}"}
+    assert bound(ran.append, arguments, name="f", parameters=PARAMETERS) == {
+        "error": f"invalid parameters: {told}"
+    }
     assert ran == []
 
 
 def test_a_long_reason_is_cut() -> None:
-    told = bound(lambda arguments: 1, {"location": "x" * 100_000}, name="f", parameters=PARAMETERS)["error"]
+    told = bound(lambda arguments: 1, {"location": "x" * 100_000}, name="f", parameters=PARAMETERS)[
+        "error"
+    ]
     assert len(told) < 600
 
 
@@ -159,18 +191,41 @@ def test_s3_04_drafts() -> None:
         ({"type": "number"}, [1, 1.5], ["1", None, False]),
         ({"enum": ["a", 1, None]}, ["a", 1, None], ["b", True]),
         ({"const": {"a": [1]}}, [{"a": [1]}], [{"a": [2]}, None]),
-        ({"minLength": 2, "maxLength": 3, "pattern": "^[ä-ü]+$"}, ["äö", "äöü"], ["ä", "äöüä", "ab"]),
+        (
+            {"minLength": 2, "maxLength": 3, "pattern": "^[ä-ü]+$"},
+            ["äö", "äöü"],
+            ["ä", "äöüä", "ab"],
+        ),
         ({"minimum": 1, "maximum": 2}, [1, 2, 1.5], [0, 2.1]),
-        ({"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 2, "uniqueItems": True}, [["a"]], [[], ["a", "a"], [1]]),
+        (
+            {
+                "type": "array",
+                "items": {"type": "string"},
+                "minItems": 1,
+                "maxItems": 2,
+                "uniqueItems": True,
+            },
+            [["a"]],
+            [[], ["a", "a"], [1]],
+        ),
         ({"oneOf": [{"type": "integer"}, {"minimum": 5}]}, [1, 5.5], [5, 1.5]),
         ({"anyOf": [{"type": "integer"}, {"type": "string"}]}, [1, "a"], [None]),
         ({"allOf": [{"minimum": 1}, {"maximum": 2}]}, [1], [0, 3]),
-        ({"type": "object", "additionalProperties": {"type": "string"}, "required": ["a"]}, [{"a": "b"}], [{}, {"a": 1}]),
+        (
+            {"type": "object", "additionalProperties": {"type": "string"}, "required": ["a"]},
+            [{"a": "b"}],
+            [{}, {"a": 1}],
+        ),
         ({"$ref": "#/$defs/tree"}, [{"down": {"down": {}}}], [{"down": {"down": 1}}]),
     ],
 )
-@pytest.mark.parametrize("draft", ["https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"])
-def test_s3_04_keywords(schema: dict[str, Any], good: list[Any], bad: list[Any], draft: str) -> None:
+@pytest.mark.parametrize(
+    "draft",
+    ["https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"],
+)
+def test_s3_04_keywords(
+    schema: dict[str, Any], good: list[Any], bad: list[Any], draft: str
+) -> None:
     whole = {
         "$schema": draft,
         "type": "object",
@@ -191,7 +246,11 @@ def test_s3_04_a_default_is_not_put_in() -> None:
 
 def test_s3_03_absent_arguments_are_none() -> None:
     toolbox = Toolbox([tool(lambda arguments: arguments, name="f", parameters={"type": "object"})])
-    for call in (ToolCall(name="f"), ToolCall(name="f", arguments=None), ToolCall(name="f", arguments=None, text=" ")):
+    for call in (
+        ToolCall(name="f"),
+        ToolCall(name="f", arguments=None),
+        ToolCall(name="f", arguments=None, text=" "),
+    ):
         ready = toolbox.prepare(call)
         assert isinstance(ready, Ready)
         assert ready.run() == {}
@@ -211,13 +270,17 @@ def test_s3_03_a_function_cannot_change_what_the_history_has(freezing: bool) -> 
     arguments: Any = {"a": {"b": []}}
     given = freeze(arguments) if freezing else arguments
     schema = {"type": "object", "properties": {"a": {"type": "object"}}}
-    tools = [tool(spoil, parameters=schema), tool(spoil_it, parameters=schema), tool(spoil_it, name="typed")]
+    tools = [
+        tool(spoil, parameters=schema),
+        tool(spoil_it, parameters=schema),
+        tool(spoil_it, name="typed"),
+    ]
     results = [finished(made, given).content for made in tools]
     assert results == [{"a": {"b": [1]}}, {"b": [1]}, {"b": [1]}]
     assert given == {"a": {"b": []}}
 
 
-# --- how a function is called ---------------------------------------------------------------------------------------
+# --- how a function is called ---------------------------------------------------------------------
 
 
 def of_names(location, days=1):
@@ -275,22 +338,36 @@ def test_u_103_keywords_or_one_dict(function: Any, result: Any) -> None:
 def test_what_a_model_adds_reaches_no_parameter_that_it_was_not_told_of() -> None:
     loose = {name: value for name, value in PARAMETERS.items() if name != "additionalProperties"}
     given = {"location": "Oslo", "secret": "mine"}
-    assert bound(of_names, given, parameters=loose) == {"error": "invalid parameters: $: there is no parameter 'secret'"}
-    assert bound(of_some, given, parameters=loose) == {"error": "invalid parameters: $: there is no parameter 'secret'"}
-    assert bound(of_some, {"location": "Oslo", "more": 1}, parameters=loose) == ("Oslo", "s", {"more": 1})
+    assert bound(of_names, given, parameters=loose) == {
+        "error": "invalid parameters: $: there is no parameter 'secret'"
+    }
+    assert bound(of_some, given, parameters=loose) == {
+        "error": "invalid parameters: $: there is no parameter 'secret'"
+    }
+    assert bound(of_some, {"location": "Oslo", "more": 1}, parameters=loose) == (
+        "Oslo",
+        "s",
+        {"more": 1},
+    )
     assert bound(of_dict, given, parameters=loose) == given
 
 
 def test_a_parameter_that_only_the_function_needs() -> None:
     made = tool(lambda location, days: (location, days), name="f", parameters=PARAMETERS)
     assert bound(made, {"location": "Oslo", "days": 1}) == ("Oslo", 1)
-    assert bound(made, {"location": "Oslo"}) == {"error": "invalid parameters: $: the parameter 'days' is missing"}
+    assert bound(made, {"location": "Oslo"}) == {
+        "error": "invalid parameters: $: the parameter 'days' is missing"
+    }
 
 
 @pytest.mark.parametrize(
     ("function", "told"),
     [
-        (lambda: 1, "its function must take the schema's properties by name (location, days), or the object as its one argument"),
+        (
+            lambda: 1,
+            "its function must take the schema's properties by name (location, days), or "
+            "the object as its one argument",
+        ),
         (lambda location: 1, "its function must take the schema's properties by name"),
         (lambda a, b: 1, "its function must take the schema's properties by name"),
         (of_place_only, "its function must take the schema's properties by name"),
@@ -307,12 +384,14 @@ def test_a_parameter_for_the_context_that_is_a_property_as_well() -> None:
 
     with pytest.raises(ToolError) as caught:
         tool(both, parameters={"properties": {"a": {}, "context": {}}, "required": ["a"]})
-    assert caught.value.message == "tool both: its function must take the schema's properties by name (a, context), " + (
-        "or the object as its one argument"
+    assert (
+        caught.value.message
+        == "tool both: its function must take the schema's properties by name (a, context), "
+        + ("or the object as its one argument")
     )
 
 
-# --- results --------------------------------------------------------------------------------------------------------
+# --- results --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("response", [RESPONSE, json.dumps(RESPONSE)])
@@ -321,20 +400,31 @@ def test_s3_01_s3_03_a_result_is_held_to_the_response(response: Any) -> None:
         return tool(lambda: value, name="f", response=response)
 
     assert finished(made({"temperature": "15"}), {}).answer == {"temperature": "15"}
-    assert finished(made({"temperature": 15}), {}).answer == {"error": 'invalid response: $.temperature: 15 is not of type "string"'}
-    assert finished(made("15"), {}).answer == {"error": 'invalid response: $: "15" is not of type "object"'}
-    assert finished(made(ToolResult("", "", "no such place", error=True)), {}).answer == {"error": "no such place"}
+    assert finished(made({"temperature": 15}), {}).answer == {
+        "error": 'invalid response: $.temperature: 15 is not of type "string"'
+    }
+    assert finished(made("15"), {}).answer == {
+        "error": 'invalid response: $: "15" is not of type "object"'
+    }
+    assert finished(made(ToolResult("", "", "no such place", error=True)), {}).answer == {
+        "error": "no such place"
+    }
 
 
 def test_a_type_as_the_response() -> None:
     made = tool(lambda: {"city": 5}, name="f", response=Place)
     assert made.response is not None
     assert made.response["required"] == ["city"]
-    assert finished(made, {}).answer == {"error": "invalid response: $.city: Expected `str`, got `int`"}
-    assert finished(tool(lambda: Place("Oslo"), name="f", response=Place), {}).answer == {"city": "Oslo", "country": "NO"}
+    assert finished(made, {}).answer == {
+        "error": "invalid response: $.city: Expected `str`, got `int`"
+    }
+    assert finished(tool(lambda: Place("Oslo"), name="f", response=Place), {}).answer == {
+        "city": "Oslo",
+        "country": "NO",
+    }
 
 
-# --- the extra ------------------------------------------------------------------------------------------------------
+# --- the extra ------------------------------------------------------------------------------------
 
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -347,12 +437,29 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_importing_loads_neither_validator_nor_http() -> None:
-    code = "import sys, wire.tools, wire.output; print(*[n for n in ('jsonschema_rs', 'pydantic', 'httpx', 'anyio') if n in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == ""
+    code = (
+        "import sys, wire.tools, wire.neutral.output; print(*[n for n in ('jsonschema_rs', "
+        "'pydantic', 'httpx', 'anyio') if n in sys.modules])"
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == ""
+    )
 
 
 def test_s3_01_one_tool_in_many_threads() -> None:
-    toolbox = Toolbox([tool(lambda location, days=0: f"{location} {days}", name="f", parameters=PARAMETERS, response={"type": "string"})])
+    toolbox = Toolbox(
+        [
+            tool(
+                lambda location, days=0: f"{location} {days}",
+                name="f",
+                parameters=PARAMETERS,
+                response={"type": "string"},
+            )
+        ]
+    )
 
     def call(number: int) -> Any:
         arguments = {"location": "Oslo", "days": number if number % 3 else "x"}
@@ -378,6 +485,14 @@ def test_what_is_nested_without_end_is_refused() -> None:
     shallow: Any = {}
     for _ in range(200):
         shallow = {"a": shallow}
-    schema = {"type": "object", "$defs": {"t": {"properties": {"a": {"$ref": "#/$defs/t"}}}}, "properties": {"a": {"$ref": "#/$defs/t"}}}
+    schema = {
+        "type": "object",
+        "$defs": {"t": {"properties": {"a": {"$ref": "#/$defs/t"}}}},
+        "properties": {"a": {"$ref": "#/$defs/t"}},
+    }
     assert bound(lambda arguments: arguments, shallow, name="f", parameters=schema) == shallow
-    assert finished(tool(lambda: deep, name="f", response=schema), {}).answer["error"].startswith("invalid response: $: ")
+    assert (
+        finished(tool(lambda: deep, name="f", response=schema), {})
+        .answer["error"]
+        .startswith("invalid response: $: ")
+    )

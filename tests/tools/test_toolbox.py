@@ -14,9 +14,9 @@ import msgspec
 import pydantic
 import pytest
 
-from wire.chat import Media, Message, Origin, ToolCall, ToolResult, with_origin
 from wire.errors import RuleError, ToolError
-from wire.request import Tool
+from wire.neutral.messages import Media, Message, Origin, ToolCall, ToolResult, with_origin
+from wire.neutral.request import Tool
 from wire.tools import FunctionTool, Ready, Toolbox, ToolContext, ToolRun, tool
 
 PNG = Media(data=b"\x89PNG", media_type="image/png")
@@ -43,7 +43,7 @@ def told(value: Any, **options: Any) -> ToolRun:
     return toolbox.finish(ready_of(toolbox, call("f")), value)
 
 
-# --- the box --------------------------------------------------------------------------------------------------------
+# --- the box --------------------------------------------------------------------------------------
 
 
 def test_u_111_functions_types_and_tools() -> None:
@@ -54,12 +54,19 @@ def test_u_111_functions_types_and_tools() -> None:
 
     passive = Tool("ask_user", "Ask.")
     toolbox = Toolbox([get_weather, tool(get_weather, name="other"), passive, City])
-    assert [each.name for each in toolbox.definitions] == ["get_weather", "other", "ask_user", "City"]
+    assert [each.name for each in toolbox.definitions] == [
+        "get_weather",
+        "other",
+        "ask_user",
+        "City",
+    ]
     assert [type(each) for each in toolbox] == [FunctionTool, FunctionTool, Tool, Tool]
     assert (len(toolbox), toolbox.get("ask_user"), toolbox.get("nothing")) == (4, passive, None)
     assert Toolbox(toolbox).definitions == toolbox.definitions
     assert Toolbox().definitions == ()
-    assert [toolbox.is_passive(name) for name in ("get_weather", "ask_user", "City", "nothing")] == [False, True, True, False]
+    assert [
+        toolbox.is_passive(name) for name in ("get_weather", "ask_user", "City", "nothing")
+    ] == [False, True, True, False]
 
 
 def test_s1_50_s3_05_duplicates() -> None:
@@ -89,10 +96,13 @@ def test_what_is_no_list_of_tools(tools: Any) -> None:
 def test_what_is_no_tool() -> None:
     with pytest.raises(RuleError) as caught:
         Toolbox([get_weather, "now"])  # type: ignore[list-item]
-    assert str(caught.value.violations[0]) == "tools[1]: a function, a type or a Tool is wanted, not str"
+    assert (
+        str(caught.value.violations[0])
+        == "tools[1]: a function, a type or a Tool is wanted, not str"
+    )
 
 
-# --- before the call ------------------------------------------------------------------------------------------------
+# --- before the call ------------------------------------------------------------------------------
 
 
 def test_s3_11_u_120_an_unknown_tool() -> None:
@@ -104,7 +114,12 @@ def test_s3_11_u_120_an_unknown_tool() -> None:
 
 def test_s1_54_u_119_a_call_that_fits() -> None:
     ready = ready_of(Toolbox([tool(get_weather, timeout=2.5)]), call(city="Oslo"))
-    assert (ready.call, ready.tool.name, ready.is_async, ready.timeout) == (call(city="Oslo"), "get_weather", False, 2.5)
+    assert (ready.call, ready.tool.name, ready.is_async, ready.timeout) == (
+        call(city="Oslo"),
+        "get_weather",
+        False,
+        2.5,
+    )
     assert ready.run() == "It rains in Oslo."
 
 
@@ -125,19 +140,25 @@ def test_s1_54_u_119_a_call_that_fits() -> None:
 )
 def test_s3_12_u_119_arguments_that_do_not_fit(wanted: ToolCall, message: str) -> None:
     result = Toolbox([get_weather]).prepare(wanted)
-    assert result == ToolResult("call_7", "get_weather", f"invalid parameters: {message}", error=True)
+    assert result == ToolResult(
+        "call_7", "get_weather", f"invalid parameters: {message}", error=True
+    )
     assert isinstance(result, ToolResult)
     assert result.answer == {"error": f"invalid parameters: {message}"}
 
 
 def test_what_is_quoted_of_arguments_is_short() -> None:
-    result = Toolbox([get_weather]).prepare(ToolCall(name="get_weather", arguments=None, text="x" * 100_000))
+    result = Toolbox([get_weather]).prepare(
+        ToolCall(name="get_weather", arguments=None, text="x" * 100_000)
+    )
     assert isinstance(result, ToolResult)
     assert 200 < len(result.content) < 400
 
 
 def test_u_112_a_passive_tool_is_not_ours_to_run() -> None:
-    with pytest.raises(ToolError, match="tool ask_user: it has no function, so its call is the caller's to answer"):
+    with pytest.raises(
+        ToolError, match="tool ask_user: it has no function, so its call is the caller's to answer"
+    ):
         Toolbox([Tool("ask_user")]).prepare(call("ask_user"))
 
 
@@ -183,7 +204,7 @@ def test_s3_25_what_is_done_to_no_arguments_is_not_seen_in_the_history() -> None
     assert wanted.arguments == {}
 
 
-# --- after the call -------------------------------------------------------------------------------------------------
+# --- after the call -------------------------------------------------------------------------------
 
 
 class Colour(enum.Enum):
@@ -247,7 +268,12 @@ class Model(pydantic.BaseModel):
 )
 def test_s1_55_u_123_what_the_model_is_told(value: Any, answer: Any) -> None:
     run = told(value)
-    assert (run.result.id, run.result.name, run.result.error, run.error) == ("call_7", "f", False, None)
+    assert (run.result.id, run.result.name, run.result.error, run.error) == (
+        "call_7",
+        "f",
+        False,
+        None,
+    )
     assert run.result.answer == answer
     assert msgspec.json.decode(msgspec.json.encode(run.result.answer)) == (
         answer if 2**70 not in answer.values() else {"result": float(2**70)}
@@ -271,7 +297,10 @@ loop.append(loop)
         (object(), "$: JSON cannot say this: it has no form for object"),
         ([{"a": float("nan")}], "$[0].a: JSON has no number nan"),
         (float("-inf"), "$: JSON has no number -inf"),
-        ({(1, 2): 3}, "$: JSON cannot say this: Only dicts with str-like or number-like keys are supported"),
+        (
+            {(1, 2): 3},
+            "$: JSON cannot say this: Only dicts with str-like or number-like keys are supported",
+        ),
         (loop, "$: JSON cannot say this: maximum recursion depth exceeded"),
         (iter([1]), "$: JSON cannot say this: it has no form for list_iterator"),
     ],
@@ -300,7 +329,9 @@ def test_s1_54_success_is_a_flag_and_no_word_in_the_text() -> None:
         def to_message(self) -> str:
             return self.text
 
-    assert told(Outcome("Error: only a title", True)).result.answer == {"result": "Error: only a title"}
+    assert told(Outcome("Error: only a title", True)).result.answer == {
+        "result": "Error: only a title"
+    }
     assert told(Outcome("file not found", False)).result.answer == {"error": "file not found"}
 
 
@@ -321,7 +352,9 @@ def test_media_stand_beside_what_is_said(value: Any, content: Any, media: Any) -
 def test_the_response_of_media_is_what_is_said() -> None:
     schema = {"type": "object", "required": ["width"]}
     assert told([PNG, {"width": 5}], response=schema).result.error is False
-    assert told(PNG, response=schema).result.answer == {"error": 'invalid response: $: "" is not of type "object"'}
+    assert told(PNG, response=schema).result.answer == {
+        "error": 'invalid response: $: "" is not of type "object"'
+    }
 
 
 class Mute(Exception):
@@ -345,7 +378,9 @@ class Mute(Exception):
 def test_s3_12_u_104_an_exception_is_told_by_its_message(error: Exception, message: str) -> None:
     toolbox = Toolbox([get_weather])
     run = toolbox.finish(ready_of(toolbox, call(city="Oslo")), error=error)
-    assert run == ToolRun(call(city="Oslo"), ToolResult("call_7", "get_weather", message, error=True), error)
+    assert run == ToolRun(
+        call(city="Oslo"), ToolResult("call_7", "get_weather", message, error=True), error
+    )
     assert run.result.answer == {"error": message}
     assert Message.tool_response(run.result).tool_results == (run.result,)
 
@@ -373,7 +408,12 @@ def test_s3_12_internals_are_told_to_the_user_alone() -> None:
         return f"{wanted.name} failed"
 
     toolbox = Toolbox(
-        [get_weather, tool(lambda: 5, name="g", response={"type": "string"}), tool(get_weather, name="t", timeout=1)], on_error=soften
+        [
+            get_weather,
+            tool(lambda: 5, name="g", response={"type": "string"}),
+            tool(get_weather, name="t", timeout=1),
+        ],
+        on_error=soften,
     )
     secret = OSError("password=hunter2")
     run = toolbox.finish(ready_of(toolbox, call(city="Oslo")), error=secret)
@@ -383,7 +423,9 @@ def test_s3_12_internals_are_told_to_the_user_alone() -> None:
     assert str(run.error) == 'tool g: invalid response: $: 5 is not of type "string"'
     assert seen == [(secret, "call_7"), (run.error, "call_7")]
     # What is ours to say holds nothing of the function's.
-    assert toolbox.timed_out(ready_of(toolbox, call("t", city="a"))).result.answer == {"error": "tool t timeout after 1 s"}
+    assert toolbox.timed_out(ready_of(toolbox, call("t", city="a"))).result.answer == {
+        "error": "tool t timeout after 1 s"
+    }
     assert toolbox.prepare(call("none")).answer == {"error": "unknown tool: none"}  # type: ignore[union-attr]
     assert len(seen) == 2
 
@@ -392,14 +434,22 @@ def test_s3_12_internals_are_told_to_the_user_alone() -> None:
 def test_s3_15_a_timeout(seconds: float, shown: str) -> None:
     toolbox = Toolbox([tool(get_weather, timeout=seconds, final=True)])
     run = toolbox.timed_out(ready_of(toolbox, call(city="Oslo")))
-    assert run.result == ToolResult("call_7", "get_weather", f"tool get_weather timeout after {shown}", error=True)
+    assert run.result == ToolResult(
+        "call_7", "get_weather", f"tool get_weather timeout after {shown}", error=True
+    )
     assert run.result.answer == {"error": f"tool get_weather timeout after {shown}"}
     assert isinstance(run.error, ToolError)
     assert not toolbox.is_final(run.result)
 
 
 @pytest.mark.parametrize(
-    "error", [KeyboardInterrupt(), asyncio.CancelledError(), SystemExit(1), BaseExceptionGroup("", [asyncio.CancelledError()])]
+    "error",
+    [
+        KeyboardInterrupt(),
+        asyncio.CancelledError(),
+        SystemExit(1),
+        BaseExceptionGroup("", [asyncio.CancelledError()]),
+    ],
 )
 def test_s1_54_s3_15_a_cancellation_is_no_answer(error: BaseException) -> None:
     toolbox = Toolbox([get_weather], on_error=lambda error, call: "swallowed")
@@ -434,4 +484,7 @@ def test_u_118_results_of_one_turn() -> None:
     second = toolbox.prepare(bad)
     assert isinstance(second, ToolResult)
     message = Message.tool_response(toolbox.finish(ready, ready.run()).result, second)
-    assert [(result.id, result.error) for result in message.tool_results] == [("call_7", False), ("call_8", True)]
+    assert [(result.id, result.error) for result in message.tool_results] == [
+        ("call_7", False),
+        ("call_8", True),
+    ]

@@ -32,11 +32,11 @@ from wire import (
     tool,
 )
 from wire.agent import RunResult, dump_session, load_session
-from wire.aio import AsyncStream
-from wire.asking import AsyncChatStream, ChatStream
-from wire.chat import Event, Part, Usage
-from wire.client import Stream
-from wire.memory import Noted
+from wire.chat import AsyncChatStream, ChatStream
+from wire.core.memory import Noted
+from wire.http.aio import AsyncStream
+from wire.http.client import Stream
+from wire.neutral.messages import Event, Part, Usage
 from wire.pipeline import Ended, Engine, Finding, Graph, lint, parse
 
 
@@ -129,8 +129,12 @@ class Mine:
 
 async def agents() -> None:
     mine: ChatProvider = Mine()
-    theirs: ChatProvider = create_provider("gemini", "fake-key", "gemini-3-pro-preview", search_grounding=True)
-    agent = LLMAgent(mine, "Be brief.", tools=[now, slow], history=HistoryManager(20), guard=Guard())
+    theirs: ChatProvider = create_provider(
+        "gemini", "fake-key", "gemini-3-pro-preview", search_grounding=True
+    )
+    agent = LLMAgent(
+        mine, "Be brief.", tools=[now, slow], history=HistoryManager(20), guard=Guard()
+    )
     result = await agent.run("Hi", max_steps=5)
     assert_type(result, RunResult)
     assert_type(result.messages, tuple[Message, ...])

@@ -3,13 +3,15 @@
 from typing import Any, assert_type
 
 from wire import AsyncClient, Call, Client, StreamCall, anthropic, gemini, notes, openai, unknown
-from wire.aio import AsyncStream
-from wire.client import Stream
-from wire.memory import Note
+from wire.core.memory import Note
+from wire.http.aio import AsyncStream
+from wire.http.client import Stream
 
 
 def one_answer(client: Client) -> None:
-    call = gemini.generate_content("gemini-3-pro-preview", gemini.GenerateContentRequest(contents=gemini.contents("Hi")))
+    call = gemini.generate_content(
+        "gemini-3-pro-preview", gemini.GenerateContentRequest(contents=gemini.contents("Hi"))
+    )
     assert_type(call, Call[gemini.GenerateContentResponse])
     answer = client.send(call)
     assert_type(answer, gemini.GenerateContentResponse)
@@ -17,9 +19,16 @@ def one_answer(client: Client) -> None:
     assert_type(unknown(answer), list[tuple[str, Any]])
     assert_type(notes(call), tuple[Note, ...])
     assert_type(client.send(openai.list_models()), openai.ModelList)
-    said = anthropic.MessageRequest(model="claude-sonnet-5", max_tokens=9, messages=[anthropic.Message(role="user", content="Hi")])
+    said = anthropic.MessageRequest(
+        model="claude-sonnet-5",
+        max_tokens=9,
+        messages=[anthropic.Message(role="user", content="Hi")],
+    )
     assert_type(client.send(anthropic.create_message(said)), anthropic.MessageResponse)
-    assert_type(anthropic.stream_message(said), StreamCall[anthropic.MessageStreamEvent, anthropic.MessageResponse])
+    assert_type(
+        anthropic.stream_message(said),
+        StreamCall[anthropic.MessageStreamEvent, anthropic.MessageResponse],
+    )
 
 
 def a_stream(client: Client) -> None:
@@ -37,9 +46,16 @@ def a_stream(client: Client) -> None:
 
 async def without_threads(client: AsyncClient) -> None:
     request = gemini.GenerateContentRequest(contents=gemini.contents("Hi"))
-    assert_type(await client.send(gemini.count_tokens("gemini-3-pro-preview", request)), gemini.CountTokensResponse)
-    async with client.stream(gemini.stream_generate_content("gemini-3-pro-preview", request)) as chunks:
-        assert_type(chunks, AsyncStream[gemini.GenerateContentResponse, gemini.GenerateContentResponse])
+    assert_type(
+        await client.send(gemini.count_tokens("gemini-3-pro-preview", request)),
+        gemini.CountTokensResponse,
+    )
+    async with client.stream(
+        gemini.stream_generate_content("gemini-3-pro-preview", request)
+    ) as chunks:
+        assert_type(
+            chunks, AsyncStream[gemini.GenerateContentResponse, gemini.GenerateContentResponse]
+        )
         async for chunk in chunks:
             assert_type(chunk, gemini.GenerateContentResponse)
         assert_type(await chunks.result(), gemini.GenerateContentResponse)

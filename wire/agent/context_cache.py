@@ -1,6 +1,8 @@
-"""A context cache kept alive beside the work that uses it: made at the start, refreshed in time, deleted at the end (S3-28).
+"""A context cache kept alive beside the work that uses it: made at the start, refreshed in time,
+deleted at the end (S3-28).
 
-What is due, and when, the cache itself says (`wire.gemini.ContextCache`); here is only the task that waits for it.
+What is due, and when, the cache itself says (`wire.gemini.ContextCache`); here is only the task
+that waits for it.
 """
 
 from __future__ import annotations
@@ -10,9 +12,9 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from wire.aio import AsyncClient
 from wire.gemini.context_cache import ContextCache
 from wire.gemini.types import GenerateContentRequest, GenerateContentResponse
+from wire.http.aio import AsyncClient
 
 
 class Keeping:
@@ -24,19 +26,26 @@ class Keeping:
         self._lost = anyio.Event()
 
     async def generate(self, request: GenerateContentRequest) -> GenerateContentResponse:
-        """Send a request without what the cache holds; one that the server has lost is made anew, and the request goes whole."""
+        """Send a request without what the cache holds; one that the server has lost is made anew,
+        and the request goes whole.
+        """
         had = self.cache.name
         answer = await self._client.run(self.cache.generate(request))
         if had is not None and self.cache.name is None:
             self._lost.set()
         return answer
 
-    async def _look_after(self, clock: Callable[[], float], sleep: Callable[[float], Awaitable[object]]) -> None:
+    async def _look_after(
+        self, clock: Callable[[], float], sleep: Callable[[float], Awaitable[object]]
+    ) -> None:
         while self.cache.due is not None:
             # A cache that was lost is due at once, and the wait for the next refresh is over.
             async with anyio.create_task_group() as either:
 
-                async def wait(over: Callable[[], Awaitable[object]], scope: anyio.CancelScope = either.cancel_scope) -> None:
+                async def wait(
+                    over: Callable[[], Awaitable[object]],
+                    scope: anyio.CancelScope = either.cancel_scope,
+                ) -> None:
                     await over()
                     scope.cancel()
 
@@ -55,7 +64,8 @@ async def keep(
     clock: Callable[[], float] = anyio.current_time,
     sleep: Callable[[float], Awaitable[object]] = anyio.sleep,
 ) -> AsyncIterator[Keeping]:
-    """Make the cache, keep it while the block runs, delete it at the end. It raises nothing of its own: `cache.notes` tells.
+    """Make the cache, keep it while the block runs, delete it at the end. It raises nothing of its
+    own: `cache.notes` tells.
 
     async with keep(client, ContextCache(model, shared)) as kept:
         answer = await kept.generate(request)

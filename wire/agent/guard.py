@@ -8,8 +8,8 @@ from typing import Literal
 
 import msgspec
 
-from wire.chat import ToolCall
 from wire.errors import ConfigurationError
+from wire.neutral.messages import ToolCall
 from wire.tools import Toolbox
 
 
@@ -20,8 +20,9 @@ class Guard:
     >>> Guard().counted([ToolCall(name="now")], {"now{}": 0})
     {'now{}': 1}
 
-    A call is a repetition if the turn before made it too, with the same arguments. `then` says what happens: "stop" answers the calls of
-    that turn with an error and ends the run, "steer" answers the repeated call alone with `steering`, and goes on.
+    A call is a repetition if the turn before made it too, with the same arguments. `then` says what
+    happens: "stop" answers the calls of that turn with an error and ends the run, "steer" answers
+    the repeated call alone with `steering`, and goes on.
     """
 
     repeats: int = 1
@@ -31,25 +32,34 @@ class Guard:
     tool_only: int | None = 8
     """Turns in a row that are nothing but calls; the run is then stopped."""
     then: Literal["stop", "steer"] = "stop"
-    steering: str = "You have made this call with these arguments before, and its result will not change. Try something else, or answer."
+    steering: str = (
+        "You have made this call with these arguments before, and its result will not "
+        "change. Try something else, or answer."
+    )
 
     def __post_init__(self) -> None:
         for name in ("repeats", "read_only_repeats", "tool_only"):
             value = getattr(self, name)
-            if not (type(value) is int and value >= 1) and not (name == "tool_only" and value is None):
+            if not (type(value) is int and value >= 1) and not (
+                name == "tool_only" and value is None
+            ):
                 raise ConfigurationError(f"guard.{name}: a number from 1 up, not {value!r}")
         if self.then not in ("stop", "steer"):
             raise ConfigurationError(f"guard.then: 'stop' or 'steer', not {self.then!r}")
 
     def counted(self, calls: Iterable[ToolCall], before: Mapping[str, int]) -> dict[str, int]:
-        """Each call of a turn -> how many times in a row it had been made before; `before` is that of the turn before."""
+        """Each call of a turn -> how many times in a row it had been made before; `before` is that
+        of the turn before.
+        """
         counts: dict[str, int] = {}
         for call in calls:
             key = _key(call)
             counts[key] = counts.get(key, before.get(key, -1)) + 1
         return counts
 
-    def stops(self, calls: Iterable[ToolCall], counts: Mapping[str, int], tool_only: int, toolbox: Toolbox) -> bool:
+    def stops(
+        self, calls: Iterable[ToolCall], counts: Mapping[str, int], tool_only: int, toolbox: Toolbox
+    ) -> bool:
         """Whether the run ends here; `tool_only` turns in a row were nothing but calls."""
         if self.tool_only is not None and tool_only >= self.tool_only:
             return True
@@ -57,7 +67,9 @@ class Guard:
 
     def steers(self, call: ToolCall, counts: Mapping[str, int], toolbox: Toolbox) -> str:
         """What to tell the model in place of a result; empty if the call may be made."""
-        return self.steering if self.then == "steer" and self._too_often(call, counts, toolbox) else ""
+        return (
+            self.steering if self.then == "steer" and self._too_often(call, counts, toolbox) else ""
+        )
 
     def _too_often(self, call: ToolCall, counts: Mapping[str, int], toolbox: Toolbox) -> bool:
         tool = toolbox.get(call.name)
@@ -71,5 +83,9 @@ ATTRACTOR = Guard(repeats=2, tool_only=None, then="steer")
 
 def _key(call: ToolCall) -> str:
     """Name and arguments, whatever the order of the keys."""
-    arguments = call.text if call.arguments is None else msgspec.json.encode(call.arguments, order="sorted").decode()
+    arguments = (
+        call.text
+        if call.arguments is None
+        else msgspec.json.encode(call.arguments, order="sorted").decode()
+    )
     return call.name + arguments

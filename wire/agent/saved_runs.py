@@ -1,4 +1,6 @@
-"""A run as a file, and back: a session whose metadata tells where the run stands, so that whatever reads sessions reads it too."""
+"""A run as a file, and back: a session whose metadata tells where the run stands, so that whatever
+reads sessions reads it too.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,17 @@ from typing import Any
 
 import msgspec
 
-from wire.agent.sessions import Session, deserialize_message, dump_session, load_session, serialize_message
 from wire.agent.steps import Reason, RunState
-from wire.chat import Message, Usage
-from wire.decoders import convert
+from wire.core.decoders import convert
 from wire.errors import ConfigurationError
+from wire.neutral.messages import Message, Usage
+from wire.sessions.session_file import (
+    Session,
+    deserialize_message,
+    dump_session,
+    load_session,
+    serialize_message,
+)
 
 _KEY = "run"
 
@@ -30,7 +38,10 @@ class _Kept(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
 
 
 def dump_run(state: RunState, metadata: Mapping[str, Any] | None = None) -> bytes:
-    """The bytes of a session file that `load_run` makes the same state of. Raises `RuleError` for what JSON cannot say."""
+    """The bytes of a session file that `load_run` makes the same state of.
+
+    Raises `RuleError` for what JSON cannot say.
+    """
     kept = _Kept(
         begun=state.begun,
         asked=state.asked,
@@ -40,11 +51,16 @@ def dump_run(state: RunState, metadata: Mapping[str, Any] | None = None) -> byte
         results=serialize_message(Message.tool_response(state.results)) if state.results else None,
         reason=state.reason,
     )
-    return dump_session(Session(state.messages, {**(metadata or {}), _KEY: msgspec.to_builtins(kept)}))
+    return dump_session(
+        Session(state.messages, {**(metadata or {}), _KEY: msgspec.to_builtins(kept)})
+    )
 
 
 def load_run(source: bytes | str | Mapping[str, Any], name: str = "run") -> RunState:
-    """The state of a saved run. Raises `ConfigurationError` with `name` and the JSON path of what is wrong."""
+    """The state of a saved run.
+
+    Raises `ConfigurationError` with `name` and the JSON path of what is wrong.
+    """
     session = load_session(source, name)
     if _KEY not in session.metadata:
         raise ConfigurationError(f"{name}: metadata.{_KEY}: this is a session without a run")
@@ -53,7 +69,10 @@ def load_run(source: bytes | str | Mapping[str, Any], name: str = "run") -> RunS
     except msgspec.ValidationError as cause:
         raise ConfigurationError(f"{name}: metadata.{_KEY}: {cause}") from None
     if not 0 <= kept.begun <= len(session.messages):
-        raise ConfigurationError(f"{name}: metadata.{_KEY}.begun: there are {len(session.messages)} messages, not {kept.begun}")
+        raise ConfigurationError(
+            f"{name}: metadata.{_KEY}.begun: there are {len(session.messages)} messages, "
+            f"not {kept.begun}"
+        )
     return RunState(
         messages=session.messages,
         begun=kept.begun,

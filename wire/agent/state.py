@@ -1,19 +1,21 @@
-"""What an agent is in every style: tools, a history, and how a run begins, goes on and is remembered."""
+"""What an agent is in every style: tools, a history, and how a run begins, goes on and is
+remembered.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
-from wire import retry as presets
-from wire.agent.calls import Approve
 from wire.agent.guard import Guard
 from wire.agent.steps import RunState, Steps, Verdict, begun, resumed
-from wire.chat import Message, Parts, ToolCall, ToolResult
+from wire.agent.tool_calls import Approve
+from wire.core import retry as presets
+from wire.core.retry import Retry
 from wire.errors import ConfigurationError
 from wire.history import HistoryManager, prune
-from wire.request import Tool
-from wire.retry import Retry
+from wire.neutral.messages import Message, Parts, ToolCall, ToolResult
+from wire.neutral.request import Tool
 from wire.tools import Toolbox
 
 MAX_STEPS = 20
@@ -43,15 +45,21 @@ class AgentOptions(TypedDict, total=False):
 
 
 class AgentState:
-    """Tools, history and rules of an agent; `LLMAgent` and `Agent` ask the model and run the calls."""
+    """Tools, history and rules of an agent; `LLMAgent` and `Agent` ask the model and run
+    the calls.
+    """
 
     def __init__(self, system_prompt: str = "", **options: Unpack[AgentOptions]) -> None:
         unknown = sorted(set(options) - set(AgentOptions.__annotations__))
         if unknown:
-            raise ConfigurationError(f"{unknown[0]}: no such option; there are {', '.join(AgentOptions.__annotations__)}")
+            raise ConfigurationError(
+                f"{unknown[0]}: no such option; there are {', '.join(AgentOptions.__annotations__)}"
+            )
         history = options.get("history")
         if history is not None and not isinstance(history, HistoryManager):
-            raise ConfigurationError(f"history: a HistoryManager is wanted, not {type(history).__name__}")
+            raise ConfigurationError(
+                f"history: a HistoryManager is wanted, not {type(history).__name__}"
+            )
         self.system_prompt = system_prompt
         self.max_tokens, self.temperature = options.get("max_tokens"), options.get("temperature")
         self.history = HistoryManager() if history is None else history
@@ -69,11 +77,17 @@ class AgentState:
 
     def _begin(self, user_input: Parts | Message | None, max_steps: int | None) -> Steps:
         if user_input is not None:
-            self.history.add_message(user_input if isinstance(user_input, Message) else Message.user(user_input))
+            self.history.add_message(
+                user_input if isinstance(user_input, Message) else Message.user(user_input)
+            )
         return self._steps(begun(self.history.messages), max_steps)
 
     def _resume(
-        self, state: RunState, results: Iterable[ToolResult], verdicts: Mapping[str, Verdict] | None, max_steps: int | None
+        self,
+        state: RunState,
+        results: Iterable[ToolResult],
+        verdicts: Mapping[str, Verdict] | None,
+        max_steps: int | None,
     ) -> Steps:
         """A run goes on; its messages are then the history."""
         state = resumed(state, results)
@@ -82,7 +96,9 @@ class AgentState:
             self.history.add_message(message, allow_incomplete=True)
         return self._steps(state, max_steps, verdicts)
 
-    def _steps(self, state: RunState, max_steps: int | None, verdicts: Mapping[str, Verdict] | None = None) -> Steps:
+    def _steps(
+        self, state: RunState, max_steps: int | None, verdicts: Mapping[str, Verdict] | None = None
+    ) -> Steps:
         self._remembered = len(state.messages)
         self.last_run = Steps(
             state,
@@ -98,7 +114,12 @@ class AgentState:
         return self.last_run
 
     def _pruned(self, messages: Sequence[Message]) -> Iterable[Message]:
-        return prune(messages, self.history.max_messages, self.history.max_tokens, estimate=self.history.estimate)
+        return prune(
+            messages,
+            self.history.max_messages,
+            self.history.max_tokens,
+            estimate=self.history.estimate,
+        )
 
     def _remember(self, steps: Steps) -> None:
         """Messages that a step has added, into the history."""

@@ -1,7 +1,8 @@
 """The loop of an agent as a state machine: what to do next, told what came of it. No clock, no I/O.
 
-`Steps.next()` says what is to be done: ask the model, run calls, wait, or nothing more. The drivers (`loop.py` for asyncio and trio,
-`threads.py`) do it and tell. Everything that a run needs in order to go on later is in its `RunState`, which can be saved between steps.
+`Steps.next()` says what is to be done: ask the model, run calls, wait, or nothing more. The drivers
+(`loop.py` for asyncio and trio, `threads.py`) do it and tell. Everything that a run needs in order
+to go on later is in its `RunState`, which can be saved between steps.
 """
 
 from __future__ import annotations
@@ -12,14 +13,21 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from wire import retry as presets
 from wire.agent.guard import Guard
-from wire.chat import Message, Reply, ToolCall, ToolResult, Usage
-from wire.errors import ConfigurationError, HistoryError, RuleError, StreamIncomplete, Violation, WireError
-from wire.exchange import Pause
+from wire.core import retry as presets
+from wire.core.exchange import Pause
+from wire.core.memory import Beside
+from wire.core.retry import Retry
+from wire.errors import (
+    ConfigurationError,
+    HistoryError,
+    RuleError,
+    StreamIncomplete,
+    Violation,
+    WireError,
+)
 from wire.history import check
-from wire.memory import Beside
-from wire.retry import Retry
+from wire.neutral.messages import Message, Reply, ToolCall, ToolResult, Usage
 from wire.tools import Toolbox, ToolRun
 
 Reason: TypeAlias = Literal["end", "final", "max_steps", "guard", "waiting", "stopped"]
@@ -29,8 +37,14 @@ Verdict: TypeAlias = bool | str | None
 
 
 def is_transient(error: Exception) -> bool:
-    """Whether another attempt may succeed: errors of this library say it themselves, of others these classes do (S1-70)."""
-    return error.retryable if isinstance(error, WireError) else isinstance(error, (ConnectionError, TimeoutError, EOFError))
+    """Whether another attempt may succeed: errors of this library say it themselves, of others
+    these classes do (S1-70).
+    """
+    return (
+        error.retryable
+        if isinstance(error, WireError)
+        else isinstance(error, (ConnectionError, TimeoutError, EOFError))
+    )
 
 
 class Ask(msgspec.Struct, frozen=True):
@@ -101,7 +115,11 @@ class RunResult(Beside, frozen=True, kw_only=True):
 
     @property
     def reason(self) -> Reason:
-        """`end`: the model has answered. `final`: a final tool has. `waiting`: calls wait for approval or for you. Else what stopped it."""
+        """`end`: the model has answered.
+
+        `final`: a final tool has. `waiting`: calls wait for approval or for you. Else what stopped
+        it.
+        """
         return self.state.reason or "stopped"
 
     @property
@@ -112,7 +130,9 @@ class RunResult(Beside, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """What the model said in its last turn."""
-        return next((message.text for message in reversed(self.messages) if message.role == "assistant"), "")
+        return next(
+            (message.text for message in reversed(self.messages) if message.role == "assistant"), ""
+        )
 
     @property
     def usage(self) -> Usage:
@@ -136,9 +156,10 @@ class RunResult(Beside, frozen=True, kw_only=True):
 class Steps:
     """One run.
 
-    `max_steps` is how many times the model is asked at most, `None` for no limit. `view` makes of all messages those that are sent.
-    `stop_when` is asked between steps whether to stop here; the run can go on later. `asks_approval`: somebody is there to be asked
-    about each call; without, calls of tools that need approval wait.
+    `max_steps` is how many times the model is asked at most, `None` for no limit. `view` makes of
+    all messages those that are sent. `stop_when` is asked between steps whether to stop here; the
+    run can go on later. `asks_approval`: somebody is there to be asked about each call; without,
+    calls of tools that need approval wait.
     """
 
     def __init__(
@@ -195,7 +216,12 @@ class Steps:
     # --- the model
 
     def _ask(self) -> Step:
-        if self._records and self._stop_when is not None and self._attempt == 0 and self._stop_when(self.state):
+        if (
+            self._records
+            and self._stop_when is not None
+            and self._attempt == 0
+            and self._stop_when(self.state)
+        ):
             self._change(reason="stopped")
         elif self._max_steps is not None and self.state.asked >= self._max_steps:
             self._change(reason="max_steps")
@@ -207,28 +233,45 @@ class Steps:
         return Finished(self.result)
 
     def replied(self, reply: Reply) -> None:
-        """The model has answered. An answer that says nothing counts as a failure that may pass, unless it was cut off at its length."""
+        """The model has answered.
+
+        An answer that says nothing counts as a failure that may pass, unless it was cut off at its
+        length.
+        """
         if reply.empty and reply.stop.reason != "length":
             finish = reply.stop.raw or reply.stop.reason
             said = f": {reply.stop.message}" if reply.stop.message else ""
-            self.failed(StreamIncomplete(f"the model answered nothing (finish {finish}){said}", retryable=True, partial=reply))
+            self.failed(
+                StreamIncomplete(
+                    f"the model answered nothing (finish {finish}){said}",
+                    retryable=True,
+                    partial=reply,
+                )
+            )
             return
         self._attempt = 0
         self._records.append(StepRecord(reply))
         calls = reply.tool_calls
         repeats = self._guard.counted(calls, self.state.repeats) if self._guard is not None else {}
         self._change(
-            messages=(*self.state.messages, reply.message) if reply.message.parts else self.state.messages,
+            messages=(*self.state.messages, reply.message)
+            if reply.message.parts
+            else self.state.messages,
             asked=self.state.asked + 1,
             tool_only=self.state.tool_only + 1 if calls and not reply.text else 0,
             repeats=repeats,
             usage=self.state.usage + reply.usage if reply.usage is not None else self.state.usage,
             reason=None if calls else "end",
         )
-        self._guarded = self._guard is not None and bool(calls) and self._guard.stops(calls, repeats, self.state.tool_only, self._toolbox)
+        self._guarded = (
+            self._guard is not None
+            and bool(calls)
+            and self._guard.stops(calls, repeats, self.state.tool_only, self._toolbox)
+        )
 
     def failed(self, error: Exception, *, seen: bool = False) -> None:
-        """The model could not be asked. Raises the error, unless another attempt is worth it: then the next step is a pause.
+        """The model could not be asked. Raises the error, unless another attempt is worth it: then
+        the next step is a pause.
 
         `seen`: a part of the answer was handed out, and nothing is tried again.
         """
@@ -267,8 +310,12 @@ class Steps:
 
     def _answer_at_once(self, call: ToolCall) -> ToolResult | None:
         if self._guarded:
-            return ToolResult(call.id, call.name, "stopped: the same calls were made again and again", error=True)
-        if self._guard is not None and (steering := self._guard.steers(call, self.state.repeats, self._toolbox)):
+            return ToolResult(
+                call.id, call.name, "stopped: the same calls were made again and again", error=True
+            )
+        if self._guard is not None and (
+            steering := self._guard.steers(call, self.state.repeats, self._toolbox)
+        ):
             return ToolResult(call.id, call.name, steering, error=True)
         return refused(call, self._verdicts.get(call.id))
 
@@ -276,10 +323,14 @@ class Steps:
         tool = self._toolbox.get(call.name)
         if tool is None or self._verdicts.get(call.id) is True:
             return False
-        return self._toolbox.is_passive(call.name) or (getattr(tool, "needs_approval", False) and not self._asks_approval)
+        return self._toolbox.is_passive(call.name) or (
+            getattr(tool, "needs_approval", False) and not self._asks_approval
+        )
 
     def answered(self, runs: Iterable[ToolRun]) -> None:
-        """Calls have been run, or answered otherwise; when the last of a turn is, their results go into one message in call order."""
+        """Calls have been run, or answered otherwise; when the last of a turn is, their results go
+        into one message in call order.
+        """
         runs = tuple(runs)
         if self._records:
             last = self._records[-1]
@@ -297,14 +348,23 @@ class Steps:
             reason = "guard"
         elif any(self._toolbox.is_final(result) for result in results):
             reason = "final"
-        self._change(messages=(*self.state.messages, Message.tool_response(results)), results=(), reason=reason)
+        self._change(
+            messages=(*self.state.messages, Message.tool_response(results)),
+            results=(),
+            reason=reason,
+        )
 
 
 def refused(call: ToolCall, verdict: Verdict) -> ToolResult | None:
     """The answer to a call that may not be made; `None` if it may."""
     if verdict is None or verdict is True:
         return None
-    return ToolResult(call.id, call.name, verdict if isinstance(verdict, str) and verdict else "refused by the user", error=True)
+    return ToolResult(
+        call.id,
+        call.name,
+        verdict if isinstance(verdict, str) and verdict else "refused by the user",
+        error=True,
+    )
 
 
 def begun(messages: Iterable[Message]) -> RunState:
@@ -314,12 +374,19 @@ def begun(messages: Iterable[Message]) -> RunState:
 
 
 def resumed(state: RunState, results: Iterable[ToolResult] = ()) -> RunState:
-    """A stopped run that goes on, with results of calls that waited. Raises `RuleError` for a result that nothing waits for."""
+    """A stopped run that goes on, with results of calls that waited.
+
+    Raises `RuleError` for a result that nothing waits for.
+    """
     results = tuple(results)
     waiting = {call.id for call in state.open_calls}
     for index, result in enumerate(results):
         if result.id not in waiting:
-            raise RuleError(violations=[Violation(f"results[{index}].id", f"no call {result.id!r} waits for a result")])
+            raise RuleError(
+                violations=[
+                    Violation(f"results[{index}].id", f"no call {result.id!r} waits for a result")
+                ]
+            )
         waiting.remove(result.id)
     goes_on = state.reason in ("waiting", "stopped", "max_steps")
     return msgspec.structs.replace(

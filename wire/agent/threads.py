@@ -7,14 +7,14 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing, contextmanager
 from typing import Self, Unpack
 
-from wire.agent.calls import run_calls_in_threads
+from wire.agent.provider import Collected, Deltas, StreamDelta
 from wire.agent.state import MAX_STEPS, AgentOptions, AgentState
 from wire.agent.steps import Finished, RunCalls, RunResult, RunState, Steps, Verdict
-from wire.asking import Chat
-from wire.chat import Message, Parts, Reply, ToolResult
-from wire.chat_provider import Collected, Deltas, StreamDelta
+from wire.agent.tool_calls import run_calls_in_threads
+from wire.chat import Chat
+from wire.core.exchange import Pause
 from wire.errors import ConfigurationError
-from wire.exchange import Pause
+from wire.neutral.messages import Message, Parts, Reply, ToolResult
 
 
 class RunStream:
@@ -35,13 +35,18 @@ class RunStream:
 class Agent(AgentState):
     """A model that calls tools until it has an answer; each call of a turn in a thread of its own.
 
-    It takes a `Chat` and the options of `wire.agent.state.AgentOptions`. The methods are those of `LLMAgent`.
+    It takes a `Chat` and the options of `wire.agent.state.AgentOptions`. The methods are those of
+    `LLMAgent`.
     """
 
-    def __init__(self, chat: Chat, system_prompt: str = "", **options: Unpack[AgentOptions]) -> None:
+    def __init__(
+        self, chat: Chat, system_prompt: str = "", **options: Unpack[AgentOptions]
+    ) -> None:
         super().__init__(system_prompt, **options)
         if not isinstance(chat, Chat):
-            raise ConfigurationError(f"chat: a Chat is wanted, not {type(chat).__name__}; LLMAgent takes providers")
+            raise ConfigurationError(
+                f"chat: a Chat is wanted, not {type(chat).__name__}; LLMAgent takes providers"
+            )
         self.chat = chat
 
     def run(
@@ -51,7 +56,10 @@ class Agent(AgentState):
         stream: bool = False,
         on_stream_delta: Callable[[StreamDelta], None] | None = None,
     ) -> RunResult:
-        """Ask, run what the model calls, tell it the results, until it answers without a call. As `LLMAgent.run`."""
+        """Ask, run what the model calls, tell it the results, until it answers without a call.
+
+        As `LLMAgent.run`.
+        """
         return self._run(self._begin(user_input, max_steps), stream, on_stream_delta)
 
     def resume(
@@ -68,8 +76,13 @@ class Agent(AgentState):
         return self._run(self._resume(state, results, verdicts, max_steps), stream, on_stream_delta)
 
     @contextmanager
-    def stream(self, user_input: Parts | Message | None = None, max_steps: int | None = MAX_STEPS) -> Iterator[RunStream]:
-        """A run as an iterator of deltas: `with agent.stream("Hi") as deltas:`. Leaving the block ends the run."""
+    def stream(
+        self, user_input: Parts | Message | None = None, max_steps: int | None = MAX_STEPS
+    ) -> Iterator[RunStream]:
+        """A run as an iterator of deltas: `with agent.stream("Hi") as deltas:`.
+
+        Leaving the block ends the run.
+        """
         steps = self._begin(user_input, max_steps)
         with closing(self._deltas(steps, True)) as deltas:
             yield RunStream(steps, deltas)
@@ -84,7 +97,9 @@ class Agent(AgentState):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _run(self, steps: Steps, stream: bool, on_delta: Callable[[StreamDelta], None] | None) -> RunResult:
+    def _run(
+        self, steps: Steps, stream: bool, on_delta: Callable[[StreamDelta], None] | None
+    ) -> RunResult:
         with closing(self._deltas(steps, stream)) as deltas:
             for delta in deltas:
                 if on_delta is not None:
@@ -97,7 +112,13 @@ class Agent(AgentState):
             if isinstance(step, Pause):
                 time.sleep(step.seconds)
             elif isinstance(step, RunCalls):
-                runs = run_calls_in_threads(self.tools, step.calls, self._approve, model=self.chat.model, messages=steps.state.messages)
+                runs = run_calls_in_threads(
+                    self.tools,
+                    step.calls,
+                    self._approve,
+                    model=self.chat.model,
+                    messages=steps.state.messages,
+                )
                 steps.answered(runs)
             else:
                 collected = Collected()

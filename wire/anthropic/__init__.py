@@ -1,16 +1,18 @@
-"""Anthropic's Messages, which other vendors offer too: types, calls as values, rules. Nothing here does I/O or loads an HTTP library.
+"""Anthropic's Messages, which other vendors offer too: types, calls as values, rules. Nothing here
+does I/O or loads an HTTP library.
 
-Names are loaded when they are first used: a client of another wire does not pay for the types of this one.
+Names are loaded when they are first used: a client of another wire does not pay for the types of
+this one.
 """
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
-from wire.lazy import loading
+from wire.core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from wire.anthropic import types as types
     from wire.anthropic.batches import batch_results as batch_results
     from wire.anthropic.batches import cancel_batch as cancel_batch
     from wire.anthropic.batches import create_batch as create_batch
@@ -30,30 +32,30 @@ if TYPE_CHECKING:
     from wire.anthropic.rules import check as check
     from wire.anthropic.types import *  # noqa: F403
 
-_HOMES = {
-    "batch_results": "batches",
-    "cancel_batch": "batches",
-    "create_batch": "batches",
-    "delete_batch": "batches",
-    "get_batch": "batches",
-    "list_batches": "batches",
-    "count_tokens": "endpoints",
-    "create_message": "endpoints",
-    "get_model": "endpoints",
-    "list_models": "endpoints",
-    "stream_message": "endpoints",
-    "Reading": "parse",
-    "parse_reply": "parse",
-    "render": "rendering",
-    "render_request": "rendering",
-    "render_whole": "rendering",
-    "check": "rules",
+_NAMES = {
+    "wire.anthropic.batches": (
+        "batch_results",
+        "cancel_batch",
+        "create_batch",
+        "delete_batch",
+        "get_batch",
+        "list_batches",
+    ),
+    "wire.anthropic.endpoints": (
+        "count_tokens",
+        "create_message",
+        "get_model",
+        "list_models",
+        "stream_message",
+    ),
+    "wire.anthropic.parse": ("Reading", "parse_reply"),
+    "wire.anthropic.rendering": ("render", "render_request", "render_whole"),
+    "wire.anthropic.rules": ("check",),
+}
+_MODULES = {
+    "types": "wire.anthropic.types",
 }
 
-
-__getattr__ = loading("wire.anthropic", _HOMES, modules=("types",), rest="types")
-
-
-def __dir__() -> list[str]:
-    types = importlib.import_module("wire.anthropic.types")
-    return sorted({*_HOMES, *types.__all__, *globals()})
+__getattr__, __dir__ = lazy_names(
+    "wire.anthropic", _NAMES, modules=_MODULES, types="wire.anthropic.types"
+)

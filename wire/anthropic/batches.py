@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from wire.anthropic.endpoints import headers, page, plain, refused, segment
-from wire.anthropic.envelopes import parse_error
-from wire.anthropic.stream import parse_results
+from wire.anthropic.error_body import parse_error
+from wire.anthropic.reader import parse_results
 from wire.anthropic.types import (
     BatchCreateRequest,
     BatchRequest,
@@ -18,8 +18,8 @@ from wire.anthropic.types import (
     MessageBatchList,
     MessageBatchResult,
 )
-from wire.bodies import checked_body, wrong_type
-from wire.call import Call
+from wire.core.bodies import checked_body, wrong_type
+from wire.core.call import Call
 from wire.errors import RuleError, Violation
 
 _CUSTOM_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -46,7 +46,9 @@ def create_batch(
     for index, item in enumerate(items):
         if not isinstance(item, BatchRequest):
             raise wrong_type(f"requests[{index}]", item, "BatchRequest")
-    body, checked = checked_body(BatchCreateRequest(requests=list(items)) if batch is None else batch)
+    body, checked = checked_body(
+        BatchCreateRequest(requests=list(items)) if batch is None else batch
+    )
     violations = list(_violations(checked.requests))
     if violations:
         raise RuleError(violations=violations)
@@ -58,9 +60,13 @@ def get_batch(batch_id: str) -> Call[MessageBatch]:
     return plain(MessageBatch, "GET", _path(batch_id))
 
 
-def list_batches(*, limit: int | None = None, after_id: str | None = None, before_id: str | None = None) -> Call[MessageBatchList]:
+def list_batches(
+    *, limit: int | None = None, after_id: str | None = None, before_id: str | None = None
+) -> Call[MessageBatchList]:
     """A page of the batches, the newest first."""
-    return plain(MessageBatchList, "GET", "/messages/batches", query=page(limit, after_id, before_id))
+    return plain(
+        MessageBatchList, "GET", "/messages/batches", query=page(limit, after_id, before_id)
+    )
 
 
 def cancel_batch(batch_id: str) -> Call[MessageBatch]:
@@ -74,9 +80,13 @@ def delete_batch(batch_id: str) -> Call[DeletedBatch]:
 
 
 def batch_results(batch_id: str) -> Call[list[MessageBatchResult]]:
-    """What became of each request of a batch that has ended, in any order: `custom_id` says which is which."""
+    """What became of each request of a batch that has ended, in any order: `custom_id` says which
+    is which.
+    """
     path = f"{_path(batch_id)}/results"
-    return Call("anthropic", "GET", path, headers=headers(), parse=parse_results, read_error=parse_error)
+    return Call(
+        "anthropic", "GET", path, headers=headers(), parse=parse_results, read_error=parse_error
+    )
 
 
 def _path(batch_id: str) -> str:
@@ -93,6 +103,8 @@ def _violations(requests: Sequence[BatchRequest]) -> Iterator[Violation]:
             yield Violation(f"{path}.custom_id", f"{item.custom_id!r} names another request too")
         known.add(item.custom_id)
         if item.params.stream:
-            yield Violation(f"{path}.params.stream", "a batch does not stream", remedy="leave it out")
+            yield Violation(
+                f"{path}.params.stream", "a batch does not stream", remedy="leave it out"
+            )
         for found in refused(item.params, "anthropic"):
             yield msgspec.structs.replace(found, path=f"{path}.params.{found.path}".rstrip("."))

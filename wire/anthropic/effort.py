@@ -1,21 +1,35 @@
-"""How much to think, in the words of each model: since 4.6 as an effort, before as a budget of tokens."""
+"""How much to think, in the words of each model: since 4.6 as an effort, before as a budget of
+tokens.
+"""
 
 from __future__ import annotations
 
-from wire.anthropic.families import EFFORTS, Family, always_thinks, efforts, takes_adaptive, takes_budget
+from wire.anthropic.families import (
+    EFFORTS,
+    Family,
+    always_thinks,
+    efforts,
+    takes_adaptive,
+    takes_budget,
+)
 from wire.anthropic.rules.settings import LEAST_BUDGET
 from wire.anthropic.types import Thinking
-from wire.memory import Note
+from wire.core.memory import Note
 
 BUDGETS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384}
-"""Tokens for the words of chat completions; with the answer they fit what every model that counts them can say."""
+"""Tokens for the words of chat completions; with the answer they fit what every model that counts
+them can say.
+"""
 
 ADAPTIVE_HOSTS = ("minimax",)
 """Other hosts of this wire whose models know no budget."""
 
 
-def thinking(effort: str, of: Family, provider: str, most: int | None, found: list[Note]) -> tuple[Thinking | None, str | None]:
-    """The thinking that an effort asks of a model, and the word of `output_config.effort`; `most` is `max_tokens`, if the caller named it.
+def thinking(
+    effort: str, of: Family, provider: str, most: int | None, found: list[Note]
+) -> tuple[Thinking | None, str | None]:
+    """The thinking that an effort asks of a model, and the word of `output_config.effort`; `most`
+    is `max_tokens`, if the caller named it.
 
     >>> from wire.anthropic.families import family
     >>> thinking("medium", family("claude-sonnet-4-6"), "anthropic", None, [])
@@ -35,9 +49,12 @@ def thinking(effort: str, of: Family, provider: str, most: int | None, found: li
         return Thinking(type="adaptive"), "low"
     unknown_here = of.version is None and host == "anthropic"
     if (of.version is not None and takes_adaptive(of)) or unknown_here or host in ADAPTIVE_HOSTS:
-        # Since 4.7 thoughts are left out unless they are asked for; what they are is the caller's to see.
+        # Since 4.7 thoughts are left out unless they are asked for; what they are is the caller's
+        # to see.
         display = "summarized" if of.since(4, 7) else None
-        return Thinking(type="adaptive", display=display), None if host in ADAPTIVE_HOSTS else _level(word, of, found)
+        return Thinking(
+            type="adaptive", display=display
+        ), None if host in ADAPTIVE_HOSTS else _level(word, of, found)
     # DeepSeek takes no notice of budgets, and reads the effort.
     level = _level(word, of, found) if host == "deepseek" else None
     budget = _budget(word, most, found) if takes_budget(of) else None
@@ -50,7 +67,9 @@ def _level(word: str, of: Family, found: list[Note]) -> str:
         found.append(Note("effort", "low: the least that this wire has a word for"))
         return "low"
     if word in EFFORTS and word not in taken:
-        nearest = next((each for each in EFFORTS[EFFORTS.index(word) :] if each in taken), taken[-1])
+        nearest = next(
+            (each for each in EFFORTS[EFFORTS.index(word) :] if each in taken), taken[-1]
+        )
         found.append(Note("effort", f"{nearest}: this model has no level {word}"))
         return nearest
     return word
@@ -60,15 +79,34 @@ def _budget(word: str, most: int | None, found: list[Note]) -> int | None:
     tokens = BUDGETS.get(word)
     if tokens is None and word in EFFORTS:
         tokens = BUDGETS["high"]
-        found.append(Note("effort", f"high, {tokens} tokens: this model counts tokens, and {word} is no number of them"))
+        found.append(
+            Note(
+                "effort",
+                f"high, {tokens} tokens: this model counts tokens, and {word} is no number of them",
+            )
+        )
     if tokens is None:
-        found.append(Note("effort", f"not sent: this model counts tokens, and {word} is no number of them"))
+        found.append(
+            Note("effort", f"not sent: this model counts tokens, and {word} is no number of them")
+        )
         return None
     if not isinstance(most, int) or tokens < most:
         return tokens
     if most <= LEAST_BUDGET:
-        found.append(Note("effort", f"not sent: thinking takes {LEAST_BUDGET} tokens at least, and max_tokens is {most}"))
+        found.append(
+            Note(
+                "effort",
+                f"not sent: thinking takes {LEAST_BUDGET} tokens at least, and max_tokens "
+                f"is {most}",
+            )
+        )
         return None
     less = max(LEAST_BUDGET, most // 2)
-    found.append(Note("effort", f"{less} tokens in place of {tokens}: max_tokens is {most}, and the answer needs some too"))
+    found.append(
+        Note(
+            "effort",
+            f"{less} tokens in place of {tokens}: max_tokens is {most}, and the answer "
+            "needs some too",
+        )
+    )
     return less

@@ -1,7 +1,8 @@
-"""The endpoints as values: each function returns what to send and how to read the answer, and sends nothing.
+"""The endpoints as values: each function returns what to send and how to read the answer, and sends
+nothing.
 
-Paths are relative to a base URL and the version, which the client knows. Source of paths, headers and bodies: Anthropic's SDK
-for Python 0.121.0 of 2026-08-07.
+Paths are relative to a base URL and the version, which the client knows. Source of paths, headers
+and bodies: Anthropic's SDK for Python 0.121.0 of 2026-08-07.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from wire.anthropic.envelopes import parse_error
+from wire.anthropic.error_body import parse_error
 from wire.anthropic.fold import fold
+from wire.anthropic.reader import ChunkReader, parse_message, parse_plain
 from wire.anthropic.rules import check
-from wire.anthropic.stream import ChunkReader, parse_message, parse_plain
 from wire.anthropic.types import (
     ContentBlock,
     CountTokensRequest,
@@ -27,10 +28,10 @@ from wire.anthropic.types import (
     ModelList,
     TokenCount,
 )
-from wire.bodies import checked_body, wrong_type
-from wire.call import Call, StreamCall
+from wire.core.bodies import checked_body, wrong_type
+from wire.core.call import Call, StreamCall
+from wire.core.memory import RAW, WireStruct
 from wire.errors import ConfigurationError, RuleError, Violation
-from wire.memory import RAW, WireStruct
 
 W = TypeVar("W", bound=WireStruct)
 P = TypeVar("P", MessageRequest, CountTokensRequest)
@@ -52,20 +53,41 @@ def create_message(request: MessageRequest, *, betas: Sequence[str] = ()) -> Cal
     <BLANKLINE>
     {"model":"claude-opus-4-8","messages":[{"role":"user","content":"Hi"}],"max_tokens":100}
 
-    Raises `RuleError` for a request that every host refuses, or that JSON cannot say; what only Anthropic refuses is a `RuleError` of
-    a client of `anthropic`, before anything is sent. The errors name the JSON path.
+    Raises `RuleError` for a request that every host refuses, or that JSON cannot say; what only
+    Anthropic refuses is a `RuleError` of a client of `anthropic`, before anything is sent. The
+    errors name the JSON path.
     """
     if not isinstance(request, MessageRequest):
         raise wrong_type("request", request, "MessageRequest")
     if request.stream:
-        raise RuleError(violations=[Violation("stream", "an answer in one piece is no stream", remedy="stream_message(request)")])
+        raise RuleError(
+            violations=[
+                Violation(
+                    "stream",
+                    "an answer in one piece is no stream",
+                    remedy="stream_message(request)",
+                )
+            ]
+        )
     body, elsewhere = _body(request)
     sent = headers(betas, json=True)
-    return Call("anthropic", "POST", "/messages", body, headers=sent, parse=parse_message, read_error=parse_error, elsewhere=elsewhere)
+    return Call(
+        "anthropic",
+        "POST",
+        "/messages",
+        body,
+        headers=sent,
+        parse=parse_message,
+        read_error=parse_error,
+        elsewhere=elsewhere,
+    )
 
 
-def stream_message(request: MessageRequest, *, betas: Sequence[str] = ()) -> StreamCall[MessageStreamEvent, MessageResponse]:
-    """One request, the answer as events; `reply()` of its stream is what `create_message` would have given.
+def stream_message(
+    request: MessageRequest, *, betas: Sequence[str] = ()
+) -> StreamCall[MessageStreamEvent, MessageResponse]:
+    """One request, the answer as events; `reply()` of its stream is what `create_message` would
+    have given.
 
     >>> request = MessageRequest(model="claude-opus-4-8", max_tokens=100, messages=[Message(role="user", content="Hi")])
     >>> stream_message(request).body
@@ -78,12 +100,23 @@ def stream_message(request: MessageRequest, *, betas: Sequence[str] = ()) -> Str
     body, elsewhere = _body(msgspec.structs.replace(request, stream=True))
     sent = headers(betas, json=True)
     return StreamCall(
-        "anthropic", "POST", "/messages", body, headers=sent, reader=ChunkReader, fold=fold, read_error=parse_error, elsewhere=elsewhere
+        "anthropic",
+        "POST",
+        "/messages",
+        body,
+        headers=sent,
+        reader=ChunkReader,
+        fold=fold,
+        read_error=parse_error,
+        elsewhere=elsewhere,
     )
 
 
-def count_tokens(request: CountTokensRequest | MessageRequest, *, betas: Sequence[str] = ()) -> Call[TokenCount]:
-    """How many tokens a prompt has. Of a request for an answer the prompt counts, and not how it is to be answered.
+def count_tokens(
+    request: CountTokensRequest | MessageRequest, *, betas: Sequence[str] = ()
+) -> Call[TokenCount]:
+    """How many tokens a prompt has. Of a request for an answer the prompt counts, and not how it is
+    to be answered.
 
     >>> request = MessageRequest(model="claude-opus-4-8", max_tokens=100, messages=[Message(role="user", content="Hi")])
     >>> count_tokens(request).body
@@ -92,14 +125,20 @@ def count_tokens(request: CountTokensRequest | MessageRequest, *, betas: Sequenc
     Raises as `create_message`.
     """
     if isinstance(request, MessageRequest):
-        request = CountTokensRequest(**{name: getattr(request, name) for name in CountTokensRequest.__struct_fields__})
+        request = CountTokensRequest(
+            **{name: getattr(request, name) for name in CountTokensRequest.__struct_fields__}
+        )
     if not isinstance(request, CountTokensRequest):
         raise wrong_type("request", request, "CountTokensRequest or MessageRequest")
     body, elsewhere = _body(request)
-    return plain(TokenCount, "POST", "/messages/count_tokens", body, betas=betas, elsewhere=elsewhere)
+    return plain(
+        TokenCount, "POST", "/messages/count_tokens", body, betas=betas, elsewhere=elsewhere
+    )
 
 
-def list_models(*, limit: int | None = None, after_id: str | None = None, before_id: str | None = None) -> Call[ModelList]:
+def list_models(
+    *, limit: int | None = None, after_id: str | None = None, before_id: str | None = None
+) -> Call[ModelList]:
     """A page of the models that the key may use, the newest first."""
     return plain(ModelList, "GET", "/models", query=page(limit, after_id, before_id))
 
@@ -109,28 +148,55 @@ def get_model(model: str) -> Call[ModelInfo]:
     return plain(ModelInfo, "GET", f"/models/{segment('model', model, 'claude-opus-4-8')}")
 
 
-# --- what calls are made of -----------------------------------------------------------------------------------------
+# --- what calls are made of -----------------------------------------------------------------------
 
 
 def headers(betas: Sequence[str] = (), *, json: bool = False) -> dict[str, str]:
-    """The headers of every call. Raises `ConfigurationError` for betas that are no list of names."""
+    """The headers of every call.
+
+    Raises `ConfigurationError` for betas that are no list of names.
+    """
     if isinstance(betas, str) or not all(isinstance(name, str) and name.strip() for name in betas):
-        raise ConfigurationError("betas: a list of names is wanted, such as ['context-management-2025-06-27']")
+        raise ConfigurationError(
+            "betas: a list of names is wanted, such as ['context-management-2025-06-27']"
+        )
     asked = {"anthropic-beta": ",".join(betas)} if betas else {}
-    return {"anthropic-version": VERSION, **asked, **({"content-type": "application/json"} if json else {})}
+    return {
+        "anthropic-version": VERSION,
+        **asked,
+        **({"content-type": "application/json"} if json else {}),
+    }
 
 
-def plain(kind: type[W], method: str, path: str, body: bytes = b"", *, betas: Sequence[str] = (), **more: Any) -> Call[W]:
+def plain(
+    kind: type[W],
+    method: str,
+    path: str,
+    body: bytes = b"",
+    *,
+    betas: Sequence[str] = (),
+    **more: Any,
+) -> Call[W]:
     """A call whose answer is one struct."""
     sent, parse = headers(betas, json=bool(body)), functools.partial(parse_plain, kind)
-    return Call("anthropic", method, path, body, headers=sent, parse=parse, read_error=parse_error, **more)
+    return Call(
+        "anthropic", method, path, body, headers=sent, parse=parse, read_error=parse_error, **more
+    )
 
 
 def page(limit: int | None, after_id: str | None, before_id: str | None) -> dict[str, str]:
     """The query of a list; what is `None` is left to the server."""
-    if not isinstance(limit, int | None) or not isinstance(after_id, str | None) or not isinstance(before_id, str | None):
+    if (
+        not isinstance(limit, int | None)
+        or not isinstance(after_id, str | None)
+        or not isinstance(before_id, str | None)
+    ):
         raise ConfigurationError("limit, after_id, before_id: a number and two texts are wanted")
-    query = {"limit": None if limit is None else str(limit), "after_id": after_id, "before_id": before_id}
+    query = {
+        "limit": None if limit is None else str(limit),
+        "after_id": after_id,
+        "before_id": before_id,
+    }
     return {name: value for name, value in query.items() if value is not None}
 
 
@@ -161,7 +227,11 @@ def _refuse(request: MessageRequest | CountTokensRequest, provider: str) -> None
 
 def refused(request: MessageRequest | CountTokensRequest, provider: str) -> list[Violation]:
     """What a provider refuses of a request; every host of the wire, if none is named."""
-    return [violation for violation in check(request, provider=provider) if violation.severity == "error"]
+    return [
+        violation
+        for violation in check(request, provider=provider)
+        if violation.severity == "error"
+    ]
 
 
 def _is_sound(message: object) -> bool:
@@ -174,5 +244,6 @@ def _is_sound(message: object) -> bool:
     if type(message.role) is not str:
         return False
     return type(content) is str or (
-        isinstance(content, list) and all(type(block) is ContentBlock and RAW in block.__dict__ for block in content)
+        isinstance(content, list)
+        and all(type(block) is ContentBlock and RAW in block.__dict__ for block in content)
     )

@@ -1,8 +1,9 @@
 """Names of models as families: what the rules of a model depend on, as data.
 
-A name says its family and its version: `claude-sonnet-4-5-20250929` is sonnet, 4.5; `claude-3-5-haiku-latest` is haiku, 3.5. A
-name that says neither (another vendor's, a later alias) is of no range: only rules that hold for every model are its rules.
-Ranges and numbers are from recorded traffic, public reports and the vendor's documentation, as of November 2026.
+A name says its family and its version: `claude-sonnet-4-5-20250929` is sonnet, 4.5;
+`claude-3-5-haiku-latest` is haiku, 3.5. A name that says neither (another vendor's, a later alias)
+is of no range: only rules that hold for every model are its rules. Ranges and numbers are from
+recorded traffic, public reports and the vendor's documentation, as of November 2026.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ _NAME = re.compile(
 
 @dataclass(frozen=True)
 class Family:
-    """What a model's name says: `sonnet`, (4, 5); an empty name and no version where it says nothing."""
+    """What a model's name says: `sonnet`, (4, 5); an empty name and no version where it says
+    nothing.
+    """
 
     name: str = ""
     version: Version | None = None
@@ -63,7 +66,9 @@ EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
 
 def efforts(of: Family) -> tuple[str, ...]:
-    """The levels of `output_config.effort` that a model takes; of one that nothing is known of, all."""
+    """The levels of `output_config.effort` that a model takes; of one that nothing is known of,
+    all.
+    """
     if of.version is None or of.since(4, 7):
         return EFFORTS
     if of.since(4, 6):
@@ -107,7 +112,9 @@ def takes_prefill(of: Family) -> bool:
 
 
 def pairs_calls(of: Family) -> bool:
-    """Whether it refuses calls and results that do not fit together: claude-3-opus was seen to answer them."""
+    """Whether it refuses calls and results that do not fit together: claude-3-opus was seen to
+    answer them.
+    """
     return not of.before(3, 5)
 
 
@@ -117,7 +124,9 @@ def takes_schema(of: Family) -> bool:
 
 
 def answer_tokens(of: Family) -> int:
-    """`max_tokens` of a request that names none: a number that every model of the range takes; thinking may need more."""
+    """`max_tokens` of a request that names none: a number that every model of the range takes;
+    thinking may need more.
+    """
     if of.since(4, 6):
         return 16000
     return 8192 if of.since(3, 5) else 4096

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wire.chat import StopReason
+from wire.neutral.messages import StopReason
 
 REASONS: dict[str, StopReason] = {
     "end_turn": "end",

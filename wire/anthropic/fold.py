@@ -1,7 +1,9 @@
-"""Events folded into the answer that the plain call would have given, and the bytes that each block of it came in.
+"""Events folded into the answer that the plain call would have given, and the bytes that each block
+of it came in.
 
-Folding is done on the JSON of the events, so that keys are kept that no struct knows, and what came whole keeps its bytes.
-Texts are joined, counts of usage replaced (they are cumulative), input of a call is the JSON that its pieces make.
+Folding is done on the JSON of the events, so that keys are kept that no struct knows, and what came
+whole keeps its bytes. Texts are joined, counts of usage replaced (they are cumulative), input of a
+call is the JSON that its pieces make.
 """
 
 from __future__ import annotations
@@ -15,19 +17,23 @@ from typing import Any, TypeAlias
 import msgspec
 
 from wire.anthropic.types import MessageResponse, MessageStreamEvent
-from wire.decoders import decoder
-from wire.lenient import decoded, plain, said
-from wire.memory import RAW, Slice, encode, freeze, sayable
+from wire.core.decoders import decoder
+from wire.core.lenient import decoded, plain, said
+from wire.core.memory import RAW, Slice, encode, freeze, sayable
 
 Fields: TypeAlias = dict[str, Any]
-"""An object of JSON: text that is added to as `str`, everything else as the bytes that it came in."""
+"""An object of JSON: text that is added to as `str`, everything else as the bytes that it
+came in.
+"""
 
 
 def fold(events: Sequence[MessageStreamEvent | msgspec.Raw]) -> MessageResponse:
     """The answer that the plain call would have given; of an event its bytes are enough."""
     folding = _Folding()
     for event in events:
-        folding.add(fields_of(event if isinstance(event, msgspec.Raw) else msgspec.Raw(encode(event))))
+        folding.add(
+            fields_of(event if isinstance(event, msgspec.Raw) else msgspec.Raw(encode(event)))
+        )
     data = msgspec.json.encode(folding.merged())
     return whole(decoded(data, MessageResponse), data)
 
@@ -38,13 +44,21 @@ def fields_of(raw: Any) -> Fields:
         found: Fields = decoder(dict[str, msgspec.Raw]).decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
         value = _readable(bytes(raw)) if isinstance(raw, msgspec.Raw) else None
-        found = {said(key): msgspec.Raw(json.dumps(item).encode()) for key, item in value.items()} if isinstance(value, dict) else {}
+        found = (
+            {said(key): msgspec.Raw(json.dumps(item).encode()) for key, item in value.items()}
+            if isinstance(value, dict)
+            else {}
+        )
     return found
 
 
 def _readable(data: bytes) -> Any:
-    """JSON with what no JSON has, such as NaN, as null; halves of surrogate pairs stay, since others may come (R-08)."""
-    return json.loads(data.decode("utf-8", "replace"), parse_constant=lambda _: None, parse_float=_finite)
+    """JSON with what no JSON has, such as NaN, as null; halves of surrogate pairs stay, since
+    others may come (R-08).
+    """
+    return json.loads(
+        data.decode("utf-8", "replace"), parse_constant=lambda _: None, parse_float=_finite
+    )
 
 
 def _finite(digits: str) -> float | None:
@@ -61,7 +75,7 @@ def _says_nothing(raw: Any) -> bool:
     return raw is None or (isinstance(raw, msgspec.Raw) and bytes(raw) == b"null")
 
 
-# --- blocks ---------------------------------------------------------------------------------------------------------
+# --- blocks ---------------------------------------------------------------------------------------
 
 
 class _Block:
@@ -75,7 +89,11 @@ class _Block:
         self._citations: list[Any] = []
 
     def add(self, delta: Fields) -> None:
-        """What a delta says of it. A kind of delta that is not known adds its members: text goes on, of others the last one counts."""
+        """What a delta says of it.
+
+        A kind of delta that is not known adds its members: text goes on, of others the last one
+        counts.
+        """
         kind = _text(delta.get("type"))
         if kind == "input_json_delta":
             self._pieces.append(_text(delta.get("partial_json")))
@@ -101,7 +119,8 @@ class _Block:
             return self.start
         block: Fields = fields_of(self.start) | self._fields
         for name, texts in self._texts.items():
-            # Half a surrogate pair may have come in one delta, and the other half in the next (R-08).
+            # Half a surrogate pair may have come in one delta, and the other half in the next
+            # (R-08).
             block[name] = said("".join([_text(block.get(name)), *texts]))
         if self._citations:
             before = plain_of(block.get("citations"))
@@ -115,7 +134,10 @@ class _Block:
 
 
 _TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "compaction_delta": "content"}
-"""Kinds of deltas that a text goes on with, and the member that it stands in. Their other members are about the way, not the answer."""
+"""Kinds of deltas that a text goes on with, and the member that it stands in.
+
+Their other members are about the way, not the answer.
+"""
 
 _TYPES = {
     "text_delta": "text",
@@ -142,7 +164,7 @@ def _json(text: str) -> msgspec.Raw | str:
     return msgspec.Raw(data)
 
 
-# --- messages -------------------------------------------------------------------------------------------------------
+# --- messages -------------------------------------------------------------------------------------
 
 
 class _Folding:
@@ -159,7 +181,9 @@ class _Folding:
         if kind == "message_start":
             self._begin(fields_of(event.get("message")))
         elif kind == "content_block_start":
-            self._open[_index(event)] = self._started(event.get("content_block", msgspec.Raw(b"{}")))
+            self._open[_index(event)] = self._started(
+                event.get("content_block", msgspec.Raw(b"{}"))
+            )
         elif kind == "content_block_delta":
             index, delta = _index(event), fields_of(event.get("delta"))
             if index not in self._open:  # some hosts forget to begin a block
@@ -172,12 +196,18 @@ class _Folding:
             self._go_on(event)
 
     def _begin(self, message: Fields) -> None:
-        """A second beginning is one of an answer that was begun anew, and what was collected is none of it."""
+        """A second beginning is one of an answer that was begun anew, and what was collected is
+        none of it.
+        """
         self._message = {**message, "content": []} if message else self._message
         self._usage = fields_of(message.get("usage"))
         self._open = {}
         content = plain_of(message.get("content"))
-        self._blocks = [_Block(each) for each in items_of(message["content"])] if isinstance(content, list) else []
+        self._blocks = (
+            [_Block(each) for each in items_of(message["content"])]
+            if isinstance(content, list)
+            else []
+        )
 
     def _started(self, start: msgspec.Raw) -> _Block:
         block = _Block(start)
@@ -186,7 +216,9 @@ class _Folding:
 
     def _go_on(self, event: Fields) -> None:
         for name, value in [*event.items(), *fields_of(event.get("delta")).items()]:
-            if name not in ("type", "delta", "usage") and not (_says_nothing(value) and name in self._message):
+            if name not in ("type", "delta", "usage") and not (
+                _says_nothing(value) and name in self._message
+            ):
                 self._message[name] = value
         for name, value in fields_of(event.get("usage")).items():
             if not (_says_nothing(value) and name in self._usage):
@@ -210,7 +242,7 @@ def items_of(raw: Any) -> list[msgspec.Raw]:
     return found
 
 
-# --- bytes of blocks ------------------------------------------------------------------------------------------------
+# --- bytes of blocks ------------------------------------------------------------------------------
 
 
 class _AnswerCut(msgspec.Struct):
@@ -229,7 +261,10 @@ class _Pieces:
             blocks = self._cut(self._data)
             for block in blocks:
                 bytes(block).decode()
-        except (msgspec.DecodeError, UnicodeDecodeError):  # half a surrogate pair, or no UTF-8: nothing that can go back
+        except (
+            msgspec.DecodeError,
+            UnicodeDecodeError,
+        ):  # half a surrogate pair, or no UTF-8: nothing that can go back
             blocks = self._cut(sayable(json.dumps(_readable(self._data), ensure_ascii=False)))
         return blocks
 
@@ -243,7 +278,9 @@ class _Pieces:
 
 
 def whole(answer: MessageResponse, data: bytes) -> MessageResponse:
-    """Give each block of a received answer the slice of its bytes, to be cut out when somebody wants it."""
+    """Give each block of a received answer the slice of its bytes, to be cut out when somebody
+    wants it.
+    """
     if answer.content:
         pieces = _Pieces(data)
         msgspec.structs.force_setattr(answer, "content", freeze(answer.content))

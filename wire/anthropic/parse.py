@@ -1,7 +1,8 @@
 """Answers and events as neutral replies and events.
 
-Every block becomes one neutral part, in its order, and remembers the bytes that it came in; what only this wire understands is an
-`Other`. A call is told in pieces as its input comes, and whole at the end of its block.
+Every block becomes one neutral part, in its order, and remembers the bytes that it came in; what
+only this wire understands is an `Other`. A call is told in pieces as its input comes, and whole at
+the end of its block.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from wire.anthropic.finish import reason_of
 from wire.anthropic.fold import fold
 from wire.anthropic.types import ContentBlock, Delta, MessageResponse, MessageStreamEvent, Usage
 from wire.anthropic.types import Message as WireMessage
-from wire.chat import (
+from wire.core.lenient import Halves, plain, said
+from wire.core.memory import PARTIAL, encode, notes
+from wire.errors import WireError
+from wire.neutral.messages import (
     Done,
     Event,
     Message,
@@ -39,10 +43,7 @@ from wire.chat import (
     with_answer,
     with_origin,
 )
-from wire.chat import Usage as Tokens
-from wire.errors import WireError
-from wire.lenient import Halves, plain, said
-from wire.memory import PARTIAL, encode, notes
+from wire.neutral.messages import Usage as Tokens
 
 WIRE = "anthropic"
 
@@ -55,16 +56,17 @@ def parse_reply(
     model: str = "",
     error: WireError | None = None,
 ) -> Reply:
-    """An answer as a reply. `body` is that of the request: ids that the host did not give are made of it.
+    """An answer as a reply. `body` is that of the request: ids that the host did not give are made
+    of it.
 
-    >>> from wire.anthropic.stream import parse_message
+    >>> from wire.anthropic.reader import parse_message
     >>> reply = parse_reply(parse_message(b'{"content":[{"type":"text","text":"Hi"}],"stop_reason":"end_turn"}'))
     >>> reply.text, reply.stop
     ('Hi', Stop(reason='end', raw='end_turn'))
 
-    `provider` and `model` are who was asked: only they get back what they said as it came.
-    An answer with `wire.memory.PARTIAL` in its notes becomes a reply that claims no end; `error` is
-    what its stream broke with, if it did.
+    `provider` and `model` are who was asked: only they get back what they said as it came. An
+    answer with `wire.core.memory.PARTIAL` in its notes becomes a reply that claims no end; `error`
+    is what its stream broke with, if it did.
     """
     blocks = list(answer.content or ())
     partial = PARTIAL in notes(answer)
@@ -77,7 +79,10 @@ def parse_reply(
             # A block begins with an empty input, and its arguments may be still to come.
             part = msgspec.structs.replace(part, arguments=None)
         parts.append(with_origin(part, Origin(provider, model, WIRE, block)))
-    message = with_origin(Message("assistant", tuple(parts)), Origin(provider, model, WIRE, WireMessage(role="assistant", content=blocks)))
+    message = with_origin(
+        Message("assistant", tuple(parts)),
+        Origin(provider, model, WIRE, WireMessage(role="assistant", content=blocks)),
+    )
     stop = _stop(answer, calls=bool(calls))
     reply = Reply(
         message=message,
@@ -90,7 +95,7 @@ def parse_reply(
     return with_answer(reply, answer)
 
 
-# --- parts ----------------------------------------------------------------------------------------------------------
+# --- parts ----------------------------------------------------------------------------------------
 
 
 def part_of(block: ContentBlock, body: bytes = b"", position: int = 0) -> Part:
@@ -112,7 +117,9 @@ def _tool_call(block: ContentBlock, body: bytes, position: int) -> ToolCall:
     if given is None and block.raw is not None:
         given = (plain(block.raw) or {}).get("input")
     if given is None or isinstance(given, dict):
-        return ToolCall(id=id, name=block.name or "", arguments=_sayable({} if given is None else given))
+        return ToolCall(
+            id=id, name=block.name or "", arguments=_sayable({} if given is None else given)
+        )
     text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
     return ToolCall(id=id, name=block.name or "", arguments=None, text=said(text))
 
@@ -125,7 +132,7 @@ def _sayable(arguments: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-# --- why, and how much ----------------------------------------------------------------------------------------------
+# --- why, and how much ----------------------------------------------------------------------------
 
 
 def _stop(answer: MessageResponse, *, calls: bool) -> Stop:
@@ -135,7 +142,8 @@ def _stop(answer: MessageResponse, *, calls: bool) -> Stop:
 
 
 def usage_of(usage: Usage) -> Tokens:
-    """Tokens as all vendors' are counted here: input includes what was read from the cache and what was written to it.
+    """Tokens as all vendors' are counted here: input includes what was read from the cache and what
+    was written to it.
 
     >>> usage_of(Usage(input_tokens=3, cache_read_input_tokens=20, cache_creation_input_tokens=7, output_tokens=5))
     Usage(input=30, output=5, cached=20, cache_written=7, total=35)
@@ -144,10 +152,17 @@ def usage_of(usage: Usage) -> Tokens:
     given, output = (usage.input_tokens or 0) + cached + written, usage.output_tokens or 0
     details = usage.output_tokens_details
     reasoning = (details.thinking_tokens or 0) if details is not None else 0
-    return Tokens(input=given, output=output, cached=cached, cache_written=written, reasoning=reasoning, total=given + output)
+    return Tokens(
+        input=given,
+        output=output,
+        cached=cached,
+        cache_written=written,
+        reasoning=reasoning,
+        total=given + output,
+    )
 
 
-# --- events ---------------------------------------------------------------------------------------------------------
+# --- events ---------------------------------------------------------------------------------------
 
 
 class Reading:
@@ -168,8 +183,14 @@ class Reading:
         return list(self._told(event))
 
     def close(self, reply: Reply) -> list[Event]:
-        """What is left to say: the ends of what is still open, and `Done` with the reply. Raises `BlockedError` if nothing was said."""
-        return [*(event for index in list(self._open) for event in self._ended(index)), Done(checked(reply))]
+        """What is left to say: the ends of what is still open, and `Done` with the reply.
+
+        Raises `BlockedError` if nothing was said.
+        """
+        return [
+            *(event for index in list(self._open) for event in self._ended(index)),
+            Done(checked(reply)),
+        ]
 
     def _told(self, event: MessageStreamEvent) -> Iterator[Event]:
         if event.type == "message_start":
@@ -183,16 +204,23 @@ class Reading:
             yield from self._began(event.index, event.content_block or ContentBlock(), event)
         elif event.type == "content_block_delta" and event.delta is not None:
             if event.index not in self._open:  # some hosts forget to begin a block
-                yield from self._began(event.index, ContentBlock(type=_TYPES.get(event.delta.type or "", "text")))
+                yield from self._began(
+                    event.index, ContentBlock(type=_TYPES.get(event.delta.type or "", "text"))
+                )
             yield from self._goes_on(self._open[event.index], event.delta, event)
         elif event.type == "content_block_stop":
             yield from self._ended(event.index)
 
-    def _began(self, index: int | None, block: ContentBlock, event: MessageStreamEvent | None = None) -> Iterator[Event]:
+    def _began(
+        self, index: int | None, block: ContentBlock, event: MessageStreamEvent | None = None
+    ) -> Iterator[Event]:
         opened = self._open[index] = _Open(block)
         if block.type == "tool_use":
             opened.position, self._calls = self._calls, self._calls + 1
-            opened.events = [event or MessageStreamEvent(type="content_block_start", index=index, content_block=block)]
+            opened.events = [
+                event
+                or MessageStreamEvent(type="content_block_start", index=index, content_block=block)
+            ]
             yield ToolCallStart(opened.position, block.name or "", block.id or "")
         elif block.type == "thinking":
             yield from _says(ThoughtDelta, opened.halves.feed(block.thinking or ""))
@@ -227,10 +255,17 @@ class Reading:
             rest = msgspec.json.encode(call.arguments).decode()
         if rest:
             yield ToolCallDelta(opened.position, rest)
-        yield ToolCallEnd(opened.position, with_origin(call, Origin(self._provider, self._model, WIRE, block)))
+        yield ToolCallEnd(
+            opened.position, with_origin(call, Origin(self._provider, self._model, WIRE, block))
+        )
 
 
-_TYPES = {"thinking_delta": "thinking", "signature_delta": "thinking", "input_json_delta": "tool_use", "compaction_delta": "compaction"}
+_TYPES = {
+    "thinking_delta": "thinking",
+    "signature_delta": "thinking",
+    "input_json_delta": "tool_use",
+    "compaction_delta": "compaction",
+}
 
 
 class _Open:

@@ -1,7 +1,9 @@
-"""Neutral messages as messages of this wire; what it has no place for is left out and told, or refused.
+"""Neutral messages as messages of this wire; what it has no place for is left out and told, or
+refused.
 
-What this model said goes back block by block in the bytes it came in. What the user says and the results of tools become one
-message, the results first, in the order of their calls; neighbours of one role are put together, as the vendor does it itself.
+What this model said goes back block by block in the bytes it came in. What the user says and the
+results of tools become one message, the results first, in the order of their calls; neighbours of
+one role are put together, as the vendor does it itself.
 """
 
 from __future__ import annotations
@@ -18,11 +20,21 @@ from wire.anthropic.parse import WIRE
 from wire.anthropic.rules.turns import ID, TOOL_NAME
 from wire.anthropic.types import ContentBlock, MessageResponse, Source
 from wire.anthropic.types import Message as WireMessage
-from wire.chat import Media, Message, Origin, Other, Part, Text, Thought, ToolCall, ToolResult
+from wire.core.lenient import Unreadable, decoded
+from wire.core.memory import Note, WireStruct, freeze, remember
 from wire.errors import HistoryError, LimitError, RuleError, Violation
-from wire.ids import CallIds, LegalIds
-from wire.lenient import Unreadable, decoded
-from wire.memory import Note, WireStruct, freeze, remember
+from wire.neutral.ids import CallIds, LegalIds
+from wire.neutral.messages import (
+    Media,
+    Message,
+    Origin,
+    Other,
+    Part,
+    Text,
+    Thought,
+    ToolCall,
+    ToolResult,
+)
 
 W = TypeVar("W", bound=WireStruct)
 
@@ -34,13 +46,17 @@ PDF = "application/pdf"
 
 
 def system_of(system: str, said: Sequence[Said], found: list[Note]) -> list[str]:
-    """What the system says, a text for each: what stands in the middle of the conversation is moved to its top."""
+    """What the system says, a text for each: what stands in the middle of the conversation is moved
+    to its top.
+    """
     texts = [system] if system.strip() else []
     begun = False
     for path, message in said:
         begun = begun or message.role != "system"
         if message.role == "system":
-            kept = [part.text for part in message.parts if isinstance(part, Text) and part.text.strip()]
+            kept = [
+                part.text for part in message.parts if isinstance(part, Text) and part.text.strip()
+            ]
             texts += kept
             if not kept:
                 found.append(Note(path, "left out: a system message that says nothing"))
@@ -49,10 +65,14 @@ def system_of(system: str, said: Sequence[Said], found: list[Note]) -> list[str]
     return texts
 
 
-def wire_messages(said: Sequence[Said], tools: Iterable[str], found: list[Note]) -> list[WireMessage]:
-    """The turns of a conversation that `wire.history.check` has nothing against, without what the system says.
+def wire_messages(
+    said: Sequence[Said], tools: Iterable[str], found: list[Note]
+) -> list[WireMessage]:
+    """The turns of a conversation that `wire.history.check` has nothing against, without what the
+    system says.
 
-    `tools` are the names that are taken. Raises `HistoryError` or `RuleError` that names the part which cannot be said.
+    `tools` are the names that are taken. Raises `HistoryError` or `RuleError` that names the part
+    which cannot be said.
     """
     writing = _Writing(safe_names(said, tools, found), found)
     turns: list[tuple[str, list[ContentBlock]]] = []
@@ -66,7 +86,12 @@ def wire_messages(said: Sequence[Said], tools: Iterable[str], found: list[Note])
     spoken = [path for path, message in said if message.role != "system"]
     if not turns or turns[-1][0] == "assistant":
         remedy = "leave it out, or say it in words"
-        raise _refused(spoken[-1] if spoken else "messages", "nothing of it can be sent to this model", "A5", remedy)
+        raise _refused(
+            spoken[-1] if spoken else "messages",
+            "nothing of it can be sent to this model",
+            "A5",
+            remedy,
+        )
     return [_message(role, blocks) for role, blocks in turns]
 
 
@@ -98,7 +123,12 @@ def safe_names(said: Sequence[Said], tools: Iterable[str], found: list[Note]) ->
             safe = f"{base}_{number}"
         taken.add(safe)
         names[call.name] = safe
-        found.append(Note(path, f"calls of {call.name!r} are sent under the name {safe}, which this wire takes"))
+        found.append(
+            Note(
+                path,
+                f"calls of {call.name!r} are sent under the name {safe}, which this wire takes",
+            )
+        )
     return names
 
 
@@ -121,7 +151,11 @@ class _Writing:
         """Roles and blocks, with the results of a turn ahead of what the user says."""
         for path, message in said:
             if message.role == "tool":
-                self._results += [(f"{path}.parts[{at}]", part) for at, part in enumerate(message.parts) if isinstance(part, ToolResult)]
+                self._results += [
+                    (f"{path}.parts[{at}]", part)
+                    for at, part in enumerate(message.parts)
+                    if isinstance(part, ToolResult)
+                ]
             elif message.role != "system":
                 yield "user", self._answers()
                 if message.role == "assistant":
@@ -148,7 +182,9 @@ class _Writing:
         if part.signature:
             self._found.append(Note(path, "withheld: its signature, which has no place here"))
         if not part.text.strip():
-            self._found.append(Note(path, "left out: a text that says nothing, which is refused here (A6)"))
+            self._found.append(
+                Note(path, "left out: a text that says nothing, which is refused here (A6)")
+            )
             return []
         return [ContentBlock(type="text", text=part.text)]
 
@@ -169,7 +205,9 @@ class _Writing:
         blocks = own.content if own is not None and isinstance(own.content, list) else []
         received = own is not None and _says(blocks, message.parts)
         if own is not None and not received:
-            self._found.append(Note(path, "written anew: it is not what the bytes say that it remembers"))
+            self._found.append(
+                Note(path, "written anew: it is not what the bytes say that it remembers")
+            )
         result: list[ContentBlock] = []
         for place, part in enumerate(message.parts):
             here = f"{path}.parts[{place}]"
@@ -185,18 +223,25 @@ class _Writing:
             return origin.source(read)
         except (Unreadable, LimitError):
             if origin.raw:
-                self._found.append(Note(path, "written anew: the bytes that it remembers are no JSON of this wire"))
+                self._found.append(
+                    Note(path, "written anew: the bytes that it remembers are no JSON of this wire")
+                )
             return None
 
     def _received(self, part: Part, block: ContentBlock, path: str) -> list[ContentBlock]:
         """A block that came from this model: in its bytes, unless it would be refused so."""
         if block.type == "text" and not block.text:
-            self._found.append(Note(path, "left out: a text that says nothing, which is refused here (A6)"))
+            self._found.append(
+                Note(path, "left out: a text that says nothing, which is refused here (A6)")
+            )
             return []
         if not isinstance(part, ToolCall):
             return [block]
         arguments = self._arguments(part, path)
-        changed: dict[str, Any] = {"id": self._called(part, path), "name": self._names.get(part.name, part.name)}
+        changed: dict[str, Any] = {
+            "id": self._called(part, path),
+            "name": self._names.get(part.name, part.name),
+        }
         if part.arguments is None:
             changed["input"] = arguments
         changed = {key: value for key, value in changed.items() if getattr(block, key) != value}
@@ -210,25 +255,44 @@ class _Writing:
             return [self._call(part, path)]
         if isinstance(part, Thought) and part.signature:
             return [ContentBlock(type="thinking", thinking=part.text, signature=part.signature)]
-        if isinstance(part, Thought) and part.slot == "redacted_thinking" and part.details and isinstance(part.details[0].get("data"), str):
+        if (
+            isinstance(part, Thought)
+            and part.slot == "redacted_thinking"
+            and part.details
+            and isinstance(part.details[0].get("data"), str)
+        ):
             return [ContentBlock(type="redacted_thinking", data=part.details[0]["data"])]
         self._withheld(part, path)
         return []
 
     def _call(self, call: ToolCall, path: str) -> ContentBlock:
         if call.extra or call.signature:
-            self._found.append(Note(path, f"withheld: what came beside the call of {call.name}, which has no place here"))
+            self._found.append(
+                Note(
+                    path,
+                    f"withheld: what came beside the call of {call.name}, which has no place here",
+                )
+            )
         arguments = self._arguments(call, path)
-        return ContentBlock(type="tool_use", id=self._called(call, path), name=self._names.get(call.name, call.name), input=arguments)
+        return ContentBlock(
+            type="tool_use",
+            id=self._called(call, path),
+            name=self._names.get(call.name, call.name),
+            input=arguments,
+        )
 
     def _arguments(self, call: ToolCall, path: str) -> dict[str, Any]:
         if call.arguments is None and call.origin is not None:
             # Its own, and cut off: the conversation goes on with what the model is told of it.
-            self._found.append(Note(path, f"wrapped: the arguments of the call of {call.name} are no JSON object"))
+            self._found.append(
+                Note(path, f"wrapped: the arguments of the call of {call.name} are no JSON object")
+            )
             return {"invalid_json": call.text}
         if not isinstance(call.arguments, Mapping):
             remedy = "repair them, or leave the call and its result out"
-            raise _refused(path, f"the arguments of the call of {call.name} are no JSON object", "A14", remedy)
+            raise _refused(
+                path, f"the arguments of the call of {call.name} are no JSON object", "A14", remedy
+            )
         return dict(call.arguments)
 
     def _called(self, call: ToolCall, path: str) -> str:
@@ -241,40 +305,68 @@ class _Writing:
         sent = self._ids.legal(key)
         if sent != call.id:
             why = "which is met before" if ID.fullmatch(call.id) else "as this wire takes it"
-            self._found.append(Note(path, f"the id {call.id!r} of the call and its result became {sent}, {why}"))
+            self._found.append(
+                Note(path, f"the id {call.id!r} of the call and its result became {sent}, {why}")
+            )
         self._order[call.id], self._sent[call.id] = len(self._order), sent
         return sent
 
     # --- results
 
     def _answers(self) -> list[ContentBlock]:
-        """The results that wait, in the order of their calls, and behind them what cannot stand in one."""
+        """The results that wait, in the order of their calls, and behind them what cannot stand in
+        one.
+        """
         results, self._results = self._results, []
         ordered = sorted(results, key=lambda each: self._order[each[1].id])
         if ordered != results:
-            self._found.append(Note(results[0][0].partition(".")[0], "results were put into the order of their calls"))
+            self._found.append(
+                Note(
+                    results[0][0].partition(".")[0],
+                    "results were put into the order of their calls",
+                )
+            )
         behind: list[ContentBlock] = []
         blocks = [self._answer(result, path, behind) for path, result in ordered]
         return [*blocks, *behind]
 
     def _answer(self, result: ToolResult, path: str, behind: list[ContentBlock]) -> ContentBlock:
-        text = result.content if isinstance(result.content, str) else _json(result.content, f"{path}.content")
+        text = (
+            result.content
+            if isinstance(result.content, str)
+            else _json(result.content, f"{path}.content")
+        )
         media = [self._media(each, f"{path}.media[{at}]") for at, each in enumerate(result.media)]
         if media and result.error:
-            self._found.append(Note(f"{path}.media", "sent behind the results: an error is text here (A15)"))
+            self._found.append(
+                Note(f"{path}.media", "sent behind the results: an error is text here (A15)")
+            )
             behind += media
             media = []
         content: str | list[ContentBlock] = text
         if media:
             content = [*([ContentBlock(type="text", text=text)] if text.strip() else []), *media]
-        return ContentBlock(type="tool_result", tool_use_id=self._sent[result.id], content=content, is_error=result.error or None)
+        return ContentBlock(
+            type="tool_result",
+            tool_use_id=self._sent[result.id],
+            content=content,
+            is_error=result.error or None,
+        )
 
     def _withheld(self, part: Part, path: str) -> None:
         """Tell of a part that this wire has no place for."""
         if isinstance(part, Other):
-            self._found.append(Note(path, f"withheld: {part.kind} is understood by its own vendor only"))
+            self._found.append(
+                Note(path, f"withheld: {part.kind} is understood by its own vendor only")
+            )
         elif isinstance(part, Media):
-            self._found.append(Note(path, f"withheld: {part.media_type or 'media'} of the assistant does not go back here"))
+            self._found.append(
+                Note(
+                    path,
+                    f"withheld: {part.media_type or 'media'} of the assistant does not go "
+                    "back here",
+                )
+            )
         else:
             self._found.append(Note(path, "withheld: a thought that is not signed"))
 
@@ -282,13 +374,18 @@ class _Writing:
 def _says(blocks: Sequence[ContentBlock], parts: Sequence[Part]) -> bool:
     """Whether the blocks have these parts; their file may have been edited by hand."""
     return len(blocks) == len(parts) and all(
-        isinstance(part, ToolCall) == (block.type == "tool_use") for part, block in zip(parts, blocks, strict=True)
+        isinstance(part, ToolCall) == (block.type == "tool_use")
+        for part, block in zip(parts, blocks, strict=True)
     )
 
 
 def _read_message(raw: bytes) -> WireMessage:
-    """A message that was loaded from a file, as it was when it came: its blocks remember their bytes."""
-    return WireMessage(role="assistant", content=whole(decoded(raw, MessageResponse), raw).content or [])
+    """A message that was loaded from a file, as it was when it came: its blocks remember their
+    bytes.
+    """
+    return WireMessage(
+        role="assistant", content=whole(decoded(raw, MessageResponse), raw).content or []
+    )
 
 
 def _read_block(raw: bytes) -> ContentBlock:
@@ -302,13 +399,22 @@ def _json(value: Any, path: str) -> str:
         raise RuleError(violations=[Violation(path, f"JSON cannot say this: {cause}")]) from None
 
 
-# --- media ----------------------------------------------------------------------------------------------------------
+# --- media ----------------------------------------------------------------------------------------
 
 _FILE_ID = re.compile(r"file_[A-Za-z0-9_-]+")
 _WEB = re.compile(r"https?://[^\s]+", re.IGNORECASE)
 _PDF_NAME = re.compile(r"[^?#]*\.pdf([?#]|$)", re.IGNORECASE)
-_NO_IMAGE = re.compile(r"[^?#]*\.(docx?|txt|html?|json|csv|wav|mp3|ogg|flac|m4a|mp4|mov|webm|mpe?g|avi)([?#]|$)", re.IGNORECASE)
-_TEXTS = ("application/json", "application/xml", "application/yaml", "application/x-yaml", "application/javascript")
+_NO_IMAGE = re.compile(
+    r"[^?#]*\.(docx?|txt|html?|json|csv|wav|mp3|ogg|flac|m4a|mp4|mov|webm|mpe?g|avi)([?#]|$)",
+    re.IGNORECASE,
+)
+_TEXTS = (
+    "application/json",
+    "application/xml",
+    "application/yaml",
+    "application/x-yaml",
+    "application/javascript",
+)
 
 
 def media_block(media: Media, path: str) -> ContentBlock:
@@ -317,7 +423,8 @@ def media_block(media: Media, path: str) -> ContentBlock:
     >>> media_block(Media(data=b"Ebb at five.", media_type="text/plain", name="Tides"), "").source
     Source(type='text', media_type='text/plain', data='Ebb at five.')
 
-    A URL without a media type is one of an image, unless its name ends in `.pdf`. Raises `RuleError` for what else there is.
+    A URL without a media type is one of an image, unless its name ends in `.pdf`. Raises
+    `RuleError` for what else there is.
     """
     kind = media.media_type.lower().partition(";")[0].strip()
     kind = "image/jpeg" if kind == "image/jpg" else kind
@@ -326,7 +433,9 @@ def media_block(media: Media, path: str) -> ContentBlock:
     if not media.data:
         raise _no_media(path, "there are no bytes in it")
     if kind in IMAGES:
-        return ContentBlock(type="image", source=Source(type="base64", media_type=kind, data=_encoded(media.data)))
+        return ContentBlock(
+            type="image", source=Source(type="base64", media_type=kind, data=_encoded(media.data))
+        )
     if kind == PDF:
         return _document(Source(type="base64", media_type=PDF, data=_encoded(media.data)), media)
     if kind.startswith("text/") or kind in _TEXTS:
@@ -337,21 +446,35 @@ def media_block(media: Media, path: str) -> ContentBlock:
         if not text.strip():
             raise _no_media(path, "a document of text that says nothing")
         return _document(Source(type="text", media_type="text/plain", data=text), media)
-    raise _no_media(path, f"this wire takes images (jpeg, png, gif, webp), PDF and text, not {kind}")
+    raise _no_media(
+        path, f"this wire takes images (jpeg, png, gif, webp), PDF and text, not {kind}"
+    )
 
 
 def _by_url(media: Media, kind: str, path: str) -> ContentBlock:
     url = media.url or ""
     if _FILE_ID.fullmatch(url):
         source = Source(type="file", file_id=url)
-        return ContentBlock(type="image", source=source) if kind.startswith("image/") else _document(source, media)
+        return (
+            ContentBlock(type="image", source=source)
+            if kind.startswith("image/")
+            else _document(source, media)
+        )
     if not _WEB.fullmatch(url):
-        raise _no_media(path, f"this wire reads http(s) URLs and ids of files only, not {url[:80]!r}", "the bytes")
+        raise _no_media(
+            path,
+            f"this wire reads http(s) URLs and ids of files only, not {url[:80]!r}",
+            "the bytes",
+        )
     if kind == PDF or (not kind and _PDF_NAME.match(url)):
         return _document(Source(type="url", url=url), media)
     if kind in IMAGES or (not kind and not _NO_IMAGE.match(url)):
         return ContentBlock(type="image", source=Source(type="url", url=url))
-    raise _no_media(path, f"this wire takes URLs of images and PDF only, not of {kind or 'a file of this name'}", "the bytes")
+    raise _no_media(
+        path,
+        f"this wire takes URLs of images and PDF only, not of {kind or 'a file of this name'}",
+        "the bytes",
+    )
 
 
 def _document(source: Source, media: Media) -> ContentBlock:

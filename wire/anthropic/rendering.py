@@ -1,7 +1,8 @@
 """A neutral request as a call of Messages, whose answer is a neutral reply again.
 
-What the model said goes back in the bytes it came in; everything else is written here, by `parts.py`. What this wire has no words
-for is left out and told. Paths such as `messages[1].parts[0]` name a part of the neutral request, all others a place in the body.
+What the model said goes back in the bytes it came in; everything else is written here, by
+`parts.py`. What this wire has no words for is left out and told. Paths such as
+`messages[1].parts[0]` name a part of the neutral request, all others a place in the body.
 """
 
 from __future__ import annotations
@@ -19,17 +20,24 @@ from wire.anthropic.endpoints import create_message, stream_message
 from wire.anthropic.families import Family, answer_tokens, family, takes_schema
 from wire.anthropic.parse import Reading, parse_reply
 from wire.anthropic.parts import system_of, wire_messages
+from wire.anthropic.reader import parse_message
 from wire.anthropic.rules import check
 from wire.anthropic.schemas import closed, unsayable
-from wire.anthropic.stream import parse_message
-from wire.anthropic.types import ContentBlock, MessageRequest, MessageResponse, OutputConfig, OutputFormat, ToolChoice
+from wire.anthropic.types import (
+    ContentBlock,
+    MessageRequest,
+    MessageResponse,
+    OutputConfig,
+    OutputFormat,
+    ToolChoice,
+)
 from wire.anthropic.types import Tool as WireTool
-from wire.bodies import merged_options, with_options, wrong_type
-from wire.call import Call, StreamCall
-from wire.chat import Event, Reply, checked, with_answer
+from wire.core.bodies import merged_options, with_options, wrong_type
+from wire.core.call import Call, StreamCall
+from wire.core.memory import Note, notes, with_notes
 from wire.errors import HistoryError, RuleError, Violation, WireError
-from wire.memory import Note, notes, with_notes
-from wire.request import Output, Request, Tool
+from wire.neutral.messages import Event, Reply, checked, with_answer
+from wire.neutral.request import Output, Request, Tool
 
 SCHEMA_WORDS = "Answer with JSON that fits this schema: "
 """Said in the system text where the model takes no schema."""
@@ -38,17 +46,21 @@ FILES = "files-api-2025-04-14"
 """The beta under which ids of uploaded files are read."""
 
 
-def render(request: Request, model: str, dialect: object = None, *, provider: str = "anthropic") -> StreamCall[Event, Reply]:
+def render(
+    request: Request, model: str, dialect: object = None, *, provider: str = "anthropic"
+) -> StreamCall[Event, Reply]:
     """The request as a stream of events; its `result()` is what `render_whole` would have given.
 
-    >>> from wire.chat import Message
+    >>> from wire.neutral.messages import Message
     >>> render(Request(messages=(Message.user("Hi"),), max_tokens=9), "claude-opus-4-8").body
     b'{"model":"claude-opus-4-8","messages":[{"role":"user","content":"Hi"}],"max_tokens":9,"stream":true}'
 
-    `provider` is the name of the client's row: it decides whose rules are asked, and what goes back as it came. There are no
-    dialects of this wire. It wants `max_tokens`: a request that names none gets a number that the model takes, and a note.
+    `provider` is the name of the client's row: it decides whose rules are asked, and what goes back
+    as it came. There are no dialects of this wire. It wants `max_tokens`: a request that names none
+    gets a number that the model takes, and a note.
 
-    Raises `HistoryError` for turns that are out of order, `RuleError` for what this model refuses or this wire cannot say.
+    Raises `HistoryError` for turns that are out of order, `RuleError` for what this model refuses
+    or this wire cannot say.
     """
     raw, answers = _rendered(stream_message, request, model, provider)
     return dataclasses.replace(
@@ -59,14 +71,20 @@ def render(request: Request, model: str, dialect: object = None, *, provider: st
     )
 
 
-def render_whole(request: Request, model: str, dialect: object = None, *, provider: str = "anthropic") -> Call[Reply]:
+def render_whole(
+    request: Request, model: str, dialect: object = None, *, provider: str = "anthropic"
+) -> Call[Reply]:
     """The request as a call with one whole reply. Takes and raises what `render` does."""
     raw, answers = _rendered(create_message, request, model, provider)
     return dataclasses.replace(raw, parse=answers.whole, notes=answers.notes)
 
 
-def render_request(request: Request, model: str, dialect: object = None, *, provider: str = "anthropic") -> MessageRequest:
-    """The body as a struct, without the request's `options`; `wire.notes` tells what was changed or left out. Raises as `render`."""
+def render_request(
+    request: Request, model: str, dialect: object = None, *, provider: str = "anthropic"
+) -> MessageRequest:
+    """The body as a struct, without the request's `options`; `wire.notes` tells what was changed or
+    left out. Raises as `render`.
+    """
     if not isinstance(request, Request):
         raise wrong_type("request", request, "Request")
     violations = [each for each in history.check(request.messages) if each.severity == "error"]
@@ -83,8 +101,11 @@ def render_request(request: Request, model: str, dialect: object = None, *, prov
         model=model,
         max_tokens=0 if request.max_tokens is None else request.max_tokens,
         messages=wire_messages(said, [tool.name for tool in request.tools], found),
-        system=system[0] if len(system) == 1 else [ContentBlock(type="text", text=text) for text in system] or None,
-        tools=[_tool(tool, f"tools[{index}]", found) for index, tool in enumerate(request.tools)] or None,
+        system=system[0]
+        if len(system) == 1
+        else [ContentBlock(type="text", text=text) for text in system] or None,
+        tools=[_tool(tool, f"tools[{index}]", found) for index, tool in enumerate(request.tools)]
+        or None,
         tool_choice=_tool_choice(request.tool_choice, found),
         temperature=request.temperature,
         top_p=request.top_p,
@@ -101,16 +122,20 @@ def render_request(request: Request, model: str, dialect: object = None, *, prov
     return with_notes(built, found)
 
 
-# --- the call -------------------------------------------------------------------------------------------------------
+# --- the call -------------------------------------------------------------------------------------
 
 
-def _rendered(make: Callable[..., Any], request: Request, model: str, provider: str) -> tuple[Any, _Answers]:
+def _rendered(
+    make: Callable[..., Any], request: Request, model: str, provider: str
+) -> tuple[Any, _Answers]:
     """The call of the raw door, and how its answers are read."""
     built = render_request(request, model, provider=provider)
     options = merged_options(request.options, provider, built)
     seen = with_options(built, options)
     raw = make(seen, betas=[FILES] if _has_files(built) else [])
-    if provider.partition("@")[0] == "anthropic":  # what every host refuses, the call of the raw door has asked
+    if (
+        provider.partition("@")[0] == "anthropic"
+    ):  # what every host refuses, the call of the raw door has asked
         violations = [each for each in check(seen, model, provider) if each.severity == "error"]
         if violations:
             raise RuleError(violations=violations)
@@ -118,13 +143,23 @@ def _rendered(make: Callable[..., Any], request: Request, model: str, provider: 
     try:
         raw = raw.replace(body_extra=options)
     except RuleError as error:
-        raise RuleError(violations=[msgspec.structs.replace(each, path=f"options.{provider}") for each in error.violations]) from None
+        raise RuleError(
+            violations=[
+                msgspec.structs.replace(each, path=f"options.{provider}")
+                for each in error.violations
+            ]
+        ) from None
     return raw, _Answers(raw.body, provider, model, notes(built))
 
 
 def _has_files(built: MessageRequest) -> bool:
     """Whether an uploaded file stands in it, or in a result."""
-    blocks = [block for message in built.messages if isinstance(message.content, list) for block in message.content]
+    blocks = [
+        block
+        for message in built.messages
+        if isinstance(message.content, list)
+        for block in message.content
+    ]
     inner = [each for block in blocks if isinstance(block.content, list) for each in block.content]
     return any(getattr(block.source, "file_id", None) for block in (*blocks, *inner))
 
@@ -158,28 +193,44 @@ class _Answers:
             model=self.model,
             error=error,
         )
-        return with_answer(msgspec.structs.replace(reply, notes=(*self.notes, *reply.notes)), answer)
+        return with_answer(
+            msgspec.structs.replace(reply, notes=(*self.notes, *reply.notes)), answer
+        )
 
 
-# --- settings -------------------------------------------------------------------------------------------------------
+# --- settings -------------------------------------------------------------------------------------
 
 
-def _thinking(built: MessageRequest, request: Request, of: Family, provider: str, found: list[Note]) -> MessageRequest:
-    """The request with as much thinking as is asked for, if the turn that it goes on with can be thought about (A17)."""
+def _thinking(
+    built: MessageRequest, request: Request, of: Family, provider: str, found: list[Note]
+) -> MessageRequest:
+    """The request with as much thinking as is asked for, if the turn that it goes on with can be
+    thought about (A17).
+    """
     how, effort = thinking(str(request.effort), of, provider, request.max_tokens, found)
     asked = msgspec.structs.replace(built, thinking=how)
-    if how is not None and how.type == "enabled" and any(each.rule == "A17" for each in check(asked, built.model, provider)):
-        found.append(Note("effort", "not sent: the calls that are answered here were made without thinking"))
+    if (
+        how is not None
+        and how.type == "enabled"
+        and any(each.rule == "A17" for each in check(asked, built.model, provider))
+    ):
+        found.append(
+            Note("effort", "not sent: the calls that are answered here were made without thinking")
+        )
         return built
     config = msgspec.structs.replace(built.output_config or OutputConfig(), effort=effort)
-    return msgspec.structs.replace(asked, output_config=config if config != OutputConfig() else None)
+    return msgspec.structs.replace(
+        asked, output_config=config if config != OutputConfig() else None
+    )
 
 
 def _tool(tool: Tool, path: str, found: list[Note]) -> WireTool:
     schema = dict(tool.parameters)
     if "type" not in schema:
         schema = {"type": "object", **schema}
-        found.append(Note(f"{path}.input_schema", "was given the type object, which it did not name"))
+        found.append(
+            Note(f"{path}.input_schema", "was given the type object, which it did not name")
+        )
     return WireTool(name=tool.name, description=tool.description or None, input_schema=schema)
 
 
@@ -193,11 +244,18 @@ def _tool_choice(choice: str | tuple[str, ...] | None, found: list[Note]) -> Too
         return ToolChoice(type=_CHOICES[choice])
     if len(choice) == 1:
         return ToolChoice(type="tool", name=choice[0])
-    found.append(Note("tool_choice", f"any, of whichever tool: this wire does not choose among {', '.join(choice)}"))
+    found.append(
+        Note(
+            "tool_choice",
+            f"any, of whichever tool: this wire does not choose among {', '.join(choice)}",
+        )
+    )
     return ToolChoice(type="any")
 
 
-def _output_format(output: Output | None, of: Family, provider: str, found: list[Note]) -> tuple[OutputFormat | None, str]:
+def _output_format(
+    output: Output | None, of: Family, provider: str, found: list[Note]
+) -> tuple[OutputFormat | None, str]:
     """The form that the model takes, and what the system text says in its place."""
     if output is None:
         return None, ""
@@ -206,9 +264,15 @@ def _output_format(output: Output | None, of: Family, provider: str, found: list
     else:
         problem = "this model takes no schema"
     if not problem:
-        return OutputFormat(type="json_schema", schema=closed(output.schema, "output.schema", found)), ""
-    found.append(Note("output", f"asked for in words alone, with the schema in the system text: {problem}"))
+        return OutputFormat(
+            type="json_schema", schema=closed(output.schema, "output.schema", found)
+        ), ""
+    found.append(
+        Note("output", f"asked for in words alone, with the schema in the system text: {problem}")
+    )
     try:
         return None, SCHEMA_WORDS + msgspec.json.encode(output.schema).decode()
     except (TypeError, ValueError, OverflowError, RecursionError) as cause:
-        raise RuleError(violations=[Violation("output.schema", f"JSON cannot say this: {cause}")]) from None
+        raise RuleError(
+            violations=[Violation("output.schema", f"JSON cannot say this: {cause}")]
+        ) from None

@@ -1,13 +1,15 @@
-"""The schema of an answer as `output_config.format` takes it: objects closed, limits said in words."""
+"""The schema of an answer as `output_config.format` takes it: objects closed, limits said
+in words.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from wire.anthropic.rules.asked import an_object
+from wire.anthropic.rules.rule_input import an_object
 from wire.anthropic.rules.settings import circular, nodes
-from wire.memory import Note
+from wire.core.memory import Note
 
 _LIMITS = (
     "minimum",
@@ -22,7 +24,9 @@ _LIMITS = (
     "minProperties",
     "maxProperties",
 )
-"""Keywords that the server's compiler refuses; what was answered is held to them here all the same."""
+"""Keywords that the server's compiler refuses; what was answered is held to them here all
+the same.
+"""
 
 
 def unsayable(schema: Mapping[str, Any]) -> str:
@@ -50,22 +54,36 @@ def closed(schema: Mapping[str, Any], path: str, found: list[Note]) -> dict[str,
         words = ", ".join(f"{key}: {value}" for key, value in limits.items())
         said = copy.get("description")
         copy["description"] = f"{said} ({words})" if said else words
-        found.append(Note(path, f"{', '.join(limits)} moved into the description: this wire has no such keywords"))
+        found.append(
+            Note(
+                path,
+                f"{', '.join(limits)} moved into the description: this wire has no such keywords",
+            )
+        )
     elif limits:
         copy |= limits
     if _is_object(copy) and copy.get("additionalProperties") is not False:
         copy["additionalProperties"] = False
-        found.append(Note(path, "additionalProperties: false was added, without which this wire refuses an object"))
+        found.append(
+            Note(
+                path,
+                "additionalProperties: false was added, without which this wire refuses an object",
+            )
+        )
     for key in ("properties", "$defs", "definitions"):
         inner = an_object(copy.get(key))
         if inner:
-            copy[key] = {name: _closed(each, f"{path}.{key}.{name}", found) for name, each in inner.items()}
+            copy[key] = {
+                name: _closed(each, f"{path}.{key}.{name}", found) for name, each in inner.items()
+            }
     if "items" in copy:
         copy["items"] = _closed(copy["items"], f"{path}.items", found)
     for key in ("anyOf", "allOf", "oneOf", "prefixItems"):
         several = copy.get(key)
         if isinstance(several, (list, tuple)):
-            copy[key] = [_closed(each, f"{path}.{key}[{at}]", found) for at, each in enumerate(several)]
+            copy[key] = [
+                _closed(each, f"{path}.{key}[{at}]", found) for at, each in enumerate(several)
+            ]
     return copy
 
 
@@ -75,4 +93,8 @@ def _closed(schema: Any, path: str, found: list[Note]) -> Any:
 
 def _is_object(schema: Mapping[str, Any]) -> bool:
     kind = schema.get("type")
-    return kind == "object" or (isinstance(kind, (list, tuple)) and "object" in kind) or (kind is None and "properties" in schema)
+    return (
+        kind == "object"
+        or (isinstance(kind, (list, tuple)) and "object" in kind)
+        or (kind is None and "properties" in schema)
+    )

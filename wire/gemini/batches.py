@@ -8,15 +8,16 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from wire.bodies import wrong_type
-from wire.call import Call
-from wire.decoders import decoder
+from wire.core.bodies import wrong_type
+from wire.core.call import Call
+from wire.core.decoders import decoder
+from wire.core.flow import Flow, ask
+from wire.core.memory import encode, remember
 from wire.errors import RuleError, StreamInvalid, Violation, one_line
-from wire.flow import Flow, ask
 from wire.gemini.endpoints import generate_body
 from wire.gemini.fold import whole
 from wire.gemini.paths import NOT_ON_VERTEX, checked, named, page, plain, resource
-from wire.gemini.stream import parse_plain
+from wire.gemini.reader import parse_plain
 from wire.gemini.types import (
     AsyncBatchEmbedContentRequest,
     BatchGenerateContentRequest,
@@ -38,12 +39,11 @@ from wire.gemini.types import (
     Status,
 )
 from wire.gemini.waiting import Patience, failed
-from wire.memory import encode, remember
 
 T = TypeVar("T")
 Job = TypeVar("Job", BatchOperation, EmbedBatchOperation)
 
-# --- calls ----------------------------------------------------------------------------------------------------------
+# --- calls ----------------------------------------------------------------------------------------
 
 
 def create_batch(
@@ -52,7 +52,8 @@ def create_batch(
     *,
     display_name: str | None = None,
 ) -> Call[BatchOperation]:
-    """Many requests at once: in the body, in a file (`files/ID`, see `batch_lines`), or as a batch of the caller's own.
+    """Many requests at once: in the body, in a file (`files/ID`, see `batch_lines`), or as a batch
+    of the caller's own.
 
     >>> print(create_batch("gemini-2.5-flash", "files/abc", display_name="b").preview())
     POST /models/gemini-2.5-flash:batchGenerateContent
@@ -60,7 +61,10 @@ def create_batch(
     <BLANKLINE>
     {"batch":{"displayName":"b","inputConfig":{"fileName":"files/abc"}}}
     """
-    body = checked(BatchGenerateContentRequest(batch=_batch(requests, display_name)), BatchGenerateContentRequest)
+    body = checked(
+        BatchGenerateContentRequest(batch=_batch(requests, display_name)),
+        BatchGenerateContentRequest,
+    )
     return _batch_call("POST", f"/{resource(model)}:batchGenerateContent", body)
 
 
@@ -69,7 +73,13 @@ def create_embed_batch(model: str, batch: EmbedContentBatch) -> Call[EmbedBatchO
     if not isinstance(batch, EmbedContentBatch):
         raise wrong_type("batch", batch, "EmbedContentBatch")
     body = checked(AsyncBatchEmbedContentRequest(batch=batch), AsyncBatchEmbedContentRequest)
-    return plain(EmbedBatchOperation, "POST", f"/{resource(model)}:asyncBatchEmbedContent", body, elsewhere=NOT_ON_VERTEX)
+    return plain(
+        EmbedBatchOperation,
+        "POST",
+        f"/{resource(model)}:asyncBatchEmbedContent",
+        body,
+        elsewhere=NOT_ON_VERTEX,
+    )
 
 
 def get_batch(name: str) -> Call[BatchOperation]:
@@ -82,21 +92,43 @@ def get_embed_batch(name: str) -> Call[EmbedBatchOperation]:
     return plain(EmbedBatchOperation, "GET", f"/{named(name, 'batches')}", elsewhere=NOT_ON_VERTEX)
 
 
-def list_batches(page_size: int | None = None, page_token: str | None = None) -> Call[ListBatchesResponse]:
+def list_batches(
+    page_size: int | None = None, page_token: str | None = None
+) -> Call[ListBatchesResponse]:
     """One page of the batches; `next_page_token` of the answer asks for the next one."""
-    return plain(ListBatchesResponse, "GET", "/batches", query=page(page_size, page_token), elsewhere=NOT_ON_VERTEX)
+    return plain(
+        ListBatchesResponse,
+        "GET",
+        "/batches",
+        query=page(page_size, page_token),
+        elsewhere=NOT_ON_VERTEX,
+    )
 
 
-def update_batch(name: str, batch: GenerateContentBatch, *, update_mask: str) -> Call[GenerateContentBatch]:
+def update_batch(
+    name: str, batch: GenerateContentBatch, *, update_mask: str
+) -> Call[GenerateContentBatch]:
     """Change the fields of a batch that the mask names, such as `priority`."""
-    path, body = f"/{named(name, 'batches')}:updateGenerateContentBatch", checked(batch, GenerateContentBatch, "batch")
-    return plain(GenerateContentBatch, "PATCH", path, body, _mask(update_mask), elsewhere=NOT_ON_VERTEX)
+    path, body = (
+        f"/{named(name, 'batches')}:updateGenerateContentBatch",
+        checked(batch, GenerateContentBatch, "batch"),
+    )
+    return plain(
+        GenerateContentBatch, "PATCH", path, body, _mask(update_mask), elsewhere=NOT_ON_VERTEX
+    )
 
 
-def update_embed_batch(name: str, batch: EmbedContentBatch, *, update_mask: str) -> Call[EmbedContentBatch]:
+def update_embed_batch(
+    name: str, batch: EmbedContentBatch, *, update_mask: str
+) -> Call[EmbedContentBatch]:
     """As `update_batch`, for a batch of embeddings."""
-    path, body = f"/{named(name, 'batches')}:updateEmbedContentBatch", checked(batch, EmbedContentBatch, "batch")
-    return plain(EmbedContentBatch, "PATCH", path, body, _mask(update_mask), elsewhere=NOT_ON_VERTEX)
+    path, body = (
+        f"/{named(name, 'batches')}:updateEmbedContentBatch",
+        checked(batch, EmbedContentBatch, "batch"),
+    )
+    return plain(
+        EmbedContentBatch, "PATCH", path, body, _mask(update_mask), elsewhere=NOT_ON_VERTEX
+    )
 
 
 def cancel_batch(name: str) -> Call[Empty]:
@@ -111,38 +143,69 @@ def delete_batch(name: str) -> Call[Empty]:
 
 def _batch(requests: Any, display_name: str | None) -> GenerateContentBatch:
     if isinstance(requests, GenerateContentBatch):
-        return requests if display_name is None else msgspec.structs.replace(requests, display_name=display_name)
+        return (
+            requests
+            if display_name is None
+            else msgspec.structs.replace(requests, display_name=display_name)
+        )
     if isinstance(requests, str):
-        return GenerateContentBatch(display_name=display_name, input_config=InputConfig(file_name=named(requests, "files")))
+        return GenerateContentBatch(
+            display_name=display_name, input_config=InputConfig(file_name=named(requests, "files"))
+        )
     if not isinstance(requests, (list, tuple)) or not requests:
-        raise wrong_type("requests", requests, "list of GenerateContentRequests, a file's name or a GenerateContentBatch")
-    items = [InlinedRequest(request=each) if isinstance(each, GenerateContentRequest) else each for each in requests]
+        raise wrong_type(
+            "requests",
+            requests,
+            "list of GenerateContentRequests, a file's name or a GenerateContentBatch",
+        )
+    items = [
+        InlinedRequest(request=each) if isinstance(each, GenerateContentRequest) else each
+        for each in requests
+    ]
     for index, item in enumerate(items):
-        _sound(item.request if isinstance(item, InlinedRequest) else item, f"batch.inputConfig.requests.requests[{index}].request")
-    return GenerateContentBatch(display_name=display_name, input_config=InputConfig(requests=InlinedRequests(requests=items)))
+        _sound(
+            item.request if isinstance(item, InlinedRequest) else item,
+            f"batch.inputConfig.requests.requests[{index}].request",
+        )
+    return GenerateContentBatch(
+        display_name=display_name,
+        input_config=InputConfig(requests=InlinedRequests(requests=items)),
+    )
 
 
 def _batch_call(method: str, path: str, body: bytes = b"") -> Call[BatchOperation]:
-    return dataclasses.replace(plain(BatchOperation, method, path, body, elsewhere=NOT_ON_VERTEX), parse=parse_batch)
+    return dataclasses.replace(
+        plain(BatchOperation, method, path, body, elsewhere=NOT_ON_VERTEX), parse=parse_batch
+    )
 
 
 def _sound(request: Any, path: str) -> bytes:
-    """One request of a batch as JSON. Raises `RuleError` as `generate_content` does, with the request's place before the paths."""
+    """One request of a batch as JSON.
+
+    Raises `RuleError` as `generate_content` does, with the request's place before the paths.
+    """
     try:
         return generate_body(request)
     except RuleError as error:
         raise RuleError(
-            violations=[msgspec.structs.replace(each, path=f"{path}.{each.path}" if each.path else path) for each in error.violations]
+            violations=[
+                msgspec.structs.replace(each, path=f"{path}.{each.path}" if each.path else path)
+                for each in error.violations
+            ]
         ) from None
 
 
 def _mask(update_mask: str) -> dict[str, str]:
     if not isinstance(update_mask, str) or not update_mask:
-        raise RuleError(violations=[Violation("updateMask", "names of fields, with commas between them, are wanted")])
+        raise RuleError(
+            violations=[
+                Violation("updateMask", "names of fields, with commas between them, are wanted")
+            ]
+        )
     return {"updateMask": update_mask}
 
 
-# --- answers --------------------------------------------------------------------------------------------------------
+# --- answers --------------------------------------------------------------------------------------
 
 
 class _One(msgspec.Struct):
@@ -175,7 +238,9 @@ def parse_batch(body: bytes) -> BatchOperation:
     outputs = [operation.response, operation.metadata.output if operation.metadata else None]
     if any(each is not None and each.inlined_responses is not None for each in outputs):
         cut = decoder(_Cut).decode(body)
-        for output, bare in zip(outputs, [cut.response, cut.metadata.output if cut.metadata else None], strict=True):
+        for output, bare in zip(
+            outputs, [cut.response, cut.metadata.output if cut.metadata else None], strict=True
+        ):
             for item, one in zip(_items(output), _items(bare), strict=True):
                 _remembered(item.response, bytes(one.response))
     return operation
@@ -186,20 +251,28 @@ def _items(output: GenerateContentBatchOutput | _Output | None) -> Sequence[Any]
     return (inlined.inlined_responses if inlined else None) or ()
 
 
-def _remembered(response: GenerateContentResponse | None, raw: bytes) -> GenerateContentResponse | None:
+def _remembered(
+    response: GenerateContentResponse | None, raw: bytes
+) -> GenerateContentResponse | None:
     return None if response is None else whole(remember(response, raw), raw)
 
 
-def wait_for_batch(batch: str | BatchOperation, *, every: float = 30.0, most: float = 86400.0) -> Flow[BatchOperation]:
-    """A flow: the batch, as soon as it is done; asked for every so many seconds, for `most` seconds of waiting.
+def wait_for_batch(
+    batch: str | BatchOperation, *, every: float = 30.0, most: float = 86400.0
+) -> Flow[BatchOperation]:
+    """A flow: the batch, as soon as it is done; asked for every so many seconds, for `most` seconds
+    of waiting.
 
-    Raises the error that stands in it if it failed, was cancelled or expired; `TotalClock` if it took longer.
+    Raises the error that stands in it if it failed, was cancelled or expired; `TotalClock` if it
+    took longer.
     """
     name = named((batch.name if isinstance(batch, BatchOperation) else batch) or "", "batches")
     return _waiting(get_batch(name), name, Patience(every, most))
 
 
-def wait_for_embed_batch(batch: str | EmbedBatchOperation, *, every: float = 30.0, most: float = 86400.0) -> Flow[EmbedBatchOperation]:
+def wait_for_embed_batch(
+    batch: str | EmbedBatchOperation, *, every: float = 30.0, most: float = 86400.0
+) -> Flow[EmbedBatchOperation]:
     """As `wait_for_batch`, for a batch of embeddings."""
     name = named((batch.name if isinstance(batch, EmbedBatchOperation) else batch) or "", "batches")
     return _waiting(get_embed_batch(name), name, Patience(every, most))
@@ -213,41 +286,58 @@ def _waiting(call: Call[Job], name: str, patience: Patience) -> Flow[Job]:
         operation = yield from ask(call)
         state = operation.metadata.state if operation.metadata else None
         if operation.error is not None or state in _ENDS:
-            raise failed(operation.error, f"{name} is {state or 'at its end'}", operation.raw or b"")
+            raise failed(
+                operation.error, f"{name} is {state or 'at its end'}", operation.raw or b""
+            )
         if operation.done:
             return operation
         yield patience.pause(f"{name} is still {state or 'without a state'}")
 
 
-# --- files ----------------------------------------------------------------------------------------------------------
+# --- files ----------------------------------------------------------------------------------------
 
 
 def batch_lines(requests: Mapping[str, GenerateContentRequest]) -> bytes:
-    """A file of requests, one a line, under keys that come back with the answers; to be uploaded for `create_batch`.
+    """A file of requests, one a line, under keys that come back with the answers; to be uploaded
+    for `create_batch`.
 
     >>> from wire.gemini import contents
     >>> batch_lines({"a": GenerateContentRequest(contents=contents("Hi"))})
     b'{"key":"a","request":{"contents":[{"parts":[{"text":"Hi"}],"role":"user"}]}}\\n'
     """
-    if not isinstance(requests, Mapping) or not requests or not all(isinstance(key, str) for key in requests):
+    if (
+        not isinstance(requests, Mapping)
+        or not requests
+        or not all(isinstance(key, str) for key in requests)
+    ):
         raise wrong_type("requests", requests, "mapping of keys to GenerateContentRequests")
-    lines = [b'{"key":%s,"request":%s}' % (encode(key), _sound(request, f"requests[{key!r}]")) for key, request in requests.items()]
-    # What came from the wire may stand on several lines; in JSON a line end is never more than a blank.
+    lines = [
+        b'{"key":%s,"request":%s}' % (encode(key), _sound(request, f"requests[{key!r}]"))
+        for key, request in requests.items()
+    ]
+    # What came from the wire may stand on several lines; in JSON a line end is never more than a
+    # blank.
     return b"".join(line.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n" for line in lines)
 
 
 def batch_results(data: bytes) -> list[InlinedResponse]:
-    """A file of results, as `download_file` gives it: a line for each request, in their order, with its key.
+    """A file of results, as `download_file` gives it: a line for each request, in their order, with
+    its key.
 
-    A line may be an answer or an error alone. Raises `StreamInvalid` that names the line that is nothing of the kind.
+    A line may be an answer or an error alone. Raises `StreamInvalid` that names the line that is
+    nothing of the kind.
     """
-    return [_result(line, number) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
+    return [
+        _result(line, number) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()
+    ]
 
 
 def embed_batch_results(data: bytes) -> list[InlinedEmbedContentResponse]:
     """As `batch_results`, for a batch of embeddings."""
     lines = enumerate(data.split(b"\n"), 1)
-    return [_line(line, InlinedEmbedContentResponse, number) for number, line in lines if line.strip()]
+    return [
+        _line(line, InlinedEmbedContentResponse, number) for number, line in lines if line.strip()
+    ]
 
 
 _Keys = dict[str, msgspec.Raw]
@@ -256,12 +346,16 @@ _Keys = dict[str, msgspec.Raw]
 def _result(line: bytes, number: int) -> InlinedResponse:
     keys = _line(line, _Keys, number)
     if {"candidates", "promptFeedback", "usageMetadata"} & set(keys):
-        return InlinedResponse(response=_remembered(_line(line, GenerateContentResponse, number), line))
+        return InlinedResponse(
+            response=_remembered(_line(line, GenerateContentResponse, number), line)
+        )
     if not {"response", "error"} & set(keys) and {"code", "message"} & set(keys):
         return InlinedResponse(error=_line(line, Status, number))
     result = _line(line, InlinedResponse, number)
     if result.response is None and result.error is None:
-        raise StreamInvalid(f"line {number} of the results has neither a response nor an error", raw=line)
+        raise StreamInvalid(
+            f"line {number} of the results has neither a response nor an error", raw=line
+        )
     _remembered(result.response, bytes(keys.get("response", b"")))
     return remember(result, line)
 
@@ -271,5 +365,7 @@ def _line(line: bytes, kind: type[T], number: int) -> T:
         found: T = decoder(cast(Any, kind)).decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
         shown = one_line(line[:200].decode("utf-8", "replace"))
-        raise StreamInvalid(f"line {number} of the results is none ({cause}): {shown}", raw=line) from None
+        raise StreamInvalid(
+            f"line {number} of the results is none ({cause}): {shown}", raw=line
+        ) from None
     return found

@@ -1,4 +1,7 @@
-"""Context caches as calls. `wire.gemini.context_cache` uses them so that nobody has to think of them."""
+"""Context caches as calls.
+
+`wire.gemini.context_cache` uses them so that nobody has to think of them.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ import datetime
 
 import msgspec
 
-from wire.bodies import wrong_type
-from wire.call import Call
+from wire.core.bodies import wrong_type
+from wire.core.call import Call
 from wire.errors import RuleError, Violation
 from wire.gemini.paths import checked, named, page, plain, resource
 from wire.gemini.types import CachedContent, Empty, ListCachedContentsResponse
@@ -25,7 +28,15 @@ def create_cached_content(cache: CachedContent) -> Call[CachedContent]:
     if not isinstance(cache, CachedContent):
         raise wrong_type("cache", cache, "CachedContent")
     if cache.ttl is not None and cache.expire_time is not None:
-        raise RuleError(violations=[Violation("ttl", "oneof field 'expiration' is already set: give ttl or expireTime, not both", "G3")])
+        raise RuleError(
+            violations=[
+                Violation(
+                    "ttl",
+                    "oneof field 'expiration' is already set: give ttl or expireTime, not both",
+                    "G3",
+                )
+            ]
+        )
     body = checked(msgspec.structs.replace(cache, model=resource(cache.model or "")), CachedContent)
     return plain(CachedContent, "POST", "/cachedContents", body)
 
@@ -35,9 +46,13 @@ def get_cached_content(name: str) -> Call[CachedContent]:
     return plain(CachedContent, "GET", f"/{named(name, 'cachedContents')}")
 
 
-def list_cached_contents(page_size: int | None = None, page_token: str | None = None) -> Call[ListCachedContentsResponse]:
+def list_cached_contents(
+    page_size: int | None = None, page_token: str | None = None
+) -> Call[ListCachedContentsResponse]:
     """One page of the caches; `next_page_token` of the answer asks for the next one."""
-    return plain(ListCachedContentsResponse, "GET", "/cachedContents", query=page(page_size, page_token))
+    return plain(
+        ListCachedContentsResponse, "GET", "/cachedContents", query=page(page_size, page_token)
+    )
 
 
 def update_cached_content(
@@ -46,7 +61,8 @@ def update_cached_content(
     ttl: str | float | None = None,
     expire_time: str | datetime.datetime | None = None,
 ) -> Call[CachedContent]:
-    """Let a cache live longer or shorter, which is all that can be changed: from now on for `ttl`, or until `expire_time`.
+    """Let a cache live longer or shorter, which is all that can be changed: from now on for `ttl`,
+    or until `expire_time`.
 
     >>> call = update_cached_content("abc", ttl=300)
     >>> print(call.method, call.target, call.body.decode())
@@ -55,8 +71,16 @@ def update_cached_content(
     if (ttl is None) is (expire_time is None):
         raise RuleError(violations=[Violation("ttl", "one of ttl and expireTime is wanted")])
     field = "ttl" if ttl is not None else "expireTime"
-    change = CachedContent(ttl=None if ttl is None else duration(ttl), expire_time=_timestamp(expire_time))
-    return plain(CachedContent, "PATCH", f"/{named(name, 'cachedContents')}", checked(change, CachedContent), {"updateMask": field})
+    change = CachedContent(
+        ttl=None if ttl is None else duration(ttl), expire_time=_timestamp(expire_time)
+    )
+    return plain(
+        CachedContent,
+        "PATCH",
+        f"/{named(name, 'cachedContents')}",
+        checked(change, CachedContent),
+        {"updateMask": field},
+    )
 
 
 def delete_cached_content(name: str) -> Call[Empty]:
@@ -73,7 +97,15 @@ def duration(seconds: str | float) -> str:
     if isinstance(seconds, str):
         return seconds
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds < 1e10:
-        raise RuleError(violations=[Violation("ttl", f"a positive number of seconds or a text such as 300s is wanted, not {seconds!r}")])
+        raise RuleError(
+            violations=[
+                Violation(
+                    "ttl",
+                    "a positive number of seconds or a text such as 300s is wanted, not "
+                    f"{seconds!r}",
+                )
+            ]
+        )
     return f"{seconds:.9f}".rstrip("0").rstrip(".") + "s"
 
 
@@ -81,5 +113,11 @@ def _timestamp(moment: str | datetime.datetime | None) -> str | None:
     if not isinstance(moment, datetime.datetime):
         return moment
     if moment.tzinfo is None:
-        raise RuleError(violations=[Violation("expireTime", "a time with a time zone is wanted, or nobody knows when that is")])
+        raise RuleError(
+            violations=[
+                Violation(
+                    "expireTime", "a time with a time zone is wanted, or nobody knows when that is"
+                )
+            ]
+        )
     return moment.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")

@@ -1,8 +1,10 @@
-"""What a context cache holds and when: a state machine of flows, given the time, with no clock and no I/O.
+"""What a context cache holds and when: a state machine of flows, given the time, with no clock and
+no I/O.
 
-The beginning that many requests share (system instruction, tools, tool config, and Contents if there are some) is counted,
-kept by the server if it is long enough, and left out of the requests while it is. Whatever goes wrong with the cache, the
-requests go on with all of it in them: a cache saves money, and no answer may depend on it.
+The beginning that many requests share (system instruction, tools, tool config, and Contents if
+there are some) is counted, kept by the server if it is long enough, and left out of the requests
+while it is. Whatever goes wrong with the cache, the requests go on with all of it in them: a cache
+saves money, and no answer may depend on it.
 """
 
 from __future__ import annotations
@@ -12,27 +14,41 @@ from typing import Any
 
 import msgspec
 
-from wire.bodies import wrong_type
-from wire.call import Call
+from wire.core.bodies import wrong_type
+from wire.core.call import Call
+from wire.core.flow import Flow, ask
+from wire.core.memory import Note, encode
 from wire.errors import APIError, BadRequestError, ConfigurationError, WireError
-from wire.flow import Flow, ask
-from wire.gemini.caches import create_cached_content, delete_cached_content, duration, update_cached_content
+from wire.gemini.caches import (
+    create_cached_content,
+    delete_cached_content,
+    duration,
+    update_cached_content,
+)
 from wire.gemini.endpoints import count_tokens, generate_content
 from wire.gemini.paths import resource
-from wire.gemini.types import CachedContent, Content, GenerateContentRequest, GenerateContentResponse, Part
-from wire.memory import Note, encode
+from wire.gemini.types import (
+    CachedContent,
+    Content,
+    GenerateContentRequest,
+    GenerateContentResponse,
+    Part,
+)
 
 LEAST = 1024
-"""Tokens below which the server keeps nothing (G63); of some models the least is 4,096, and then the server says so."""
+"""Tokens below which the server keeps nothing (G63); of some models the least is 4,096, and then
+the server says so.
+"""
 
 
 class ContextCache:
     """The cached beginning of requests to one model.
 
-    `tick(now)` is a flow that does what is due: count, create, let it live longer. Run it once before the first request and
-    again whenever `due` has come; `now` is the time of any clock that goes forward, in seconds. `apply(request)` is the request
-    as it is to be sent now; `generate(request)` is a flow that sends it, and sends it whole if the server has lost the cache.
-    `close()` is a flow that deletes it. `notes` tells what did not work.
+    `tick(now)` is a flow that does what is due: count, create, let it live longer. Run it once
+    before the first request and again whenever `due` has come; `now` is the time of any clock that
+    goes forward, in seconds. `apply(request)` is the request as it is to be sent now;
+    `generate(request)` is a flow that sends it, and sends it whole if the server has lost the
+    cache. `close()` is a flow that deletes it. `notes` tells what did not work.
 
     >>> from wire.gemini import contents
     >>> cache = ContextCache("gemini-2.5-flash", GenerateContentRequest(system_instruction=contents("Be brief.")[0]))
@@ -53,7 +69,9 @@ class ContextCache:
         if not isinstance(shared, GenerateContentRequest):
             raise wrong_type("shared", shared, "GenerateContentRequest")
         if not (shared.system_instruction or shared.tools or shared.contents):
-            raise ConfigurationError("shared: a system instruction, tools or contents are wanted in it")
+            raise ConfigurationError(
+                "shared: a system instruction, tools or contents are wanted in it"
+            )
         if display_name is not None and not display_name.strip():
             raise ConfigurationError("display_name: a text that is not blank is wanted")
         if isinstance(ttl, str):
@@ -75,13 +93,18 @@ class ContextCache:
     @property
     def key(self) -> str:
         """Equal for equal beginnings of requests to one model."""
-        kept = CachedContent(model=self.model, **_fields(self.shared), contents=self.shared.contents)
+        kept = CachedContent(
+            model=self.model, **_fields(self.shared), contents=self.shared.contents
+        )
         return hashlib.sha256(encode(kept)).hexdigest()
 
-    # --- the cache's own life ----------------------------------------------------------------------------------------
+    # --- the cache's own life ---------------------------------------------------------------------
 
     def tick(self, now: float) -> Flow[None]:
-        """A flow: what is due at `now`. It raises nothing: what fails is noted, and tried again at the next tick."""
+        """A flow: what is due at `now`.
+
+        It raises nothing: what fails is noted, and tried again at the next tick.
+        """
         if self._closed or self.due is None or now < self.due:
             return
         self.due = now + self.ttl / 2
@@ -91,13 +114,21 @@ class ContextCache:
         if self.tokens is None:
             yield from self._count()
         if self.tokens is not None and self.tokens < self.least:
-            self.notes.append(Note("contextCache", f"{self.tokens} tokens are too few to keep, {self.least} are wanted"))
+            self.notes.append(
+                Note(
+                    "contextCache",
+                    f"{self.tokens} tokens are too few to keep, {self.least} are wanted",
+                )
+            )
             self.due = None
         elif self.tokens is not None:
             yield from self._create()
 
     def close(self) -> Flow[None]:
-        """A flow: delete the cache. Closing twice is fine; a cache that cannot be deleted ends by itself."""
+        """A flow: delete the cache.
+
+        Closing twice is fine; a cache that cannot be deleted ends by itself.
+        """
         name, self.name, self.due, self._closed = self.name, None, None, True
         if name is not None:
             try:
@@ -114,16 +145,26 @@ class ContextCache:
             self.tokens = counted.total_tokens or 0
 
     def _counted(self) -> GenerateContentRequest:
-        """The server counts no request without Contents, so that the system instruction stands among them."""
+        """The server counts no request without Contents, so that the system instruction stands
+        among them.
+        """
         shared = self.shared
-        first = [Content(role="user", parts=shared.system_instruction.parts)] if shared.system_instruction else []
+        first = (
+            [Content(role="user", parts=shared.system_instruction.parts)]
+            if shared.system_instruction
+            else []
+        )
         turns = [*first, *(shared.contents or ())] or [Content(role="user", parts=[Part(text=".")])]
         return GenerateContentRequest(contents=turns, tools=shared.tools)
 
     def _create(self) -> Flow[None]:
         fields = _fields(self.shared)
         wanted = CachedContent(
-            model=self.model, display_name=self.display_name, ttl=duration(self.ttl), contents=self.shared.contents, **fields
+            model=self.model,
+            display_name=self.display_name,
+            ttl=duration(self.ttl),
+            contents=self.shared.contents,
+            **fields,
         )
         try:
             made = yield from ask(create_cached_content(wanted))
@@ -141,24 +182,31 @@ class ContextCache:
             self._note("refresh", error)
             self.name = None
 
-    # --- requests ----------------------------------------------------------------------------------------------------
+    # --- requests ---------------------------------------------------------------------------------
 
     def apply(self, request: GenerateContentRequest) -> GenerateContentRequest:
-        """The request as it is to be sent now: with the cache's name in place of what it holds, or with all of it.
+        """The request as it is to be sent now: with the cache's name in place of what it holds, or
+        with all of it.
 
-        What the request leaves out is taken from what is shared. The cache is not for a request that says something else of what
-        it holds, nor for one that names another.
+        What the request leaves out is taken from what is shared. The cache is not for a request
+        that says something else of what it holds, nor for one that names another.
         """
         if request.cached_content is not None:
             return request
-        mine, own = _fields(self.shared), {name: value for name, value in _fields(request).items() if value is not None}
+        mine, own = (
+            _fields(self.shared),
+            {name: value for name, value in _fields(request).items() if value is not None},
+        )
         if self.name is not None and all(encode(own[name]) == encode(mine[name]) for name in own):
             return msgspec.structs.replace(request, cached_content=self.name, **dict.fromkeys(mine))
         contents = [*(self.shared.contents or ()), *(request.contents or ())]
         return msgspec.structs.replace(request, contents=contents, **{**mine, **own})
 
     def generate(self, request: GenerateContentRequest) -> Flow[GenerateContentResponse]:
-        """A flow: the answer. If the server has lost the cache, the request is sent once more, whole."""
+        """A flow: the answer.
+
+        If the server has lost the cache, the request is sent once more, whole.
+        """
         sent = self.apply(request)
         try:
             return (yield from ask(self.call(sent)))
@@ -172,16 +220,19 @@ class ContextCache:
         return generate_content(self.model, request)
 
     def lost(self, error: WireError) -> bool:
-        """Whether an error says that the server has lost the cache. Then its name is forgotten, and the next tick makes a new one.
+        """Whether an error says that the server has lost the cache. Then its name is forgotten, and
+        the next tick makes a new one.
 
-        That is a 403, 404 or 400 that names it or cached contents at all: `CachedContent not found (or permission denied)`
-        comes as a 403 (recorded 2026-08).
+        That is a 403, 404 or 400 that names it or cached contents at all: `CachedContent not found
+        (or permission denied)` comes as a 403 (recorded 2026-08).
         """
         said = error.message.lower()
         named = self.name is not None and self.name.rpartition("/")[2].lower() in said
         if not isinstance(error, APIError) or error.status not in (400, 403, 404):
             return False
-        if self.name is None or not (named or "cachedcontent" in said.replace(" ", "").replace("_", "")):
+        if self.name is None or not (
+            named or "cachedcontent" in said.replace(" ", "").replace("_", "")
+        ):
             return False
         self._note("use", error)
         self.name, self.due = None, None if self._closed else 0.0
@@ -193,4 +244,8 @@ class ContextCache:
 
 def _fields(request: GenerateContentRequest) -> dict[str, Any]:
     """What must not stand in a request that names a cache (G62)."""
-    return {"system_instruction": request.system_instruction, "tools": request.tools, "tool_config": request.tool_config}
+    return {
+        "system_instruction": request.system_instruction,
+        "tools": request.tools,
+        "tool_config": request.tool_config,
+    }

@@ -1,8 +1,9 @@
 """Requests as other clients write them, decoded into our types.
 
-The server takes more than one spelling, and recorded requests use all of them, also within one body: snake_case beside
-camelCase, `null` for absent, a bare object where a list belongs, numbers as text. What is decoded here is brought to
-one spelling first; keys that no message has are kept, and `wire.unknown` tells them.
+The server takes more than one spelling, and recorded requests use all of them, also within one
+body: snake_case beside camelCase, `null` for absent, a bare object where a list belongs, numbers as
+text. What is decoded here is brought to one spelling first; keys that no message has are kept, and
+`wire.unknown` tells them.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from wire.decoders import decoder
+from wire.core.decoders import decoder
+from wire.core.memory import WireStruct, remember, sayable
 from wire.errors import RuleError, Violation
-from wire.memory import WireStruct, remember, sayable
 
 S = TypeVar("S", bound=WireStruct)
 
 
 def decode(body: bytes, kind: type[S]) -> S:
-    """A request body as a `kind`. Raises `RuleError` that names the JSON path of what no spelling allows.
+    """A request body as a `kind`. Raises `RuleError` that names the JSON path of what no spelling
+    allows.
 
     >>> from wire.gemini.types import GenerateContentRequest
     >>> decode(b'{"contents": {"parts": {"text": "Hi"}}, "system_instruction": null}', GenerateContentRequest)
@@ -31,7 +33,9 @@ def decode(body: bytes, kind: type[S]) -> S:
     """
     try:
         plain = json.loads(body)
-        spelled = sayable(json.dumps(_spelled(plain, kind), ensure_ascii=False, separators=(",", ":")))
+        spelled = sayable(
+            json.dumps(_spelled(plain, kind), ensure_ascii=False, separators=(",", ":"))
+        )
         read: S = decoder(kind, strict=False).decode(spelled)
         return remember(read, spelled)
     except msgspec.ValidationError as cause:
@@ -70,11 +74,20 @@ def _fields(kind: type[WireStruct]) -> tuple[dict[str, str], dict[str, Any]]:
     """Both spellings of each key -> its name on the wire; name on the wire -> type."""
     found = typing.get_type_hints(kind)
     pairs = list(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))
-    return {**dict(pairs), **{name: name for _, name in pairs}}, {name: found[field] for field, name in pairs}
+    return {**dict(pairs), **{name: name for _, name in pairs}}, {
+        name: found[field] for field, name in pairs
+    }
 
 
 def _struct(hint: Any) -> type[WireStruct] | None:
-    return next((each for each in _members(hint) if isinstance(each, type) and issubclass(each, WireStruct)), None)
+    return next(
+        (
+            each
+            for each in _members(hint)
+            if isinstance(each, type) and issubclass(each, WireStruct)
+        ),
+        None,
+    )
 
 
 def _inside(hint: Any, container: type) -> Any:
@@ -86,4 +99,8 @@ def _inside(hint: Any, container: type) -> Any:
 
 
 def _members(hint: Any) -> tuple[Any, ...]:
-    return typing.get_args(hint) if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union else (hint,)
+    return (
+        typing.get_args(hint)
+        if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union
+        else (hint,)
+    )

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from wire.bodies import wrong_type
-from wire.call import Call
+from wire.core.bodies import wrong_type
+from wire.core.call import Call
 from wire.errors import RuleError, Violation
 from wire.gemini.paths import NOT_ON_VERTEX, checked, plain, resource
 from wire.gemini.types import (
@@ -36,24 +36,42 @@ def embed_content(model: str, request: Embeddable) -> Call[EmbedContentResponse]
     {"content":{"parts":[{"text":"Hi"}]}}
     """
     return plain(
-        EmbedContentResponse, "POST", f"/{resource(model)}:embedContent", checked(_request(request, "request"), EmbedContentRequest)
+        EmbedContentResponse,
+        "POST",
+        f"/{resource(model)}:embedContent",
+        checked(_request(request, "request"), EmbedContentRequest),
     )
 
 
-def batch_embed_contents(model: str, requests: BatchEmbedContentsRequest | Sequence[Embeddable]) -> Call[BatchEmbedContentsResponse]:
+def batch_embed_contents(
+    model: str, requests: BatchEmbedContentsRequest | Sequence[Embeddable]
+) -> Call[BatchEmbedContentsResponse]:
     """Many Contents, each as a vector of its own, in their order; at most 100. Not on Vertex.
 
     The model is written into each request, as the server wants it.
     """
     name = resource(model)
-    given = requests if isinstance(requests, BatchEmbedContentsRequest) else BatchEmbedContentsRequest(requests=_listed(requests))
+    given = (
+        requests
+        if isinstance(requests, BatchEmbedContentsRequest)
+        else BatchEmbedContentsRequest(requests=_listed(requests))
+    )
     items = _listed(given.requests if given.requests is not None else [])
     if len(items) > MOST:
         message = f"BatchEmbedContentsRequest.requests: at most {MOST} requests can be in one batch"
         raise RuleError(violations=[Violation("requests", message, "G71")])
-    made = [msgspec.structs.replace(_request(each, f"requests[{index}]"), model=name) for index, each in enumerate(items)]
+    made = [
+        msgspec.structs.replace(_request(each, f"requests[{index}]"), model=name)
+        for index, each in enumerate(items)
+    ]
     body = checked(msgspec.structs.replace(given, requests=made), BatchEmbedContentsRequest)
-    return plain(BatchEmbedContentsResponse, "POST", f"/{name}:batchEmbedContents", body, elsewhere=NOT_ON_VERTEX)
+    return plain(
+        BatchEmbedContentsResponse,
+        "POST",
+        f"/{name}:batchEmbedContents",
+        body,
+        elsewhere=NOT_ON_VERTEX,
+    )
 
 
 def _request(given: Embeddable, path: str) -> EmbedContentRequest:

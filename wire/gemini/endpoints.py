@@ -1,9 +1,11 @@
-"""Gemini's endpoints as values: each function returns what to send and how to read the answer, and sends nothing.
+"""Gemini's endpoints as values: each function returns what to send and how to read the answer, and
+sends nothing.
 
-Here: generating, counting, models. Beside it: embeddings, caches, files, uploads, batches, stores, prediction.
+Here: generating, counting, models. Beside it: embeddings, caches, files, uploads, batches, stores,
+prediction.
 
-Paths are relative to the version (`/v1beta`, or Vertex's project path), which the client knows. Source of paths and
-bodies: Generative Language REST reference, v1beta, 2026-08-22.
+Paths are relative to the version (`/v1beta`, or Vertex's project path), which the client knows.
+Source of paths and bodies: Generative Language REST reference, v1beta, 2026-08-22.
 """
 
 from __future__ import annotations
@@ -14,15 +16,16 @@ from typing import TypeVar
 
 import msgspec
 
-from wire.bodies import checked_body, wrong_type
-from wire.call import Call, StreamCall
-from wire.decoders import decoder
+from wire.core.bodies import checked_body, wrong_type
+from wire.core.call import Call, StreamCall
+from wire.core.decoders import decoder
+from wire.core.memory import RAW, WireStruct
 from wire.errors import RuleError, Violation
-from wire.gemini.envelopes import parse_error
+from wire.gemini.error_body import parse_error
 from wire.gemini.fold import fold
 from wire.gemini.paths import JSON, NOT_ON_VERTEX, page, plain, resource
+from wire.gemini.reader import ChunkReader, parse_answer
 from wire.gemini.rules import check
-from wire.gemini.stream import ChunkReader, parse_answer
 from wire.gemini.types import (
     Content,
     CountTokensRequest,
@@ -33,12 +36,13 @@ from wire.gemini.types import (
     Model,
     Part,
 )
-from wire.memory import RAW, WireStruct
 
 T = TypeVar("T", bound=WireStruct)
 
 
-def generate_content(model: str, request: GenerateContentRequest, *, checked: bool = True) -> Call[GenerateContentResponse]:
+def generate_content(
+    model: str, request: GenerateContentRequest, *, checked: bool = True
+) -> Call[GenerateContentResponse]:
     """One request, one whole answer.
 
     >>> call = generate_content("gemini-3-pro-preview", GenerateContentRequest(contents=[Content(parts=[{"text": "Hi"}])]))
@@ -48,9 +52,10 @@ def generate_content(model: str, request: GenerateContentRequest, *, checked: bo
     <BLANKLINE>
     {"contents":[{"parts":[{"text":"Hi"}]}]}
 
-    Raises `ConfigurationError` for a model name that no path can hold, `RuleError` for a request that this model refuses on every
-    host, or that JSON cannot say; the error names the JSON path. `gemini.check` tells what one host alone refuses, and warnings.
-    `checked=False` leaves the model's rules to the server.
+    Raises `ConfigurationError` for a model name that no path can hold, `RuleError` for a request
+    that this model refuses on every host, or that JSON cannot say; the error names the JSON path.
+    `gemini.check` tells what one host alone refuses, and warnings. `checked=False` leaves the
+    model's rules to the server.
     """
     return Call(
         "gemini",
@@ -66,7 +71,8 @@ def generate_content(model: str, request: GenerateContentRequest, *, checked: bo
 def stream_generate_content(
     model: str, request: GenerateContentRequest, *, checked: bool = True
 ) -> StreamCall[GenerateContentResponse, GenerateContentResponse]:
-    """One request, the answer as server-sent events; `reply()` of its stream is what `generate_content` would have given.
+    """One request, the answer as server-sent events; `reply()` of its stream is what
+    `generate_content` would have given.
 
     Raises as `generate_content`.
     """
@@ -83,19 +89,32 @@ def stream_generate_content(
     )
 
 
-def count_tokens(model: str, request: CountTokensRequest | GenerateContentRequest | Sequence[Content]) -> Call[CountTokensResponse]:
-    """How many tokens the input is; given a whole request, system instruction and tools are counted with it.
+def count_tokens(
+    model: str, request: CountTokensRequest | GenerateContentRequest | Sequence[Content]
+) -> Call[CountTokensResponse]:
+    """How many tokens the input is; given a whole request, system instruction and tools are counted
+    with it.
 
     Raises as `generate_content`.
     """
     name = resource(model)
     if isinstance(request, GenerateContentRequest):
-        request = CountTokensRequest(generate_content_request=msgspec.structs.replace(request, model=name))
+        request = CountTokensRequest(
+            generate_content_request=msgspec.structs.replace(request, model=name)
+        )
     elif isinstance(request, (list, tuple)):
         request = CountTokensRequest(contents=list(request))
     if not isinstance(request, CountTokensRequest):
-        raise wrong_type("request", request, "CountTokensRequest, a GenerateContentRequest or a list of Contents")
-    return plain(CountTokensResponse, "POST", f"/{name}:countTokens", _body(request)[0], elsewhere={"gemini@vertex": _counted_on_vertex})
+        raise wrong_type(
+            "request", request, "CountTokensRequest, a GenerateContentRequest or a list of Contents"
+        )
+    return plain(
+        CountTokensResponse,
+        "POST",
+        f"/{name}:countTokens",
+        _body(request)[0],
+        elsewhere={"gemini@vertex": _counted_on_vertex},
+    )
 
 
 def _counted_on_vertex(call: Call[CountTokensResponse]) -> Call[CountTokensResponse]:
@@ -105,30 +124,60 @@ def _counted_on_vertex(call: Call[CountTokensResponse]) -> Call[CountTokensRespo
         return call
     request = decoder(dict[str, msgspec.Raw]).decode(body.pop("generateContentRequest"))
     if "cachedContent" in request:
-        raise RuleError(violations=[Violation("generateContentRequest.cachedContent", "Vertex counts no cached content", "G1")])
-    counted = {key: request[key] for key in ("contents", "systemInstruction", "tools", "generationConfig") if key in request}
+        raise RuleError(
+            violations=[
+                Violation(
+                    "generateContentRequest.cachedContent", "Vertex counts no cached content", "G1"
+                )
+            ]
+        )
+    counted = {
+        key: request[key]
+        for key in ("contents", "systemInstruction", "tools", "generationConfig")
+        if key in request
+    }
     return dataclasses.replace(call, body=msgspec.json.encode(counted | body))
 
 
-def list_models(page_size: int | None = None, page_token: str | None = None) -> Call[ListModelsResponse]:
+def list_models(
+    page_size: int | None = None, page_token: str | None = None
+) -> Call[ListModelsResponse]:
     """One page of the models; `next_page_token` of the answer asks for the next one.
 
     >>> list_models(50).target
     '/models?pageSize=50'
     """
-    return plain(ListModelsResponse, "GET", "/models", query=page(page_size, page_token), elsewhere=NOT_ON_VERTEX)
+    return plain(
+        ListModelsResponse,
+        "GET",
+        "/models",
+        query=page(page_size, page_token),
+        elsewhere=NOT_ON_VERTEX,
+    )
 
 
 def get_model(model: str) -> Call[Model]:
-    """What a model is and can take. Raises `ConfigurationError` for a name that no path can hold."""
+    """What a model is and can take.
+
+    Raises `ConfigurationError` for a name that no path can hold.
+    """
     return plain(Model, "GET", f"/{resource(model)}", elsewhere=NOT_ON_VERTEX)
 
 
-# --- bodies ---------------------------------------------------------------------------------------------------------
+# --- bodies ---------------------------------------------------------------------------------------
 
 
-def generate_body(request: GenerateContentRequest, model: str = "", endpoint: str = "generateContent", *, checked: bool = True) -> bytes:
-    """A request as JSON. Raises `RuleError` that names the JSON path of what the model refuses, or JSON cannot say."""
+def generate_body(
+    request: GenerateContentRequest,
+    model: str = "",
+    endpoint: str = "generateContent",
+    *,
+    checked: bool = True,
+) -> bytes:
+    """A request as JSON.
+
+    Raises `RuleError` that names the JSON path of what the model refuses, or JSON cannot say.
+    """
     if not isinstance(request, GenerateContentRequest):
         raise wrong_type("request", request, "GenerateContentRequest")
     body, read = _body(request)
@@ -140,13 +189,20 @@ def generate_body(request: GenerateContentRequest, model: str = "", endpoint: st
 
 
 def _body(request: T) -> tuple[bytes, T]:
-    return checked_body(request, "contents" if hasattr(request, "contents") else "", _is_sound, _recognised)
+    return checked_body(
+        request, "contents" if hasattr(request, "contents") else "", _is_sound, _recognised
+    )
 
 
 def _recognised(turn: object, read: Content) -> Content:
-    """A Content as it was read back, with the parts of it that came from the wire: of those, reading back sees only what we know."""
+    """A Content as it was read back, with the parts of it that came from the wire: of those,
+    reading back sees only what we know.
+    """
     own = turn.parts if isinstance(turn, Content) and isinstance(turn.parts, (list, tuple)) else ()
-    parts = [part if RAW in getattr(part, "__dict__", ()) else other for part, other in zip(own, read.parts or (), strict=False)]
+    parts = [
+        part if RAW in getattr(part, "__dict__", ()) else other
+        for part, other in zip(own, read.parts or (), strict=False)
+    ]
     return msgspec.structs.replace(read, parts=parts) if parts else read
 
 
@@ -155,8 +211,14 @@ def _is_sound(turn: object) -> bool:
         return False
     if RAW in turn.__dict__:
         return True
-    return type(turn.role) is str and isinstance(turn.parts, (list, tuple)) and all(map(_is_sound_part, turn.parts))
+    return (
+        type(turn.role) is str
+        and isinstance(turn.parts, (list, tuple))
+        and all(map(_is_sound_part, turn.parts))
+    )
 
 
 def _is_sound_part(part: object) -> bool:
-    return type(part) is Part and (RAW in part.__dict__ or (type(part.text) is str and part == Part(text=part.text)))
+    return type(part) is Part and (
+        RAW in part.__dict__ or (type(part.text) is str and part == Part(text=part.text))
+    )

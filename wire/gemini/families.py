@@ -1,8 +1,9 @@
 """Names of models as families: what the rules of a model depend on, as data.
 
-A name says its family, its version and its variant: `gemini-2.5-flash-lite-preview-06-17` is gemini, 2.5, flash-lite. A name
-that says no version (`gemini-flash-latest`, a tuned model) is of no range: only rules that hold for every model are its rules.
-Ranges and numbers are from Google's documentation and recorded traffic, as of November 2026.
+A name says its family, its version and its variant: `gemini-2.5-flash-lite-preview-06-17` is
+gemini, 2.5, flash-lite. A name that says no version (`gemini-flash-latest`, a tuned model) is of no
+range: only rules that hold for every model are its rules. Ranges and numbers are from Google's
+documentation and recorded traffic, as of November 2026.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ _NOT_A_VARIANT = re.compile(r"preview|exp|experimental|latest|\d+")
 
 @dataclass(frozen=True)
 class Family:
-    """What a model's name says: `gemini`, (2, 5), `flash-lite`; an empty name and no version where it says nothing."""
+    """What a model's name says: `gemini`, (2, 5), `flash-lite`; an empty name and no version where
+    it says nothing.
+    """
 
     name: str = ""
     version: Version | None = None
@@ -54,7 +57,9 @@ def family(model: str) -> Family:
     if found is None:
         return UNKNOWN
     name, major, minor, rest = found.groups()
-    variant = "-".join(piece for piece in rest.split("-") if piece and not _NOT_A_VARIANT.fullmatch(piece))
+    variant = "-".join(
+        piece for piece in rest.split("-") if piece and not _NOT_A_VARIANT.fullmatch(piece)
+    )
     if major is None:
         # The first models had no number; those that end in `latest` are whichever is the latest.
         return Family(name, (1, 0) if rest in ("pro", "pro-vision") else None, variant)
@@ -63,7 +68,9 @@ def family(model: str) -> Family:
 
 @dataclass(frozen=True)
 class Budget:
-    """Thinking tokens that a model takes: from `low` to `high`, -1 for its own choice, 0 for none if `off`."""
+    """Thinking tokens that a model takes: from `low` to `high`, -1 for its own choice, 0 for none
+    if `off`.
+    """
 
     low: int
     high: int
@@ -87,7 +94,9 @@ REFUSED_LEVELS: dict[tuple[Version, str], frozenset[str]] = {
 }
 """Thinking levels that a model was seen to refuse (G59)."""
 
-UNLISTED_LEVELS: dict[tuple[Version, str], frozenset[str]] = {((3, 1), "pro"): frozenset({"MINIMAL"})}
+UNLISTED_LEVELS: dict[tuple[Version, str], frozenset[str]] = {
+    ((3, 1), "pro"): frozenset({"MINIMAL"})
+}
 """Thinking levels that the documentation does not list for a model, with no report of a refusal."""
 
 NO_LOGPROBS = frozenset({"gemini-flash-latest", "gemini-flash-lite-latest", "gemini-pro-latest"})

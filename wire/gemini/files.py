@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wire.bodies import wrong_type
-from wire.call import Call
+from wire.core.bodies import wrong_type
+from wire.core.call import Call
+from wire.core.flow import Flow, ask
 from wire.errors import StreamInvalid
-from wire.flow import Flow, ask
-from wire.gemini.envelopes import parse_error
+from wire.gemini.error_body import parse_error
 from wire.gemini.paths import NOT_ON_VERTEX, checked, named, page, plain
 from wire.gemini.types import (
     CreateFileRequest,
@@ -28,9 +28,17 @@ def get_file(name: str) -> Call[File]:
     return plain(File, "GET", f"/{named(name, 'files')}", elsewhere=NOT_ON_VERTEX)
 
 
-def list_files(page_size: int | None = None, page_token: str | None = None) -> Call[ListFilesResponse]:
+def list_files(
+    page_size: int | None = None, page_token: str | None = None
+) -> Call[ListFilesResponse]:
     """One page of the files; `next_page_token` of the answer asks for the next one."""
-    return plain(ListFilesResponse, "GET", "/files", query=page(page_size, page_token), elsewhere=NOT_ON_VERTEX)
+    return plain(
+        ListFilesResponse,
+        "GET",
+        "/files",
+        query=page(page_size, page_token),
+        elsewhere=NOT_ON_VERTEX,
+    )
 
 
 def delete_file(name: str) -> Call[Empty]:
@@ -39,13 +47,17 @@ def delete_file(name: str) -> Call[Empty]:
 
 
 def create_file(file: File) -> Call[CreateFileResponse]:
-    """A file of which only what is said is known, such as its name; its bytes get there by `upload_file`."""
+    """A file of which only what is said is known, such as its name; its bytes get there by
+    `upload_file`.
+    """
     body = checked(CreateFileRequest(file=file), CreateFileRequest)
     return plain(CreateFileResponse, "POST", "/files", body, elsewhere=NOT_ON_VERTEX)
 
 
 def register_files(uris: Sequence[str]) -> Call[RegisterFilesResponse]:
-    """Make objects of Google Cloud Storage files that requests can name; they stay where they are."""
+    """Make objects of Google Cloud Storage files that requests can name; they stay where
+    they are.
+    """
     if not isinstance(uris, (list, tuple)):
         raise wrong_type("uris", uris, "list of gs:// URIs")
     body = checked(RegisterFilesRequest(uris=list(uris)), RegisterFilesRequest)
@@ -58,7 +70,8 @@ def download_file(name: str) -> Call[bytes]:
     >>> download_file("files/abc").preview().url
     '/download/files/abc:download?alt=media'
 
-    `/files/ID:download` itself answers with a redirect to this path (recorded 2026-08), and redirects are not followed.
+    `/files/ID:download` itself answers with a redirect to this path (recorded 2026-08), and
+    redirects are not followed.
     """
     return Call(
         "gemini",
@@ -73,7 +86,8 @@ def download_file(name: str) -> Call[bytes]:
 
 
 def wait_for_file(file: str | File, *, every: float = 2.0, most: float = 600.0) -> Flow[File]:
-    """A flow: the file, as soon as it is ACTIVE; asked for every so many seconds, for `most` seconds of waiting.
+    """A flow: the file, as soon as it is ACTIVE; asked for every so many seconds, for `most`
+    seconds of waiting.
 
     Raises the error that the server found if it FAILED, `TotalClock` if it took longer.
     """
@@ -89,5 +103,7 @@ def _waiting(name: str, patience: Patience) -> Flow[File]:
         if file.state == FileState.FAILED:
             raise failed(file.error, f"{name} is FAILED", file.raw or b"")
         if file.state not in (FileState.PROCESSING, None, "STATE_UNSPECIFIED"):
-            raise StreamInvalid(f"{name} is {file.state}, and nobody knows what that is", raw=file.raw or b"")
+            raise StreamInvalid(
+                f"{name} is {file.state}, and nobody knows what that is", raw=file.raw or b""
+            )
         yield patience.pause(f"{name} is still {file.state or 'without a state'}")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from wire.chat import StopReason
 from wire.gemini.types import FinishReason
 from wire.gemini.types.base import OpenEnum
+from wire.neutral.messages import StopReason
 
 REASONS: dict[str, StopReason] = {
     FinishReason.STOP: "end",
@@ -37,7 +37,8 @@ _NUMBERED: tuple[StopReason, ...] = ("other", "end", "length", "filter", "filter
 
 
 def reason_of(finish: OpenEnum | None, *, calls: bool = False) -> StopReason:
-    """The meaning of a finish reason; words that nobody knows are "other". With calls Gemini says `STOP` as well.
+    """The meaning of a finish reason; words that nobody knows are "other". With calls Gemini says
+    `STOP` as well.
 
     >>> reason_of("STOP"), reason_of("STOP", calls=True), reason_of("SPII"), reason_of("BORED"), reason_of(None)
     ('end', 'tool_calls', 'filter', 'other', 'other')

@@ -1,7 +1,9 @@
-"""Chunks folded into the answer that the plain call would have given, and the bytes that each part of it came in.
+"""Chunks folded into the answer that the plain call would have given, and the bytes that each part
+of it came in.
 
-Folding is done on the JSON of the chunks, not on structs, so that nothing is lost that no struct knows. It never merges
-across a signature or an unknown key, keeps empty parts, and takes the last usage, never a sum.
+Folding is done on the JSON of the chunks, not on structs, so that nothing is lost that no struct
+knows. It never merges across a signature or an unknown key, keeps empty parts, and takes the last
+usage, never a sum.
 """
 
 from __future__ import annotations
@@ -12,24 +14,32 @@ from typing import Any
 
 import msgspec
 
-from wire.decoders import convert, decoder
+from wire.core.decoders import convert, decoder
+from wire.core.memory import RAW, FrozenList, Slice, encode, freeze, kept_bytes, remember, sayable
 from wire.gemini.types import Content, GenerateContentResponse, Part
-from wire.memory import RAW, FrozenList, Slice, encode, freeze, kept_bytes, remember, sayable
 
 
 def fold(chunks: Sequence[GenerateContentResponse | msgspec.Raw]) -> GenerateContentResponse:
     """The answer that the plain call would have given; of a chunk its bytes are enough.
 
-    Parts stay in order with the bytes they came in; neighbouring texts of one kind are joined if neither has a signature
-    nor an unknown key (G26). Of what every chunk repeats the last one counts, and an empty object takes nothing back. Keys
-    that we do not know are carried over at every level; `wire.unknown` tells them.
+    Parts stay in order with the bytes they came in; neighbouring texts of one kind are joined if
+    neither has a signature nor an unknown key (G26). Of what every chunk repeats the last one
+    counts, and an empty object takes nothing back. Keys that we do not know are carried over at
+    every level; `wire.unknown` tells them.
     """
-    sources = [bytes(chunk) if isinstance(chunk, msgspec.Raw) else encode(chunk) for chunk in chunks]
+    sources = [
+        bytes(chunk) if isinstance(chunk, msgspec.Raw) else encode(chunk) for chunk in chunks
+    ]
     try:
-        data = msgspec.json.encode(_merged([decoder(_Object).decode(source) for source in sources], _opened))
+        data = msgspec.json.encode(
+            _merged([decoder(_Object).decode(source) for source in sources], _opened)
+        )
     except msgspec.DecodeError:
-        # Half of a surrogate pair, which msgspec does not read: the other half may stand in the next chunk (R-08).
-        text = json.dumps(_merged([json.loads(source) for source in sources], _as_it_is), ensure_ascii=False)
+        # Half of a surrogate pair, which msgspec does not read: the other half may stand in the
+        # next chunk (R-08).
+        text = json.dumps(
+            _merged([json.loads(source) for source in sources], _as_it_is), ensure_ascii=False
+        )
         data = sayable(text)
     return _cut(remember(decoder(GenerateContentResponse).decode(data), data), data)
 
@@ -39,11 +49,16 @@ def whole(answer: GenerateContentResponse, body: bytes) -> GenerateContentRespon
     if HALVES in vars(answer):
         return fold([answer])
     # Inside a `result` it is a part of the body.
-    return _cut(answer, body if memoryview(kept_bytes(answer)).nbytes == len(body) else bytes(kept_bytes(answer)))
+    return _cut(
+        answer,
+        body if memoryview(kept_bytes(answer)).nbytes == len(body) else bytes(kept_bytes(answer)),
+    )
 
 
 HALVES = "_halves"
-"""Beside an answer in whose bytes half a surrogate pair stands: they cannot be cut before they are mended."""
+"""Beside an answer in whose bytes half a surrogate pair stands: they cannot be cut before they are
+mended.
+"""
 
 
 _Object = dict[str, msgspec.Raw]
@@ -65,34 +80,52 @@ def _as_it_is(value: Any, kind: Any) -> Any:
 
 
 def _merged(chunks: Sequence[dict[str, Any]], opened: Callable[[Any, Any], Any]) -> dict[str, Any]:
-    """Chunks as one object; their values are raw JSON, or plain objects where raw JSON cannot be read."""
+    """Chunks as one object; their values are raw JSON, or plain objects where raw JSON cannot be
+    read.
+    """
     candidates: dict[int, list[dict[str, Any]]] = {}
     for chunk in chunks:
         for candidate in opened(chunk.get("candidates"), list[_Object]) or ():
             candidates.setdefault(opened(candidate.get("index"), int) or 0, []).append(candidate)
     whole = _last(chunks)
     if "candidates" in whole:
-        whole["candidates"] = [_merged_candidate(candidates[index], opened) for index in sorted(candidates)]
+        whole["candidates"] = [
+            _merged_candidate(candidates[index], opened) for index in sorted(candidates)
+        ]
     return whole
 
 
-def _merged_candidate(pieces: Sequence[dict[str, Any]], opened: Callable[[Any, Any], Any]) -> dict[str, Any]:
+def _merged_candidate(
+    pieces: Sequence[dict[str, Any]], opened: Callable[[Any, Any], Any]
+) -> dict[str, Any]:
     whole = _last(pieces)
-    contents = [content for piece in pieces if (content := opened(piece.get("content"), _Object)) is not None]
+    contents = [
+        content
+        for piece in pieces
+        if (content := opened(piece.get("content"), _Object)) is not None
+    ]
     if contents:
         whole["content"] = _last(contents)
         if "parts" in whole["content"]:
-            parts = [part for content in contents for part in opened(content.get("parts"), list[msgspec.Raw]) or ()]
+            parts = [
+                part
+                for content in contents
+                for part in opened(content.get("parts"), list[msgspec.Raw]) or ()
+            ]
             whole["content"]["parts"] = _joined(parts)
     return whole
 
 
 def _last(objects: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The last value of each key; one that says nothing, such as `groundingMetadata: {}` in a later chunk, takes nothing back."""
+    """The last value of each key; one that says nothing, such as `groundingMetadata: {}` in a later
+    chunk, takes nothing back.
+    """
     whole: dict[str, Any] = {}
     for each in objects:
         for key, value in each.items():
-            if key not in whole or (bytes(value) if isinstance(value, msgspec.Raw) else value) not in (b"{}", b"null", {}, None):
+            if key not in whole or (
+                bytes(value) if isinstance(value, msgspec.Raw) else value
+            ) not in (b"{}", b"null", {}, None):
                 whole[key] = value
     return whole
 
@@ -105,7 +138,11 @@ def _joined(parts: Sequence[Any]) -> list[Any]:
         if run and (plain is None or plain.thought != run[0][1].thought):
             # One text alone keeps its bytes.
             texts = "".join(each.text for _, each in run)
-            joined.append(run[0][0] if len(run) == 1 else msgspec.to_builtins(_PlainText(texts, run[0][1].thought)))
+            joined.append(
+                run[0][0]
+                if len(run) == 1
+                else msgspec.to_builtins(_PlainText(texts, run[0][1].thought))
+            )
             run = []
         if plain is not None:
             run.append((part, plain))
@@ -125,7 +162,7 @@ def _plain_text(part: Any) -> _PlainText | None:
     return plain
 
 
-# --- bytes of parts -------------------------------------------------------------------------------------------------
+# --- bytes of parts -------------------------------------------------------------------------------
 
 
 class _ContentCut(msgspec.Struct):
@@ -163,13 +200,15 @@ class _Pieces:
         return self._own(self._parts[place])
 
     def _own(self, piece: msgspec.Raw) -> msgspec.Raw:
-        """A view of most of the answer stays a view: megabytes of image are not to be copied twice. A small piece is copied,
-        so that it does not keep all of its answer alive."""
+        """A view of most of the answer stays a view: megabytes of image are not to be copied twice.
+        A small piece is copied, so that it does not keep all of its answer alive."""
         return piece if 2 * memoryview(piece).nbytes >= len(self._data) else piece.copy()
 
 
 def _cut(answer: GenerateContentResponse, data: bytes) -> GenerateContentResponse:
-    """Give each Content and Part of a received answer the slice of its bytes, to be cut out when somebody wants it."""
+    """Give each Content and Part of a received answer the slice of its bytes, to be cut out when
+    somebody wants it.
+    """
     for index, candidate in enumerate(answer.candidates or ()):
         content = candidate.content
         if content is None:
@@ -185,11 +224,16 @@ def _cut(answer: GenerateContentResponse, data: bytes) -> GenerateContentRespons
 
 
 def content_in(data: bytes) -> Content:
-    """A Content out of the bytes that it came in, which were kept; it and its parts remember theirs, as in the answer."""
+    """A Content out of the bytes that it came in, which were kept; it and its parts remember
+    theirs, as in the answer.
+    """
     content: Content = remember(decoder(Content).decode(data), data)
     pieces: _ContentCut = decoder(_ContentCut).decode(data)
     if content.parts is not None:
-        parts = (_own_part(part, piece) for part, piece in zip(content.parts, pieces.parts or (), strict=True))
+        parts = (
+            _own_part(part, piece)
+            for part, piece in zip(content.parts, pieces.parts or (), strict=True)
+        )
         msgspec.structs.force_setattr(content, "parts", FrozenList(parts))
     return content
 
@@ -207,7 +251,9 @@ def _own_part(part: Part, data: msgspec.Raw | bytes) -> Part:
 def _freeze(part: Part) -> None:
     try:
         call = part.function_call
-        if call is not None and call.args is not None and call.partial_args is None:  # the common one, in a hurry
+        if (
+            call is not None and call.args is not None and call.partial_args is None
+        ):  # the common one, in a hurry
             msgspec.structs.force_setattr(call, "args", freeze(call.args))
         elif part.text is None or part.part_metadata is not None:
             freeze(part)

@@ -1,7 +1,7 @@
 """Answers and chunks as neutral replies and events.
 
-Every part of the wire becomes one neutral part, in its order, and remembers what it was; what only Gemini understands is an
-`Other`. A call is told when it comes, since it comes whole.
+Every part of the wire becomes one neutral part, in its order, and remembers what it was; what only
+Gemini understands is an `Other`. A call is told when it comes, since it comes whole.
 """
 
 from __future__ import annotations
@@ -14,7 +14,21 @@ from typing import Any
 
 import msgspec
 
-from wire.chat import (
+from wire.core.decoders import decoder
+from wire.core.memory import PARTIAL, Note, encode, notes, sayable
+from wire.errors import RuleError, WireError
+from wire.gemini.finish import reason_of
+from wire.gemini.fold import HALVES
+from wire.gemini.types import (
+    Candidate,
+    FunctionCall,
+    GenerateContentResponse,
+    Modality,
+    ModalityTokenCount,
+    Part,
+    UsageMetadata,
+)
+from wire.neutral.messages import (
     Done,
     Event,
     Media,
@@ -37,13 +51,7 @@ from wire.chat import (
     with_answer,
     with_origin,
 )
-from wire.chat import Part as Said
-from wire.decoders import decoder
-from wire.errors import RuleError, WireError
-from wire.gemini.finish import reason_of
-from wire.gemini.fold import HALVES
-from wire.gemini.types import Candidate, FunctionCall, GenerateContentResponse, Modality, ModalityTokenCount, Part, UsageMetadata
-from wire.memory import PARTIAL, Note, encode, notes, sayable
+from wire.neutral.messages import Part as Said
 
 WIRE = "gemini"
 
@@ -56,16 +64,17 @@ def parse_reply(
     model: str = "",
     error: WireError | None = None,
 ) -> Reply:
-    """An answer as a reply: its first candidate. `body` is that of the request: ids that Gemini did not give are made of it.
+    """An answer as a reply: its first candidate. `body` is that of the request: ids that Gemini did
+    not give are made of it.
 
-    >>> from wire.gemini.stream import parse_answer
+    >>> from wire.gemini.reader import parse_answer
     >>> reply = parse_reply(parse_answer(b'{"candidates":[{"content":{"parts":[{"text":"Hi"}]},"finishReason":"STOP"}]}'))
     >>> reply.text, reply.stop
     ('Hi', Stop(reason='end', raw='STOP'))
 
-    `provider` and `model` are who was asked: only they get back what they said as it came.
-    An answer with `wire.memory.PARTIAL` in its notes becomes a reply that claims no end; `error` is
-    what its stream broke with, if it did.
+    `provider` and `model` are who was asked: only they get back what they said as it came. An
+    answer with `wire.core.memory.PARTIAL` in its notes becomes a reply that claims no end; `error`
+    is what its stream broke with, if it did.
     """
     candidate = _first(answer)
     content = candidate.content if candidate is not None else None
@@ -83,7 +92,12 @@ def parse_reply(
         else:
             part = _part(wire)
             if call is not None and call.name and place not in served:
-                found.append(Note(f"message.parts[{place}]", f"the call of {call.name} came in pieces, which are not put together"))
+                found.append(
+                    Note(
+                        f"message.parts[{place}]",
+                        f"the call of {call.name} came in pieces, which are not put together",
+                    )
+                )
         parts.append(with_origin(part, Origin(provider, model, WIRE, wire)))
     message = Message("assistant", tuple(parts))
     if content is not None:
@@ -105,10 +119,18 @@ def _first(answer: GenerateContentResponse) -> Candidate | None:
     return next((candidate for candidate in answer.candidates or () if not candidate.index), None)
 
 
-# --- parts ----------------------------------------------------------------------------------------------------------
+# --- parts ----------------------------------------------------------------------------------------
 
 _BESIDE = frozenset(
-    {"thought", "thoughtSignature", "partMetadata", "videoMetadata", "mediaResolution", "mediaProcessing", "speechMetadata"}
+    {
+        "thought",
+        "thoughtSignature",
+        "partMetadata",
+        "videoMetadata",
+        "mediaResolution",
+        "mediaProcessing",
+        "speechMetadata",
+    }
 )
 """Keys that say something of what a part holds, and are not what it holds."""
 
@@ -116,16 +138,25 @@ _BESIDE = frozenset(
 def _is_call(wire: Part) -> bool:
     """A call as a whole, and not one of the pieces in which Vertex streams arguments."""
     call = wire.function_call
-    return call is not None and bool(call.name) and call.partial_args is None and not call.will_continue
+    return (
+        call is not None
+        and bool(call.name)
+        and call.partial_args is None
+        and not call.will_continue
+    )
 
 
 def _has_servers(body: bytes) -> bool:
-    """Whether the request names MCP servers: then Gemini's side makes calls of its own, and tells them like those that it wants made."""
+    """Whether the request names MCP servers: then Gemini's side makes calls of its own, and tells
+    them like those that it wants made.
+    """
     return b'"mcpServers"' in body or b'"mcp_servers"' in body
 
 
 def _served(wires: Iterable[Part]) -> frozenset[int]:
-    """Places of the calls that a server made: its results stand behind them, before anything else is said (G11)."""
+    """Places of the calls that a server made: its results stand behind them, before anything else
+    is said (G11).
+    """
     found: set[int] = set()
     waiting: dict[int, FunctionCall] = {}
     for place, wire in enumerate(wires):
@@ -135,7 +166,13 @@ def _served(wires: Iterable[Part]) -> frozenset[int]:
         elif response is not None:
             # Ids are not always given.
             answered = (
-                at for at, call in waiting.items() if (call.id == response.id if call.id and response.id else call.name == response.name)
+                at
+                for at, call in waiting.items()
+                if (
+                    call.id == response.id
+                    if call.id and response.id
+                    else call.name == response.name
+                )
             )
             at = next(answered, None)
             if at is not None:
@@ -162,7 +199,12 @@ def _part(wire: Part) -> Said:
     """What is no call that somebody is to make."""
     signature = wire.thought_signature or ""
     if wire.thought:
-        return Thought(wire.text or "", slot="thought", signature=signature, details=() if wire.text is not None else _details(wire))
+        return Thought(
+            wire.text or "",
+            slot="thought",
+            signature=signature,
+            details=() if wire.text is not None else _details(wire),
+        )
     if wire.text is not None:
         return Text(wire.text, signature)
     media = _media(wire)
@@ -180,7 +222,10 @@ def _details(wire: Part) -> tuple[dict[str, object], ...]:
 def _held(wire: Part) -> tuple[str, object]:
     """What a part holds that is no text, under its key; an empty key if it holds nothing."""
     plain = json.loads(encode(wire))
-    return next(((key, value) for key, value in plain.items() if key not in _BESIDE and value is not None), ("", None))
+    return next(
+        ((key, value) for key, value in plain.items() if key not in _BESIDE and value is not None),
+        ("", None),
+    )
 
 
 def _media(wire: Part) -> Media | None:
@@ -192,10 +237,17 @@ def _media(wire: Part) -> Media | None:
     try:
         if blob is not None:
             kind = blob.mime_type or "application/octet-stream"
-            return Media(data=_decoded(blob.data or ""), media_type=kind, name=blob.display_name or "", **beside)
+            return Media(
+                data=_decoded(blob.data or ""),
+                media_type=kind,
+                name=blob.display_name or "",
+                **beside,
+            )
         if file is not None:
             url = file.file_uri or ""
-            return Media(url=url, media_type=file.mime_type or "", name=file.display_name or "", **beside)
+            return Media(
+                url=url, media_type=file.mime_type or "", name=file.display_name or "", **beside
+            )
     except (RuleError, ValueError):
         pass  # base64 that is none
     return None
@@ -207,10 +259,12 @@ def _decoded(text: str) -> bytes:
     return base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True)
 
 
-# --- why, and how much ----------------------------------------------------------------------------------------------
+# --- why, and how much ----------------------------------------------------------------------------
 
 
-def _stop(answer: GenerateContentResponse, candidate: Candidate | None, *, calls: bool, pieces: bool) -> Stop:
+def _stop(
+    answer: GenerateContentResponse, candidate: Candidate | None, *, calls: bool, pieces: bool
+) -> Stop:
     feedback = answer.prompt_feedback
     finish = candidate.finish_reason if candidate is not None else None
     if finish is None and feedback is not None and feedback.block_reason is not None:
@@ -218,18 +272,27 @@ def _stop(answer: GenerateContentResponse, candidate: Candidate | None, *, calls
     message = (candidate.finish_message or "") if candidate is not None else ""
     reason = reason_of(finish, calls=calls)
     # A call that was not put together is still to be made: that is no end.
-    return Stop("other" if reason == "end" and pieces else reason, None if finish is None else str(finish), message)
+    return Stop(
+        "other" if reason == "end" and pieces else reason,
+        None if finish is None else str(finish),
+        message,
+    )
 
 
 def usage_of(usage: UsageMetadata) -> Usage:
-    """Tokens as all vendors' are counted here: input includes what is cached and what built-in tools brought in, output includes thoughts.
+    """Tokens as all vendors' are counted here: input includes what is cached and what built-in
+    tools brought in, output includes thoughts.
 
     >>> usage_of(UsageMetadata(prompt_token_count=30, tool_use_prompt_token_count=5, candidates_token_count=2, thoughts_token_count=9))
     Usage(input=35, output=11, reasoning=9, total=46)
     """
     reasoning = usage.thoughts_token_count or 0
     given = (usage.prompt_token_count or 0) + (usage.tool_use_prompt_token_count or 0)
-    said = usage.candidates_token_count if usage.candidates_token_count is not None else usage.response_token_count
+    said = (
+        usage.candidates_token_count
+        if usage.candidates_token_count is not None
+        else usage.response_token_count
+    )
     output = (said or 0) + reasoning
     by_modality: dict[str, int] = {}
     for side, details in (
@@ -261,13 +324,13 @@ def _modality(count: ModalityTokenCount) -> str:
     return (kind or "unknown").lower()
 
 
-# --- events ---------------------------------------------------------------------------------------------------------
+# --- events ---------------------------------------------------------------------------------------
 
 
 class Reading:
     """Chunks of one answer in, events out: the first candidate.
 
-    >>> from wire.gemini.stream import read_chunk
+    >>> from wire.gemini.reader import read_chunk
     >>> Reading().feed(read_chunk(b'{"candidates":[{"content":{"parts":[{"text":"Hi"}]}}]}'))
     [TextDelta(text='Hi')]
     """
@@ -284,12 +347,19 @@ class Reading:
     def feed(self, chunk: GenerateContentResponse) -> list[Event]:
         """What the chunk says."""
         candidate = _first(chunk)
-        parts = (candidate.content.parts or ()) if candidate is not None and candidate.content is not None else ()
+        parts = (
+            (candidate.content.parts or ())
+            if candidate is not None and candidate.content is not None
+            else ()
+        )
         halves = HALVES in vars(chunk)
         return [event for part in parts for event in self._told(part, halves)]
 
     def close(self, reply: Reply) -> list[Event]:
-        """What is left to say: `Done` with the reply. Raises `BlockedError` if the vendor's filters left nothing of it."""
+        """What is left to say: `Done` with the reply.
+
+        Raises `BlockedError` if the vendor's filters left nothing of it.
+        """
         return [*self._rest(), *self._made(), Done(checked(reply))]
 
     def _told(self, part: Part, halves: bool) -> Iterator[Event]:
@@ -312,7 +382,10 @@ class Reading:
         for place, part in enumerate(waiting):
             if place not in served and _is_call(part):
                 position, self._calls = self._calls, self._calls + 1
-                call = with_origin(_tool_call(part, self._body, position), Origin(self._provider, self._model, WIRE, part))
+                call = with_origin(
+                    _tool_call(part, self._body, position),
+                    Origin(self._provider, self._model, WIRE, part),
+                )
                 yield ToolCallStart(position, call.name, call.id)
                 yield ToolCallDelta(position, msgspec.json.encode(call.arguments).decode())
                 yield ToolCallEnd(position, call)

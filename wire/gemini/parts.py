@@ -1,7 +1,7 @@
 """Neutral messages as turns of Gemini; what it has no place for is left out and told, or refused.
 
-What this model said goes back in the bytes it came in, message by message, and part by part where a message was changed.
-`contents(...)` then brings the turns into the order that the server takes.
+What this model said goes back in the bytes it came in, message by message, and part by part where a
+message was changed. `contents(...)` then brings the turns into the order that the server takes.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from wire.chat import Media, Message, Origin, Other, Text, Thought, ToolCall, ToolResult
-from wire.chat import Part as Said
+from wire.core.memory import Note, WireStruct, notes
 from wire.errors import HistoryError, RuleError, Violation
 from wire.gemini.families import Family
 from wire.gemini.fold import content_in, part_in
@@ -32,8 +31,9 @@ from wire.gemini.types import (
     Part,
     VideoMetadata,
 )
-from wire.memory import Note, WireStruct, notes
-from wire.request import TOOL_NAME
+from wire.neutral.messages import Media, Message, Origin, Other, Text, Thought, ToolCall, ToolResult
+from wire.neutral.messages import Part as Said
+from wire.neutral.request import TOOL_NAME
 
 W = TypeVar("W", bound=WireStruct)
 
@@ -63,25 +63,43 @@ TYPES = {
     ".csv": "text/csv",
     ".json": "application/json",
 }
-"""Endings of names -> media types. Of this file, since what the machine knows differs from machine to machine."""
+"""Endings of names -> media types.
+
+Of this file, since what the machine knows differs from machine to machine.
+"""
 
 
 def system_instruction(system: str, said: Sequence[Message], found: list[Note]) -> Content | None:
-    """What the system says, in a part for each text; `None` if that is nothing (S2-20, S2-30, S4-06)."""
+    """What the system says, in a part for each text; `None` if that is nothing (S2-20, S2-30,
+    S4-06).
+    """
     parts = [Part(text=system)] if system.strip() else []
     for index, message in enumerate(said):
         if message.role == "system":
-            texts = [part.text for part in message.parts if isinstance(part, Text) and part.text.strip()]
+            texts = [
+                part.text for part in message.parts if isinstance(part, Text) and part.text.strip()
+            ]
             parts += [Part(text=text) for text in texts]
             if not texts:
-                found.append(Note(f"messages[{index}]", "left out: a system message that says nothing"))
+                found.append(
+                    Note(f"messages[{index}]", "left out: a system message that says nothing")
+                )
     return Content(parts=parts) if parts else None
 
 
-def wire_turns(said: Sequence[Message], tools: Iterable[str], of: Family, found: list[Note], *, vertex: bool = False) -> list[Content]:
-    """The turns of a conversation that `wire.history.check` has nothing against, without what the system says.
+def wire_turns(
+    said: Sequence[Message],
+    tools: Iterable[str],
+    of: Family,
+    found: list[Note],
+    *,
+    vertex: bool = False,
+) -> list[Content]:
+    """The turns of a conversation that `wire.history.check` has nothing against, without what the
+    system says.
 
-    `tools` are the names that are taken. Raises `HistoryError` or `RuleError` that names the part which cannot be said.
+    `tools` are the names that are taken. Raises `HistoryError` or `RuleError` that names the part
+    which cannot be said.
     """
     return list(_Turns(safe_names(said, tools, found), of, found, vertex).of(said))
 
@@ -98,7 +116,11 @@ def safe_names(said: Sequence[Message], tools: Iterable[str], found: list[Note])
     for index, message in enumerate(said):
         for place, part in enumerate(message.parts):
             if isinstance(part, ToolCall):
-                if _is_own(message.origin) or _is_own(part.origin) or TOOL_NAME.fullmatch(part.name):
+                if (
+                    _is_own(message.origin)
+                    or _is_own(part.origin)
+                    or TOOL_NAME.fullmatch(part.name)
+                ):
                     taken.add(part.name)
                 else:
                     places.setdefault(part.name, f"messages[{index}].parts[{place}]")
@@ -112,7 +134,13 @@ def safe_names(said: Sequence[Message], tools: Iterable[str], found: list[Note])
             safe = f"{base[: 63 - len(str(number))]}_{number}"
         taken.add(safe)
         names[name] = safe
-        found.append(Note(path, f"calls of {name!r} and their results are sent under the name {safe}, which Gemini takes"))
+        found.append(
+            Note(
+                path,
+                f"calls of {name!r} and their results are sent under the name {safe}, "
+                "which Gemini takes",
+            )
+        )
     return names
 
 
@@ -128,23 +156,36 @@ def _refused(path: str, problem: str, rule: str = "", remedy: str = "") -> Histo
 class _Turns:
     """Messages on their way to Contents."""
 
-    def __init__(self, names: Mapping[str, str], of: Family, found: list[Note], vertex: bool) -> None:
+    def __init__(
+        self, names: Mapping[str, str], of: Family, found: list[Note], vertex: bool
+    ) -> None:
         self._names, self._of, self._found, self._vertex = names, of, found, vertex
-        self._calls: dict[str, tuple[int, FunctionCall]] = {}  # id -> how many calls came before it, and the call as Gemini knows it
+        self._calls: dict[
+            str, tuple[int, FunctionCall]
+        ] = {}  # id -> how many calls came before it, and the call as Gemini knows it
         self._count = 0
 
     def of(self, said: Sequence[Message]) -> Iterator[Content]:
-        """The Contents, with the results of a turn in the order of its calls: without ids Gemini pairs by place (G18b)."""
+        """The Contents, with the results of a turn in the order of its calls: without ids Gemini
+        pairs by place (G18b).
+        """
         results: list[tuple[str, ToolResult]] = []
         for index, message in enumerate(said):
             path = f"messages[{index}]"
             if message.role == "tool":
-                results += [(f"{path}.parts[{place}]", part) for place, part in enumerate(message.tool_results)]
+                results += [
+                    (f"{path}.parts[{place}]", part)
+                    for place, part in enumerate(message.tool_results)
+                ]
             elif message.role != "system":
                 yield from self._results(results)
                 results = []
                 parts = self._user(message, path) if message.role == "user" else None
-                content = self._assistant(message, path) if parts is None else Content(role="user", parts=parts)
+                content = (
+                    self._assistant(message, path)
+                    if parts is None
+                    else Content(role="user", parts=parts)
+                )
                 if content is not None:
                     yield content
         yield from self._results(results)
@@ -152,10 +193,17 @@ class _Turns:
     # --- what was said
 
     def _user(self, message: Message, path: str) -> list[Part]:
-        written = (self._written(part, f"{path}.parts[{place}]") for place, part in enumerate(message.parts))
+        written = (
+            self._written(part, f"{path}.parts[{place}]")
+            for place, part in enumerate(message.parts)
+        )
         parts = [part for part in written if part is not None]
         if not parts:
-            raise _refused(path, "nothing of it can be sent to this model", remedy="leave it out, or say it in words")
+            raise _refused(
+                path,
+                "nothing of it can be sent to this model",
+                remedy="leave it out, or say it in words",
+            )
         return parts
 
     def _assistant(self, message: Message, path: str) -> Content | None:
@@ -166,7 +214,9 @@ class _Turns:
                 for part, wire in zip(message.parts, own.parts or (), strict=True):
                     self._called(part, wire)
                 return own
-            self._found.append(Note(path, "written anew: it is not what the bytes say that it remembers"))
+            self._found.append(
+                Note(path, "written anew: it is not what the bytes say that it remembers")
+            )
         parts: list[Part] = []
         for place, part in enumerate(message.parts):
             here = f"{path}.parts[{place}]"
@@ -183,7 +233,9 @@ class _Turns:
         try:
             return origin.source(read)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            self._found.append(Note(path, "written anew: the bytes that it remembers are no JSON of this wire"))
+            self._found.append(
+                Note(path, "written anew: the bytes that it remembers are no JSON of this wire")
+            )
             return None
 
     def _called(self, part: Said, wire: Part) -> None:
@@ -197,26 +249,41 @@ class _Turns:
             return Part(text=part.text, thought_signature=part.signature or None)
         if isinstance(part, Thought):
             if part.details:
-                self._found.append(Note(path, "withheld: what came beside a thought, which has no place here"))
+                self._found.append(
+                    Note(path, "withheld: what came beside a thought, which has no place here")
+                )
             if not part.text and not part.signature:
                 return None
-            return Part(thought=True, text=part.text or None, thought_signature=part.signature or None)
+            return Part(
+                thought=True, text=part.text or None, thought_signature=part.signature or None
+            )
         if isinstance(part, ToolCall):
             return self._call(part, path)
         if isinstance(part, Media):
             return self._media(part, path)
         if isinstance(part, Other):
-            self._found.append(Note(path, f"withheld: {part.kind} is understood by its own vendor only"))
+            self._found.append(
+                Note(path, f"withheld: {part.kind} is understood by its own vendor only")
+            )
         return None
 
     def _call(self, call: ToolCall, path: str) -> Part:
         """The call without its id: only ids that Gemini gave go to Gemini (S1-02)."""
         if not isinstance(call.arguments, Mapping):
             remedy = "repair them, or leave the call and its result out"
-            raise _refused(path, f"the arguments of the call of {call.name} are no JSON object", "G1", remedy)
+            raise _refused(
+                path, f"the arguments of the call of {call.name} are no JSON object", "G1", remedy
+            )
         if call.extra:
-            self._found.append(Note(path, f"withheld: what came beside the call of {call.name}, which has no place here"))
-        function = FunctionCall(name=self._names.get(call.name, call.name), args=dict(call.arguments))
+            self._found.append(
+                Note(
+                    path,
+                    f"withheld: what came beside the call of {call.name}, which has no place here",
+                )
+            )
+        function = FunctionCall(
+            name=self._names.get(call.name, call.name), args=dict(call.arguments)
+        )
         return Part(function_call=function, thought_signature=call.signature or None)
 
     # --- results
@@ -225,16 +292,32 @@ class _Turns:
         """The results of one turn, and behind them the media that this model takes in no result."""
         ordered = sorted(results, key=lambda each: self._calls[each[1].id][0])
         if ordered != list(results):
-            self._found.append(Note(results[0][0].partition(".")[0], "results were put into the order of their calls"))
+            self._found.append(
+                Note(
+                    results[0][0].partition(".")[0],
+                    "results were put into the order of their calls",
+                )
+            )
         parts: list[Part] = []
         behind: list[Part] = []
         for path, result in ordered:
             inside: list[FunctionResponsePart] = []
             if result.media and self._of.before(3):
-                self._found.append(Note(f"{path}.media", "sent behind the results: this model takes no media inside them (G22)"))
-                behind += [self._media(each, f"{path}.media[{place}]") for place, each in enumerate(result.media)]
+                self._found.append(
+                    Note(
+                        f"{path}.media",
+                        "sent behind the results: this model takes no media inside them (G22)",
+                    )
+                )
+                behind += [
+                    self._media(each, f"{path}.media[{place}]")
+                    for place, each in enumerate(result.media)
+                ]
             else:
-                inside = [self._media_inside(each, f"{path}.media[{place}]") for place, each in enumerate(result.media)]
+                inside = [
+                    self._media_inside(each, f"{path}.media[{place}]")
+                    for place, each in enumerate(result.media)
+                ]
             parts.append(self._answered(result, inside, path))
         if parts:
             yield Content(role="user", parts=parts)
@@ -246,7 +329,9 @@ class _Turns:
         try:
             part = function_response(call, result.answer, parts=inside)
         except RuleError as error:
-            violations = [msgspec.structs.replace(each, path=f"{path}.content") for each in error.violations]
+            violations = [
+                msgspec.structs.replace(each, path=f"{path}.content") for each in error.violations
+            ]
             raise RuleError(violations=violations) from None
         self._found += [Note(f"{path}.content", note.message) for note in notes(part)]
         return part
@@ -256,24 +341,41 @@ class _Turns:
     def _media(self, media: Media, path: str) -> Part:
         film = None
         if media.start or media.end or media.fps is not None:
-            film = VideoMetadata(start_offset=media.start or None, end_offset=media.end or None, fps=media.fps)
+            film = VideoMetadata(
+                start_offset=media.start or None, end_offset=media.end or None, fps=media.fps
+            )
         kind, name = _type_of(media, path), self._name(media, path)
         if media.data is not None:
             blob = Blob(data=_encoded(media.data), mime_type=kind, display_name=name)
             return Part(inline_data=blob, video_metadata=film)
-        return Part(file_data=FileData(file_uri=media.url, mime_type=kind, display_name=name), video_metadata=film)
+        return Part(
+            file_data=FileData(file_uri=media.url, mime_type=kind, display_name=name),
+            video_metadata=film,
+        )
 
     def _media_inside(self, media: Media, path: str) -> FunctionResponsePart:
         if media.start or media.end or media.fps is not None:
-            self._found.append(Note(path, "start, end and fps are left out: they have no place inside a result"))
+            self._found.append(
+                Note(path, "start, end and fps are left out: they have no place inside a result")
+            )
         kind, name = _type_of(media, path), self._name(media, path)
         if media.data is not None:
-            return FunctionResponsePart(inline_data=FunctionResponseBlob(data=_encoded(media.data), mime_type=kind, display_name=name))
-        return FunctionResponsePart(file_data=FunctionResponseFileData(file_uri=media.url, mime_type=kind, display_name=name))
+            return FunctionResponsePart(
+                inline_data=FunctionResponseBlob(
+                    data=_encoded(media.data), mime_type=kind, display_name=name
+                )
+            )
+        return FunctionResponsePart(
+            file_data=FunctionResponseFileData(
+                file_uri=media.url, mime_type=kind, display_name=name
+            )
+        )
 
     def _name(self, media: Media, path: str) -> str | None:
         if media.detail not in ("", "auto"):
-            self._found.append(Note(f"{path}.detail", "left out: Gemini is not told how closely to look"))
+            self._found.append(
+                Note(f"{path}.detail", "left out: Gemini is not told how closely to look")
+            )
         if media.name and not self._vertex:
             self._found.append(Note(f"{path}.name", "left out: only Vertex takes names of media"))
             return None
@@ -284,7 +386,8 @@ def _says(content: Content, parts: Sequence[Said]) -> bool:
     """Whether the Content has these parts; its file may have been edited by hand."""
     wires = content.parts or ()
     return len(wires) == len(parts) and all(
-        not isinstance(part, ToolCall) or wire.function_call is not None for part, wire in zip(parts, wires, strict=True)
+        not isinstance(part, ToolCall) or wire.function_call is not None
+        for part, wire in zip(parts, wires, strict=True)
     )
 
 
@@ -304,5 +407,14 @@ def _type_of(media: Media, path: str) -> str:
     kind = TYPES.get(ending[0]) if ending else None
     if kind is None:
         remedy = "give media_type=, such as image/png"
-        raise RuleError(violations=[Violation(path, f"the type of {media.url!r} is not known from its name", "G64", remedy=remedy)])
+        raise RuleError(
+            violations=[
+                Violation(
+                    path,
+                    f"the type of {media.url!r} is not known from its name",
+                    "G64",
+                    remedy=remedy,
+                )
+            ]
+        )
     return kind

@@ -1,4 +1,5 @@
-"""What endpoints are made of: names of resources as paths, pages of lists, calls whose answer is one struct.
+"""What endpoints are made of: names of resources as paths, pages of lists, calls whose answer is
+one struct.
 
 A name that no path can hold is the caller's error, and no name leads to another path.
 """
@@ -10,12 +11,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from wire.bodies import checked_body, wrong_type
-from wire.call import Call
+from wire.core.bodies import checked_body, wrong_type
+from wire.core.call import Call
+from wire.core.memory import WireStruct
 from wire.errors import ConfigurationError, RuleError, Violation
-from wire.gemini.envelopes import parse_error
-from wire.gemini.stream import parse_plain
-from wire.memory import WireStruct
+from wire.gemini.error_body import parse_error
+from wire.gemini.reader import parse_plain
 
 S = TypeVar("S", bound=WireStruct)
 T = TypeVar("T", bound=WireStruct)
@@ -35,7 +36,10 @@ def resource(model: str) -> str:
         raise ConfigurationError("model: a name is wanted, such as gemini-3-pro-preview")
     name = model if "/" in model else f"models/{model}"
     if not all(map(_SEGMENT.fullmatch, name.split("/"))):
-        raise ConfigurationError(f"model: {model!r} is no model name; letters, digits, dots, dashes and underscores make one")
+        raise ConfigurationError(
+            f"model: {model!r} is no model name; letters, digits, dots, dashes and "
+            "underscores make one"
+        )
     return name
 
 
@@ -47,7 +51,11 @@ def named(name: str, collection: str) -> str:
     """
     full = name if isinstance(name, str) and "/" in name else f"{collection}/{name}"
     words = full.split("/")
-    if not isinstance(name, str) or not all(map(_SEGMENT.fullmatch, words)) or words[-2] != collection.rpartition("/")[2]:
+    if (
+        not isinstance(name, str)
+        or not all(map(_SEGMENT.fullmatch, words))
+        or words[-2] != collection.rpartition("/")[2]
+    ):
         raise ConfigurationError(f"name: {collection}/ID is wanted, not {name!r}")
     return full
 
@@ -56,11 +64,22 @@ def page(page_size: int | None, page_token: str | None, **more: str | None) -> d
     """The query of a list; what is `None` is left to the server."""
     if not isinstance(page_size, int | None) or not isinstance(page_token, str | None):
         raise RuleError(violations=[Violation("pageSize", "a number and a text are wanted", "G1")])
-    query = {"pageSize": None if page_size is None else str(page_size), "pageToken": page_token, **more}
+    query = {
+        "pageSize": None if page_size is None else str(page_size),
+        "pageToken": page_token,
+        **more,
+    }
     return {name: value for name, value in query.items() if value is not None}
 
 
-def plain(kind: type[S], method: str, path: str, body: bytes = b"", query: Mapping[str, str] | None = None, **more: Any) -> Call[S]:
+def plain(
+    kind: type[S],
+    method: str,
+    path: str,
+    body: bytes = b"",
+    query: Mapping[str, str] | None = None,
+    **more: Any,
+) -> Call[S]:
     """A call whose whole answer is one struct."""
     return Call(
         "gemini",
@@ -76,17 +95,22 @@ def plain(kind: type[S], method: str, path: str, body: bytes = b"", query: Mappi
 
 
 def checked(value: Any, kind: type[T], path: str = "request") -> bytes:
-    """A request of that type as JSON. Raises `RuleError` that names the JSON path of what its type does not allow."""
+    """A request of that type as JSON.
+
+    Raises `RuleError` that names the JSON path of what its type does not allow.
+    """
     if not isinstance(value, kind):
         raise wrong_type(path, value, kind.__name__)
     return checked_body(value)[0]
 
 
-# --- hosts ----------------------------------------------------------------------------------------------------------
+# --- hosts ----------------------------------------------------------------------------------------
 
 
 def _absent(call: Call[Any]) -> Call[Any]:
-    raise ConfigurationError(f"call: this host has no {call.method} {call.lead}{call.path} in this form")
+    raise ConfigurationError(
+        f"call: this host has no {call.method} {call.lead}{call.path} in this form"
+    )
 
 
 NOT_ON_VERTEX = {"gemini@vertex": _absent}

@@ -1,7 +1,8 @@
 """A neutral request as a call of Gemini, whose answer is a neutral reply again.
 
-What this model said goes back in the bytes it came in; everything else is written here, by `parts.py`, and put into order by
-`contents(...)`. Paths such as `messages[1].parts[0]` name a part of the neutral request, all others a place in the body.
+What this model said goes back in the bytes it came in; everything else is written here, by
+`parts.py`, and put into order by `contents(...)`. Paths such as `messages[1].parts[0]` name a part
+of the neutral request, all others a place in the body.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from typing import Any
 import msgspec
 
 from wire import history
-from wire.bodies import merged_options, with_options, wrong_type
-from wire.call import Call, StreamCall
-from wire.chat import Event, Message, Reply, checked, with_answer
+from wire.core.bodies import merged_options, with_options, wrong_type
+from wire.core.call import Call, StreamCall
+from wire.core.memory import Note, notes, with_notes
 from wire.errors import HistoryError, RuleError, WireError
 from wire.gemini.declarations import tools
 from wire.gemini.effort import thinking
@@ -25,9 +26,9 @@ from wire.gemini.families import Family, family
 from wire.gemini.parse import Reading, parse_reply
 from wire.gemini.parts import system_instruction, wire_turns
 from wire.gemini.paths import resource
+from wire.gemini.reader import parse_answer
 from wire.gemini.rules import check
 from wire.gemini.schemas import schema
-from wire.gemini.stream import parse_answer
 from wire.gemini.turns import contents
 from wire.gemini.types import (
     FunctionCallingConfig,
@@ -40,26 +41,29 @@ from wire.gemini.types import (
     Tool,
     ToolConfig,
 )
-from wire.memory import Note, notes, with_notes
-from wire.request import Output, Request
-from wire.request import Tool as Function
+from wire.neutral.messages import Event, Message, Reply, checked, with_answer
+from wire.neutral.request import Output, Request
+from wire.neutral.request import Tool as Function
 
 HOSTS = {"gemini": "gemini", "gemini@vertex": "vertex"}
 """Providers whose own rules are known -> what `check` calls them."""
 
 
-def render(request: Request, model: str, dialect: object = None, *, provider: str = "gemini") -> StreamCall[Event, Reply]:
+def render(
+    request: Request, model: str, dialect: object = None, *, provider: str = "gemini"
+) -> StreamCall[Event, Reply]:
     """The request as a stream of events; its `result()` is what `render_whole` would have given.
 
-    >>> from wire.chat import Message
+    >>> from wire.neutral.messages import Message
     >>> render(Request(messages=(Message.user("Hi"),), max_tokens=9), "gemini-3-pro-preview").body
     b'{"contents":[{"parts":[{"text":"Hi"}],"role":"user"}],"generationConfig":{"maxOutputTokens":9}}'
 
-    `provider` is the name of the client's row: it decides whose rules are asked, and what goes back as it came. There are no
-    dialects of this wire.
+    `provider` is the name of the client's row: it decides whose rules are asked, and what goes back
+    as it came. There are no dialects of this wire.
 
-    Raises `HistoryError` for turns that are out of order, `RuleError` for what this model refuses, `SchemaError` for a schema that
-    Gemini cannot say, `ConfigurationError` for a model name that no path can hold.
+    Raises `HistoryError` for turns that are out of order, `RuleError` for what this model refuses,
+    `SchemaError` for a schema that Gemini cannot say, `ConfigurationError` for a model name that no
+    path can hold.
     """
     raw, answers = _rendered(stream_generate_content, request, model, provider)
     return dataclasses.replace(
@@ -70,14 +74,20 @@ def render(request: Request, model: str, dialect: object = None, *, provider: st
     )
 
 
-def render_whole(request: Request, model: str, dialect: object = None, *, provider: str = "gemini") -> Call[Reply]:
+def render_whole(
+    request: Request, model: str, dialect: object = None, *, provider: str = "gemini"
+) -> Call[Reply]:
     """The request as a call with one whole reply. Takes and raises what `render` does."""
     raw, answers = _rendered(generate_content, request, model, provider)
     return dataclasses.replace(raw, parse=answers.whole, notes=answers.notes)
 
 
-def render_request(request: Request, model: str, *, provider: str = "gemini") -> GenerateContentRequest:
-    """The body as a struct, without the request's `options`; `wire.notes` tells what was changed or left out. Raises as `render`."""
+def render_request(
+    request: Request, model: str, *, provider: str = "gemini"
+) -> GenerateContentRequest:
+    """The body as a struct, without the request's `options`; `wire.notes` tells what was changed or
+    left out. Raises as `render`.
+    """
     if not isinstance(request, Request):
         raise wrong_type("request", request, "Request")
     name = resource(model).removeprefix("models/")
@@ -87,7 +97,8 @@ def render_request(request: Request, model: str, *, provider: str = "gemini") ->
     if violations:
         raise HistoryError(violations=violations)
     left, found = history.handed(said, provider, name)
-    # One for each, so that what is told of a message names its place; one that says nothing becomes no Content.
+    # One for each, so that what is told of a message names its place; one that says nothing becomes
+    # no Content.
     handed = [left.get(index, Message("assistant")) for index in range(len(said))]
     system = system_instruction(request.system, handed, found)
     turns = wire_turns(handed, [tool.name for tool in request.tools], of, found, vertex=vertex)
@@ -104,10 +115,12 @@ def render_request(request: Request, model: str, *, provider: str = "gemini") ->
     return with_notes(built, found)
 
 
-# --- the call -------------------------------------------------------------------------------------------------------
+# --- the call -------------------------------------------------------------------------------------
 
 
-def _rendered(make: Callable[..., Any], request: Request, model: str, provider: str) -> tuple[Any, _Answers]:
+def _rendered(
+    make: Callable[..., Any], request: Request, model: str, provider: str
+) -> tuple[Any, _Answers]:
     """The call of the raw door, and how its answers are read."""
     built = render_request(request, model, provider=provider)
     options = merged_options(request.options, provider, built)
@@ -144,31 +157,47 @@ class _Answers:
             model=self.model,
             error=error,
         )
-        return with_answer(msgspec.structs.replace(reply, notes=(*self.notes, *reply.notes)), answer)
+        return with_answer(
+            msgspec.structs.replace(reply, notes=(*self.notes, *reply.notes)), answer
+        )
 
 
-# --- tools ----------------------------------------------------------------------------------------------------------
+# --- tools ----------------------------------------------------------------------------------------
 
 
 def _tools(request: Request, found: list[Note]) -> list[Tool]:
     write = _raw if request.raw_schemas else _converted
-    declared = tools(*(write(tool, f"tools[{index}]", found) for index, tool in enumerate(request.tools)))
+    declared = tools(
+        *(write(tool, f"tools[{index}]", found) for index, tool in enumerate(request.tools))
+    )
     found += declared.notes
     return [*declared, *([Tool(google_search=GoogleSearch())] if request.search_grounding else [])]
 
 
-_SAYS_NOTHING = frozenset({"$schema", "additionalProperties", "description", "properties", "required", "title", "type"})
+_SAYS_NOTHING = frozenset(
+    {"$schema", "additionalProperties", "description", "properties", "required", "title", "type"}
+)
 
 
 def _takes_something(parameters: Mapping[str, Any]) -> bool:
     """Parameters that there are none of have no key (S0-01)."""
-    named = parameters.get("properties") or parameters.get("required") or isinstance(parameters.get("additionalProperties"), Mapping)
+    named = (
+        parameters.get("properties")
+        or parameters.get("required")
+        or isinstance(parameters.get("additionalProperties"), Mapping)
+    )
     return bool(named) or not parameters.keys() <= _SAYS_NOTHING
 
 
 def _converted(tool: Function, path: str, found: list[Note]) -> dict[str, Any]:
-    declaration: dict[str, Any] = {"name": tool.name, "description": tool.description or None, "response": tool.response}
-    return declaration | ({"parameters": tool.parameters} if _takes_something(tool.parameters) else {})
+    declaration: dict[str, Any] = {
+        "name": tool.name,
+        "description": tool.description or None,
+        "response": tool.response,
+    }
+    return declaration | (
+        {"parameters": tool.parameters} if _takes_something(tool.parameters) else {}
+    )
 
 
 def _raw(tool: Function, path: str, found: list[Note]) -> FunctionDeclaration:
@@ -185,7 +214,11 @@ def _raw(tool: Function, path: str, found: list[Note]) -> FunctionDeclaration:
     )
 
 
-_MODES = {"auto": FunctionCallingMode.AUTO, "none": FunctionCallingMode.NONE, "required": FunctionCallingMode.ANY}
+_MODES = {
+    "auto": FunctionCallingMode.AUTO,
+    "none": FunctionCallingMode.NONE,
+    "required": FunctionCallingMode.ANY,
+}
 
 
 def _tool_config(request: Request, of: Family, *, vertex: bool) -> ToolConfig | None:
@@ -194,15 +227,22 @@ def _tool_config(request: Request, of: Family, *, vertex: bool) -> ToolConfig | 
     if isinstance(choice, str):
         calling = FunctionCallingConfig(mode=_MODES[choice])
     elif choice:
-        calling = FunctionCallingConfig(mode=FunctionCallingMode.ANY, allowed_function_names=list(choice))
-    # From 3 on the Gemini API wants it where search stands beside functions; 2.x refuses it, Vertex does not know it (G32, G34).
-    shows = True if request.search_grounding and request.tools and not vertex and not of.before(3) else None
+        calling = FunctionCallingConfig(
+            mode=FunctionCallingMode.ANY, allowed_function_names=list(choice)
+        )
+    # From 3 on the Gemini API wants it where search stands beside functions; 2.x refuses it, Vertex
+    # does not know it (G32, G34).
+    shows = (
+        True
+        if request.search_grounding and request.tools and not vertex and not of.before(3)
+        else None
+    )
     if calling is None and shows is None:
         return None
     return ToolConfig(function_calling_config=calling, include_server_side_tool_invocations=shows)
 
 
-# --- how to answer --------------------------------------------------------------------------------------------------
+# --- how to answer --------------------------------------------------------------------------------
 
 
 def _generation_config(request: Request, of: Family, found: list[Note]) -> GenerationConfig | None:

@@ -1,4 +1,6 @@
-"""Values that stand in a schema: read, compared, and refused with their path where they are not what the keyword takes."""
+"""Values that stand in a schema: read, compared, and refused with their path where they are not
+what the keyword takes.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def kind_of(value: Any) -> str:
         return "BOOLEAN"
     if isinstance(value, (int, float)):
         return "INTEGER" if value == int(value) else "NUMBER"
-    return "STRING" if isinstance(value, str) else "OBJECT" if isinstance(value, Mapping) else "ARRAY"
+    return (
+        "STRING" if isinstance(value, str) else "OBJECT" if isinstance(value, Mapping) else "ARRAY"
+    )
 
 
 def fits(value: Any, types: Sequence[str] | None) -> bool:
@@ -58,7 +62,13 @@ def types_in(value: Any, path: str) -> tuple[str, ...]:
     types = []
     for name in names:
         number = isinstance(name, int) and not isinstance(name, bool)
-        known = TYPES[name - 1] if number and 0 < name <= len(TYPES) else name.upper() if isinstance(name, str) else ""
+        known = (
+            TYPES[name - 1]
+            if number and 0 < name <= len(TYPES)
+            else name.upper()
+            if isinstance(name, str)
+            else ""
+        )
         if known not in TYPES:
             fail(path, f"{name!r} is no type", "G40", f"one of {', '.join(TYPES).lower()}")
         types.append(known)
@@ -76,7 +86,9 @@ def sequence(value: Any, path: str) -> list[Any]:
 
 def count(value: Any, path: str) -> int:
     """A whole number from 0 up, also as the text that int64 is in JSON, or a refusal."""
-    if isinstance(value, str) and re.fullmatch("[0-9]{1,19}", value):  # int64 travels as a string in the proto's own JSON
+    if isinstance(value, str) and re.fullmatch(
+        "[0-9]{1,19}", value
+    ):  # int64 travels as a string in the proto's own JSON
         value = int(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)

@@ -1,12 +1,16 @@
-"""JSON Schema as Gemini's Schema: what `parameters` and `responseSchema` take, on the Gemini API and on Vertex.
+"""JSON Schema as Gemini's Schema: what `parameters` and `responseSchema` take, on the Gemini API
+and on Vertex.
 
 Rules of this file:
 
-- The walk goes by schema position: names under `properties` and values of enum, default, example and const are data.
-- Whatever weakens or changes the schema leaves a note. A rewriting that means the same leaves none: `$ref` inlined, allOf merged,
-  const as enum, null as `nullable`.
-- What stands beside a union goes into its members: Vertex wants anyOf alone (G49), and to the Gemini API it is the same.
-- No recursion: a work list over the source, one node at a time, so that a hostile depth ends in SchemaError.
+- The walk goes by schema position: names under `properties` and values of enum, default, example
+  and const are data.
+- Whatever weakens or changes the schema leaves a note. A rewriting that means the same leaves none:
+  `$ref` inlined, allOf merged, const as enum, null as `nullable`.
+- What stands beside a union goes into its members: Vertex wants anyOf alone (G49), and to the
+  Gemini API it is the same.
+- No recursion: a work list over the source, one node at a time, so that a hostile depth ends in
+  SchemaError.
 """
 
 from __future__ import annotations
@@ -19,10 +23,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from wire.decoders import convert
-from wire.gemini.schema_values import DEEPEST, as_json, count, fail, fits, inferred, number, sequence, types_in
+from wire.core.decoders import convert
+from wire.core.memory import Note, with_notes
+from wire.gemini.schema_values import (
+    DEEPEST,
+    as_json,
+    count,
+    fail,
+    fits,
+    inferred,
+    number,
+    sequence,
+    types_in,
+)
 from wire.gemini.types import Schema
-from wire.memory import Note, with_notes
 
 MAX_DEPTH = DEEPEST - 1
 """Levels below the root (G52): what is written here is no deeper than what `check` lets pass."""
@@ -30,33 +44,55 @@ MAX_NODES = 10_000
 
 
 OWNERS = {
-    **dict.fromkeys(("properties", "required", "propertyOrdering", "minProperties", "maxProperties"), ("OBJECT",)),
+    **dict.fromkeys(
+        ("properties", "required", "propertyOrdering", "minProperties", "maxProperties"),
+        ("OBJECT",),
+    ),
     **dict.fromkeys(("items", "minItems", "maxItems"), ("ARRAY",)),
     **dict.fromkeys(("minLength", "maxLength", "pattern"), ("STRING",)),
-    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), ("NUMBER", "INTEGER")),
+    **dict.fromkeys(
+        ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), ("NUMBER", "INTEGER")
+    ),
 }
 FORMATS = {
     **dict.fromkeys(("int32", "int64"), ("INTEGER", "NUMBER")),
     **dict.fromkeys(("float", "double"), ("NUMBER", "INTEGER")),
 }
-COUNTS = frozenset({"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"})
+COUNTS = frozenset(
+    {"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"}
+)
 TEXTS = frozenset({"title", "description", "format", "pattern"})
 ANNOTATIONS = ("title", "description", "default", "example")
-PASSED = (*ANNOTATIONS, "format", "pattern", "minimum", "maximum", *sorted(COUNTS), "propertyOrdering")
+PASSED = (
+    *ANNOTATIONS,
+    "format",
+    "pattern",
+    "minimum",
+    "maximum",
+    *sorted(COUNTS),
+    "propertyOrdering",
+)
 ALIASES = {
     re.sub("[A-Z]", lambda capital: "_" + capital[0].lower(), name): name
     for name in ("anyOf", "propertyOrdering", "additionalProperties", *COUNTS)
 }
-# Keywords of JSON Schema that narrow what is valid and that the proto has no word for (G38), with the type they speak of.
+# Keywords of JSON Schema that narrow what is valid and that the proto has no word for (G38), with
+# the type they speak of.
 WEAKENING = {
-    **dict.fromkeys(("patternProperties", "propertyNames", "unevaluatedProperties", "dependencies"), "OBJECT"),
+    **dict.fromkeys(
+        ("patternProperties", "propertyNames", "unevaluatedProperties", "dependencies"), "OBJECT"
+    ),
     **dict.fromkeys(("dependentRequired", "dependentSchemas"), "OBJECT"),
-    **dict.fromkeys(("uniqueItems", "contains", "minContains", "maxContains", "unevaluatedItems"), "ARRAY"),
+    **dict.fromkeys(
+        ("uniqueItems", "contains", "minContains", "maxContains", "unevaluatedItems"), "ARRAY"
+    ),
     **dict.fromkeys(("contentEncoding", "contentMediaType", "contentSchema"), "STRING"),
     **dict.fromkeys(("if", "then", "else", "not"), ""),
     "multipleOf": "NUMBER",
 }
-BRANCH_OF_ONE_OBJECT = frozenset({"types", "required", "minProperties", "maxProperties", "hints", "title", "description"})
+BRANCH_OF_ONE_OBJECT = frozenset(
+    {"types", "required", "minProperties", "maxProperties", "hints", "title", "description"}
+)
 
 _Node = dict[str, Any]
 
@@ -69,7 +105,9 @@ class _At(NamedTuple):
     refs: tuple[str, ...]
 
 
-_Place = tuple[_At | _Node, ...]  # schemas that must all hold at one position of the result; the first one's annotations win
+_Place = tuple[
+    _At | _Node, ...
+]  # schemas that must all hold at one position of the result; the first one's annotations win
 
 
 class _Task(NamedTuple):
@@ -87,10 +125,11 @@ class _Conflict(Exception):
 def schema(source: Mapping[str, Any] | bool, *, path: str = "") -> Schema:
     """JSON Schema (as Pydantic, msgspec and OpenAI tools write it) as Gemini's Schema.
 
-    What was changed or dropped stands in `wire.memory.notes(result)`, with its path inside the source, under `path` if given.
-    What cannot be said (a recursive or remote `$ref`, an allOf that contradicts itself) and malformed input raise `SchemaError`.
+    What was changed or dropped stands in `wire.core.memory.notes(result)`, with its path inside the
+    source, under `path` if given. What cannot be said (a recursive or remote `$ref`, an allOf that
+    contradicts itself) and malformed input raise `SchemaError`.
 
-    >>> from wire.memory import encode, notes
+    >>> from wire.core.memory import encode, notes
     >>> built = schema({"type": "object", "properties": {"n": {"type": ["integer", "null"], "exclusiveMinimum": 0, "multipleOf": 5}}})
     >>> built.properties["n"].type, built.properties["n"].nullable
     ('INTEGER', True)
@@ -102,8 +141,14 @@ def schema(source: Mapping[str, Any] | bool, *, path: str = "") -> Schema:
         built: Schema = convert(walk.result(), Schema)
         return with_notes(built, dict.fromkeys(walk.notes))
     except RecursionError:
-        # The converter of msgspec recurses, on top of a stack of the caller that may already be deep.
-        fail(path, "is nested too deep", "G52", "flatten it, or use parameters_json_schema, with its references kept")
+        # The converter of msgspec recurses, on top of a stack of the caller that may already be
+        # deep.
+        fail(
+            path,
+            "is nested too deep",
+            "G52",
+            "flatten it, or use parameters_json_schema, with its references kept",
+        )
 
 
 def _join(path: str, key: str) -> str:
@@ -123,13 +168,19 @@ class _Walk:
         while todo:
             task = todo.pop()
             if task.depth > MAX_DEPTH:
-                remedy = "flatten it, or use parameters_json_schema or response_json_schema, with its references kept"
+                remedy = (
+                    "flatten it, or use parameters_json_schema or response_json_schema, with "
+                    "its references kept"
+                )
                 fail(task.path, f"is nested more than {DEEPEST} levels deep", "G52", remedy)
             try:
                 node = self.settled(task.place)
                 task.into[task.key], inner = self.emitted(node, task)
             except _Conflict as conflict:
-                fail(_join(task.path, str(conflict)), "contradicts another one that must hold here too, or cannot be merged with it")
+                fail(
+                    _join(task.path, str(conflict)),
+                    "contradicts another one that must hold here too, or cannot be merged with it",
+                )
             todo.extend(reversed(inner))
         return dict(out["root"])
 
@@ -137,12 +188,18 @@ class _Walk:
         self.notes.append(Note(path, message))
 
     def counted(self, path: str, many: int = 1) -> None:
-        # References shaped like diamonds double the result at every level: bounded here, since nothing else would be.
+        # References shaped like diamonds double the result at every level: bounded here, since
+        # nothing else would be.
         self.nodes += many
         if self.nodes > MAX_NODES:
-            fail(path, f"expands to more than {MAX_NODES} schemas", "G53", "use parameters_json_schema, with its references kept")
+            fail(
+                path,
+                f"expands to more than {MAX_NODES} schemas",
+                "G53",
+                "use parameters_json_schema, with its references kept",
+            )
 
-    # --- reading: one schema of the source, in canonical keywords, its inner schemas unread ---------------------------
+    # --- reading: one schema of the source, in canonical keywords, its inner schemas unread -------
 
     def settled(self, place: _Place) -> _Node:
         """Everything that must hold at `place`, as one node."""
@@ -160,7 +217,9 @@ class _Walk:
         return node
 
     def read(self, at: _At) -> tuple[_Node, list[_At]]:
-        """The node at `at` by itself, and the schemas that must hold beside it (target of `$ref`, members of allOf)."""
+        """The node at `at` by itself, and the schemas that must hold beside it (target of `$ref`,
+        members of allOf).
+        """
         if at.source is True:
             return {}, []
         if at.source is False:
@@ -177,7 +236,11 @@ class _Walk:
             name = ALIASES.get(key, key)
             if name in raw:
                 fail(_join(at.path, key), f"stands here a second time, as {name}")
-            if value is not None or name in ("const", "default", "example"):  # on this wire null counts as absent
+            if value is not None or name in (
+                "const",
+                "default",
+                "example",
+            ):  # on this wire null counts as absent
                 raw[name] = value
         for name, value in raw.items():
             here = _join(at.path, name)
@@ -190,8 +253,12 @@ class _Walk:
             node["hints"] = tuple(dict.fromkeys(hints))
         return node, more
 
-    def keyword(self, node: _Node, name: str, value: Any, here: str, at: _At, more: list[_At]) -> Iterator[str]:
-        """Put one keyword into `node` or note that it is dropped; yields the type that it speaks of."""
+    def keyword(
+        self, node: _Node, name: str, value: Any, here: str, at: _At, more: list[_At]
+    ) -> Iterator[str]:
+        """Put one keyword into `node` or note that it is dropped; yields the type that it speaks
+        of.
+        """
         if name in OWNERS and not (name == "required" and isinstance(value, bool)):
             yield OWNERS[name][0]
         if name == "type":
@@ -205,9 +272,14 @@ class _Walk:
         elif name == "properties":
             if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
                 fail(here, "is an object of schemas by name")
-            node["properties"] = {key: (_At(inner, f"{here}.{key}", at.refs),) for key, inner in value.items()}
+            node["properties"] = {
+                key: (_At(inner, f"{here}.{key}", at.refs),) for key, inner in value.items()
+            }
         elif name in ("anyOf", "oneOf", "allOf"):
-            members = [_At(inner, f"{here}[{index}]", at.refs) for index, inner in enumerate(sequence(value, here))]
+            members = [
+                _At(inner, f"{here}[{index}]", at.refs)
+                for index, inner in enumerate(sequence(value, here))
+            ]
             if not members:
                 fail(here, "has no members")
             if name == "oneOf":
@@ -216,7 +288,11 @@ class _Walk:
                 more += members
             else:
                 self.counted(here, len(members) * len(node.get("anyOf", ())))
-                node["anyOf"] = _product(node["anyOf"], [(at,) for at in members]) if "anyOf" in node else [(at,) for at in members]
+                node["anyOf"] = (
+                    _product(node["anyOf"], [(at,) for at in members])
+                    if "anyOf" in node
+                    else [(at,) for at in members]
+                )
         elif name == "$ref":
             more.insert(0, self.target(value, here, at))
         elif name == "required" and isinstance(value, bool):
@@ -232,7 +308,11 @@ class _Walk:
             node[name] = number(value, here)
         elif name in TEXTS or name == "nullable":
             if not isinstance(value, bool if name == "nullable" else str):
-                fail(here, f"is a {'boolean' if name == 'nullable' else 'string'}, not {type(value).__name__}")
+                fail(
+                    here,
+                    f"is a {'boolean' if name == 'nullable' else 'string'}, not "
+                    f"{type(value).__name__}",
+                )
             node[name] = value
             if name == "format":
                 yield FORMATS.get(str(value), ("STRING",))[0]
@@ -249,7 +329,9 @@ class _Walk:
                 self.note(here, "dropped, the Schema proto takes one example, at the root")
         elif name == "additionalProperties":
             yield "OBJECT"
-            lost = ": the type of the values is lost" if isinstance(value, Mapping) and value else ""
+            lost = (
+                ": the type of the values is lost" if isinstance(value, Mapping) and value else ""
+            )
             self.note(here, f"dropped, the Schema proto has no such keyword{lost}")
         elif name in WEAKENING:
             if WEAKENING[name]:
@@ -259,12 +341,20 @@ class _Walk:
             yield "ARRAY"
         elif name in ("exclusiveMinimum", "exclusiveMaximum"):
             yield "NUMBER"
-        elif name not in ("$defs", "definitions"):  # nothing is lost with these: what is used of them is inlined
+        elif name not in (
+            "$defs",
+            "definitions",
+        ):  # nothing is lost with these: what is used of them is inlined
             self.note(here, "dropped, the Schema proto has no such keyword")
 
     def target(self, ref: Any, path: str, at: _At) -> _At:
         if not isinstance(ref, str) or not (ref == "#" or ref.startswith("#/")):
-            fail(path, f"{ref!r} is no JSON pointer into this schema", "G38", "inline the referenced schema")
+            fail(
+                path,
+                f"{ref!r} is no JSON pointer into this schema",
+                "G38",
+                "inline the referenced schema",
+            )
         if ref in at.refs:
             cycle = " -> ".join((*at.refs[at.refs.index(ref) :], ref))
             fail(
@@ -278,7 +368,11 @@ class _Walk:
             step = step.replace("~1", "/").replace("~0", "~")
             if isinstance(found, Mapping) and step in found:
                 found = found[step]
-            elif isinstance(found, (list, tuple)) and re.fullmatch("0|[1-9][0-9]{0,8}", step) and int(step) < len(found):
+            elif (
+                isinstance(found, (list, tuple))
+                and re.fullmatch("0|[1-9][0-9]{0,8}", step)
+                and int(step) < len(found)
+            ):
                 found = found[int(step)]
             else:
                 fail(path, f"{ref!r} leads nowhere", "G51", "define it under $defs, or inline it")
@@ -288,9 +382,13 @@ class _Walk:
         """`items` in all its forms; the proto has but one schema for all elements."""
         old = isinstance(raw.get("items"), (list, tuple))
         name = "items" if old else "prefixItems"
-        rest, rest_name = (raw.get("additionalItems"), "additionalItems") if old else (raw.get("items"), "items")
+        rest, rest_name = (
+            (raw.get("additionalItems"), "additionalItems") if old else (raw.get("items"), "items")
+        )
         if "additionalItems" in raw and not old:
-            self.note(_join(at.path, "additionalItems"), "dropped, it only speaks beside a list in items")
+            self.note(
+                _join(at.path, "additionalItems"), "dropped, it only speaks beside a list in items"
+            )
         closed = rest is False
         if closed and name not in raw:
             node["maxItems"] = 0
@@ -304,7 +402,11 @@ class _Walk:
             members = [_At(inner, f"{here}[{index}]", at.refs) for index, inner in enumerate(first)]
             if isinstance(rest, Mapping):
                 members.append(_At(rest, _join(at.path, rest_name), at.refs))
-            distinct = list({as_json(member.source, member.path): member for member in reversed(members)}.values())[::-1]
+            distinct = list(
+                {
+                    as_json(member.source, member.path): member for member in reversed(members)
+                }.values()
+            )[::-1]
             node["items"] = ({"anyOf": [(member,) for member in distinct]} if distinct else {},)
             self.note(here, "written as items: which schema belongs to which position is lost")
             if closed:
@@ -320,13 +422,16 @@ class _Walk:
             elif value is not None:
                 node[name] = number(value, _join(path, name))
 
-    # --- writing: one node, its inner schemas as tasks ----------------------------------------------------------------
+    # --- writing: one node, its inner schemas as tasks --------------------------------------------
 
     def typed(self, node: _Node, path: str, root: bool) -> None:
         """Give `node` its one type and `nullable`, or a union of members that have one each."""
         if "example" in node and not root:
             del node["example"]
-            self.note(_join(path, "example"), "dropped, the Schema proto takes an example at the root only")
+            self.note(
+                _join(path, "example"),
+                "dropped, the Schema proto takes an example at the root only",
+            )
         if None in node.get("enum", ()):
             node["enum"] = [value for value in node["enum"] if value is not None]
             node["nullable"] = True
@@ -335,17 +440,28 @@ class _Walk:
                 del node["enum"]
         if "anyOf" in node:
             return
-        types: tuple[str, ...] = node.get("types") or inferred(node) or (("OBJECT",) if root else ())
+        types: tuple[str, ...] = (
+            node.get("types") or inferred(node) or (("OBJECT",) if root else ())
+        )
         if not types:
-            # The proto wants a type (G48). One of the seven would be invented, and objects or arrays cannot be told without their shape.
+            # The proto wants a type (G48). One of the seven would be invented, and objects or
+            # arrays cannot be told without their shape.
             types = ("STRING", "NUMBER", "BOOLEAN")
-            self.note(path, "has no type, which the Schema proto wants: narrowed to a string, a number or a boolean")
+            self.note(
+                path,
+                "has no type, which the Schema proto wants: narrowed to a string, a "
+                "number or a boolean",
+            )
         node["types"] = tuple(kind for kind in types if kind != "NULL") or types
         if "NULL" in types and types != ("NULL",):
             node["nullable"] = True
-        for name in [name for name in node if name in OWNERS and not set(OWNERS[name]) & set(types)]:
+        for name in [
+            name for name in node if name in OWNERS and not set(OWNERS[name]) & set(types)
+        ]:
             if node.pop(name) not in ([], {}):
-                self.note(_join(path, name), f"dropped, it says nothing of {' or '.join(node['types'])}")
+                self.note(
+                    _join(path, name), f"dropped, it says nothing of {' or '.join(node['types'])}"
+                )
         if len(node["types"]) > 1:
             node["anyOf"] = [({"types": (kind,)},) for kind in node.pop("types")]
 
@@ -363,11 +479,27 @@ class _Walk:
         out.update((name, node[name]) for name in PASSED if name in node)
         inner: list[_Task] = []
         if types[0] == "ARRAY":
-            inner.append(_Task(node.get("items", ({},)), _path(node.get("items"), _join(path, "items")), task.depth + 1, out, "items"))
+            inner.append(
+                _Task(
+                    node.get("items", ({},)),
+                    _path(node.get("items"), _join(path, "items")),
+                    task.depth + 1,
+                    out,
+                    "items",
+                )
+            )
         if node.get("properties"):  # an empty one says nothing, and older backends refuse it (G44)
             out["properties"] = dict.fromkeys(node["properties"])
             for name, place in node["properties"].items():
-                inner.append(_Task(place, _join(path, f"properties.{name}"), task.depth + 1, out["properties"], name))
+                inner.append(
+                    _Task(
+                        place,
+                        _join(path, f"properties.{name}"),
+                        task.depth + 1,
+                        out["properties"],
+                        name,
+                    )
+                )
         required = []
         for name in node.get("required", ()):
             if name in node.get("properties", ()):
@@ -379,36 +511,63 @@ class _Walk:
         return out, inner
 
     def union(self, node: _Node, task: _Task) -> tuple[dict[str, Any], list[_Task]]:
-        """The members of anyOf, each with what stands beside anyOf; unions inside a union become part of it."""
+        """The members of anyOf, each with what stands beside anyOf; unions inside a union become
+        part of it.
+        """
         path = _join(task.path, "anyOf")
-        beside = {name: value for name, value in node.items() if name not in ("anyOf", "nullable", *ANNOTATIONS)}
+        beside = {
+            name: value
+            for name, value in node.items()
+            if name not in ("anyOf", "nullable", *ANNOTATIONS)
+        }
         outer = {name: node[name] for name in ANNOTATIONS if name in node}
         nullable = node.get("nullable") is True
         branches: list[tuple[_Node, str, _Node]] = []
         conflicts: list[_Conflict] = []
-        queue = deque((place, _path(place, f"{path}[{index}]"), outer, beside) for index, place in enumerate(node["anyOf"]))
+        queue = deque(
+            (place, _path(place, f"{path}[{index}]"), outer, beside)
+            for index, place in enumerate(node["anyOf"])
+        )
         while queue:
             place, here, over, rest = queue.popleft()
             try:
                 branch = self.settled(place)
                 if branch.get("types") == ("NULL",) or branch.get("enum") == [None]:
                     if "NULL" not in rest.get("types", ("NULL",)):
-                        self.note(here, "kept as nullable, though the type beside anyOf leaves null out")
+                        self.note(
+                            here, "kept as nullable, though the type beside anyOf leaves null out"
+                        )
                     nullable = True
                     continue
                 branch = _merged(branch, _speaking_of(rest, branch.get("types")))
                 self.typed(branch, here, root=False)
             except _Conflict as conflict:
                 conflicts.append(conflict)
-                if len(place) == 1 and isinstance(place[0], _At):  # not one that the merging of two unions brought up
-                    self.note(here, f"dropped, no value can match: {conflict} contradicts what must hold too")
+                if len(place) == 1 and isinstance(
+                    place[0], _At
+                ):  # not one that the merging of two unions brought up
+                    self.note(
+                        here,
+                        f"dropped, no value can match: {conflict} contradicts what must hold too",
+                    )
                 continue
             if branch.get("types") == ("NULL",):
                 nullable = True
             elif "anyOf" in branch:
-                inside = _under(over, {name: branch[name] for name in ANNOTATIONS if name in branch})
-                rest = {name: value for name, value in branch.items() if name not in ("anyOf", *ANNOTATIONS)}
-                queue.extendleft([(member, _path(member, here), inside, rest) for member in reversed(branch["anyOf"])])
+                inside = _under(
+                    over, {name: branch[name] for name in ANNOTATIONS if name in branch}
+                )
+                rest = {
+                    name: value
+                    for name, value in branch.items()
+                    if name not in ("anyOf", *ANNOTATIONS)
+                }
+                queue.extendleft(
+                    [
+                        (member, _path(member, here), inside, rest)
+                        for member in reversed(branch["anyOf"])
+                    ]
+                )
             else:
                 branches.append((branch, here, over))
         if not branches and not nullable:
@@ -416,27 +575,50 @@ class _Walk:
         if nullable:
             for branch, _, _ in branches:
                 branch |= {"types": (*branch["types"], "NULL"), "nullable": True}
-        one_object = task.depth == 0 and beside.get("types") == ("OBJECT",) and beside.get("properties")
-        if one_object and len(branches) > 1 and all(_only_one_object(branch, beside) for branch, _, _ in branches):
-            # A function's parameters are one OBJECT (G50): "at least one of these" is worth less than being accepted at all.
-            self.note(path, "dropped, the root is one object, and its members added no properties: validation is weaker")
-            return self.emitted({name: value for name, value in node.items() if name != "anyOf"}, task)
+        one_object = (
+            task.depth == 0 and beside.get("types") == ("OBJECT",) and beside.get("properties")
+        )
+        if (
+            one_object
+            and len(branches) > 1
+            and all(_only_one_object(branch, beside) for branch, _, _ in branches)
+        ):
+            # A function's parameters are one OBJECT (G50): "at least one of these" is worth less
+            # than being accepted at all.
+            self.note(
+                path,
+                "dropped, the root is one object, and its members added no properties: "
+                "validation is weaker",
+            )
+            return self.emitted(
+                {name: value for name, value in node.items() if name != "anyOf"}, task
+            )
         if len(branches) < 2:
-            only = _merged(branches[0][2], branches[0][0]) if branches else {**outer, "types": ("NULL",)}
+            only = (
+                _merged(branches[0][2], branches[0][0])
+                if branches
+                else {**outer, "types": ("NULL",)}
+            )
             return {}, [task._replace(place=(only,))]
         # Vertex refuses annotations too beside anyOf (G49): they go into the members.
-        if "default" in outer and not any(fits(outer["default"], branch["types"]) for branch, _, _ in branches):
+        if "default" in outer and not any(
+            fits(outer["default"], branch["types"]) for branch, _, _ in branches
+        ):
             self.note(_join(task.path, "default"), "dropped, no member of anyOf has its type")
         if "example" in outer:
             self.note(_join(task.path, "example"), "dropped, Vertex takes nothing beside anyOf")
         members: list[Any] = [None] * len(branches)
         inner = [
-            _Task((_under(over, branch),), here, task.depth + 1, members, index) for index, (branch, here, over) in enumerate(branches)
+            _Task((_under(over, branch),), here, task.depth + 1, members, index)
+            for index, (branch, here, over) in enumerate(branches)
         ]
         return {"anyOf": members}, inner
 
     def bounds(self, node: _Node, kind: str, path: str) -> None:
-        for name, bound, side in (("exclusiveMinimum", "minimum", 1), ("exclusiveMaximum", "maximum", -1)):
+        for name, bound, side in (
+            ("exclusiveMinimum", "minimum", 1),
+            ("exclusiveMaximum", "maximum", -1),
+        ):
             if name not in node:
                 continue
             value = node[name]
@@ -453,11 +635,20 @@ class _Walk:
         if values is None:
             return
         here = _join(path, "enum")
-        texts = [value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in values]
+        texts = [
+            value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            for value in values
+        ]
         if kind != "STRING":  # G41
-            self.note(here, f"dropped, only STRING may have one: the values stand in the description of this {kind}")
+            self.note(
+                here,
+                "dropped, only STRING may have one: the values stand in the description "
+                f"of this {kind}",
+            )
             allowed = f"Allowed values: {', '.join(texts)}."
-            node["description"] = f"{node['description']}\n{allowed}" if node.get("description") else allowed
+            node["description"] = (
+                f"{node['description']}\n{allowed}" if node.get("description") else allowed
+            )
             return
         if texts != values:
             self.note(here, "members that are no strings written as strings")
@@ -468,7 +659,7 @@ class _Walk:
             out["enum"] = texts
 
 
-# --- merging --------------------------------------------------------------------------------------------------------
+# --- merging --------------------------------------------------------------------------------------
 
 
 def _merged(first: _Node, second: _Node) -> _Node:
@@ -534,10 +725,16 @@ def _common(first: list[Any], second: list[Any]) -> list[Any]:
 
 
 def _speaking_of(node: _Node, types: Sequence[str] | None) -> _Node:
-    """The part of `node` that concerns values of `types`; the rest would be no constraint on them."""
+    """The part of `node` that concerns values of `types`; the rest would be no constraint
+    on them.
+    """
     if types is None:
         return node
-    out = {name: value for name, value in node.items() if name not in OWNERS or set(OWNERS[name]) & set(types)}
+    out = {
+        name: value
+        for name, value in node.items()
+        if name not in OWNERS or set(OWNERS[name]) & set(types)
+    }
     if "format" in out and not set(FORMATS.get(out["format"], ("STRING",))) & set(types):
         del out["format"]
     if "enum" in out:
@@ -549,7 +746,9 @@ def _speaking_of(node: _Node, types: Sequence[str] | None) -> _Node:
 
 def _only_one_object(branch: _Node, beside: _Node) -> bool:
     return branch.keys() - beside.keys() <= BRANCH_OF_ONE_OBJECT and all(
-        branch[name] == value for name, value in beside.items() if name in branch and name not in BRANCH_OF_ONE_OBJECT
+        branch[name] == value
+        for name, value in beside.items()
+        if name in branch and name not in BRANCH_OF_ONE_OBJECT
     )
 
 

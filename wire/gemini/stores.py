@@ -1,8 +1,11 @@
-"""File search stores and their documents as calls. Documents get there by `upload_to_file_search_store`, or out of files."""
+"""File search stores and their documents as calls.
+
+Documents get there by `upload_to_file_search_store`, or out of files.
+"""
 
 from __future__ import annotations
 
-from wire.call import Call
+from wire.core.call import Call
 from wire.errors import ConfigurationError
 from wire.gemini.paths import NOT_ON_VERTEX, checked, named, page, plain
 from wire.gemini.types import (
@@ -20,7 +23,13 @@ STORES = "fileSearchStores"
 
 def create_file_search_store(store: FileSearchStore) -> Call[FileSearchStore]:
     """Make a store."""
-    return plain(FileSearchStore, "POST", f"/{STORES}", checked(store, FileSearchStore, "store"), elsewhere=NOT_ON_VERTEX)
+    return plain(
+        FileSearchStore,
+        "POST",
+        f"/{STORES}",
+        checked(store, FileSearchStore, "store"),
+        elsewhere=NOT_ON_VERTEX,
+    )
 
 
 def get_file_search_store(name: str) -> Call[FileSearchStore]:
@@ -28,19 +37,39 @@ def get_file_search_store(name: str) -> Call[FileSearchStore]:
     return plain(FileSearchStore, "GET", f"/{named(name, STORES)}", elsewhere=NOT_ON_VERTEX)
 
 
-def list_file_search_stores(page_size: int | None = None, page_token: str | None = None) -> Call[ListFileSearchStoresResponse]:
+def list_file_search_stores(
+    page_size: int | None = None, page_token: str | None = None
+) -> Call[ListFileSearchStoresResponse]:
     """One page of the stores; `next_page_token` of the answer asks for the next one."""
-    return plain(ListFileSearchStoresResponse, "GET", f"/{STORES}", query=page(page_size, page_token), elsewhere=NOT_ON_VERTEX)
+    return plain(
+        ListFileSearchStoresResponse,
+        "GET",
+        f"/{STORES}",
+        query=page(page_size, page_token),
+        elsewhere=NOT_ON_VERTEX,
+    )
 
 
 def delete_file_search_store(name: str, *, force: bool = False) -> Call[Empty]:
     """Delete a store; one with documents in it only by force."""
-    return plain(Empty, "DELETE", f"/{named(name, STORES)}", query={"force": "true"} if force else {}, elsewhere=NOT_ON_VERTEX)
+    return plain(
+        Empty,
+        "DELETE",
+        f"/{named(name, STORES)}",
+        query={"force": "true"} if force else {},
+        elsewhere=NOT_ON_VERTEX,
+    )
 
 
 def import_file(store: str, request: ImportFileRequest) -> Call[Operation]:
     """Make a document of a file; the answer is the job that reads it."""
-    return plain(Operation, "POST", f"/{named(store, STORES)}:importFile", checked(request, ImportFileRequest), elsewhere=NOT_ON_VERTEX)
+    return plain(
+        Operation,
+        "POST",
+        f"/{named(store, STORES)}:importFile",
+        checked(request, ImportFileRequest),
+        elsewhere=NOT_ON_VERTEX,
+    )
 
 
 def get_document(name: str) -> Call[Document]:
@@ -48,15 +77,31 @@ def get_document(name: str) -> Call[Document]:
     return plain(Document, "GET", f"/{_document(name)}", elsewhere=NOT_ON_VERTEX)
 
 
-def list_documents(store: str, page_size: int | None = None, page_token: str | None = None) -> Call[ListDocumentsResponse]:
-    """One page of the documents of a store; `next_page_token` of the answer asks for the next one."""
+def list_documents(
+    store: str, page_size: int | None = None, page_token: str | None = None
+) -> Call[ListDocumentsResponse]:
+    """One page of the documents of a store; `next_page_token` of the answer asks for the
+    next one.
+    """
     query = page(page_size, page_token)
-    return plain(ListDocumentsResponse, "GET", f"/{named(store, STORES)}/documents", query=query, elsewhere=NOT_ON_VERTEX)
+    return plain(
+        ListDocumentsResponse,
+        "GET",
+        f"/{named(store, STORES)}/documents",
+        query=query,
+        elsewhere=NOT_ON_VERTEX,
+    )
 
 
 def delete_document(name: str, *, force: bool = False) -> Call[Empty]:
     """Delete a document; one that was cut into chunks only by force."""
-    return plain(Empty, "DELETE", f"/{_document(name)}", query={"force": "true"} if force else {}, elsewhere=NOT_ON_VERTEX)
+    return plain(
+        Empty,
+        "DELETE",
+        f"/{_document(name)}",
+        query={"force": "true"} if force else {},
+        elsewhere=NOT_ON_VERTEX,
+    )
 
 
 def _document(name: str) -> str:

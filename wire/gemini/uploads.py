@@ -1,10 +1,13 @@
-"""Bytes to the server, in pieces, resumed where a connection was lost. Google's resumable protocol, as calls and as a flow.
+"""Bytes to the server, in pieces, resumed where a connection was lost. Google's resumable protocol,
+as calls and as a flow.
 
-The start of an upload is answered with a URL (`x-goog-upload-url`) that is a permission of its own: the pieces go there,
-without the key. A piece whose answer was lost is not sent again blindly: `query` tells how much of it has arrived.
+The start of an upload is answered with a URL (`x-goog-upload-url`) that is a permission of its own:
+the pieces go there, without the key. A piece whose answer was lost is not sent again blindly:
+`query` tells how much of it has arrived.
 
-Files are not opened here: the caller hands over bytes, or a binary file object that was opened, from which the flow reads a
-piece when it is that piece's turn. On an `AsyncClient` such a read blocks the event loop for as long as the disk takes.
+Files are not opened here: the caller hands over bytes, or a binary file object that was opened,
+from which the flow reads a piece when it is that piece's turn. On an `AsyncClient` such a read
+blocks the event loop for as long as the disk takes.
 """
 
 from __future__ import annotations
@@ -16,17 +19,23 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from wire.bodies import wrong_type
-from wire.call import Call
+from wire.core.bodies import wrong_type
+from wire.core.call import Call
+from wire.core.exchange import Pause
+from wire.core.flow import Flow, ask
+from wire.core.memory import WireStruct
+from wire.core.retry import DEFAULT, Retry
 from wire.errors import ConfigurationError, RuleError, StreamInvalid, Violation, WireError
-from wire.exchange import Pause
-from wire.flow import Flow, ask
-from wire.gemini.envelopes import parse_error
+from wire.gemini.error_body import parse_error
 from wire.gemini.paths import JSON, NOT_ON_VERTEX, checked, named
-from wire.gemini.stream import parse_plain
-from wire.gemini.types import CreateFileRequest, CreateFileResponse, File, Operation, UploadToFileSearchStoreRequest
-from wire.memory import WireStruct
-from wire.retry import DEFAULT, Retry
+from wire.gemini.reader import parse_plain
+from wire.gemini.types import (
+    CreateFileRequest,
+    CreateFileResponse,
+    File,
+    Operation,
+    UploadToFileSearchStoreRequest,
+)
 
 S = TypeVar("S", bound=WireStruct)
 
@@ -34,7 +43,9 @@ CHUNK = 8 * 1024 * 1024
 """Bytes of one piece, as Google's own clients send them."""
 
 GRAIN = 256 * 1024
-"""Of what a piece is a multiple, unless the server asks for more (`x-goog-upload-chunk-granularity`: 8 MiB, recorded 2026)."""
+"""Of what a piece is a multiple, unless the server asks for more
+(`x-goog-upload-chunk-granularity`: 8 MiB, recorded 2026).
+"""
 
 Progress = Callable[[int, int], object]
 """Called with the bytes that have arrived and those of the whole."""
@@ -63,7 +74,7 @@ class Upload(WireStruct, frozen=True, kw_only=True):
     """What became of the bytes; in the last answer."""
 
 
-# --- calls ----------------------------------------------------------------------------------------------------------
+# --- calls ----------------------------------------------------------------------------------------
 
 
 def start_upload(file: File, *, size: int, mime_type: str) -> Call[Upload]:
@@ -73,12 +84,25 @@ def start_upload(file: File, *, size: int, mime_type: str) -> Call[Upload]:
     >>> call.preview().url, call.headers["x-goog-upload-command"], call.body
     ('/upload/files', 'start', b'{"file":{"displayName":"a.txt"}}')
     """
-    return _start("/files", checked(CreateFileRequest(file=file), CreateFileRequest), size, mime_type, CreateFileResponse)
+    return _start(
+        "/files",
+        checked(CreateFileRequest(file=file), CreateFileRequest),
+        size,
+        mime_type,
+        CreateFileResponse,
+    )
 
 
-def send_piece(upload: Call[Upload], url: str, data: bytes, *, offset: int, last: bool) -> Call[Upload]:
-    """Send one piece; `upload` is the call that began it. Not repeated by itself: how much of it arrived is to be asked first."""
-    command = "upload, finalize" if last and (data or not offset) else "finalize" if last else "upload"
+def send_piece(
+    upload: Call[Upload], url: str, data: bytes, *, offset: int, last: bool
+) -> Call[Upload]:
+    """Send one piece; `upload` is the call that began it.
+
+    Not repeated by itself: how much of it arrived is to be asked first.
+    """
+    command = (
+        "upload, finalize" if last and (data or not offset) else "finalize" if last else "upload"
+    )
     return _to(upload, url, command, data, {"x-goog-upload-offset": str(offset)}, once=True)
 
 
@@ -87,9 +111,13 @@ def query_upload(upload: Call[Upload], url: str) -> Call[Upload]:
     return _to(upload, url, "query")
 
 
-def _start(path: str, body: bytes, size: int, mime_type: str, kind: type[WireStruct]) -> Call[Upload]:
+def _start(
+    path: str, body: bytes, size: int, mime_type: str, kind: type[WireStruct]
+) -> Call[Upload]:
     if not isinstance(mime_type, str) or not mime_type.strip():
-        raise RuleError(violations=[Violation("mimeType", "a type such as application/pdf is wanted", "G64")])
+        raise RuleError(
+            violations=[Violation("mimeType", "a type such as application/pdf is wanted", "G64")]
+        )
     headers = {
         **JSON,
         "x-goog-upload-protocol": "resumable",
@@ -98,12 +126,22 @@ def _start(path: str, body: bytes, size: int, mime_type: str, kind: type[WireStr
         "x-goog-upload-header-content-type": mime_type,
     }
     parse = functools.partial(_parse, kind)
-    more: Any = {"read_error": parse_error, "heads": _with_heads, "lead": "/upload", "elsewhere": NOT_ON_VERTEX}
+    more: Any = {
+        "read_error": parse_error,
+        "heads": _with_heads,
+        "lead": "/upload",
+        "elsewhere": NOT_ON_VERTEX,
+    }
     return Call("gemini", "POST", path, body, headers=headers, parse=parse, **more)
 
 
 def _to(
-    upload: Call[Upload], url: str, command: str, data: bytes = b"", headers: Mapping[str, str] | None = None, **more: Any
+    upload: Call[Upload],
+    url: str,
+    command: str,
+    data: bytes = b"",
+    headers: Mapping[str, str] | None = None,
+    **more: Any,
 ) -> Call[Upload]:
     headers = {"x-goog-upload-command": command, **(headers or {})}
     parse, timeouts = upload.parse, upload.timeouts
@@ -130,7 +168,8 @@ def _parse(kind: type[WireStruct], body: bytes) -> Upload:
 def _with_heads(upload: Upload, headers: Mapping[str, str]) -> Upload:
     return msgspec.structs.replace(
         upload,
-        status=headers.get("x-goog-upload-status", "").strip().lower() or ("final" if upload.answer is not None else "active"),
+        status=headers.get("x-goog-upload-status", "").strip().lower()
+        or ("final" if upload.answer is not None else "active"),
         url=headers.get("x-goog-upload-url", "").strip(),
         received=_number(headers.get("x-goog-upload-size-received", "")),
         granularity=_number(headers.get("x-goog-upload-chunk-granularity", "")),
@@ -141,7 +180,7 @@ def _number(text: str) -> int | None:
     return int(text) if text.strip().isdecimal() and len(text) < 20 else None
 
 
-# --- the flow -------------------------------------------------------------------------------------------------------
+# --- the flow -------------------------------------------------------------------------------------
 
 
 def upload_file(
@@ -157,8 +196,9 @@ def upload_file(
 ) -> Flow[File]:
     """A flow: the bytes as a file, which may still be PROCESSING (`wait_for_file`).
 
-    `data` is bytes, or a binary file that the caller opened and will close; of one that cannot be sought in, `size` is wanted.
-    `progress(arrived, whole)` is called when a piece has arrived. `retry` says how often in a row a piece may fail, and the waits.
+    `data` is bytes, or a binary file that the caller opened and will close; of one that cannot be
+    sought in, `size` is wanted. `progress(arrived, whole)` is called when a piece has arrived.
+    `retry` says how often in a row a piece may fail, and the waits.
 
     >>> flow = upload_file(b"hello", mime_type="text/plain", display_name="h")
     >>> next(flow).preview().url
@@ -180,7 +220,8 @@ def upload_to_file_search_store(
     progress: Progress | None = None,
     retry: Retry = DEFAULT,
 ) -> Flow[Operation]:
-    """A flow: the bytes as a document of a store; the answer is the job that reads it. The rest is as in `upload_file`.
+    """A flow: the bytes as a document of a store; the answer is the job that reads it. The rest is
+    as in `upload_file`.
 
     The request's `mime_type` is wanted.
     """
@@ -198,14 +239,20 @@ def _uploaded_file(flow: Flow[CreateFileResponse]) -> Flow[File]:
     return answer.file
 
 
-def _uploading(start: Call[Upload], source: _Source, chunk: int, progress: Progress | None, retry: Retry) -> Flow[Any]:
+def _uploading(
+    start: Call[Upload], source: _Source, chunk: int, progress: Progress | None, retry: Retry
+) -> Flow[Any]:
     begun = yield from ask(start)
     if not begun.url:
-        raise StreamInvalid("the answer to the start of an upload names no URL to send to (x-goog-upload-url)")
+        raise StreamInvalid(
+            "the answer to the start of an upload names no URL to send to (x-goog-upload-url)"
+        )
     try:
         query = query_upload(start, begun.url)
     except ConfigurationError as error:
-        raise StreamInvalid(f"the answer to the start of an upload names no URL to send to: {error.message}") from None
+        raise StreamInvalid(
+            f"the answer to the start of an upload names no URL to send to: {error.message}"
+        ) from None
     grain = begun.granularity or GRAIN
     chunk = max(grain, chunk - chunk % grain)
     dice, failures = Random(), 0
@@ -219,7 +266,9 @@ def _uploading(start: Call[Upload], source: _Source, chunk: int, progress: Progr
             last = arrived + len(piece) == source.size
             state = yield from ask(send_piece(start, begun.url, piece, offset=arrived, last=last))
             if last and state.status == "active":
-                raise StreamInvalid("all bytes were sent, and the server says that the upload is not at its end")
+                raise StreamInvalid(
+                    "all bytes were sent, and the server says that the upload is not at its end"
+                )
             arrived, failures = arrived + len(piece), 0
         except WireError as error:
             failures += 1
@@ -228,20 +277,30 @@ def _uploading(start: Call[Upload], source: _Source, chunk: int, progress: Progr
                 raise
             yield Pause(wait)
             state = yield from ask(query)
-            arrived = source.size if state.status == "final" else _arrived(state, base, base + len(block))
+            arrived = (
+                source.size if state.status == "final" else _arrived(state, base, base + len(block))
+            )
             failures = failures if arrived == before else 0
         if progress is not None and arrived != before:
             progress(arrived, source.size)
     if state.status != "final" or state.answer is None:
-        lost = "; its last answer was lost, and a list may have it" if state.status == "final" else ""
+        lost = (
+            "; its last answer was lost, and a list may have it" if state.status == "final" else ""
+        )
         raise StreamInvalid(f"the upload is {state.status[:40]}{lost}")
     return state.answer
 
 
 def _arrived(state: Upload, least: int, most: int) -> int:
-    """Bytes that the server has. What it has confirmed once it cannot have lost, and more than was sent it cannot have."""
+    """Bytes that the server has.
+
+    What it has confirmed once it cannot have lost, and more than was sent it cannot have.
+    """
     if state.status == "active" and (state.received is None or not least <= state.received <= most):
-        raise StreamInvalid(f"the server says that {state.received} bytes have arrived; between {least} and {most} were sent")
+        raise StreamInvalid(
+            f"the server says that {state.received} bytes have arrived; between {least} "
+            f"and {most} were sent"
+        )
     return state.received or 0
 
 
@@ -257,23 +316,38 @@ class _Source:
     def __init__(self, data: bytes | Readable, size: int | None) -> None:
         self._data: Any = data
         self._at = 0
-        if not (isinstance(data, (bytes, bytearray, memoryview)) or callable(getattr(data, "read", None))):
+        if not (
+            isinstance(data, (bytes, bytearray, memoryview))
+            or callable(getattr(data, "read", None))
+        ):
             raise wrong_type("data", data, "bytes or a file opened in binary mode")
         if size is not None and (type(size) is not int or size < 0):
-            raise RuleError(violations=[Violation("size", f"a number of bytes is wanted, not {size!r}")])
+            raise RuleError(
+                violations=[Violation("size", f"a number of bytes is wanted, not {size!r}")]
+            )
         self._file = None if isinstance(data, (bytes, bytearray, memoryview)) else data
         given = bytes(data) if isinstance(data, (bytearray, memoryview)) else data
         self._bytes = given if isinstance(given, bytes) else b""
-        self.size = len(self._bytes) if self._file is None else _size(self._file) if size is None else size
+        self.size = (
+            len(self._bytes) if self._file is None else _size(self._file) if size is None else size
+        )
         if size is not None and size != self.size:
-            raise RuleError(violations=[Violation("size", f"there are {self.size} bytes, not {size}")])
+            raise RuleError(
+                violations=[Violation("size", f"there are {self.size} bytes, not {size}")]
+            )
 
     def read(self, most: int) -> bytes:
         """The next bytes: `most`, or what is left."""
         wanted = min(most, self.size - self._at)
-        piece = self._bytes[self._at : self._at + wanted] if self._file is None else _read(self._file, wanted)
+        piece = (
+            self._bytes[self._at : self._at + wanted]
+            if self._file is None
+            else _read(self._file, wanted)
+        )
         if len(piece) != wanted:
-            raise ConfigurationError(f"data: it ends after {self._at + len(piece)} of {self.size} bytes")
+            raise ConfigurationError(
+                f"data: it ends after {self._at + len(piece)} of {self.size} bytes"
+            )
         self._at += wanted
         return piece
 
@@ -284,7 +358,9 @@ def _size(file: Any) -> int:
         size: int = file.seek(0, 2) - here
         file.seek(here)
     except (AttributeError, OSError, ValueError):
-        raise RuleError(violations=[Violation("size", "it is wanted for a file that cannot be sought in")]) from None
+        raise RuleError(
+            violations=[Violation("size", "it is wanted for a file that cannot be sought in")]
+        ) from None
     return size
 
 

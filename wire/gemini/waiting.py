@@ -1,11 +1,13 @@
-"""What waiting for files and batches needs: pauses that end, and errors that stand inside answers."""
+"""What waiting for files and batches needs: pauses that end, and errors that stand inside
+answers.
+"""
 
 from __future__ import annotations
 
 import math
 
+from wire.core.exchange import Pause
 from wire.errors import APIError, ConfigurationError, TotalClock, class_of_status
-from wire.exchange import Pause
 from wire.gemini.types import Status
 
 HTTP_OF_RPC = {
@@ -45,8 +47,14 @@ class Patience:
 
     def __init__(self, every: float, most: float) -> None:
         for name, seconds in (("every", every), ("most", most)):
-            if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds < math.inf:
-                raise ConfigurationError(f"{name}: a positive number of seconds is wanted, not {seconds!r}")
+            if (
+                isinstance(seconds, bool)
+                or not isinstance(seconds, (int, float))
+                or not 0 < seconds < math.inf
+            ):
+                raise ConfigurationError(
+                    f"{name}: a positive number of seconds is wanted, not {seconds!r}"
+                )
         self._every, self._most = every, most
         self._waited = 0.0
 
@@ -60,7 +68,8 @@ class Patience:
 
 
 def failed(error: Status | None, what: str, raw: bytes = b"") -> APIError:
-    """The typed error that a failed job asks for; inside jobs `code` is one of google.rpc, and asking again does not help.
+    """The typed error that a failed job asks for; inside jobs `code` is one of google.rpc, and
+    asking again does not help.
 
     >>> failed(Status(code=3, message="no video in it"), "files/abc is FAILED")
     BadRequestError("400 INVALID_ARGUMENT: files/abc is FAILED: no video in it")

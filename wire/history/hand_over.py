@@ -1,4 +1,6 @@
-"""A conversation made fit for another model: what only the one that said it takes back is taken out, and told."""
+"""A conversation made fit for another model: what only the one that said it takes back is taken
+out, and told.
+"""
 
 from __future__ import annotations
 
@@ -7,29 +9,34 @@ from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
-from wire.chat import Message, Other, Part, Text, Thought, ToolCall, with_origin
+from wire.core.memory import Note, Noted
 from wire.errors import ConfigurationError
 from wire.history.order import listed
-from wire.memory import Note, Noted
+from wire.neutral.messages import Message, Other, Part, Text, Thought, ToolCall, with_origin
 
 Thoughts: TypeAlias = Literal["withhold", "as_text"]
 
 
-def hand_over(messages: Iterable[Message], provider: str, model: str, *, thoughts: Thoughts = "withhold") -> Noted[Message]:
-    """The messages as this model of this provider may be told them; its own stay as they are, bytes and all.
+def hand_over(
+    messages: Iterable[Message], provider: str, model: str, *, thoughts: Thoughts = "withhold"
+) -> Noted[Message]:
+    """The messages as this model of this provider may be told them; its own stay as they are, bytes
+    and all.
 
-    >>> from wire.chat import Origin
+    >>> from wire.neutral.messages import Origin
     >>> said = Message.assistant(with_origin(Thought("hm"), Origin("deepseek", "deepseek-chat", "openai")), "Hello.")
     >>> handed = hand_over([Message.user("Hi"), said], "gemini", "gemini-3-pro-preview")
     >>> handed[1].text, [str(note) for note in handed.notes]
     ('Hello.', ['messages[1].parts[0]: withheld: a thought of another model'])
 
-    Of other models' messages signatures, encrypted thoughts and what else only they read are withheld; `thoughts="as_text"` lets what
-    they thought stand as text between `<thinking>` tags. Ids of calls stay, and each wire makes of them what it takes. What was made
-    here and never came from a model keeps what it says. A message of which nothing is left goes too. Everything withheld stands in
-    `wire.notes(result)`.
+    Of other models' messages signatures, encrypted thoughts and what else only they read are
+    withheld; `thoughts="as_text"` lets what they thought stand as text between `<thinking>` tags.
+    Ids of calls stay, and each wire makes of them what it takes. What was made here and never came
+    from a model keeps what it says. A message of which nothing is left goes too. Everything
+    withheld stands in `wire.notes(result)`.
 
-    Raises `RuleError` for what is no message, `ConfigurationError` for another way to treat thoughts.
+    Raises `RuleError` for what is no message, `ConfigurationError` for another way to treat
+    thoughts.
     """
     kept, found = handed(messages, provider, model, thoughts=thoughts)
     return Noted(kept.values(), found)
@@ -38,7 +45,9 @@ def hand_over(messages: Iterable[Message], provider: str, model: str, *, thought
 def handed(
     messages: Iterable[Message], provider: str, model: str, *, thoughts: Thoughts = "withhold"
 ) -> tuple[dict[int, Message], list[Note]]:
-    """As `hand_over`: what is left of the messages, each under its place among those that were given, and what was withheld."""
+    """As `hand_over`: what is left of the messages, each under its place among those that were
+    given, and what was withheld.
+    """
     if thoughts not in get_args(Thoughts):
         raise ConfigurationError(f"thoughts: withhold or as_text, not {thoughts!r}")
     found: list[Note] = []
@@ -51,10 +60,14 @@ def handed(
         parts = tuple(
             kept
             for place, part in enumerate(message.parts)
-            for kept in _handed(part, provider, model, f"{path}.parts[{place}]", found, thoughts == "as_text")
+            for kept in _handed(
+                part, provider, model, f"{path}.parts[{place}]", found, thoughts == "as_text"
+            )
         )
         same = (
-            message.origin is None and len(parts) == len(message.parts) and all(a is b for a, b in zip(parts, message.parts, strict=True))
+            message.origin is None
+            and len(parts) == len(message.parts)
+            and all(a is b for a, b in zip(parts, message.parts, strict=True))
         )
         if parts or same:
             result[index] = message if same else Message("assistant", parts)
@@ -67,7 +80,9 @@ def _is_own(message: Message, provider: str, model: str) -> bool:
     return message.origin is not None and message.origin.is_of(provider, model)
 
 
-def _handed(part: Part, provider: str, model: str, path: str, found: list[Note], as_text: bool) -> Iterator[Part]:
+def _handed(
+    part: Part, provider: str, model: str, path: str, found: list[Note], as_text: bool
+) -> Iterator[Part]:
     origin = part.origin
     if origin is None or origin.is_of(provider, model):
         yield part
@@ -81,7 +96,9 @@ def _handed(part: Part, provider: str, model: str, path: str, found: list[Note],
         found.append(Note(path, f"withheld: {part.kind} is understood by its own vendor only"))
     elif isinstance(part, ToolCall):
         if part.signature or part.extra:
-            found.append(Note(path, f"withheld: what {origin.provider} sent beside the call of {part.name}"))
+            found.append(
+                Note(path, f"withheld: what {origin.provider} sent beside the call of {part.name}")
+            )
         yield msgspec.structs.replace(part, signature="", extra=None)
     elif isinstance(part, Text):
         if part.signature:

@@ -1,15 +1,16 @@
 """Which turns can be sent: `check` finds what is out of order; ids as in docs/rules.md.
 
-A group is one message of the assistant with calls and the tool messages that follow it: every call has exactly one result
-there, in whatever order. System messages stand where they like and part nobody.
+A group is one message of the assistant with calls and the tool messages that follow it: every call
+has exactly one result there, in whatever order. System messages stand where they like and part
+nobody.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from wire.chat import Media, Message, Other, Part, Text, Thought, ToolCall, ToolResult
 from wire.errors import RuleError, Violation
+from wire.neutral.messages import Media, Message, Other, Part, Text, Thought, ToolCall, ToolResult
 
 ALLOWED: dict[str, tuple[type[Part], ...]] = {
     "system": (Text,),
@@ -30,9 +31,10 @@ NAMES: dict[type[Part], str] = {
 
 
 def check(messages: Iterable[Message]) -> list[Violation]:
-    """Every rule that the turns break, in their order; what is found nowhere here can be rendered for every vendor.
+    """Every rule that the turns break, in their order; what is found nowhere here can be rendered
+    for every vendor.
 
-    >>> from wire.chat import ToolCall
+    >>> from wire.neutral.messages import ToolCall
     >>> call = ToolCall(id="call_1", name="now")
     >>> for violation in check([Message.user("What time is it?"), Message.assistant(call), Message.user("Well?")]):
     ...     print(violation)
@@ -48,11 +50,23 @@ def check(messages: Iterable[Message]) -> list[Violation]:
 def listed(messages: Iterable[Message]) -> list[Message]:
     """The messages as a list. Raises `RuleError` for what is none."""
     if not isinstance(messages, Iterable) or isinstance(messages, (str, bytes)):
-        raise RuleError(violations=[Violation("messages", f"a list of messages is wanted, not {type(messages).__name__}")])
+        raise RuleError(
+            violations=[
+                Violation(
+                    "messages", f"a list of messages is wanted, not {type(messages).__name__}"
+                )
+            ]
+        )
     said = list(messages)
     for index, message in enumerate(said):
         if not isinstance(message, Message):
-            raise RuleError(violations=[Violation(f"messages[{index}]", f"a Message is wanted, not {type(message).__name__}")])
+            raise RuleError(
+                violations=[
+                    Violation(
+                        f"messages[{index}]", f"a Message is wanted, not {type(message).__name__}"
+                    )
+                ]
+            )
     return said
 
 
@@ -61,24 +75,35 @@ _Found = tuple[tuple[int, int], Violation]
 
 
 def _whole(said: list[Message]) -> Iterator[_Found]:
-    spoken = [(index, message.role) for index, message in enumerate(said) if message.role != "system"]
+    spoken = [
+        (index, message.role) for index, message in enumerate(said) if message.role != "system"
+    ]
     if not spoken:
         yield (-1, -1), Violation("messages", "there is no message of the user", "H1")
         return
     index, role = spoken[0]
     if role != "user":
         remedy = "begin with a message of the user"
-        yield (index, -1), Violation(f"messages[{index}]", f"the {role} has the first word", "H1", remedy=remedy)
+        yield (
+            (index, -1),
+            Violation(f"messages[{index}]", f"the {role} has the first word", "H1", remedy=remedy),
+        )
     index, role = spoken[-1]
     if role == "assistant":
         remedy = "end with a message of the user, or with the results of calls"
-        yield (index, -1), Violation(f"messages[{index}]", "the assistant has the last word", "H2", remedy=remedy)
+        yield (
+            (index, -1),
+            Violation(f"messages[{index}]", "the assistant has the last word", "H2", remedy=remedy),
+        )
 
 
 def _each(said: list[Message]) -> Iterator[_Found]:
     for index, message in enumerate(said):
         if not message.parts:
-            yield (index, -1), Violation(f"messages[{index}]", "it has no parts", "H8", remedy="leave it out")
+            yield (
+                (index, -1),
+                Violation(f"messages[{index}]", "it has no parts", "H8", remedy="leave it out"),
+            )
         for place, part in enumerate(message.parts):
             if not isinstance(part, ALLOWED[message.role]):
                 problem = f"{NAMES[type(part)]} cannot stand in a message of role {message.role}"
@@ -97,15 +122,42 @@ def _groups(said: list[Message]) -> Iterator[_Found]:
             where, path = (index, place), f"messages[{index}].parts[{place}]"
             if isinstance(part, ToolCall) and message.role == "assistant":
                 if part.id in known:
-                    yield where, Violation(path, f"two calls of one message have the id {part.id}", "H6", remedy="one id for each")
+                    yield (
+                        where,
+                        Violation(
+                            path,
+                            f"two calls of one message have the id {part.id}",
+                            "H6",
+                            remedy="one id for each",
+                        ),
+                    )
                 known.add(part.id)
                 waiting.setdefault(part.id, []).append((where, part))
             elif isinstance(part, ToolResult) and message.role == "tool":
                 if part.id not in known:
-                    problem = f"the result of {part.name} ({part.id}) answers no call of the turn before it"
-                    yield where, Violation(path, problem, "H4", remedy="put it directly after its call, or leave it out")
+                    problem = (
+                        f"the result of {part.name} ({part.id}) answers no call of the turn "
+                        "before it"
+                    )
+                    yield (
+                        where,
+                        Violation(
+                            path,
+                            problem,
+                            "H4",
+                            remedy="put it directly after its call, or leave it out",
+                        ),
+                    )
                 elif not waiting[part.id]:
-                    yield where, Violation(path, f"the call of {part.name} ({part.id}) is answered twice", "H5", remedy="leave one out")
+                    yield (
+                        where,
+                        Violation(
+                            path,
+                            f"the call of {part.name} ({part.id}) is answered twice",
+                            "H5",
+                            remedy="leave one out",
+                        ),
+                    )
                 else:
                     waiting[part.id].pop(0)
     yield from _left_open(waiting)
@@ -116,11 +168,16 @@ def _left_open(waiting: dict[str, list[tuple[tuple[int, int], ToolCall]]]) -> It
         for (index, place), call in calls:
             problem = f"the call of {call.name} ({call.id}) has no result in the messages after it"
             remedy = "add one, or repair the messages"
-            yield (index, place), Violation(f"messages[{index}].parts[{place}]", problem, "H3", remedy=remedy)
+            yield (
+                (index, place),
+                Violation(f"messages[{index}].parts[{place}]", problem, "H3", remedy=remedy),
+            )
 
 
 def unanswered(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
-    """The calls at the end of the conversation that wait for their results; neighbouring messages of the assistant are one turn."""
+    """The calls at the end of the conversation that wait for their results; neighbouring messages
+    of the assistant are one turn.
+    """
     results: list[str] = []
     calls: list[ToolCall] = []
     answering = True

@@ -1,4 +1,6 @@
-"""Turns that cannot be sent, mended: what `check` finds is taken away or answered, and each change is told."""
+"""Turns that cannot be sent, mended: what `check` finds is taken away or answered, and each change
+is told.
+"""
 
 from __future__ import annotations
 
@@ -7,30 +9,36 @@ from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
-from wire.chat import Media, Message, Other, Part, Text, ToolCall, ToolResult
+from wire.core.memory import Note, Noted
 from wire.errors import ConfigurationError
 from wire.history.order import ALLOWED, NAMES, listed
-from wire.memory import Note, Noted
+from wire.neutral.messages import Media, Message, Other, Part, Text, ToolCall, ToolResult
 
 OpenCalls: TypeAlias = Literal["answer", "drop"]
 
 
-def repair(messages: Iterable[Message], *, open_calls: OpenCalls = "answer", reason: str = "cancelled") -> Noted[Message]:
-    """The messages as they can be sent; the same objects where there is nothing to mend, and `wire.notes(result)` tells the rest.
+def repair(
+    messages: Iterable[Message], *, open_calls: OpenCalls = "answer", reason: str = "cancelled"
+) -> Noted[Message]:
+    """The messages as they can be sent; the same objects where there is nothing to mend, and
+    `wire.notes(result)` tells the rest.
 
     >>> call = ToolCall(id="call_1", name="now")
     >>> mended = repair([Message.user("What time is it?"), Message.assistant(call), Message.user("Never mind.")])
     >>> mended[2].parts[0].answer, [str(note) for note in mended.notes]
     ({'error': 'cancelled'}, ['messages[1].parts[0]: the call of now (call_1) had no result: answered with an error, cancelled'])
 
-    A call without a result is answered with the error `reason`; `open_calls="drop"` drops all calls of that turn in place of it, with
-    what results there are, and keeps what was said beside them. Results without a call are dropped, and so are second results, parts
-    that cannot stand in their message, messages without parts, and what comes before the user's first message. Calls of one turn get
-    ids of their own. Neighbouring messages of the assistant become one, and so do those that answer one turn.
+    A call without a result is answered with the error `reason`; `open_calls="drop"` drops all calls
+    of that turn in place of it, with what results there are, and keeps what was said beside them.
+    Results without a call are dropped, and so are second results, parts that cannot stand in their
+    message, messages without parts, and what comes before the user's first message. Calls of one
+    turn get ids of their own. Neighbouring messages of the assistant become one, and so do those
+    that answer one turn.
 
-    A history may rest after a message of the assistant, so that one stays last (H2), and without a word of the user nothing but the
-    system's is left (H1); `check` finds nothing else in what is mended. Raises `RuleError` for what is no message, `ConfigurationError`
-    for another way to treat open calls.
+    A history may rest after a message of the assistant, so that one stays last (H2), and without a
+    word of the user nothing but the system's is left (H1); `check` finds nothing else in what is
+    mended. Raises `RuleError` for what is no message, `ConfigurationError` for another way to treat
+    open calls.
     """
     if open_calls not in get_args(OpenCalls):
         raise ConfigurationError(f"open_calls: answer or drop, not {open_calls!r}")
@@ -68,7 +76,9 @@ def _is(one: object, other: object) -> bool:
 
 
 class _Mending:
-    """Messages one by one; a turn of the assistant is mended when something comes that does not belong to it."""
+    """Messages one by one; a turn of the assistant is mended when something comes that does not
+    belong to it.
+    """
 
     def __init__(self, reason: str | None) -> None:
         self.reason = reason
@@ -104,7 +114,11 @@ class _Mending:
             if isinstance(part, ALLOWED[message.role]):
                 parts.append((here, part))
             else:
-                self._note(here, f"dropped: {NAMES[type(part)]} cannot stand in a message of role {message.role}")
+                self._note(
+                    here,
+                    f"dropped: {NAMES[type(part)]} cannot stand in a message of role "
+                    f"{message.role}",
+                )
         return parts
 
     def _take_turn(self, said: _Said) -> None:
@@ -146,14 +160,21 @@ class _Mending:
         self._name_apart(turn, calls, answers, pairs)
         for place, (path, call) in enumerate(turn.calls):
             if place not in pairs:
-                answers.parts.append((path, ToolResult(call.id, call.name, self.reason, error=True)))
-                self._note(path, f"the call of {call.name} ({call.id}) had no result: answered with an error, {self.reason}")
+                answers.parts.append(
+                    (path, ToolResult(call.id, call.name, self.reason, error=True))
+                )
+                self._note(
+                    path,
+                    f"the call of {call.name} ({call.id}) had no result: answered with an "
+                    f"error, {self.reason}",
+                )
         self._turn = None
 
     def _paired(self, calls: list[tuple[str, ToolCall]], answers: _Said) -> dict[int, str]:
         """Place of a call -> path of its result; results that are nobody's are dropped.
 
-        Of calls with one id that one is meant whose name the result has, else the first that has none yet.
+        Of calls with one id that one is meant whose name the result has, else the first that has
+        none yet.
         """
         pairs: dict[int, str] = {}
         results = answers.results
@@ -161,7 +182,11 @@ class _Mending:
             for path, result in results:
                 if path not in pairs.values():
                     for place, (_, call) in enumerate(calls):
-                        if place not in pairs and call.id == result.id and (call.name == result.name or not by_name):
+                        if (
+                            place not in pairs
+                            and call.id == result.id
+                            and (call.name == result.name or not by_name)
+                        ):
                             pairs[place] = path
                             break
         ids = {call.id for _, call in calls}
@@ -169,13 +194,17 @@ class _Mending:
             if path in pairs.values():
                 continue
             if result.id in ids:
-                self._note(path, f"dropped: a second result of the call of {result.name} ({result.id})")
+                self._note(
+                    path, f"dropped: a second result of the call of {result.name} ({result.id})"
+                )
             else:
                 self._drop_orphan(path, result)
         answers.parts = [(path, part) for path, part in answers.parts if path in pairs.values()]
         return pairs
 
-    def _name_apart(self, turn: _Said, calls: list[tuple[str, ToolCall]], answers: _Said, pairs: dict[int, str]) -> None:
+    def _name_apart(
+        self, turn: _Said, calls: list[tuple[str, ToolCall]], answers: _Said, pairs: dict[int, str]
+    ) -> None:
         """An id of its own for every call of the turn, and for its result."""
         taken = {call.id for _, call in calls}
         renamed: dict[str, Part] = {}
@@ -196,10 +225,16 @@ class _Mending:
         for said in (turn, answers):
             said.parts = [(path, renamed.get(path, part)) for path, part in said.parts]
 
-    def _drop_turn(self, turn: _Said, answers: _Said, left_open: list[tuple[str, ToolCall]]) -> None:
+    def _drop_turn(
+        self, turn: _Said, answers: _Said, left_open: list[tuple[str, ToolCall]]
+    ) -> None:
         """All calls of the turn with all results: half of a turn is no turn."""
         for path, call in turn.calls:
-            why = "it had no result" if (path, call) in left_open else "another call of its turn had no result"
+            why = (
+                "it had no result"
+                if (path, call) in left_open
+                else "another call of its turn had no result"
+            )
             self._note(path, f"the call of {call.name} ({call.id}) was dropped: {why}")
         for path, result in answers.results:
             self._note(path, f"the result of {result.name} ({result.id}) was dropped with its turn")
@@ -214,7 +249,11 @@ class _Mending:
             self._turn = None
 
     def _drop_orphan(self, path: str, result: ToolResult) -> None:
-        self._note(path, f"dropped: the result of {result.name} ({result.id}) answers no call of the turn before it")
+        self._note(
+            path,
+            f"dropped: the result of {result.name} ({result.id}) answers no call of the "
+            "turn before it",
+        )
 
     def _note(self, path: str, message: str) -> None:
         self.notes.append(Note(path, message))

@@ -5,23 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from wire.chat import Media, Message, Other, Part, Text, Thought, ToolCall
+from wire.neutral.messages import Media, Message, Other, Part, Text, Thought, ToolCall
 
 Estimate: TypeAlias = Callable[[Message], int]
 """What counts the tokens of a message: `estimate_tokens`, or a tokenizer of your own."""
 
 MEDIA_TOKENS = 258
-"""What one image, sound or document counts: Gemini's number for a small image. Count films and long documents yourself."""
+"""What one image, sound or document counts: Gemini's number for a small image.
+
+Count films and long documents yourself.
+"""
 
 
 def estimate_tokens(message: Message) -> int:
-    """About how many tokens a message is: one for four ASCII characters, two for three others, such as those of Chinese.
+    """About how many tokens a message is: one for four ASCII characters, two for three others, such
+    as those of Chinese.
 
     >>> estimate_tokens(Message.user("How high is the tide?")), estimate_tokens(Message.user("東京の天気を教えてください。"))
     (5, 10)
 
-    Every part counts: texts and thoughts by their length, a call by twice its name and its printed arguments, a result by twice its
-    name and its printed answer, media `MEDIA_TOKENS` each. Signatures and encrypted thoughts do not.
+    Every part counts: texts and thoughts by their length, a call by twice its name and its printed
+    arguments, a result by twice its name and its printed answer, media `MEDIA_TOKENS` each.
+    Signatures and encrypted thoughts do not.
     """
     plain = other = media = 0
     for part in message.parts:

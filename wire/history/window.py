@@ -1,20 +1,23 @@
-"""A conversation that grows: what is added is mended, and the oldest turns go when there is too much of it."""
+"""A conversation that grows: what is added is mended, and the oldest turns go when there is too
+much of it.
+"""
 
 from __future__ import annotations
 
 from typing import get_args
 
-from wire.chat import Message, ToolCall
+from wire.core.memory import Note, Noted
 from wire.errors import ConfigurationError, RuleError, Violation
 from wire.history.order import unanswered
 from wire.history.prune import MAX_MESSAGES, MAX_TOKENS, checked_limits, prune
 from wire.history.repair import OpenCalls, repair
 from wire.history.tokens import Estimate, estimate_tokens
-from wire.memory import Note, Noted
+from wire.neutral.messages import Message, ToolCall
 
 
 class HistoryManager:
-    """The messages of one conversation, in order and within limits; see `repair` and `prune` for what happens to them.
+    """The messages of one conversation, in order and within limits; see `repair` and `prune` for
+    what happens to them.
 
     >>> history = HistoryManager(max_messages=4)
     >>> call = ToolCall(id="call_1", name="now")
@@ -25,8 +28,8 @@ class HistoryManager:
     >>> history.messages[2].parts[0].answer
     {'error': 'cancelled'}
 
-    `on_open_calls="drop"` drops a turn whose calls are not answered in place of answering them. Raises `ConfigurationError` for a limit
-    below 1, and for another way to treat open calls.
+    `on_open_calls="drop"` drops a turn whose calls are not answered in place of answering them.
+    Raises `ConfigurationError` for a limit below 1, and for another way to treat open calls.
     """
 
     def __init__(
@@ -48,15 +51,20 @@ class HistoryManager:
     def add_message(self, message: Message | None, allow_incomplete: bool = False) -> None:
         """Add what was said; `None` is nothing.
 
-        While calls of the last turn are open, nothing is mended or pruned; their results may come in several messages, and become one.
-        What the user says in place of results closes the calls. `allow_incomplete` leaves mending and pruning to a later message.
+        While calls of the last turn are open, nothing is mended or pruned; their results may come
+        in several messages, and become one. What the user says in place of results closes the
+        calls. `allow_incomplete` leaves mending and pruning to a later message.
 
         Raises `RuleError` for what is no message.
         """
         if message is None:
             return
         if not isinstance(message, Message):
-            raise RuleError(violations=[Violation("message", f"a Message is wanted, not {type(message).__name__}")])
+            raise RuleError(
+                violations=[
+                    Violation("message", f"a Message is wanted, not {type(message).__name__}")
+                ]
+            )
         self._kept.append(message)
         if allow_incomplete or unanswered(self._kept):
             return
@@ -67,10 +75,11 @@ class HistoryManager:
 
     @property
     def messages(self) -> Noted[Message]:
-        """What is sent: `check` finds nothing in it but that the assistant has the last word, or that the user has said nothing yet.
+        """What is sent: `check` finds nothing in it but that the assistant has the last word, or
+        that the user has said nothing yet.
 
-        Calls that are open are answered or dropped in it, as if the conversation went on without their results, and `wire.notes` of it
-        says so; the history itself goes on waiting for these.
+        Calls that are open are answered or dropped in it, as if the conversation went on without
+        their results, and `wire.notes` of it says so; the history itself goes on waiting for these.
         """
         ordered = repair(self._kept, open_calls=self.on_open_calls)
         if unanswered(self._kept):
@@ -85,7 +94,9 @@ class HistoryManager:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What was changed or dropped so far; each path counts in the messages as they were then."""
+        """What was changed or dropped so far; each path counts in the messages as they were
+        then.
+        """
         return tuple(self._notes)
 
     def clear(self) -> None:
@@ -94,7 +105,9 @@ class HistoryManager:
         self._notes.clear()
 
     def __len__(self) -> int:
-        """How many messages it keeps; an answer that only stands in for an open call is none of them."""
+        """How many messages it keeps; an answer that only stands in for an open call is none of
+        them.
+        """
         return len(self._kept)
 
     def _pruned(self, messages: list[Message]) -> Noted[Message]:

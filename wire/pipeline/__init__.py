@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wire.lazy import loading
+from wire.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from wire.pipeline.dot import parse as parse
@@ -32,24 +32,12 @@ if TYPE_CHECKING:
     from wire.pipeline.linting import lint as lint
     from wire.pipeline.linting import summary as summary
 
-_HOMES = {
-    "Edge": "graph",
-    "Ended": "engine",
-    "Engine": "engine",
-    "Finding": "linting",
-    "Graph": "graph",
-    "Handlers": "handlers",
-    "LintError": "engine",
-    "Node": "graph",
-    "NodeError": "engine",
-    "Visit": "handlers",
-    "lint": "linting",
-    "parse": "dot",
-    "summary": "linting",
+_NAMES = {
+    "wire.pipeline.dot": ("parse",),
+    "wire.pipeline.engine": ("Ended", "Engine", "LintError", "NodeError"),
+    "wire.pipeline.graph": ("Edge", "Graph", "Node"),
+    "wire.pipeline.handlers": ("Handlers", "Visit"),
+    "wire.pipeline.linting": ("Finding", "lint", "summary"),
 }
 
-__getattr__ = loading("wire.pipeline", _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted([*_HOMES, *globals()])
+__getattr__, __dir__ = lazy_names("wire.pipeline", _NAMES)

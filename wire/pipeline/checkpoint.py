@@ -11,12 +11,14 @@ from uuid import uuid4
 
 import msgspec
 
-from wire.decoders import convert
+from wire.core.decoders import convert
 from wire.errors import PipelineError
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """The last completed node, and what the run knows after it; keys and headers are in neither (P-85, P-88)."""
+    """The last completed node, and what the run knows after it; keys and headers are in neither
+    (P-85, P-88).
+    """
 
     last_node_id: str
     data: dict[str, Any]
@@ -68,7 +70,9 @@ def read(path: str | os.PathLike[str]) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as cause:
-        raise PipelineError(f"{path}: cannot be read: {cause.strerror or type(cause).__name__}") from cause
+        raise PipelineError(
+            f"{path}: cannot be read: {cause.strerror or type(cause).__name__}"
+        ) from cause
 
 
 def write_checkpoint(path: str | os.PathLike[str], checkpoint: Checkpoint) -> None:
@@ -77,7 +81,8 @@ def write_checkpoint(path: str | os.PathLike[str], checkpoint: Checkpoint) -> No
 
 
 def write(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file that its owner alone may read; if anything fails, or ends this process, the old file is as it was.
+    """Write a file that its owner alone may read; if anything fails, or ends this process, the old
+    file is as it was.
 
     Raises `PipelineError` with the file's name.
     """
@@ -95,11 +100,16 @@ def write(path: str | os.PathLike[str], data: bytes) -> None:
             made.unlink(missing_ok=True)
             raise
     except OSError as cause:
-        raise PipelineError(f"{path}: cannot be written: {cause.strerror or type(cause).__name__}") from cause
+        raise PipelineError(
+            f"{path}: cannot be written: {cause.strerror or type(cause).__name__}"
+        ) from cause
 
 
 def context_json(values: Mapping[str, Any]) -> bytes:
-    """A context as a file to be read by people and programs. Raises `PipelineError` for what JSON cannot say."""
+    """A context as a file to be read by people and programs.
+
+    Raises `PipelineError` for what JSON cannot say.
+    """
     return _json(dict(values), "context")
 
 

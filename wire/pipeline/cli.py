@@ -1,4 +1,7 @@
-"""The command `attractor`. Each subcommand is a row: its name, what it does, its options, its function."""
+"""The command `attractor`.
+
+Each subcommand is a row: its name, what it does, its options, its function.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,9 @@ _FAILED, _MISUSED = 1, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a subcommand; the exit status is 0 if all went well, 1 for an error, 2 for a wrong command line, 128 + n after signal n."""
+    """Run a subcommand; the exit status is 0 if all went well, 1 for an error, 2 for a wrong
+    command line, 128 + n after signal n.
+    """
     parser = _Parser(prog="attractor", description="Pipelines of agents, as graphs in DOT.")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for row in _COMMANDS:
@@ -66,7 +71,9 @@ def _tell(error: object, kind: str = "error") -> None:
 
 def _say(text: str) -> None:
     encoding = sys.stdout.encoding or "utf-8"
-    print(text.encode(encoding, "backslashreplace").decode(encoding))  # a model says more than some terminals can
+    print(
+        text.encode(encoding, "backslashreplace").decode(encoding)
+    )  # a model says more than some terminals can
 
 
 class Command(NamedTuple):
@@ -91,30 +98,56 @@ def _graph(path: str) -> Graph:
         raise PipelineError(f"{path}: {problem.message}") from None
 
 
-# --- run and resume -------------------------------------------------------------------------------------------------
+# --- run and resume -------------------------------------------------------------------------------
 
 
 def _run_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", metavar="FILE", help="the pipeline")
     _options_of_both(command)
-    command.add_argument("--checkpoint", metavar="FILE", help="write after each node where the run stands")
+    command.add_argument(
+        "--checkpoint", metavar="FILE", help="write after each node where the run stands"
+    )
 
 
 def _resume_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", metavar="FILE", help="the pipeline")
-    command.add_argument("from_checkpoint", metavar="CHECKPOINT", help="what run --checkpoint has written")
+    command.add_argument(
+        "from_checkpoint", metavar="CHECKPOINT", help="what run --checkpoint has written"
+    )
     _options_of_both(command)
-    command.add_argument("--checkpoint", metavar="FILE", help="write on into this file (default: CHECKPOINT)")
+    command.add_argument(
+        "--checkpoint", metavar="FILE", help="write on into this file (default: CHECKPOINT)"
+    )
 
 
 def _options_of_both(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--seed", metavar="TEXT", help="what it is about: {{.seed}} in its templates")
-    command.add_argument("--model", metavar="PROVIDER:MODEL", default="", help="the model of nodes that name none")
-    command.add_argument("--workdir", metavar="FOLDER", default=".", help="where its agents work (default: here)")
-    command.add_argument("--timeout", metavar="TIME", help="cancel the run after 5m, 30s, 100ms, ...")
-    command.add_argument("--var", metavar="KEY=VALUE", action="append", default=[], help="a value of the context; may be given often")
-    command.add_argument("--var-file", metavar="FILE", help="values of the context, as a JSON object")
-    command.add_argument("--output-context", metavar="FILE", help="write the context as JSON when the run has ended; - is stdout")
+    command.add_argument(
+        "--seed", metavar="TEXT", help="what it is about: {{.seed}} in its templates"
+    )
+    command.add_argument(
+        "--model", metavar="PROVIDER:MODEL", default="", help="the model of nodes that name none"
+    )
+    command.add_argument(
+        "--workdir", metavar="FOLDER", default=".", help="where its agents work (default: here)"
+    )
+    command.add_argument(
+        "--timeout", metavar="TIME", help="cancel the run after 5m, 30s, 100ms, ..."
+    )
+    command.add_argument(
+        "--var",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a value of the context; may be given often",
+    )
+    command.add_argument(
+        "--var-file", metavar="FILE", help="values of the context, as a JSON object"
+    )
+    command.add_argument(
+        "--output-context",
+        metavar="FILE",
+        help="write the context as JSON when the run has ended; - is stdout",
+    )
 
 
 def _run(chosen: argparse.Namespace) -> int:
@@ -135,16 +168,27 @@ def _drive(chosen: argparse.Namespace, begin: str | None, checkpoint: str | None
     from wire.pipeline.progress import Progress
 
     graph = _graph(chosen.file)
-    known = variables(chosen.seed, None if chosen.var_file is None else read(chosen.var_file), chosen.var)
+    known = variables(
+        chosen.seed, None if chosen.var_file is None else read(chosen.var_file), chosen.var
+    )
     progress = Progress(sys.stderr)
-    options: dict[str, Any] = {"model": chosen.model, "workdir": chosen.workdir, "checkpoint": checkpoint, "timeout": chosen.timeout}
+    options: dict[str, Any] = {
+        "model": chosen.model,
+        "workdir": chosen.workdir,
+        "checkpoint": checkpoint,
+        "timeout": chosen.timeout,
+    }
     try:
         engine = Engine(graph, told=progress, ask=Terminal().ask, **options)
     except LintError as error:
         for finding in error.findings:
             _tell_finding(chosen.file, finding)
         return _FAILED
-    begun = functools.partial(engine.run, known) if begin is None else functools.partial(engine.resume, read_checkpoint(begin), known)
+    begun = (
+        functools.partial(engine.run, known)
+        if begin is None
+        else functools.partial(engine.resume, read_checkpoint(begin), known)
+    )
     # Without a handler of ours, what agents log would come with its tracebacks.
     log, handler = logging.getLogger("wire"), _Log(progress.say)
     log.addHandler(handler)
@@ -185,7 +229,10 @@ async def _until_signal(run: Callable[[], Awaitable[Ended]]) -> Ended | int:
 
     async def watch() -> None:
         # Not every system has them; there an interrupt is an exception.
-        with suppress(NotImplementedError), anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        with (
+            suppress(NotImplementedError),
+            anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals,
+        ):
             async for number in signals:
                 found.append(int(number))
                 group.cancel_scope.cancel()
@@ -205,7 +252,9 @@ async def _until_signal(run: Callable[[], Awaitable[Ended]]) -> Ended | int:
 
 
 class Terminal:
-    """Asks whoever sits at stdin, and reads lines without blocking the run: a run that is cancelled does not wait for an answer."""
+    """Asks whoever sits at stdin, and reads lines without blocking the run: a run that is cancelled
+    does not wait for an answer.
+    """
 
     def __init__(self) -> None:
         self._read = b""
@@ -228,7 +277,9 @@ class Terminal:
         import anyio
 
         while b"\n" not in self._read:
-            with suppress(OSError, NotImplementedError):  # a file is always ready, and cannot be waited for
+            with suppress(
+                OSError, NotImplementedError
+            ):  # a file is always ready, and cannot be waited for
                 await anyio.wait_readable(descriptor)
             data = os.read(descriptor, 1 << 16)
             if not data:
@@ -238,7 +289,7 @@ class Terminal:
         return line + newline
 
 
-# --- lint and show --------------------------------------------------------------------------------------------------
+# --- lint and show --------------------------------------------------------------------------------
 
 
 def _lint_options(command: argparse.ArgumentParser) -> None:
@@ -280,7 +331,9 @@ def _show(chosen: argparse.Namespace) -> int:
     if graphviz is None:
         _say(as_text(graph))
         return 0
-    drawn = subprocess.run([graphviz, "-Tsvg"], input=as_plain_dot(graph).encode(), capture_output=True)
+    drawn = subprocess.run(
+        [graphviz, "-Tsvg"], input=as_plain_dot(graph).encode(), capture_output=True
+    )
     if drawn.returncode:
         raise PipelineError(f"{graphviz}: {drawn.stderr.decode('utf-8', 'replace')}")
     _say(drawn.stdout.decode().rstrip())
@@ -301,12 +354,16 @@ def as_text(graph: Graph) -> str:
     lines = [f"{graph.name}: {len(graph.nodes)} nodes, {len(graph.edges)} edges"]
     for node in graph.nodes.values():
         lines.append(f"{node.id} ({node.type})")
-        lines += [f"  -> {edge.target}" + (f"  if {edge.condition}" if edge.condition else "") for edge in graph.outgoing(node.id)]
+        lines += [
+            f"  -> {edge.target}" + (f"  if {edge.condition}" if edge.condition else "")
+            for edge in graph.outgoing(node.id)
+        ]
     return "\n".join(lines)
 
 
 def as_plain_dot(graph: Graph) -> str:
-    """A pipeline in words that Graphviz knows: not every file that is a pipeline is one that it reads.
+    """A pipeline in words that Graphviz knows: not every file that is a pipeline is one that it
+    reads.
 
     >>> print(as_plain_dot(parse('digraph tea { start -> boil [label="mood == \\\\"bad\\\\""] }')))
     digraph "tea" {
@@ -319,7 +376,10 @@ def as_plain_dot(graph: Graph) -> str:
     for node in graph.nodes.values():
         label = node.text("label") or node.id
         told = label if node.type in (node.id, label) else f"{label}\n{node.type}"
-        lines.append(f"  {_quoted(node.id)} [label={_quoted(told)}, shape={_quoted(_SHAPES.get(node.type, 'box'))}];")
+        lines.append(
+            f"  {_quoted(node.id)} [label={_quoted(told)}, "
+            f"shape={_quoted(_SHAPES.get(node.type, 'box'))}];"
+        )
     for edge in graph.edges:
         label = f" [label={_quoted(edge.condition)}]" if edge.condition else ""
         lines.append(f"  {_quoted(edge.source)} -> {_quoted(edge.target)}{label};")
@@ -337,13 +397,17 @@ _SHAPES = {
 
 
 def _quoted(text: str) -> str:
-    """A string of Graphviz: a backslash of one's own stands there twice, since it has escapes of its own."""
+    """A string of Graphviz: a backslash of one's own stands there twice, since it has escapes of
+    its own.
+    """
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
 _COMMANDS = (
     Command("run", "run a pipeline from its start", _run_options, _run),
-    Command("resume", "go on with a run after the last node of its checkpoint", _resume_options, _resume),
+    Command(
+        "resume", "go on with a run after the last node of its checkpoint", _resume_options, _resume
+    ),
     Command("lint", "check pipelines without running them", _lint_options, _lint),
     Command("show", "draw a pipeline: SVG if Graphviz is there, else text", _show_options, _show),
 )

@@ -7,9 +7,9 @@ import os
 import re
 from pathlib import Path
 
-from wire import retry
 from wire.agent import ATTRACTOR, LLMAgent
-from wire.asking import AsyncChat
+from wire.chat import AsyncChat
+from wire.core import retry
 from wire.errors import ConfigurationError, PipelineError
 from wire.pipeline.graph import Graph, Node
 from wire.pipeline.session import shortened
@@ -22,7 +22,9 @@ log = logging.getLogger("wire.pipeline")
 
 
 class MaxTurnsError(PipelineError):
-    """An agent was asked as often as it may, and wanted to go on; `partial` is the last text it said (S4-24)."""
+    """An agent was asked as often as it may, and wanted to go on; `partial` is the last text it
+    said (S4-24).
+    """
 
 
 def model_of_node(node: Node, default: str = "") -> str:
@@ -31,11 +33,15 @@ def model_of_node(node: Node, default: str = "") -> str:
     >>> model_of_node(Node("ask", {"llm_provider": "openai", "llm_model": "gpt-5.6"}))
     'openai:gpt-5.6'
 
-    Raises `PipelineError` if neither the node nor `default` says one, and for a half that is missing.
+    Raises `PipelineError` if neither the node nor `default` says one, and for a half that is
+    missing.
     """
     name = node.model
     if not name and not default:
-        raise PipelineError(f"node {node.id!r}: no model: give it the attribute model, or the run a model for all nodes without one")
+        raise PipelineError(
+            f"node {node.id!r}: no model: give it the attribute model, or the run a model "
+            "for all nodes without one"
+        )
     try:
         return ":".join(model_of(name or default))
     except ConfigurationError as problem:
@@ -43,7 +49,10 @@ def model_of_node(node: Node, default: str = "") -> str:
 
 
 def models_of(graph: Graph, default: str = "") -> dict[str, str]:
-    """Each model that nodes of a pipeline ask -> the first of these nodes. Raises as `model_of_node`."""
+    """Each model that nodes of a pipeline ask -> the first of these nodes.
+
+    Raises as `model_of_node`.
+    """
     found: dict[str, str] = {}
     for node in graph.of_type("codergen"):
         found.setdefault(model_of_node(node, default), node.id)
@@ -53,40 +62,72 @@ def models_of(graph: Graph, default: str = "") -> dict[str, str]:
 def turns_of(node: Node) -> int:
     """How often the model is asked at most. Raises `PipelineError` for what is no such number."""
     given = node.get("max_turns", MAX_TURNS)
-    number = int(given) if isinstance(given, str) and re.fullmatch(r"[0-9]{1,9}", given.strip()) else given
+    number = (
+        int(given)
+        if isinstance(given, str) and re.fullmatch(r"[0-9]{1,9}", given.strip())
+        else given
+    )
     if type(number) is not int or number < 1:
-        raise PipelineError(f"max_turns: a number from 1 up is wanted, not {node.text('max_turns')!r}")
+        raise PipelineError(
+            f"max_turns: a number from 1 up is wanted, not {node.text('max_turns')!r}"
+        )
     return number
 
 
 def connect(name: str) -> AsyncChat:
-    """A chat with the model `provider:model`, where `<PROVIDER>_BASE_URL` in the environment says, else at its provider's own host.
+    """A chat with the model `provider:model`, where `<PROVIDER>_BASE_URL` in the environment says,
+    else at its provider's own host.
 
-    It tries again as often as pipelines do (S4-27). Raises `ConfigurationError` for an unknown provider, a URL that is none, and a key
-    that is missing (S4-03).
+    It tries again as often as pipelines do (S4-27). Raises `ConfigurationError` for an unknown
+    provider, a URL that is none, and a key that is missing (S4-03).
     """
     variable = re.sub(r"[^A-Z0-9]", "_", model_of(name)[0].upper()) + "_BASE_URL"
-    chat = AsyncChat(name, retry=retry.ATTRACTOR, base_url=os.environ.get(variable, "").strip() or None)
+    chat = AsyncChat(
+        name, retry=retry.ATTRACTOR, base_url=os.environ.get(variable, "").strip() or None
+    )
     try:
         chat.client.require_key()
     except ConfigurationError:
         # Of pipelines, keys come from the environment alone.
-        raise ConfigurationError(f"{chat.client.key_variable} environment variable not set", provider=chat.provider) from None
+        raise ConfigurationError(
+            f"{chat.client.key_variable} environment variable not set", provider=chat.provider
+        ) from None
     return chat
 
 
-async def run_agent(chat: AsyncChat, prompt: str, *, system_prompt: str = "", workdir: Path, max_turns: int = MAX_TURNS) -> str:
+async def run_agent(
+    chat: AsyncChat,
+    prompt: str,
+    *,
+    system_prompt: str = "",
+    workdir: Path,
+    max_turns: int = MAX_TURNS,
+) -> str:
     """Let an agent with the tools of a work folder work until it answers; its answer.
 
-    Raises `MaxTurnsError` when it was asked `max_turns` times and has no answer, and what the provider's client raises.
+    Raises `MaxTurnsError` when it was asked `max_turns` times and has no answer, and what the
+    provider's client raises.
     """
     tools = workspace_tools(workdir)
-    agent = LLMAgent(chat, system_prompt, tools=tools, guard=ATTRACTOR, view=shortened, retry=retry.ATTRACTOR)
+    agent = LLMAgent(
+        chat, system_prompt, tools=tools, guard=ATTRACTOR, view=shortened, retry=retry.ATTRACTOR
+    )
     result = await agent.run(prompt, max_steps=max_turns)
     if result.reason == "max_steps":
-        said = next((message.text for message in reversed(result.messages) if message.role == "assistant" and message.text), "")
+        said = next(
+            (
+                message.text
+                for message in reversed(result.messages)
+                if message.role == "assistant" and message.text
+            ),
+            "",
+        )
         raise MaxTurnsError(f"agent loop exceeded maximum turns ({max_turns})", partial=said)
     reply = result.reply
     if reply is not None and reply.stop.reason != "end":
-        log.warning("the answer of %s stopped with %s: it may not be whole", chat.model, reply.stop.raw or reply.stop.reason)
+        log.warning(
+            "the answer of %s stopped with %s: it may not be whole",
+            chat.model,
+            reply.stop.raw or reply.stop.reason,
+        )
     return result.text

@@ -1,4 +1,6 @@
-"""Commands of a shell: run to their end or killed, with all that they started; without the keys of the program that runs them."""
+"""Commands of a shell: run to their end or killed, with all that they started; without the keys of
+the program that runs them.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ _TICK = 0.05  # seconds between two looks at whether the run was cancelled
 _PIECE = 1 << 16
 _PIPE = 1 << 20  # bytes that a pipe can hold
 _KEY = re.compile(
-    r"API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|(?:^|_)KEY$|TOKENS?(?![A-Z])|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL", re.IGNORECASE
+    r"API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|(?:^|_)KEY$|TOKENS?(?![A-Z])|SECRET|PASSWORD|"
+    r"PASSWD|PASSPHRASE|CREDENTIAL",
+    re.IGNORECASE,
 )
 
 
@@ -37,11 +41,14 @@ def without_keys(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def run_shell(command: str, folder: Path, timeout: float) -> str:
-    """What a command wrote on stdout and stderr, in the order it came, and how it ended, in brackets on the last line.
+    """What a command wrote on stdout and stderr, in the order it came, and how it ended, in
+    brackets on the last line.
 
-    It runs by `/bin/sh` in the folder, with nothing to read, in a process group of its own. The whole group is killed when the command
-    ends, when `timeout` seconds have passed, and when the task is cancelled that waits for this thread (`anyio.to_thread`): nothing
-    that it started goes on, but for what has left the group (`setsid`). This is no sandbox: the shell may do what its user may.
+    It runs by `/bin/sh` in the folder, with nothing to read, in a process group of its own. The
+    whole group is killed when the command ends, when `timeout` seconds have passed, and when the
+    task is cancelled that waits for this thread (`anyio.to_thread`): nothing that it started goes
+    on, but for what has left the group (`setsid`). This is no sandbox: the shell may do what its
+    user may.
 
     Raises `ToolError` for a command that cannot be started.
     """
@@ -56,7 +63,10 @@ def run_shell(command: str, folder: Path, timeout: float) -> str:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    except (OSError, ValueError) as cause:  # a NUL, half of a surrogate pair, more than a command line holds
+    except (
+        OSError,
+        ValueError,
+    ) as cause:  # a NUL, half of a surrogate pair, more than a command line holds
         raise ToolError(f"the command cannot be started: {cause}") from cause
     output = _Output()
     ended, pause = False, 0.001
@@ -86,7 +96,9 @@ def run_shell(command: str, folder: Path, timeout: float) -> str:
 
 
 def raise_if_cancelled() -> None:
-    """Ask whether the task that waits for this thread is cancelled, and raise its cancellation: a thread is not told of it."""
+    """Ask whether the task that waits for this thread is cancelled, and raise its cancellation: a
+    thread is not told of it.
+    """
     with suppress(RuntimeError):  # a thread of somebody else's
         from_thread.check_cancelled()
 
@@ -135,7 +147,9 @@ class _Output:
     def text(self, ending: str) -> str:
         head, tail = bytes(self._head), bytes(self._tail)
         if self._dropped:
-            said = f"{_decoded(head)}\n[{self._dropped:,} bytes are left out here]\n{_decoded(tail)}"
+            said = (
+                f"{_decoded(head)}\n[{self._dropped:,} bytes are left out here]\n{_decoded(tail)}"
+            )
         else:
             said = _decoded(head + tail)
         return f"{said}{'' if not said or said.endswith(chr(10)) else chr(10)}{ending}"

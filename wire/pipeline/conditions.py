@@ -1,4 +1,5 @@
-"""When an edge is taken: `a == 'x' && !b`, and the other dialect's `outcome=success && context.x!=y`, as one language.
+"""When an edge is taken: `a == 'x' && !b`, and the other dialect's `outcome=success &&
+context.x!=y`, as one language.
 
     any     = all { "||" all }
     all     = one { "&&" one }
@@ -6,7 +7,8 @@
     key     = letters, digits, "_", "."
     value   = 'text' | "text" | word
 
-A missing key is the empty text, in comparisons too (P-63). Values are compared as texts, letter for letter.
+A missing key is the empty text, in comparisons too (P-63). Values are compared as texts, letter for
+letter.
 """
 
 from __future__ import annotations
@@ -48,7 +50,8 @@ def parse_condition(text: str) -> Condition:
     >>> parse_condition("outcome=success && context.tests_passed=true").holds({"outcome": "success", "tests_passed": True})
     True
 
-    Raises `PipelineError` with the column for what does not parse, also after a whole expression (P-64).
+    Raises `PipelineError` with the column for what does not parse, also after a whole expression
+    (P-64).
     """
     if text.strip() in ("", "_"):
         return Condition(text, lambda context: True)
@@ -82,7 +85,9 @@ class _Parser:
             found = _TOKEN.match(text, at)
             if found is None:
                 at += len(text[at:]) - len(text[at:].lstrip())
-                raise self._error(at, "this text is not closed" if text[at] in "'\"" else "", text[at])
+                raise self._error(
+                    at, "this text is not closed" if text[at] in "'\"" else "", text[at]
+                )
             self._tokens.append((found.group(1), found.start(1)))
             at = found.end()
         self._tokens.append(("", end))
@@ -106,7 +111,10 @@ class _Parser:
 
     def _error(self, at: int, hint: str, token: str) -> PipelineError:
         told = repr(token) if token else "end"
-        return PipelineError(f"condition {self._text!r}: column {at + 1}: unexpected {told}{f': {hint}' if hint else ''}")
+        return PipelineError(
+            f"condition {self._text!r}: column {at + 1}: unexpected "
+            f"{told}{f': {hint}' if hint else ''}"
+        )
 
     def _unexpected(self, hint: str) -> PipelineError:
         token, at = self._tokens[self._next]

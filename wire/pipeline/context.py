@@ -8,8 +8,8 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Any
 
-from wire.agent.sessions import check_sayable
 from wire.errors import PipelineError, RuleError
+from wire.sessions.session_file import check_sayable
 
 
 class Context(MutableMapping[str, Any]):
@@ -21,8 +21,8 @@ class Context(MutableMapping[str, Any]):
     >>> sorted(context), branch.snapshot(), branch.changed
     (['seed'], {'seed': 'a poem', 'tone': 'glad'}, ('tone',))
 
-    What goes in and what comes out are copies: nobody changes a value in it from outside. Raises `PipelineError`, which names the key,
-    for what JSON cannot say.
+    What goes in and what comes out are copies: nobody changes a value in it from outside. Raises
+    `PipelineError`, which names the key, for what JSON cannot say.
     """
 
     def __init__(self, values: Mapping[str, Any] | None = None) -> None:
@@ -78,9 +78,11 @@ class Context(MutableMapping[str, Any]):
         return Context(self.snapshot())
 
     def merge(self, branches: Iterable[Context]) -> None:
-        """Take over what branches have set; of those that set the same key, the last one wins (P-35).
+        """Take over what branches have set; of those that set the same key, the last one wins
+        (P-35).
 
-        What a branch did not touch is not taken from it: its copy may be older than what another branch has set.
+        What a branch did not touch is not taken from it: its copy may be older than what another
+        branch has set.
         """
         for branch in branches:
             values = branch.snapshot()
@@ -95,11 +97,14 @@ def _as_read_again(value: Any) -> Any:
     return [_as_read_again(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-# --- what is given on the command line -----------------------------------------------------------------------------
+# --- what is given on the command line ------------------------------------------------------------
 
 
-def variables(seed: str | None = None, file: str | bytes | None = None, assignments: Iterable[str] = ()) -> dict[str, Any]:
-    """What a run begins with: the seed, then the JSON object of a file, then `key=value` texts; later ones win (P-55).
+def variables(
+    seed: str | None = None, file: str | bytes | None = None, assignments: Iterable[str] = ()
+) -> dict[str, Any]:
+    """What a run begins with: the seed, then the JSON object of a file, then `key=value` texts;
+    later ones win (P-55).
 
     >>> variables("a poem", '{"tone": "glad"}', ["tone=sad", "sum=1+1=2"])
     {'seed': 'a poem', 'tone': 'sad', 'sum': '1+1=2'}

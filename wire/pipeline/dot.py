@@ -2,9 +2,12 @@
 
 Rules of this file:
 
-- What is read is a part of DOT: anything else is an error with line, column and the token, never a guess (P-18).
-- Subgraphs have no life of their own: their nodes are the graph's, their defaults and their class end with them (P-13, P-14).
-- Scopes are kept on a list and not on the call stack: a file of ten thousand `{` is an error of ours, not of Python.
+- What is read is a part of DOT: anything else is an error with line, column and the token, never a
+  guess (P-18).
+- Subgraphs have no life of their own: their nodes are the graph's, their defaults and their class
+  end with them (P-13, P-14).
+- Scopes are kept on a list and not on the call stack: a file of ten thousand `{` is an error of
+  ours, not of Python.
 """
 
 from __future__ import annotations
@@ -26,7 +29,8 @@ def parse(text: str, name: str = "") -> Graph:
     >>> graph.name, list(graph.nodes), graph.edges[0].condition
     ('hello', ['start', 'done'], "ok == 'yes'")
 
-    An id that only edges name becomes a node with `declared=False`; that and all else that makes a graph no pipeline is for lint.
+    An id that only edges name becomes a node with `declared=False`; that and all else that makes a
+    graph no pipeline is for lint.
 
     Raises `PipelineError`, as in `line 3, column 7: unexpected '--'`.
     """
@@ -36,7 +40,9 @@ def parse(text: str, name: str = "") -> Graph:
 _BLANK = re.compile(r"(?:\s+|//[^\n]*|#[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _ID = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
-_BARE = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_.:]|-(?!>))*")  # `a=b->c` would otherwise lose its arrow to the value
+_BARE = re.compile(
+    r"[A-Za-z_](?:[A-Za-z0-9_.:]|-(?!>))*"
+)  # `a=b->c` would otherwise lose its arrow to the value
 _NUMBER = re.compile(r"-?[0-9.][A-Za-z0-9_.]*")
 _INTEGER = re.compile(r"-?[0-9]{1,100}")
 _FLOAT = re.compile(r"-?[0-9]{0,100}\.[0-9]{1,100}")
@@ -51,7 +57,10 @@ _AN_ID = "an id is letters, digits and _, and begins with no digit; other names 
 
 
 class _Tokens:
-    """The text and how far it was read. What a word is depends on where it stands, so there is no list of tokens."""
+    """The text and how far it was read.
+
+    What a word is depends on where it stands, so there is no list of tokens.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text.removeprefix("\ufeff")
@@ -68,7 +77,9 @@ class _Tokens:
         at = self.at if at is None else at
         found = _TOKEN.match(self.text, at)
         token = found.group() if found else ""
-        told = repr(token[:_TOLD] + ("..." if len(token) > _TOLD else "")) if token else "end of file"
+        told = (
+            repr(token[:_TOLD] + ("..." if len(token) > _TOLD else "")) if token else "end of file"
+        )
         return PipelineError(f"{self.place(at)}: unexpected {told}{f': {hint}' if hint else ''}")
 
     def next_is(self, symbol: str) -> bool:
@@ -94,14 +105,20 @@ class _Tokens:
         return found.group()
 
     def quoted(self) -> str | None:
-        """The string in quotes that comes next, its escapes decoded (P-07); what is no escape stays as it is."""
+        """The string in quotes that comes next, its escapes decoded (P-07); what is no escape stays
+        as it is.
+        """
         if not self.next_is('"'):
             return None
         found = _QUOTED.match(self.text, self.at)
         if found is None:
-            raise PipelineError(f"{self.place(self.at)}: unexpected end of file: this string is not closed")
+            raise PipelineError(
+                f"{self.place(self.at)}: unexpected end of file: this string is not closed"
+            )
         self._go_to(found.end())
-        return _ESCAPE.sub(lambda escape: _ESCAPED.get(escape.group(1), escape.group()), found.group(1))
+        return _ESCAPE.sub(
+            lambda escape: _ESCAPED.get(escape.group(1), escape.group()), found.group(1)
+        )
 
     def _go_to(self, at: int) -> None:
         self.at = at
@@ -111,7 +128,9 @@ class _Tokens:
         found = _BLANK.match(self.text, self.at)
         self.at = found.end() if found else self.at
         if self.text.startswith("/*", self.at):
-            raise PipelineError(f"{self.place(self.at)}: unexpected end of file: this comment is not closed")
+            raise PipelineError(
+                f"{self.place(self.at)}: unexpected end of file: this comment is not closed"
+            )
 
 
 @dataclasses.dataclass
@@ -130,7 +149,9 @@ class _Seen:
 
     place: Place
     depth: int
-    """How deep in subgraphs its defaults were found: what is said of it further out does not undo them."""
+    """How deep in subgraphs its defaults were found: what is said of it further out does not undo
+    them.
+    """
     declared: bool = False
     defaults: dict[str, Value] = dataclasses.field(default_factory=dict)
     own: dict[str, Value] = dataclasses.field(default_factory=dict)
@@ -173,7 +194,12 @@ class _Parser:
                 self._statement()
         if tokens.at < len(tokens.text):
             raise tokens.unexpected("a file has one graph")
-        return Graph(name, self._file.attributes, {id: seen.node(id) for id, seen in self._nodes.items()}, tuple(self._edges))
+        return Graph(
+            name,
+            self._file.attributes,
+            {id: seen.node(id) for id, seen in self._nodes.items()},
+            tuple(self._edges),
+        )
 
     def _leave(self) -> None:
         scope = self._scopes.pop()
@@ -248,7 +274,9 @@ class _Parser:
         scope = self._scopes[-1]
         seen = self._nodes.get(id)
         if seen is None:
-            seen = self._nodes[id] = _Seen(place, len(self._scopes), defaults=dict(scope.node_defaults))
+            seen = self._nodes[id] = _Seen(
+                place, len(self._scopes), defaults=dict(scope.node_defaults)
+            )
             scope.members[id] = None
         return seen
 
@@ -295,7 +323,9 @@ class _Parser:
             return float(word)
         if is_duration(word):
             return Duration(word)
-        raise tokens.unexpected("a value is wanted; put it in quotes if it is more than a word or a number", at)
+        raise tokens.unexpected(
+            "a value is wanted; put it in quotes if it is more than a word or a number", at
+        )
 
 
 def _class_of(label: str) -> str:

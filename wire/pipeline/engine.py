@@ -1,6 +1,8 @@
-"""The runner: walks the graph, lets handlers do their work, keeps checkpoints. What it decides by is in `routing.py`.
+"""The runner: walks the graph, lets handlers do their work, keeps checkpoints. What it decides by
+is in `routing.py`.
 
-On asyncio and trio. A run is a walk from node to node; branches of a fan_out are walks of their own, at once, up to their fan_in.
+On asyncio and trio. A run is a walk from node to node; branches of a fan_out are walks of their
+own, at once, up to their fan_in.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Any
 import anyio
 import msgspec
 
-from wire.asking import AsyncChat
+from wire.chat import AsyncChat
 from wire.errors import ConfigurationError, PipelineError, WireError, one_line
 from wire.pipeline.checkpoint import Checkpoint, write_checkpoint
 from wire.pipeline.codergen import connect as connect_by_environment
@@ -57,9 +59,11 @@ class Engine:
     >>> anyio.run(Engine(graph).run, {"seed": "Ada"}).context["hi"]
     'Hi Ada'
 
-    `model` is for nodes that name none, `workdir` is where agents work. `connect(name)` gives the chat with a model; each is made once
-    for a run, before its first node, and closed with it. `checkpoint` is a file that tells after each node where the run stands.
-    `timeout`, in seconds or as `"5m"`, ends the run. `told(event)` hears of nodes as they begin and end. `ask(text)` asks the user.
+    `model` is for nodes that name none, `workdir` is where agents work. `connect(name)` gives the
+    chat with a model; each is made once for a run, before its first node, and closed with it.
+    `checkpoint` is a file that tells after each node where the run stands. `timeout`, in seconds or
+    as `"5m"`, ends the run. `told(event)` hears of nodes as they begin and end. `ask(text)` asks
+    the user.
 
     Raises `LintError` for a pipeline with errors, `PipelineError` for an option that is none.
     """
@@ -80,7 +84,9 @@ class Engine:
     ) -> None:
         self.graph, self.model = graph, model
         self.handlers: Mapping[str, Handler] = Handlers() if handlers is None else handlers
-        findings = tuple(each for each in lint(graph, types=frozenset(self.handlers)) if each.severity == "error")
+        findings = tuple(
+            each for each in lint(graph, types=frozenset(self.handlers)) if each.severity == "error"
+        )
         if findings:
             error = LintError("; ".join(map(str, findings)))
             error.findings = findings
@@ -98,32 +104,49 @@ class Engine:
     async def run(self, variables: Mapping[str, Any] | None = None) -> Ended:
         """Run it from its start; `variables` are what the context begins with.
 
-        Raises `ConfigurationError` for a key that is missing, before anything is sent, `NodeError` for a node that fails, and
-        `PipelineError` if the time is over, no edge can be taken, or the run goes in circles.
+        Raises `ConfigurationError` for a key that is missing, before anything is sent, `NodeError`
+        for a node that fails, and `PipelineError` if the time is over, no edge can be taken, or the
+        run goes in circles.
         """
         return await self._run(Context(variables), {}, self.graph.start.id, self.graph.start.id)
 
-    async def resume(self, checkpoint: Checkpoint, variables: Mapping[str, Any] | None = None) -> Ended:
-        """Go on after the last completed node of a checkpoint; `variables` come on top of what it knows.
+    async def resume(
+        self, checkpoint: Checkpoint, variables: Mapping[str, Any] | None = None
+    ) -> Ended:
+        """Go on after the last completed node of a checkpoint; `variables` come on top of what it
+        knows.
 
         Raises as `run`, and `PipelineError` if that node is not in the pipeline any more.
         """
         last = checkpoint.last_node_id
         if last not in self.graph.nodes:
-            raise PipelineError(f"checkpoint: its last node {last!r} is not in pipeline {self.graph.name!r}")
+            raise PipelineError(
+                f"checkpoint: its last node {last!r} is not in pipeline {self.graph.name!r}"
+            )
         context = Context({**checkpoint.data, **(variables or {})})
-        return await self._run(context, dict(checkpoint.visits), last, following(self.graph, last, context, self._pairs))
+        return await self._run(
+            context,
+            dict(checkpoint.visits),
+            last,
+            following(self.graph, last, context, self._pairs),
+        )
 
-    async def _run(self, context: Context, visits: dict[str, int], last: str, node_id: str | None) -> Ended:
+    async def _run(
+        self, context: Context, visits: dict[str, int], last: str, node_id: str | None
+    ) -> Ended:
         async with AsyncExitStack() as open_chats:
             run = _Run(self, visits, await self._connected(open_chats))
             with anyio.move_on_after(self.timeout) as clock:
                 while node_id is not None:
                     last = node_id
-                    await run.visit(self.graph.nodes[last], context, kept=self.checkpoint is not None)
+                    await run.visit(
+                        self.graph.nodes[last], context, kept=self.checkpoint is not None
+                    )
                     node_id = following(self.graph, last, context, self._pairs)
             if clock.cancelled_caught:
-                raise PipelineError(f"timeout: the pipeline took longer than {self.timeout:g} s and was cancelled")
+                raise PipelineError(
+                    f"timeout: the pipeline took longer than {self.timeout:g} s and was cancelled"
+                )
         node = self.graph.nodes[last]
         if node.type != "exit":
             self._told(Event("ended", node))
@@ -149,19 +172,26 @@ class Engine:
 class _Run:
     """One run: how often its nodes were visited, and whom they ask."""
 
-    def __init__(self, engine: Engine, visits: dict[str, int], chats: Mapping[str, AsyncChat]) -> None:
+    def __init__(
+        self, engine: Engine, visits: dict[str, int], chats: Mapping[str, AsyncChat]
+    ) -> None:
         self._engine, self._visits, self._chats = engine, visits, chats
         self._at_the_user = anyio.Lock()
 
     async def visit(self, node: Node, context: Context, *, kept: bool = False) -> None:
-        """Run a node, and store what is new; nothing of it is stored if it fails. `kept`: the checkpoint has it before it is told."""
+        """Run a node, and store what is new; nothing of it is stored if it fails.
+
+        `kept`: the checkpoint has it before it is told.
+        """
         told = self._engine._told
         began = anyio.current_time()
         told(Event("started", node))
         try:
             self._visits[node.id] = self._visits.get(node.id, 0) + 1
             if self._visits[node.id] > MOST_VISITS:
-                raise PipelineError(f"visited more than {MOST_VISITS} times: the pipeline goes in circles")
+                raise PipelineError(
+                    f"visited more than {MOST_VISITS} times: the pipeline goes in circles"
+                )
             limit = seconds(node.attributes["timeout"]) if "timeout" in node.attributes else None
             with anyio.move_on_after(limit) as clock:
                 await self._work(node, context)
@@ -178,7 +208,12 @@ class _Run:
     def _keep(self, node: Node, context: Context) -> None:
         engine = self._engine
         assert engine.checkpoint is not None
-        checkpoint = Checkpoint(last_node_id=node.id, data=context.snapshot(), pipeline=engine.graph.name, visits=dict(self._visits))
+        checkpoint = Checkpoint(
+            last_node_id=node.id,
+            data=context.snapshot(),
+            pipeline=engine.graph.name,
+            visits=dict(self._visits),
+        )
         write_checkpoint(engine.checkpoint, checkpoint)
 
     async def _work(self, node: Node, context: Context) -> None:
@@ -210,7 +245,9 @@ class _Run:
         context.update(Context(new))
 
     async def _branches(self, node: Node, context: Context) -> None:
-        """All branches at once, each to its end whatever becomes of the others; then their contexts are merged (P-34 to P-36)."""
+        """All branches at once, each to its end whatever becomes of the others; then their contexts
+        are merged (P-34 to P-36).
+        """
         graph, fan_in = self._engine.graph, self._engine._pairs[node.id]
         targets = [edge.target for edge in graph.outgoing(node.id)]
         contexts = [context.clone() for _ in targets]
@@ -226,9 +263,13 @@ class _Run:
             for place in range(len(targets)):
                 group.start_soon(branch, place)
         if failed:
-            room = max(120, 1200 // len(failed))  # for the words of each, so that none is cut out of the middle
+            room = max(
+                120, 1200 // len(failed)
+            )  # for the words of each, so that none is cut out of the middle
             said = "; ".join(one_line(str(error), room) for _, error in sorted(failed.items()))
-            raise PipelineError(f"{len(failed)} of {len(targets)} branches failed: {said}") from next(iter(failed.values()))
+            raise PipelineError(
+                f"{len(failed)} of {len(targets)} branches failed: {said}"
+            ) from next(iter(failed.values()))
         context.merge(contexts)
 
     async def _walk(self, node_id: str, fan_in: str, context: Context) -> None:
@@ -237,11 +278,15 @@ class _Run:
         while node_id != fan_in:
             node = graph.nodes[node_id]
             if node.type == "exit":
-                raise PipelineError(f"node {node_id!r}: a branch has come to the exit before its fan_in {fan_in!r}")
+                raise PipelineError(
+                    f"node {node_id!r}: a branch has come to the exit before its fan_in {fan_in!r}"
+                )
             await self.visit(node, context)
             then = following(graph, node_id, context, self._engine._pairs)
             if then is None:
-                raise PipelineError(f"node {node_id!r}: a branch ends here, before its fan_in {fan_in!r}")
+                raise PipelineError(
+                    f"node {node_id!r}: a branch ends here, before its fan_in {fan_in!r}"
+                )
             node_id = then
 
 
@@ -249,6 +294,8 @@ def _failed(node: Node, cause: Exception) -> NodeError:
     said = str(cause) if isinstance(cause, WireError) else f"{type(cause).__name__}: {cause}"
     # Errors of templates name the node themselves.
     prefix = f"node {node.id!r}: "
-    error = NodeError(said if said.startswith(prefix) else prefix + said, partial=getattr(cause, "partial", None))
+    error = NodeError(
+        said if said.startswith(prefix) else prefix + said, partial=getattr(cause, "partial", None)
+    )
     error.node_id = node.id
     return error

@@ -1,9 +1,12 @@
-"""What a pipeline is: nodes with attributes, edges with conditions, each with its place in the file.
+"""What a pipeline is: nodes with attributes, edges with conditions, each with its place in the
+file.
 
 Rules of this file:
 
-- Nodes and edges stand in the order of the file, so that runs and messages are the same each time (P-17).
-- What the two dialects say in different words has one name here: a type for each shape, one condition, one model.
+- Nodes and edges stand in the order of the file, so that runs and messages are the same each time
+  (P-17).
+- What the two dialects say in different words has one name here: a type for each shape, one
+  condition, one model.
 """
 
 from __future__ import annotations
@@ -25,14 +28,22 @@ TYPE_OF_SHAPE = {
     "component": "fan_out",
     "tripleoctagon": "fan_in",
     "diamond": "conditional",
-    # Without a handler of the caller's these two are unknown types: as prompts to a model they would do something else than they say.
+    # Without a handler of the caller's these two are unknown types: as prompts to a model they
+    # would do something else than they say.
     "parallelogram": "tool",
     "house": "stack.manager_loop",
 }
 """Which type a node without one is, by its shape (P-20)."""
 
 _TYPE_BY_OTHER_NAME = {"parallel": "fan_out", "parallel.fan_in": "fan_in"}
-_TYPE_OF_ID = {"start": "start", "Start": "start", "exit": "exit", "Exit": "exit", "end": "exit", "End": "exit"}
+_TYPE_OF_ID = {
+    "start": "start",
+    "Start": "start",
+    "exit": "exit",
+    "Exit": "exit",
+    "end": "exit",
+    "End": "exit",
+}
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?(?:ms|[smhd]))+")
@@ -68,7 +79,10 @@ class Duration:
 
     def __post_init__(self) -> None:
         if not is_duration(self.text):
-            raise PipelineError(f"{self.text!r} is no duration: a number and ms, s, m, h or d are wanted, as in 90s or 5m")
+            raise PipelineError(
+                f"{self.text!r} is no duration: a number and ms, s, m, h or d are wanted, "
+                "as in 90s or 5m"
+            )
 
     @property
     def seconds(self) -> float:
@@ -122,14 +136,19 @@ def written(value: object) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Node:
-    """One step of a pipeline. `declared` is false if only edges name it, which lint reports (P-15)."""
+    """One step of a pipeline.
+
+    `declared` is false if only edges name it, which lint reports (P-15).
+    """
 
     id: str
     attributes: Mapping[str, Value] = dataclasses.field(default_factory=dict)
     place: Place = TOP
     declared: bool = True
     type: str = ""
-    """Which handler runs it: its attribute `type`, else what its shape or its id says, else `codergen` (P-20)."""
+    """Which handler runs it: its attribute `type`, else what its shape or its id says, else
+    `codergen` (P-20).
+    """
 
     def __post_init__(self) -> None:
         if not self.type:
@@ -147,7 +166,8 @@ class Node:
 
     @property
     def model(self) -> str:
-        """What `model` or `llm_provider` and `llm_model` say, as `provider:model`; empty if they say nothing (P-25).
+        """What `model` or `llm_provider` and `llm_model` say, as `provider:model`; empty if they
+        say nothing (P-25).
 
         >>> Node("plan", {"llm_provider": "gemini", "llm_model": "gemini-3-pro-preview"}).model
         'gemini:gemini-3-pro-preview'
@@ -170,7 +190,9 @@ class Edge:
 
     @property
     def dialect(self) -> Dialect:
-        """The attribute that holds the condition; where there is a `condition`, the label is only a caption (P-61)."""
+        """The attribute that holds the condition; where there is a `condition`, the label is only a
+        caption (P-61).
+        """
         return "condition" if "condition" in self.attributes else "label"
 
     @property
@@ -238,7 +260,11 @@ class Graph:
 
 def not_one(type: str, count: int) -> str:
     """What is told of a pipeline that has not exactly one node of that type."""
-    return f"pipeline has {count} {type} nodes; exactly one required" if count else f"pipeline must have exactly one {type} node"
+    return (
+        f"pipeline has {count} {type} nodes; exactly one required"
+        if count
+        else f"pipeline must have exactly one {type} node"
+    )
 
 
 def _grouped(pairs: Iterable[tuple[str, Edge]]) -> dict[str, tuple[Edge, ...]]:
@@ -249,11 +275,18 @@ def _grouped(pairs: Iterable[tuple[str, Edge]]) -> dict[str, tuple[Edge, ...]]:
 
 
 def _with_types_of_ids(nodes: Mapping[str, Node]) -> dict[str, Node]:
-    """A node called `start` is the start only if no type and no shape says so of another (P-21, P-22)."""
+    """A node called `start` is the start only if no type and no shape says so of another (P-21,
+    P-22).
+    """
     have = {node.type for node in nodes.values()}
     changed = dict(nodes)
     for id, type in _TYPE_OF_ID.items():
         node = nodes.get(id)
-        if node is not None and type not in have and "type" not in node.attributes and node.text("shape", "box") == "box":
+        if (
+            node is not None
+            and type not in have
+            and "type" not in node.attributes
+            and node.text("shape", "box") == "box"
+        ):
             changed[id] = dataclasses.replace(node, type=type)
     return changed

@@ -1,4 +1,7 @@
-"""What the nodes of each type do. A handler says what is new in the context; how the run goes on is the engine's."""
+"""What the nodes of each type do.
+
+A handler says what is new in the context; how the run goes on is the engine's.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from wire.asking import AsyncChat
+from wire.chat import AsyncChat
 from wire.errors import PipelineError
 from wire.pipeline.codergen import model_of_node, run_agent, turns_of
 from wire.pipeline.context import Context
@@ -29,20 +32,36 @@ class Visit:
     chats: Mapping[str, AsyncChat]
     """The models of this run, by name."""
     ask: Callable[[str], Awaitable[str]]
-    """Shows a text to the user, and gives the line that was answered. Raises `EOFError` when nobody answers any more."""
+    """Shows a text to the user, and gives the line that was answered.
+
+    Raises `EOFError` when nobody answers any more.
+    """
     branches: Callable[[], Awaitable[None]]
     """Runs the branches of a fan_out."""
     now: Callable[[], str]
     """The time as text."""
 
     def text(self, name: str, default: str = "") -> str:
-        """An attribute with its templates filled in. Raises `PipelineError`, which names node and key, for a key that is not there."""
+        """An attribute with its templates filled in.
+
+        Raises `PipelineError`, which names node and key, for a key that is not there.
+        """
         goal = self.graph.attributes.get("goal")
-        return render(self.node.text(name, default), self.context, node=self.node.id, goal=None if goal is None else written(goal))
+        return render(
+            self.node.text(name, default),
+            self.context,
+            node=self.node.id,
+            goal=None if goal is None else written(goal),
+        )
 
 
-Handler: TypeAlias = Callable[[Visit], Mapping[str, Any] | Awaitable[Mapping[str, Any] | None] | None]
-"""A function, async or not, that gives what is new in the context. What it raises fails the node, and with it the run."""
+Handler: TypeAlias = Callable[
+    [Visit], Mapping[str, Any] | Awaitable[Mapping[str, Any] | None] | None
+]
+"""A function, async or not, that gives what is new in the context.
+
+What it raises fails the node, and with it the run.
+"""
 
 
 class Handlers(Mapping[str, Handler]):
@@ -60,11 +79,16 @@ class Handlers(Mapping[str, Handler]):
         self._known: dict[str, Handler] = dict(_BUILT_IN)
 
     def register(self, type: str, handler: Handler) -> None:
-        """Let `handler` do the nodes of a type, in place of another if there was one. Raises `PipelineError` for what is no handler."""
+        """Let `handler` do the nodes of a type, in place of another if there was one.
+
+        Raises `PipelineError` for what is no handler.
+        """
         if not isinstance(type, str) or not type:
             raise PipelineError(f"handlers: a type is a text and not empty, not {type!r}")
         if not callable(handler):
-            raise PipelineError(f"handlers: {type}: a function is wanted, not {handler.__class__.__name__}")
+            raise PipelineError(
+                f"handlers: {type}: a function is wanted, not {handler.__class__.__name__}"
+            )
         self._known[type] = handler
 
     def __getitem__(self, type: str) -> Handler:
@@ -79,7 +103,11 @@ class Handlers(Mapping[str, Handler]):
 
 def start(visit: Visit) -> dict[str, Any]:
     """Store the seed, which the command line gives or else the node, and the time (P-23)."""
-    seed = {"seed": visit.node.text("seed")} if "seed" in visit.node.attributes and "seed" not in visit.context else {}
+    seed = (
+        {"seed": visit.node.text("seed")}
+        if "seed" in visit.node.attributes and "seed" not in visit.context
+        else {}
+    )
     return {**seed, "start_time": visit.now()}
 
 
@@ -129,7 +157,9 @@ def _prompt(visit: Visit) -> str:
 
 
 async def wait_human(visit: Visit) -> dict[str, Any]:
-    """Show the prompt, read a line, store it; with `options`, one of these, by its number or its text (P-30)."""
+    """Show the prompt, read a line, store it; with `options`, one of these, by its number or its
+    text (P-30).
+    """
     options = [each.strip() for each in visit.text("options").split(",") if each.strip()]
     shown = visit.text("prompt") or visit.text("label") or visit.node.id
     for number, option in enumerate(options, 1):
@@ -153,7 +183,11 @@ def _chosen(line: str, options: list[str]) -> str | None:
     by_text = {option.casefold(): option for option in reversed(options)}
     if line.casefold() in by_text:
         return by_text[line.casefold()]
-    return options[int(line) - 1] if line.isascii() and line.isdigit() and 1 <= int(line) <= len(options) else None
+    return (
+        options[int(line) - 1]
+        if line.isascii() and line.isdigit() and 1 <= int(line) <= len(options)
+        else None
+    )
 
 
 _BUILT_IN: dict[str, Handler] = {

@@ -1,6 +1,8 @@
-"""What is wrong with a pipeline, all of it at once, before anything is run: no key, no network, no client.
+"""What is wrong with a pipeline, all of it at once, before anything is run: no key, no network, no
+client.
 
-A rule is a function from a graph to findings, in `_RULES`. Nodes that only edges name are told of once, by their edges.
+A rule is a function from a graph to findings, in `_RULES`. Nodes that only edges name are told of
+once, by their edges.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ from wire.pipeline.routing import fan_ins
 from wire.pipeline.templates import keys_of
 from wire.providers import PROVIDERS, model_of
 
-TYPES = frozenset({"start", "exit", "codergen", "set", "fan_out", "fan_in", "conditional", "wait.human"})
+TYPES = frozenset(
+    {"start", "exit", "codergen", "set", "fan_out", "fan_in", "conditional", "wait.human"}
+)
 """The types of nodes that this library runs."""
 
 Severity: TypeAlias = Literal["error", "warning"]
@@ -28,7 +32,8 @@ Severity: TypeAlias = Literal["error", "warning"]
 class Finding:
     """One thing that is wrong: an `error` keeps the pipeline from being run, a `warning` does not.
 
-    `node_id` or `edge`, its two ends, says what it is about; both are empty if that is the pipeline. `fix` says what to do.
+    `node_id` or `edge`, its two ends, says what it is about; both are empty if that is the
+    pipeline. `fix` says what to do.
     """
 
     rule: str
@@ -40,8 +45,17 @@ class Finding:
     fix: str = ""
 
     def __str__(self) -> str:
-        about = f"edge {' -> '.join(self.edge)}: " if self.edge else f"node {self.node_id!r}: " if self.node_id else ""
-        return f"{self.place}: {self.severity}: {about}{self.message} [{self.rule}]{f' ({self.fix})' if self.fix else ''}"
+        about = (
+            f"edge {' -> '.join(self.edge)}: "
+            if self.edge
+            else f"node {self.node_id!r}: "
+            if self.node_id
+            else ""
+        )
+        return (
+            f"{self.place}: {self.severity}: {about}{self.message} "
+            f"[{self.rule}]{f' ({self.fix})' if self.fix else ''}"
+        )
 
 
 def lint(graph: Graph, types: Collection[str] = TYPES, keys: Collection[str] = ()) -> list[Finding]:
@@ -57,7 +71,17 @@ def lint(graph: Graph, types: Collection[str] = TYPES, keys: Collection[str] = (
     found = [finding for rule in _RULES for finding in rule(subject)]
     if not any(finding.severity == "error" for finding in found):
         found += _nesting(graph)
-    return sorted(found, key=lambda each: (each.place.line, each.place.column, each.severity, each.rule, each.node_id, each.message))
+    return sorted(
+        found,
+        key=lambda each: (
+            each.place.line,
+            each.place.column,
+            each.severity,
+            each.rule,
+            each.node_id,
+            each.message,
+        ),
+    )
 
 
 def summary(graph: Graph) -> str:
@@ -67,7 +91,9 @@ def summary(graph: Graph) -> str:
     >>> summary(parse("digraph hello { start -> done }"))
     'OK: pipeline "hello" is valid (2 nodes, 1 edges)'
     """
-    return f'OK: pipeline "{graph.name}" is valid ({len(graph.nodes)} nodes, {len(graph.edges)} edges)'
+    return (
+        f'OK: pipeline "{graph.name}" is valid ({len(graph.nodes)} nodes, {len(graph.edges)} edges)'
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,11 +108,20 @@ class _Subject:
 
 
 def _of_node(rule: str, severity: Severity, node: Node, message: str, fix: str = "") -> Finding:
-    return Finding(rule=rule, severity=severity, message=message, node_id=node.id, place=node.place, fix=fix)
+    return Finding(
+        rule=rule, severity=severity, message=message, node_id=node.id, place=node.place, fix=fix
+    )
 
 
 def _of_edge(rule: str, severity: Severity, edge: Edge, message: str, fix: str = "") -> Finding:
-    return Finding(rule=rule, severity=severity, message=message, edge=(edge.source, edge.target), place=edge.place, fix=fix)
+    return Finding(
+        rule=rule,
+        severity=severity,
+        message=message,
+        edge=(edge.source, edge.target),
+        place=edge.place,
+        fix=fix,
+    )
 
 
 def _reached(first: Iterable[str], following: Callable[[str], Iterable[str]]) -> set[str]:
@@ -116,7 +151,7 @@ def _meant(word: str, known: Iterable[str]) -> str:
     return f"did you mean {near[0]!r}?" if near else ""
 
 
-# --- the graph --------------------------------------------------------------------------------------------------------
+# --- the graph ------------------------------------------------------------------------------------
 
 
 def _one_start_and_one_exit(subject: _Subject) -> Iterator[Finding]:
@@ -125,7 +160,9 @@ def _one_start_and_one_exit(subject: _Subject) -> Iterator[Finding]:
         if len(found) != 1:
             fix = f"they are {', '.join(_ids(found))}" if found else f"give one node type={type}"
             place = found[1].place if found else TOP
-            yield Finding(rule=rule, severity="error", message=not_one(type, len(found)), place=place, fix=fix)
+            yield Finding(
+                rule=rule, severity="error", message=not_one(type, len(found)), place=place, fix=fix
+            )
 
 
 def _known_ends(subject: _Subject) -> Iterator[Finding]:
@@ -134,7 +171,13 @@ def _known_ends(subject: _Subject) -> Iterator[Finding]:
         for end, id in (("source", edge.source), ("target", edge.target)):
             if id not in known:
                 fix = _meant(id, known) or f"declare it: {id} [type=...]"
-                yield _of_edge("edge_target_exists", "error", edge, f"edge references unknown {end} node {id!r}", fix)
+                yield _of_edge(
+                    "edge_target_exists",
+                    "error",
+                    edge,
+                    f"edge references unknown {end} node {id!r}",
+                    fix,
+                )
 
 
 def _reachable(subject: _Subject) -> Iterator[Finding]:
@@ -142,7 +185,13 @@ def _reachable(subject: _Subject) -> Iterator[Finding]:
     reached = _after(subject.graph, starts)
     for node in subject.declared if starts else ():
         if node.id not in reached:
-            yield _of_node("reachability", "error", node, "node is not reachable from start", "give it an incoming edge, or take it out")
+            yield _of_node(
+                "reachability",
+                "error",
+                node,
+                "node is not reachable from start",
+                "give it an incoming edge, or take it out",
+            )
 
 
 def _ways_out(subject: _Subject) -> Iterator[Finding]:
@@ -151,7 +200,9 @@ def _ways_out(subject: _Subject) -> Iterator[Finding]:
     leading_out = _before(graph, exits)
     for node in subject.declared:
         if node.type != "exit" and not graph.outgoing(node.id):
-            yield _of_node("path_to_exit", "warning", node, "node has no outgoing edge: the run ends there")
+            yield _of_node(
+                "path_to_exit", "warning", node, "node has no outgoing edge: the run ends there"
+            )
         elif exits and node.id not in leading_out:
             yield _of_node("path_to_exit", "warning", node, "no path leads from it to exit")
 
@@ -161,7 +212,9 @@ def _ends_of_the_run(subject: _Subject) -> Iterator[Finding]:
     for edge in graph.edges:
         target, source = graph.nodes.get(edge.target), graph.nodes.get(edge.source)
         if target is not None and target.type == "start":
-            yield _of_edge("start_no_incoming", "error", edge, "the start node has an incoming edge")
+            yield _of_edge(
+                "start_no_incoming", "error", edge, "the start node has an incoming edge"
+            )
         if source is not None and source.type == "exit":
             yield _of_edge("exit_no_outgoing", "error", edge, "the exit node has an outgoing edge")
 
@@ -171,14 +224,28 @@ def _fan_ins_reached(subject: _Subject) -> Iterator[Finding]:
     for node in graph.of_type("fan_out"):
         lost = [edge for edge in graph.outgoing(node.id) if not _meets(graph, edge.target)]
         if len(lost) == len(graph.outgoing(node.id)):
-            yield _of_node("fan_in", "error", node, "fan_out node has no reachable fan_in node", "let its branches meet at a type=fan_in")
+            yield _of_node(
+                "fan_in",
+                "error",
+                node,
+                "fan_out node has no reachable fan_in node",
+                "let its branches meet at a type=fan_in",
+            )
             continue
         for edge in lost:
-            yield _of_edge("fan_in", "error", edge, "this branch has no reachable fan_in node", "let it meet the others at their fan_in")
+            yield _of_edge(
+                "fan_in",
+                "error",
+                edge,
+                "this branch has no reachable fan_in node",
+                "let it meet the others at their fan_in",
+            )
 
 
 def _meets(graph: Graph, id: str) -> bool:
-    """Whether a branch that begins at `id` comes to a fan_in of its own; those between belong to further fan_outs (P-37)."""
+    """Whether a branch that begins at `id` comes to a fan_in of its own; those between belong to
+    further fan_outs (P-37).
+    """
     deepest = len(graph.of_type("fan_out"))
     waiting, seen = [(id, 1)], set[tuple[str, int]]()
     while waiting:
@@ -194,14 +261,16 @@ def _meets(graph: Graph, id: str) -> bool:
 
 
 def _nesting(graph: Graph) -> Iterator[Finding]:
-    """What the runner would refuse of the pairs of fan_out and fan_in; told only where simpler rules find nothing."""
+    """What the runner would refuse of the pairs of fan_out and fan_in; told only where simpler
+    rules find nothing.
+    """
     try:
         fan_ins(graph)
     except PipelineError as problem:
         yield Finding(rule="fan_in", severity="error", message=problem.message)
 
 
-# --- edges ------------------------------------------------------------------------------------------------------------
+# --- edges ----------------------------------------------------------------------------------------
 
 
 def _conditions(subject: _Subject) -> Iterator[Finding]:
@@ -209,7 +278,11 @@ def _conditions(subject: _Subject) -> Iterator[Finding]:
         try:
             parse_condition(edge.condition)
         except PipelineError as problem:
-            fix = "a label is a condition; a caption goes beside a condition of its own" if edge.dialect == "label" else ""
+            fix = (
+                "a label is a condition; a caption goes beside a condition of its own"
+                if edge.dialect == "label"
+                else ""
+            )
             yield _of_edge("condition_syntax", "error", edge, problem.message, fix)
 
 
@@ -218,12 +291,17 @@ def _order_of_edges(subject: _Subject) -> Iterator[Finding]:
         always: Edge | None = None
         for edge in subject.graph.outgoing(node.id) if node.type != "fan_out" else ():
             if always is not None:
-                yield _of_edge("edge_order", "warning", edge, f"never taken: {always} stands before it and has no condition")
+                yield _of_edge(
+                    "edge_order",
+                    "warning",
+                    edge,
+                    f"never taken: {always} stands before it and has no condition",
+                )
             elif not edge.condition:
                 always = edge
 
 
-# --- nodes ------------------------------------------------------------------------------------------------------------
+# --- nodes ----------------------------------------------------------------------------------------
 
 _REQUIRED = {"set": ("key",)}
 
@@ -232,7 +310,13 @@ def _known_types(subject: _Subject) -> Iterator[Finding]:
     for node in subject.declared:
         if node.type not in subject.types:
             by_shape = "" if "type" in node.attributes else f", by its shape {node.text('shape')}"
-            yield _of_node("type_known", "error", node, f"unknown type {node.type!r}{by_shape}", _meant(node.type, subject.types))
+            yield _of_node(
+                "type_known",
+                "error",
+                node,
+                f"unknown type {node.type!r}{by_shape}",
+                _meant(node.type, subject.types),
+            )
 
 
 def _attributes(subject: _Subject) -> Iterator[Finding]:
@@ -240,10 +324,19 @@ def _attributes(subject: _Subject) -> Iterator[Finding]:
         for name in _REQUIRED.get(node.type, ()):
             if not node.text(name).strip():
                 yield _of_node(
-                    "required_attribute", "error", node, f"missing required attribute {name!r} for node type {node.type!r}"
+                    "required_attribute", "error", node, "missing required " f"attribute {name!r} for " f"node type {node.type!r}"
                 )  # fmt: skip
-        if node.type == "codergen" and "max_turns" in node.attributes and not re.fullmatch(r"0*[1-9][0-9]{0,8}", node.text("max_turns")):
-            yield _of_node("attribute_value", "error", node, f"max_turns is a number from 1 up, not {node.text('max_turns')!r}")
+        if (
+            node.type == "codergen"
+            and "max_turns" in node.attributes
+            and not re.fullmatch(r"0*[1-9][0-9]{0,8}", node.text("max_turns"))
+        ):
+            yield _of_node(
+                "attribute_value",
+                "error",
+                node,
+                f"max_turns is a number from 1 up, not {node.text('max_turns')!r}",
+            )
         try:
             seconds(node.attributes.get("timeout", 1))
         except PipelineError as problem:
@@ -257,18 +350,38 @@ def _models(subject: _Subject) -> Iterator[Finding]:
         try:
             provider, _ = model_of(node.model)
         except ConfigurationError as problem:
-            yield _of_node("model_name", "error", node, problem.message, "as in gemini:gemini-3-pro-preview")
+            yield _of_node(
+                "model_name", "error", node, problem.message, "as in gemini:gemini-3-pro-preview"
+            )
             continue
         if provider not in PROVIDERS:
-            yield _of_node("provider_known", "warning", node, f"unknown provider {provider!r}", _meant(provider, PROVIDERS))
+            yield _of_node(
+                "provider_known",
+                "warning",
+                node,
+                f"unknown provider {provider!r}",
+                _meant(provider, PROVIDERS),
+            )
 
 
 def _prompts(subject: _Subject) -> Iterator[Finding]:
-    if "seed" in subject.keys or any(node.text("seed").strip() for node in subject.graph.of_type("start")):
+    if "seed" in subject.keys or any(
+        node.text("seed").strip() for node in subject.graph.of_type("start")
+    ):
         return
     for node in subject.declared:
-        if node.type == "codergen" and not node.text("prompt").strip() and not node.text("label").strip():
-            yield _of_node("prompt_on_llm_nodes", "warning", node, "node has no prompt: it can be run with a seed only", "give it a prompt")
+        if (
+            node.type == "codergen"
+            and not node.text("prompt").strip()
+            and not node.text("label").strip()
+        ):
+            yield _of_node(
+                "prompt_on_llm_nodes",
+                "warning",
+                node,
+                "node has no prompt: it can be run with a seed only",
+                "give it a prompt",
+            )
 
 
 def _templates(subject: _Subject) -> Iterator[Finding]:
@@ -280,7 +393,9 @@ def _templates(subject: _Subject) -> Iterator[Finding]:
                 wanted += keys_of(text)
             except PipelineError as problem:
                 yield _of_node("template_syntax", "error", node, problem.message)
-        missing = [key for key in dict.fromkeys(wanted) if key != "seed" and key not in subject.keys]
+        missing = [
+            key for key in dict.fromkeys(wanted) if key != "seed" and key not in subject.keys
+        ]
         earlier = _earlier(graph, node.id) if missing else []
         if any(each.type not in TYPES for each in earlier):
             continue  # who knows what a handler of somebody else's sets
@@ -298,7 +413,9 @@ def _earlier(graph: Graph, id: str) -> list[Node]:
 
 
 def _templates_of(node: Node) -> Iterator[str]:
-    """The attributes of a node that are templates; a label is one only where it stands in for a prompt."""
+    """The attributes of a node that are templates; a label is one only where it stands in for a
+    prompt.
+    """
     if node.type == "set":
         yield node.text("value")
     elif node.type in ("codergen", "wait.human"):

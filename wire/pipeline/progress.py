@@ -35,7 +35,8 @@ def line(event: Event) -> str:
 
 
 class Progress:
-    """Writes what it is told: lines as they come; on a terminal one for each node, and below them what is running.
+    """Writes what it is told: lines as they come; on a terminal one for each node, and below them
+    what is running.
 
     It is given to an engine as `told`.
     """
@@ -86,4 +87,8 @@ def _can_say(out: TextIO) -> bool:
 
 
 _CLEAR = "\r\x1b[K"
-_SIGNS = {"completed": "\x1b[32m✓\x1b[0m", "failed": "\x1b[31m✗\x1b[0m", "ended": "\x1b[33m!\x1b[0m"}
+_SIGNS = {
+    "completed": "\x1b[32m✓\x1b[0m",
+    "failed": "\x1b[31m✗\x1b[0m",
+    "ended": "\x1b[33m!\x1b[0m",
+}

@@ -1,4 +1,7 @@
-"""Where a run goes next: which edge is taken, and which fan_in ends the branches of which fan_out. Pure."""
+"""Where a run goes next: which edge is taken, and which fan_in ends the branches of which fan_out.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,9 @@ MOST_VISITS = 50
 """How often a node is run at most: more is a circle that nobody leaves (P-72)."""
 
 
-def following(graph: Graph, node_id: str, context: Mapping[str, Any], pairs: Mapping[str, str] | None = None) -> str | None:
+def following(
+    graph: Graph, node_id: str, context: Mapping[str, Any], pairs: Mapping[str, str] | None = None
+) -> str | None:
     """The node after a completed one; `None` where the run ends.
 
     >>> from wire.pipeline.dot import parse
@@ -21,8 +26,9 @@ def following(graph: Graph, node_id: str, context: Mapping[str, Any], pairs: Map
     >>> following(graph, "a", {"mood": "bad"}), following(graph, "a", {}), following(graph, "c", {})
     ('b', 'c', None)
 
-    Edges are tried in the order of the file, and the first whose condition holds is taken. After a fan_out comes the fan_in of `pairs`,
-    since its edges are its branches. Raises `PipelineError` if there are edges and none can be taken, and for a node that is not there.
+    Edges are tried in the order of the file, and the first whose condition holds is taken. After a
+    fan_out comes the fan_in of `pairs`, since its edges are its branches. Raises `PipelineError` if
+    there are edges and none can be taken, and for a node that is not there.
     """
     if node_id not in graph.nodes:
         raise PipelineError(f"there is no node {node_id!r} in pipeline {graph.name!r}")
@@ -45,13 +51,16 @@ def following(graph: Graph, node_id: str, context: Mapping[str, Any], pairs: Map
 def fan_ins(graph: Graph) -> dict[str, str]:
     """Each fan_out -> the fan_in at which its branches meet, paired as brackets are (P-37).
 
-    Raises `PipelineError` for branches that meet nowhere, at several nodes, or with one fan_in at different depths.
+    Raises `PipelineError` for branches that meet nowhere, at several nodes, or with one fan_in at
+    different depths.
     """
     return {node.id: _fan_in(graph, node.id) for node in graph.of_type("fan_out")}
 
 
 def _fan_in(graph: Graph, fan_out: str) -> str:
-    """Walk along all edges; every further fan_out is a bracket that opens, every fan_in one that closes."""
+    """Walk along all edges; every further fan_out is a bracket that opens, every fan_in one that
+    closes.
+    """
     depths: dict[str, int] = {}
     met: dict[str, None] = {}  # in the order found
     waiting = [(edge.target, 1) for edge in graph.outgoing(fan_out)]
@@ -65,14 +74,22 @@ def _fan_in(graph: Graph, fan_out: str) -> str:
             continue
         if id in depths:
             if depths[id] != depth:
-                raise PipelineError(f"node {fan_out!r}: ways of different depth lead to {id!r}: a fan_in is missing, or is one too many")
+                raise PipelineError(
+                    f"node {fan_out!r}: ways of different depth lead to {id!r}: a fan_in "
+                    "is missing, or is one too many"
+                )
             continue
         depths[id] = depth
         inner = depth + (kind == "fan_out") - (kind == "fan_in")
         waiting += [(edge.target, inner) for edge in graph.outgoing(id)]
     if len(met) != 1:
-        found = f"its branches meet at several: {', '.join(met)}" if met else "its branches reach none"
+        found = (
+            f"its branches meet at several: {', '.join(met)}" if met else "its branches reach none"
+        )
         raise PipelineError(f"node {fan_out!r}: one fan_in of its own is wanted, and {found}")
     if (both := next(iter(met))) in depths:
-        raise PipelineError(f"node {fan_out!r}: ways of different depth lead to {both!r}: a fan_in is missing, or is one too many")
+        raise PipelineError(
+            f"node {fan_out!r}: ways of different depth lead to {both!r}: a fan_in is "
+            "missing, or is one too many"
+        )
     return both

@@ -1,4 +1,6 @@
-"""What an agent of a pipeline can do in its work folder: read, write, list, search and patch files, run commands."""
+"""What an agent of a pipeline can do in its work folder: read, write, list, search and patch files,
+run commands.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,16 @@ _LONG = 500  # characters of a line that was found
 _BEFORE = 100  # of them before what was looked for
 _SKIPPED = frozenset({".git"})
 _RUN = (
-    "Run a command by /bin/sh in the work folder. You get what it wrote on stdout and stderr, the middle left out if it is long, and its "
-    "exit status. It has no input, and is killed after {:g} seconds; what it leaves running is ended with it."
+    "Run a command by /bin/sh in the work folder. You get what it wrote on stdout and "
+    "stderr, the middle left out if it is long, and its "
+    "exit status. It has no input, and is killed after {:g} seconds; what it leaves "
+    "running is ended with it."
 )
 
 
 def workspace_tools(folder: Path, *, command_timeout: float = 30) -> list[FunctionTool]:
-    """The tools `read_file`, `write_file`, `run_command`, `list_dir`, `search_file` and `patch_file` of one folder.
+    """The tools `read_file`, `write_file`, `run_command`, `list_dir`, `search_file` and
+    `patch_file` of one folder.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -39,21 +44,27 @@ def workspace_tools(folder: Path, *, command_timeout: float = 30) -> list[Functi
     ...     tools["write_file"]("src/a.py", "x = 1\\n"), tools["search_file"]("x ="), tools["run_command"]("cat src/a.py; exit 3")
     ('wrote src/a.py, which is new: 6 bytes', 'src/a.py:1: x = 1', 'x = 1\\n[exit status 3]')
 
-    Files are read and written in the folder alone: paths and links that lead out are refused, as is what is no regular file. Commands
-    begin in the folder and get no keys out of the environment, but a shell can go anywhere: who runs an agent that is not trusted
-    runs it in a container. A command that takes longer than `command_timeout` seconds is killed, and so is one whose run is cancelled.
+    Files are read and written in the folder alone: paths and links that lead out are refused, as is
+    what is no regular file. Commands begin in the folder and get no keys out of the environment,
+    but a shell can go anywhere: who runs an agent that is not trusted runs it in a container. A
+    command that takes longer than `command_timeout` seconds is killed, and so is one whose run is
+    cancelled.
 
-    Raises `ToolError` for a folder that is none and a timeout that is no time, `ConfigurationError` on a system that cannot open
-    files relative to a folder.
+    Raises `ToolError` for a folder that is none and a timeout that is no time, `ConfigurationError`
+    on a system that cannot open files relative to a folder.
     """
-    if isinstance(command_timeout, bool) or not isinstance(command_timeout, (int, float)) or not 0 < command_timeout < math.inf:
+    if (
+        isinstance(command_timeout, bool)
+        or not isinstance(command_timeout, (int, float))
+        or not 0 < command_timeout < math.inf
+    ):
         raise ToolError(f"command_timeout: seconds from 0 up are wanted, not {command_timeout!r}")
     files = Workspace(folder)
 
     @tool(read_only=True)
     def read_file(path: str, offset: int = 1, limit: int = 2000) -> str:
-        """Read a text file of the work folder. You get its text exactly as it is, without line numbers; if it is long, the first
-        lines and a note in brackets that says how to go on.
+        """Read a text file of the work folder. You get its text exactly as it is, without line
+        numbers; if it is long, the first lines and a note in brackets that says how to go on.
 
         Args:
             path: The file, relative to the work folder.
@@ -67,7 +78,8 @@ def workspace_tools(folder: Path, *, command_timeout: float = 30) -> list[Functi
 
     @tool
     def write_file(path: str, content: str) -> str:
-        """Write a text file of the work folder, whole: what was in it is replaced. Folders that it needs are made.
+        """Write a text file of the work folder, whole: what was in it is replaced. Folders that it
+        needs are made.
 
         Args:
             path: The file, relative to the work folder.
@@ -99,8 +111,8 @@ def workspace_tools(folder: Path, *, command_timeout: float = 30) -> list[Functi
 
     @tool(read_only=True)
     def search_file(pattern: str, path: str = ".") -> str:
-        """Search the text files of the work folder for a text, upper and lower case as given; it is no regular expression. You get up
-        to 200 lines, each as `file:line: text`.
+        """Search the text files of the work folder for a text, upper and lower case as given; it is
+        no regular expression. You get up to 200 lines, each as `file:line: text`.
 
         Args:
             pattern: The text that a line must contain.
@@ -110,12 +122,12 @@ def workspace_tools(folder: Path, *, command_timeout: float = 30) -> list[Functi
 
     @tool
     def patch_file(path: str, old: str, new: str) -> str:
-        """Replace one text in a file of the work folder by another. Nothing is changed unless the old text stands there exactly once.
+        """Replace one text in a file of the work folder by another. Nothing is changed unless the
+        old text stands there exactly once.
 
-        Args:
-            path: The file, relative to the work folder.
-            old: The text to replace, exactly as in the file, blanks and line ends too, with enough around it to be the only one.
-            new: The text that comes in its place.
+        Args: path: The file, relative to the work folder. old: The text to replace, exactly as in
+        the file, blanks and line ends too, with enough around it to be the only one. new: The text
+        that comes in its place.
         """
         line = 0
 
@@ -136,7 +148,8 @@ def patched(text: bytes, old: bytes, new: bytes) -> tuple[bytes, int]:
     >>> patched(b"a = 1\\nb = 2\\n", b"b = 2", b"b = 3")
     (b'a = 1\\nb = 3\\n', 2)
 
-    In a text whose lines all end in CR LF, an `old` without CR, as models write it, means those, and so does `new`.
+    In a text whose lines all end in CR LF, an `old` without CR, as models write it, means those,
+    and so does `new`.
 
     Raises `ToolError` unless `old` stands there exactly once, and if nothing would change.
     """
@@ -149,10 +162,15 @@ def patched(text: bytes, old: bytes, new: bytes) -> tuple[bytes, int]:
     places = _places(text, old)
     lines = [text.count(b"\n", 0, place) + 1 for place in places[:10]]
     if not places:
-        raise ToolError("old is not in the file: it must be exactly as there, blanks and line ends too")
+        raise ToolError(
+            "old is not in the file: it must be exactly as there, blanks and line ends too"
+        )
     if len(places) > 1:
         told = ", ".join(map(str, lines)) + (", ..." if len(places) > len(lines) else "")
-        raise ToolError(f"old is in the file {len(places)} times, at the lines {told}: give more of what is around it")
+        raise ToolError(
+            f"old is in the file {len(places)} times, at the lines {told}: give more of "
+            "what is around it"
+        )
     return text[: places[0]] + new + text[places[0] + len(old) :], lines[0]
 
 
@@ -174,7 +192,9 @@ def _encoded(text: str, name: str) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
-        raise ToolError(f"{name}: it has half of a surrogate pair, which no text file can hold") from None
+        raise ToolError(
+            f"{name}: it has half of a surrogate pair, which no text file can hold"
+        ) from None
 
 
 def _lines(file: BinaryIO, path: str, offset: int, limit: int) -> str:
@@ -199,7 +219,9 @@ def _lines(file: BinaryIO, path: str, offset: int, limit: int) -> str:
         if len(lines) > 1:
             lines.pop()
         else:
-            notes.append(f"line {offset} is longer than {_READ:,} bytes, the rest of it is left out")
+            notes.append(
+                f"line {offset} is longer than {_READ:,} bytes, the rest of it is left out"
+            )
     data = b"".join(lines)
     if b"\0" in data:
         raise _binary(path)
@@ -208,7 +230,11 @@ def _lines(file: BinaryIO, path: str, offset: int, limit: int) -> str:
         notes.append("it is not UTF-8: \ufffd stands for what could not be read")
     if more:
         notes.append(f"the file goes on: read it with offset={offset + len(lines)}")
-    return text if not notes else f"{text}{'' if text.endswith(chr(10)) else chr(10)}[{'; '.join(notes)}]"
+    return (
+        text
+        if not notes
+        else f"{text}{'' if text.endswith(chr(10)) else chr(10)}[{'; '.join(notes)}]"
+    )
 
 
 def _skip(file: BinaryIO) -> bool:
@@ -224,7 +250,9 @@ def _binary(path: str) -> ToolError:
 
 
 def _decoded(data: bytes, *, cut: bool) -> tuple[str, bool]:
-    """The text, and whether it is all of it; the last character of a line that is cut may not be whole."""
+    """The text, and whether it is all of it; the last character of a line that is cut may not be
+    whole.
+    """
     try:
         return codecs.getincrementaldecoder("utf-8")().decode(data, final=not cut), True
     except UnicodeDecodeError:
@@ -249,9 +277,18 @@ def _found(files: Workspace, pattern: str, path: str) -> str:
                         found.append(f"{_on_one_line(name)}:{number}: {_excerpt(line, wanted)}")
             if len(found) > LINES:
                 break
-    notes = [f"[only the first {LINES} lines are here: look for something rarer, or in a smaller folder]"] if len(found) > LINES else []
+    notes = (
+        [
+            f"[only the first {LINES} lines are here: look for something rarer, or in a "
+            "smaller folder]"
+        ]
+        if len(found) > LINES
+        else []
+    )
     if unread:
-        notes.append(f"[not searched: {unread} that cannot be opened or have more than {_WHOLE:,} bytes]")
+        notes.append(
+            f"[not searched: {unread} that cannot be opened or have more than {_WHOLE:,} bytes]"
+        )
     return "\n".join((found[:LINES] or ["no matches found"]) + notes)
 
 
@@ -264,4 +301,8 @@ def _excerpt(line: bytes, wanted: bytes) -> str:
 
 
 def _on_one_line(name: str) -> str:
-    return name.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r") if "\n" in name or "\r" in name else name
+    return (
+        name.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
+        if "\n" in name or "\r" in name
+        else name
+    )

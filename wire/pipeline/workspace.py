@@ -1,7 +1,8 @@
 """The files of one folder, and nothing outside it.
 
-`confined` decides by the text of a path. What text does not show are links, and who may change them meanwhile: so `Workspace` goes from
-folder to folder by open descriptors, looks at each link itself, and lets the kernel follow none.
+`confined` decides by the text of a path. What text does not show are links, and who may change them
+meanwhile: so `Workspace` goes from folder to folder by open descriptors, looks at each link itself,
+and lets the kernel follow none.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ _SHOWN = 200  # bytes of a path in an error
 
 
 def confined(folder: Path, path: str) -> Path:
-    """The place in `folder`, which is absolute, that `path` names by its text: without `..`, absolute.
+    """The place in `folder`, which is absolute, that `path` names by its text: without `..`,
+    absolute.
 
     >>> confined(Path("/home/agent"), "src/../notes.md").as_posix(), confined(Path("/home/agent"), "/home/agent/src").as_posix()
     ('/home/agent/notes.md', '/home/agent/src')
@@ -31,7 +33,8 @@ def confined(folder: Path, path: str) -> Path:
     Traceback (most recent call last):
     wire.errors.ToolError: ../etc/passwd: it is outside the work folder
 
-    Raises `ToolError` for a path that leads out of the folder, or that nobody means: with a NUL, or in a home folder.
+    Raises `ToolError` for a path that leads out of the folder, or that nobody means: with a NUL, or
+    in a home folder.
     """
     if "\0" in path:
         raise ToolError(f"{_said(path)}: a path has no NUL in it")
@@ -52,16 +55,19 @@ def _said(path: str) -> str:
 
 
 class Workspace:
-    """The files of one folder. Each method raises a `ToolError` with the path, if that leads out, and if the system refuses.
+    """The files of one folder. Each method raises a `ToolError` with the path, if that leads out,
+    and if the system refuses.
 
-    Links are followed as long as they stay in the folder. Only regular files are opened: a device could do something, a pipe would wait.
-    Files are written whole or not at all; edits of one file wait for each other.
+    Links are followed as long as they stay in the folder. Only regular files are opened: a device
+    could do something, a pipe would wait. Files are written whole or not at all; edits of one file
+    wait for each other.
     """
 
     def __init__(self, folder: Path) -> None:
         if os.open not in os.supports_dir_fd:
             raise ConfigurationError(
-                "the tools of a work folder need a system that opens files relative to a folder, such as Linux or macOS"
+                "the tools of a work folder need a system that opens files relative to a "
+                "folder, such as Linux or macOS"
             )
         self._given = Path(os.path.abspath(folder))
         with _told(str(folder)):
@@ -70,7 +76,9 @@ class Workspace:
         self._writing = threading.Lock()
 
     def inner(self, path: str) -> Path:
-        """`path` relative to the folder; an absolute one may begin with the folder as it was given, or with what that is without links."""
+        """`path` relative to the folder; an absolute one may begin with the folder as it was given,
+        or with what that is without links.
+        """
         folder = self._given if Path(path).is_relative_to(self._given) else self.folder
         return confined(folder, path).relative_to(folder)
 
@@ -86,7 +94,9 @@ class Workspace:
             return _replace(name, within, path, data)
 
     def edit(self, path: str, change: Callable[[bytes], bytes], limit: int) -> None:
-        """Put what `change` makes of a file, of up to `limit` bytes, in its place; what `change` raises leaves it as it is."""
+        """Put what `change` makes of a file, of up to `limit` bytes, in its place; what `change`
+        raises leaves it as it is.
+        """
         with self._writing, self._entry(path) as (within, name):
             with _opened(name, within, path) as file:
                 data = file.read(limit + 1)
@@ -105,8 +115,8 @@ class Workspace:
                 os.close(folder)
 
     def files(self, path: str, skipped: frozenset[str]) -> Generator[tuple[str, BinaryIO | None]]:
-        """Regular files of a folder, at whatever depth, by their paths in the work folder; or the one file. `None` is one that cannot be
-        opened, or a folder that cannot.
+        """Regular files of a folder, at whatever depth, by their paths in the work folder; or the
+        one file. `None` is one that cannot be opened, or a folder that cannot.
 
         Links in it are not followed, folders of a name in `skipped` not entered.
         """
@@ -117,7 +127,9 @@ class Workspace:
                     yield str(top), file
                 return
             refused: list[OSError] = []
-            for folder, folders, names, descriptor in os.fwalk(name, onerror=refused.append, dir_fd=within):
+            for folder, folders, names, descriptor in os.fwalk(
+                name, onerror=refused.append, dir_fd=within
+            ):
                 folders[:] = sorted(set(folders) - skipped)
                 inner = top / Path(folder).relative_to(name)
                 for each in sorted(names):
@@ -135,7 +147,9 @@ class Workspace:
 
     @contextmanager
     def _entry(self, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-        """The open folder that an entry is in, and the entry's name there, which is no link: `.` is the folder itself."""
+        """The open folder that an entry is in, and the entry's name there, which is no link: `.` is
+        the folder itself.
+        """
         with _told(path):
             folders = [os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)]
             try:
@@ -146,7 +160,9 @@ class Workspace:
                     os.close(each)
 
     def _walk(self, path: str, folders: list[int], make: bool) -> str:
-        """Go as the kernel would, with `folders` as the way back: `..` of a link's target cannot be followed out of the first."""
+        """Go as the kernel would, with `folders` as the way back: `..` of a link's target cannot be
+        followed out of the first.
+        """
         pending = list(reversed(self.inner(path).parts))
         links = 0
         while pending:
@@ -221,13 +237,23 @@ def _mode(name: str, within: int) -> int:
 
 def _held_to_file(mode: int, path: str) -> None:
     if not stat.S_ISREG(mode):
-        raise ToolError(f"{_said(path)}: it is a folder" if stat.S_ISDIR(mode) else f"{_said(path)}: it is no regular file")
+        raise ToolError(
+            f"{_said(path)}: it is a folder"
+            if stat.S_ISDIR(mode)
+            else f"{_said(path)}: it is no regular file"
+        )
 
 
 def _opened(name: str, within: int, path: str) -> BinaryIO:
-    """A regular file. Looked at before it is opened, which can have effects, and after it, since it may be another by then."""
+    """A regular file.
+
+    Looked at before it is opened, which can have effects, and after it, since it may be another by
+    then.
+    """
     _held_to_file(os.stat(name, dir_fd=within, follow_symlinks=False).st_mode, path)
-    file = os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=within), "rb")
+    file = os.fdopen(
+        os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=within), "rb"
+    )
     try:
         _held_to_file(os.fstat(file.fileno()).st_mode, path)
     except BaseException:
@@ -237,14 +263,18 @@ def _opened(name: str, within: int, path: str) -> BinaryIO:
 
 
 def _replace(name: str, within: int, path: str, data: bytes) -> bool:
-    """Beside it, then over it: who reads meanwhile gets the one or the other, and a hard link to elsewhere is not written through."""
+    """Beside it, then over it: who reads meanwhile gets the one or the other, and a hard link to
+    elsewhere is not written through.
+    """
     mode = _mode(name, within)
     if mode:
         _held_to_file(mode, path)
         if not mode & 0o222:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     made = f".{uuid.uuid4().hex}.tmp"
-    descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666, dir_fd=within)
+    descriptor = os.open(
+        made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666, dir_fd=within
+    )
     try:
         with os.fdopen(descriptor, "wb") as file:
             if mode:
@@ -260,4 +290,8 @@ def _replace(name: str, within: int, path: str, data: bytes) -> bool:
 def _shown(entry: os.DirEntry[str], within: int) -> str:
     if entry.is_dir(follow_symlinks=False):
         return f"{entry.name}/"
-    return f"{entry.name} -> {os.readlink(entry.name, dir_fd=within)}" if entry.is_symlink() else entry.name
+    return (
+        f"{entry.name} -> {os.readlink(entry.name, dir_fd=within)}"
+        if entry.is_symlink()
+        else entry.name
+    )

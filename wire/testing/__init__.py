@@ -1,18 +1,19 @@
-"""Record the traffic of a test once, replay it ever after: httpx transports for `http=` of a client.
+"""Record the traffic of a test once, replay it ever after: httpx transports for `http=` of a
+client.
 
 >>> from wire.testing import Record, Replay  # doctest: +SKIP
 >>> Client("gemini", http=Record(Lanes(), "weather.cassette.json"))  # doctest: +SKIP
 >>> Client("gemini", http=Replay("weather.cassette.json"))  # doctest: +SKIP
 
-`wire.testing.emulator` plays Gemini's server. Names are loaded when they are first used: pytest loads `wire.testing.plugin` at
-every start.
+`wire.testing.emulator` plays Gemini's server. Names are loaded when they are first used: pytest
+loads `wire.testing.plugin` at every start.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wire.lazy import loading
+from wire.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from wire.testing.transports import AsyncRecord as AsyncRecord
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from wire.testing.transports import Record as Record
     from wire.testing.transports import Replay as Replay
 
+_NAMES = {
+    "wire.testing.transports": ("AsyncRecord", "AsyncReplay", "Record", "Replay"),
+}
 __all__ = ["AsyncRecord", "AsyncReplay", "Record", "Replay"]
 
-
-__getattr__ = loading("wire.testing", dict.fromkeys(__all__, "transports"))
+__getattr__, __dir__ = lazy_names("wire.testing", _NAMES)

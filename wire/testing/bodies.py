@@ -1,7 +1,8 @@
 """Bytes of a body to the form in which a cassette holds them, and back.
 
-A form is chosen only after it gave back the identical bytes (C-01, C-02): the JSON value with the name of its style, else
-lines of text, else base64. In a stream of events the choice is made for each event.
+A form is chosen only after it gave back the identical bytes (C-01, C-02): the JSON value with the
+name of its style, else lines of text, else base64. In a stream of events the choice is made for
+each event.
 """
 
 from __future__ import annotations
@@ -55,7 +56,11 @@ def body_chunks(body: Body | UnsetType) -> list[bytes]:
         return ["".join(body.text).encode()]
     if body.base64 is not UNSET:
         return [base64.b64decode("".join(body.base64))]
-    return [(body.before or "").encode() + written(_raw(body.json), _style(body)) + (body.after or "").encode()]
+    return [
+        (body.before or "").encode()
+        + written(_raw(body.json), _style(body))
+        + (body.after or "").encode()
+    ]
 
 
 def event_bytes(event: Event, body: Body) -> bytes:
@@ -68,7 +73,9 @@ def event_bytes(event: Event, body: Body) -> bytes:
     if event.comment is not UNSET:
         return gap.join((b"", event.comment.encode())) + end + end
     fields = (("event", event.event), ("id", event.id), ("retry", event.retry))
-    lines = [name.encode() + gap + str(value).encode() for name, value in fields if value is not UNSET]
+    lines = [
+        name.encode() + gap + str(value).encode() for name, value in fields if value is not UNSET
+    ]
     return end.join((*lines, b"data" + gap + _payload(event, body), b"", b""))
 
 
@@ -76,13 +83,17 @@ def _payload(event: Event, body: Body) -> bytes:
     if event.data is not UNSET:
         return event.data.encode()
     style = _style(body)
-    payload = written(_raw(event.json), Style(event.layout or style.layout, event.escapes or style.escapes))
+    payload = written(
+        _raw(event.json), Style(event.layout or style.layout, event.escapes or style.escapes)
+    )
     return payload[:-1] + b" " * event.pad + payload[-1:] if event.pad else payload
 
 
 def _marks(framing: Framing) -> tuple[bytes, bytes]:
     """What ends a line, and what stands between the name of a field and its value."""
-    return (b"\r\n" if framing.startswith("crlf") else b"\n"), (b":" if framing.endswith("tight") else b": ")
+    return (b"\r\n" if framing.startswith("crlf") else b"\n"), (
+        b":" if framing.endswith("tight") else b": "
+    )
 
 
 def _raw(value: object) -> bytes:
@@ -129,7 +140,7 @@ def _as_json(data: bytes) -> Body | None:
     )
 
 
-# --- events ---------------------------------------------------------------------------------------------------------
+# --- events ---------------------------------------------------------------------------------------
 
 
 class _Found(NamedTuple):
@@ -152,7 +163,9 @@ def _as_events(data: bytes) -> Body:
     events = [_restyled(each, common) for each in found]
     if common is None:
         return Body(framing=framing, events=events)
-    return Body(framing=framing, layout=common.layout, escapes=_unless_raw(common.escapes), events=events)
+    return Body(
+        framing=framing, layout=common.layout, escapes=_unless_raw(common.escapes), events=events
+    )
 
 
 def _as_event(piece: bytes, framing: Framing, first: Style) -> _Found:
@@ -191,7 +204,12 @@ def _json_forms(payload: bytes, first: Style) -> Iterator[dict[str, Any]]:
     for pad in (UNSET, blanks) if blanks and payload.endswith(b"}") else (UNSET,):
         found = readable(_unpadded(payload, pad), ON_ONE_LINE, first)
         if found is not None:
-            yield {"layout": found.style.layout, "escapes": found.style.escapes, "pad": pad, "json": msgspec.Raw(found.json)}
+            yield {
+                "layout": found.style.layout,
+                "escapes": found.style.escapes,
+                "pad": pad,
+                "json": msgspec.Raw(found.json),
+            }
 
 
 def _unpadded(payload: bytes, pad: int | UnsetType) -> bytes:
@@ -199,7 +217,9 @@ def _unpadded(payload: bytes, pad: int | UnsetType) -> bytes:
 
 
 def _event(fields: dict[str, Any]) -> Event | None:
-    """The event of these fields, `None` if there is no such event: an unknown field, nothing that it carries."""
+    """The event of these fields, `None` if there is no such event: an unknown field, nothing that
+    it carries.
+    """
     try:
         return Event(**fields)
     except (TypeError, ValueError):
@@ -207,11 +227,15 @@ def _event(fields: dict[str, Any]) -> Event | None:
 
 
 def _common(found: list[_Found]) -> Style | None:
-    """The style that fits most events: `{}` fits any, so that the style in which one was found says little."""
+    """The style that fits most events: `{}` fits any, so that the style in which one was found says
+    little.
+    """
     styles = {each.style for each in found if each.style is not None}
     if len(styles) < 2:
         return next(iter(styles), None)
-    return max(sorted(styles), key=lambda style: sum(_in_style(each, style) is not None for each in found))
+    return max(
+        sorted(styles), key=lambda style: sum(_in_style(each, style) is not None for each in found)
+    )
 
 
 def _in_style(found: _Found, style: Style) -> msgspec.Raw | None:

@@ -1,7 +1,9 @@
-"""What a cassette holds, as structs: `load` reads the file's text and says where it is wrong, `dump` writes it.
+"""What a cassette holds, as structs: `load` reads the file's text and says where it is wrong,
+`dump` writes it.
 
-A cassette is one JSON document, indented. Nothing in it counts, measures or signs anything else in it, so it can be edited
-by hand (C-28). Its version is the value of its first key; every version is read for ever (C-29).
+A cassette is one JSON document, indented. Nothing in it counts, measures or signs anything else in
+it, so it can be edited by hand (C-28). Its version is the value of its first key; every version is
+read for ever (C-29).
 """
 
 from __future__ import annotations
@@ -14,16 +16,17 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from wire.decoders import decoder, json_schema
+from wire.core.decoders import decoder, json_schema
 from wire.errors import CassetteError
-from wire.testing.place import Fault, found_fault
+from wire.testing.file_position import Fault, found_fault
 from wire.testing.writing import ON_ONE_LINE, Escapes, Layout, OneLineLayout, seen
 
 VERSION = 1
 
 End = Literal["eof", "reset", "cut", "timeout", "closed by the caller"]
-"""How a body ended: as it should; the connection was reset; it was closed before the announced end; no byte came in time;
-the caller had enough. Replay raises after the last byte in all cases but the first (C-04, C-05)."""
+"""How a body ended: as it should; the connection was reset; it was closed before the announced end;
+no byte came in time; the caller had enough. Replay raises after the last byte in all cases but the
+first (C-04, C-05)."""
 
 Framing = Literal["crlf", "lf", "crlf tight", "lf tight"]
 """Line ends of an event stream; tight: no blank after the colon of a field."""
@@ -35,11 +38,15 @@ _LINE_END = re.compile(r"[\r\n]")
 
 
 class _Strict(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Base of all: a key that is not known is an error, since a misspelt one would be ignored in silence."""
+    """Base of all: a key that is not known is an error, since a misspelt one would be ignored in
+    silence.
+    """
 
 
 class Event(_Strict, frozen=True, kw_only=True):
-    """One event: its fields if they give back its bytes in the framing of its body, else its text, else base64."""
+    """One event: its fields if they give back its bytes in the framing of its body, else its text,
+    else base64.
+    """
 
     event: OneLine | UnsetType = UNSET
     id: OneLine | UnsetType = UNSET
@@ -57,15 +64,29 @@ class Event(_Strict, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         forms = _only_one(self, ("json", "data", "comment", "text", "base64"))
-        if forms not in ("json", "data") and (self.event, self.id, self.retry) != (UNSET, UNSET, UNSET):
-            raise ValueError(f"event, id and retry stand beside json or data only, not beside {forms}")
-        if any(_LINE_END.search(value) for value in (self.event, self.id, self.data, self.comment) if value is not UNSET):
-            raise ValueError("a field of an event has no line end; use text")  # the pattern's $ lets a last one pass
+        if forms not in ("json", "data") and (self.event, self.id, self.retry) != (
+            UNSET,
+            UNSET,
+            UNSET,
+        ):
+            raise ValueError(
+                f"event, id and retry stand beside json or data only, not beside {forms}"
+            )
+        if any(
+            _LINE_END.search(value)
+            for value in (self.event, self.id, self.data, self.comment)
+            if value is not UNSET
+        ):
+            raise ValueError(
+                "a field of an event has no line end; use text"
+            )  # the pattern's $ lets a last one pass
         _check_base64(self.base64)
 
 
 class Body(_Strict, frozen=True, kw_only=True):
-    """Bytes in a readable form: a JSON value with its style, or events, or lines of text, or base64."""
+    """Bytes in a readable form: a JSON value with its style, or events, or lines of text, or
+    base64.
+    """
 
     framing: Framing | UnsetType = UNSET
     layout: Layout | UnsetType = UNSET
@@ -121,12 +142,17 @@ class Cassette(_Strict, frozen=True, kw_only=True):
 
 
 def load(data: bytes, name: str) -> Cassette:
-    """The cassette that a file's bytes are. Raises `CassetteError` with `name`, line and JSON path of what is wrong."""
+    """The cassette that a file's bytes are.
+
+    Raises `CassetteError` with `name`, line and JSON path of what is wrong.
+    """
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as cause:
         line = data.count(b"\n", 0, cause.start) + 1
-        raise CassetteError(f"{name}, line {line}: byte {data[cause.start]:#04x} is not UTF-8") from None
+        raise CassetteError(
+            f"{name}, line {line}: byte {data[cause.start]:#04x} is not UTF-8"
+        ) from None
     try:
         plain = msgspec.json.decode(text)
         _check_version(plain)
@@ -147,7 +173,9 @@ def dump(interactions: Iterable[Interaction]) -> str:
 def block(interaction: Interaction) -> str:
     """The text of one interaction, indented as it stands in the file."""
     text = msgspec.json.format(msgspec.json.encode(interaction), indent=2).decode()
-    return seen("    " + text.replace("\n", "\n    "))  # a string of JSON has no line end of its own
+    return seen(
+        "    " + text.replace("\n", "\n    ")
+    )  # a string of JSON has no line end of its own
 
 
 def assembled(blocks: Iterable[str]) -> str:
@@ -160,7 +188,10 @@ def assembled(blocks: Iterable[str]) -> str:
 def schema() -> dict[str, Any]:
     """The JSON Schema (2020-12) of a cassette; `schemas/cassette.schema.json` is its text."""
     made = json_schema(Cassette)
-    for name, forms in (("Event", ("json", "data", "comment", "text", "base64")), ("Body", ("json", "events", "text", "base64"))):
+    for name, forms in (
+        ("Event", ("json", "data", "comment", "text", "base64")),
+        ("Body", ("json", "events", "text", "base64")),
+    ):
         made["$defs"][name]["oneOf"] = [{"required": [form]} for form in forms]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -170,14 +201,22 @@ def schema() -> dict[str, Any]:
 
 
 def _check_version(plain: object) -> None:
-    if isinstance(plain, dict) and isinstance(found := plain.get("wire_cassette", VERSION), int) and found != VERSION:
-        raise Fault("$.wire_cassette", f"version {found} is not known here; this release reads {VERSION}")
+    if (
+        isinstance(plain, dict)
+        and isinstance(found := plain.get("wire_cassette", VERSION), int)
+        and found != VERSION
+    ):
+        raise Fault(
+            "$.wire_cassette", f"version {found} is not known here; this release reads {VERSION}"
+        )
 
 
 def _only_one(struct: msgspec.Struct, forms: tuple[str, ...]) -> str:
     given = [form for form in forms if getattr(struct, form) is not UNSET]
     if len(given) != 1:
-        raise ValueError(f"exactly one of {', '.join(forms)} is wanted, not {' and '.join(given) or 'none'}")
+        raise ValueError(
+            f"exactly one of {', '.join(forms)} is wanted, not {' and '.join(given) or 'none'}"
+        )
     return given[0]
 
 

@@ -1,7 +1,9 @@
-"""The values that nobody else may know, and whether one of them stands in what is about to be written (C-12).
+"""The values that nobody else may know, and whether one of them stands in what is about to be
+written (C-12).
 
-Names of headers and patterns of keys find the secrets that somebody thought of. This searches for the very values: as they
-are, percent-encoded, in base64 at every alignment, wrapped over lines, and dealt out over the events of a stream.
+Names of headers and patterns of keys find the secrets that somebody thought of. This searches for
+the very values: as they are, percent-encoded, in base64 at every alignment, wrapped over lines, and
+dealt out over the events of a stream.
 """
 
 from __future__ import annotations
@@ -17,11 +19,13 @@ from msgspec import UNSET, UnsetType
 
 from wire.testing.bodies import body_bytes, event_bytes
 from wire.testing.cassette import Body, Interaction
-from wire.testing.kept import SHOWN, Headers, key_like
-from wire.testing.place import Path, shown
+from wire.testing.file_position import Path, shown
+from wire.testing.written_headers import SHOWN, Headers, key_like
 
 SHORTEST = 8
-"""Letters of a key in a header or URL below which it is not searched for: `test` is no secret, and stands in many answers."""
+"""Letters of a key in a header or URL below which it is not searched for: `test` is no secret, and
+stands in many answers.
+"""
 
 _SHORTEST_OF_ENVIRONMENT = 12
 _VARIABLE = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
@@ -80,7 +84,10 @@ class Known:
 
     def within(self, text: str) -> str | None:
         """What the first secret is that stands in `text`, in any form."""
-        return next((name for form in _forms(text) for needle, name in self._needles if needle in form), None)
+        return next(
+            (name for form in _forms(text) for needle, name in self._needles if needle in form),
+            None,
+        )
 
     def masked(self, text: str) -> str:
         """`text` without secrets, for a message."""
@@ -98,7 +105,10 @@ class Known:
         for part in parts:
             found = self.within(part.text)
             if found is not None:
-                return Leak(found, self.masked(part.words + (shown(part.path) if part.path is not None else "")))
+                return Leak(
+                    found,
+                    self.masked(part.words + (shown(part.path) if part.path is not None else "")),
+                )
         return None
 
 
@@ -111,7 +121,9 @@ def _forms(text: str) -> Iterator[str]:
 
 
 def _in_base64(value: bytes) -> Iterator[str]:
-    """The letters that base64 has for `value` wherever it stands in what is encoded, in both alphabets."""
+    """The letters that base64 has for `value` wherever it stands in what is encoded, in both
+    alphabets.
+    """
     for before, skipped in ((0, 0), (1, 2), (2, 3)):
         whole = (before + len(value)) * 8 // 6
         text = base64.b64encode(b"\0" * before + value).decode()[skipped:whole]
@@ -121,7 +133,9 @@ def _in_base64(value: bytes) -> Iterator[str]:
 
 
 def _header_secrets(value: str) -> Iterator[str]:
-    """Parts of a header's value that are secret: what follows a scheme, the password of Basic, the values of cookies."""
+    """Parts of a header's value that are secret: what follows a scheme, the password of Basic, the
+    values of cookies.
+    """
     scheme, _, rest = value.strip().partition(" ")
     yield value.strip()
     if "=" in value and ";" in value:
@@ -135,11 +149,13 @@ def _header_secrets(value: str) -> Iterator[str]:
                 pass  # no base64: then the whole was searched for
 
 
-# --- where to search --------------------------------------------------------------------------------------------------
+# --- where to search ------------------------------------------------------------------------------
 
 
 class _Part(NamedTuple):
-    """A text to search, and its place: words, and a path that is only written out when something was found."""
+    """A text to search, and its place: words, and a path that is only written out when something
+    was found.
+    """
 
     text: str
     words: str
@@ -173,7 +189,11 @@ def _body_parts(whose: str, body: Body | UnsetType) -> Iterator[_Part]:
     events = [event_bytes(event, body) for event in body.events]
     found: list[Leaf] = []
     for number, (event, data) in enumerate(zip(body.events, events, strict=True)):
-        leaves = list(_leaves(bytes(event.json))) if isinstance(event.json, msgspec.Raw) else [(("data",), event.data or "")]
+        leaves = (
+            list(_leaves(bytes(event.json)))
+            if isinstance(event.json, msgspec.Raw)
+            else [(("data",), event.data or "")]
+        )
         found += leaves
         for path, leaf in leaves:
             yield _Part(leaf, f"{whose} event {number}, ", path)
@@ -183,7 +203,9 @@ def _body_parts(whose: str, body: Body | UnsetType) -> Iterator[_Part]:
 
 
 def _dealt_out(whose: str, found: Iterable[Leaf]) -> Iterator[_Part]:
-    """The texts that a reader puts together from events: those of one path, and of one path whatever its indexes."""
+    """The texts that a reader puts together from events: those of one path, and of one path
+    whatever its indexes.
+    """
     together: dict[Path, list[str]] = {}
     for path, text in found:
         together.setdefault(path, []).append(text)

@@ -1,4 +1,6 @@
-"""Which recorded request a sent one is, and what is different if it is none of them (C-16, C-18)."""
+"""Which recorded request a sent one is, and what is different if it is none of them (C-16,
+C-18).
+"""
 
 from __future__ import annotations
 
@@ -9,17 +11,22 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from wire.testing.kept import kept_url, open_query
-from wire.testing.place import Path, shown
+from wire.testing.file_position import Path, shown
+from wire.testing.written_headers import kept_url, open_query
 
 SHOWN_VALUE = 200
-_LISTED = 900  # letters of differences in one message: an error's message is one line of at most 1,500
+_LISTED = (
+    900  # letters of differences in one message: an error's message is one line of at most 1,500
+)
 
 _NOTHING = object()
 
 
 class Asked(NamedTuple):
-    """A request as far as it is compared. The scheme is not: a recording made over http is one over https."""
+    """A request as far as it is compared.
+
+    The scheme is not: a recording made over http is one over https.
+    """
 
     method: str
     host: str
@@ -40,21 +47,44 @@ def asked(method: str, url: str, body: bytes) -> Asked:
         text = json.dumps(_canonical(value), sort_keys=True)
     except (ValueError, RecursionError):
         value, text = body, f"bytes {body.hex()}"
-    head = method.upper(), parts.netloc.rpartition("@")[2].lower(), parts.path or "/", tuple(open_query(url))
+    head = (
+        method.upper(),
+        parts.netloc.rpartition("@")[2].lower(),
+        parts.path or "/",
+        tuple(open_query(url)),
+    )
     return Asked(*head, value, kept_url(url), f"{head} {text}")
 
 
 def closest(sent: Asked, recorded: Sequence[Asked]) -> tuple[int, list[str]] | None:
-    """The recorded request most like the one sent, and what is different: `path: recorded a, sent b`."""
+    """The recorded request most like the one sent, and what is different: `path: recorded a, sent
+    b`.
+    """
     if not recorded:
         return None
-    heads = [(each.method != sent.method, each.host != sent.host, each.path != sent.path, each.query != sent.query) for each in recorded]
+    heads = [
+        (
+            each.method != sent.method,
+            each.host != sent.host,
+            each.path != sent.path,
+            each.query != sent.query,
+        )
+        for each in recorded
+    ]
     least = min(map(sum, heads))
-    found = [(index, list(differences(recorded[index].body, sent.body))) for index, head in enumerate(heads) if sum(head) == least]
+    found = [
+        (index, list(differences(recorded[index].body, sent.body)))
+        for index, head in enumerate(heads)
+        if sum(head) == least
+    ]
     index, changed = min(found, key=lambda each: len(each[1]))
     near = recorded[index]
     names = ("method", "host", "path", "query")
-    told = [f"{name}: recorded {_head(a)}, sent {_head(b)}" for name, a, b in zip(names, near, sent, strict=False) if a != b]
+    told = [
+        f"{name}: recorded {_head(a)}, sent {_head(b)}"
+        for name, a, b in zip(names, near, sent, strict=False)
+        if a != b
+    ]
     for path, old, new in changed:
         old, new = _windows(old, new)
         told.append(f"{shown(path) if path else 'body'}: recorded {old}, sent {new}")
@@ -79,12 +109,16 @@ def differences(recorded: Any, sent: Any, path: Path = ()) -> Iterator[tuple[Pat
     """
     if isinstance(recorded, dict) and isinstance(sent, dict):
         for key in {**recorded, **sent}:
-            yield from differences(recorded.get(key, _NOTHING), sent.get(key, _NOTHING), (*path, key))
+            yield from differences(
+                recorded.get(key, _NOTHING), sent.get(key, _NOTHING), (*path, key)
+            )
     elif isinstance(recorded, list) and isinstance(sent, list):
         for index in range(max(len(recorded), len(sent))):
             old, new = (each[index] if index < len(each) else _NOTHING for each in (recorded, sent))
             yield from differences(old, new, (*path, index))
-    elif isinstance(recorded, bool) is not isinstance(sent, bool) or recorded != sent:  # 1 == True in Python, not on the wire
+    elif (
+        isinstance(recorded, bool) is not isinstance(sent, bool) or recorded != sent
+    ):  # 1 == True in Python, not on the wire
         yield path, recorded, sent
 
 
@@ -111,12 +145,17 @@ def _value(value: Any) -> str:
 
 
 def _windows(old: Any, new: Any) -> tuple[str, str]:
-    """Two values cut to what can be read; of two long texts the part in which they begin to differ."""
+    """Two values cut to what can be read; of two long texts the part in which they begin to
+    differ.
+    """
     if isinstance(old, bytes) and isinstance(new, bytes):
         old, new = old.decode("utf-8", "replace"), new.decode("utf-8", "replace")
     if not (isinstance(old, str) and isinstance(new, str)):
         return _value(old), _value(new)
-    same = next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    same = next(
+        (at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b),
+        min(len(old), len(new)),
+    )
     start = max(0, same - SHOWN_VALUE // 4) if max(len(old), len(new)) > SHOWN_VALUE else 0
     return _window(old, start), _window(new, start)
 

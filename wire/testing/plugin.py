@@ -1,4 +1,6 @@
-"""The emulator as pytest fixtures. pytest loads this at every start, so that all else is loaded by the fixtures."""
+"""The emulator as pytest fixtures. pytest loads this at every start, so that all else is loaded by
+the fixtures.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def _gemini_server() -> Iterator[Server]:
 
 @pytest.fixture
 def gemini_emulator(_gemini_server: Server) -> Server:
-    """Gemini on loopback: `base_url=gemini_emulator.url`; what it received stands in `.requests`, and each test begins with none."""
+    """Gemini on loopback: `base_url=gemini_emulator.url`; what it received stands in `.requests`,
+    and each test begins with none.
+    """
     _gemini_server.emulator.reset()
     return _gemini_server
 

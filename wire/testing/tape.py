@@ -1,7 +1,9 @@
-"""The recorder and the player behind the transports: requests and bytes in, a cassette out, and the other way round.
+"""The recorder and the player behind the transports: requests and bytes in, a cassette out, and the
+other way round.
 
-Rules of this file: the file holds an interaction as soon as its body is closed, and is replaced as a whole; what does not
-pass the search for secrets never reaches the disk (C-12); a player gives each interaction once (C-16).
+Rules of this file: the file holds an interaction as soon as its body is closed, and is replaced as
+a whole; what does not pass the search for secrets never reaches the disk (C-12); a player gives
+each interaction once (C-16).
 """
 
 from __future__ import annotations
@@ -16,13 +18,13 @@ from uuid import uuid4
 
 from msgspec import UNSET, UnsetType
 
+from wire.core.limits import Inflater, Limits
 from wire.errors import CassetteError, LimitError, StreamInvalid
-from wire.limits import Inflater, Limits
 from wire.testing.bodies import body_bytes, body_chunks, read_body
 from wire.testing.cassette import End, Interaction, Request, Response, assembled, block, load
-from wire.testing.kept import Headers, kept_url, request_headers, response_headers
 from wire.testing.leaks import Known, Leak
 from wire.testing.matching import asked, closest, listed
+from wire.testing.written_headers import Headers, kept_url, request_headers, response_headers
 
 _INFLATED = ("gzip", "x-gzip", "deflate")
 _PIECE = 512  # bytes inflated at a time: what came out before a broken place is kept
@@ -59,8 +61,13 @@ class Recorder:
             self._sent += 1
             return self._sent
 
-    def keep(self, place: int, sent: Sent, status: int, headers: Headers, body: bytes, end: End) -> CassetteError | None:
-        """The body of a response was closed: write the cassette. The error is to be raised when it loses nothing more."""
+    def keep(
+        self, place: int, sent: Sent, status: int, headers: Headers, body: bytes, end: End
+    ) -> CassetteError | None:
+        """The body of a response was closed: write the cassette.
+
+        The error is to be raised when it loses nothing more.
+        """
         content = body
         try:
             response, content = _response(status, list(headers), body, end)
@@ -94,7 +101,10 @@ class Recorder:
             raise CassetteError(self._refusal(found))
 
     def _refusal(self, found: list[tuple[int, Leak]]) -> str:
-        places = "; ".join(f"{leak.secret} stands in {leak.place} (request {number} of this recording)" for number, leak in found)
+        places = "; ".join(
+            f"{leak.secret} stands in {leak.place} (request {number} of this recording)"
+            for number, leak in found
+        )
         return f"{self._path.name}: not written, since it would hold a secret: {places}"
 
     def _write(self) -> None:
@@ -109,10 +119,14 @@ class Recorder:
                 made.unlink(missing_ok=True)
                 raise
         except OSError as cause:  # an OSError in a transport looks like a lost connection, and would be swallowed
-            raise CassetteError(f"{self._path}: cannot be written: {cause.strerror or type(cause).__name__}") from cause
+            raise CassetteError(
+                f"{self._path}: cannot be written: {cause.strerror or type(cause).__name__}"
+            ) from cause
 
 
-def _response(status: int, headers: list[tuple[str, str]], body: bytes, end: End) -> tuple[Response, bytes]:
+def _response(
+    status: int, headers: list[tuple[str, str]], body: bytes, end: End
+) -> tuple[Response, bytes]:
     """The response for the cassette, and the content of its body."""
     kept = response_headers(headers)
     coding = kept.get("content-encoding", "identity").strip().lower()
@@ -122,7 +136,8 @@ def _response(status: int, headers: list[tuple[str, str]], body: bytes, end: End
         decoded, content, data = UNSET, body, body
     elif coding in _INFLATED:
         content, whole = _inflated(coding, body)
-        # One that is broken, or cut though its body ended well, is kept as it came: replay must fail where the original did.
+        # One that is broken, or cut though its body ended well, is kept as it came: replay must
+        # fail where the original did.
         if whole or (whole is None and end != "eof"):
             kept.pop("content-encoding")
             decoded, data = coding, content
@@ -130,13 +145,23 @@ def _response(status: int, headers: list[tuple[str, str]], body: bytes, end: End
             decoded, data = UNSET, body
     else:
         # Nobody could search it for secrets, nor read it.
-        raise CassetteError(f"content-encoding: {coding!r} cannot be recorded; ask for identity, gzip or deflate")
-    response = Response(status=status, headers=kept, decoded=decoded, body=read_body(data, kept.get("content-type", "")), end=end)
+        raise CassetteError(
+            f"content-encoding: {coding!r} cannot be recorded; ask for identity, gzip or deflate"
+        )
+    response = Response(
+        status=status,
+        headers=kept,
+        decoded=decoded,
+        body=read_body(data, kept.get("content-type", "")),
+        end=end,
+    )
     return response, content
 
 
 def _inflated(coding: str, body: bytes) -> tuple[bytes, bool | None]:
-    """What comes out of a compressed body, and whether that is all: `None` if it ended too early, `False` if it is broken."""
+    """What comes out of a compressed body, and whether that is all: `None` if it ended too early,
+    `False` if it is broken.
+    """
     inflater = Inflater(coding, Limits())
     content = b""
     try:
@@ -165,16 +190,24 @@ class Player:
         try:
             data = Path(path).read_bytes()
         except OSError as cause:
-            raise CassetteError(f"{path}: cannot be read: {cause.strerror or type(cause).__name__}; {self._again}") from None
+            raise CassetteError(
+                f"{path}: cannot be read: {cause.strerror or type(cause).__name__}; {self._again}"
+            ) from None
         self._interactions = load(data, self._name).interactions
-        self._asked = [asked(each.request.method, each.request.url, body_bytes(each.request.body)) for each in self._interactions]
+        self._asked = [
+            asked(each.request.method, each.request.url, body_bytes(each.request.body))
+            for each in self._interactions
+        ]
         self._left: defaultdict[str, deque[int]] = defaultdict(deque)
         for index, each in enumerate(self._asked):
             self._left[each.key].append(index)
         self._lock = threading.Lock()
 
     def play(self, sent: Sent) -> Played:
-        """The response to a request. Raises `CassetteError` that says what is different from the closest recorded one."""
+        """The response to a request.
+
+        Raises `CassetteError` that says what is different from the closest recorded one.
+        """
         wanted = asked(sent.method, sent.url, sent.body)
         with self._lock:
             left = self._left.get(wanted.key)
@@ -191,9 +224,14 @@ class Player:
         wanted = asked(sent.method, sent.url, sent.body)
         times = sum(each.key == wanted.key for each in self._asked)
         if times:
-            what = f"it is recorded {times} time{'s' if times > 1 else ''}, and each was played once"
+            what = (
+                f"it is recorded {times} time{'s' if times > 1 else ''}, and each was played once"
+            )
         elif (near := closest(wanted, self._asked)) is not None:
             what = f"the closest is interactions[{near[0]}], different in {listed(near[1])}"
         else:
             what = "the cassette is empty"
-        return f"{self._name}: no recorded answer to {wanted.method} {wanted.url}: {what}; {self._again}"
+        return (
+            f"{self._name}: no recorded answer to {wanted.method} {wanted.url}: {what}; "
+            f"{self._again}"
+        )

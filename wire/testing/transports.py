@@ -1,4 +1,6 @@
-"""Record and replay as httpx transports: they pass bytes on, and tell the recorder or ask the player. No module is patched."""
+"""Record and replay as httpx transports: they pass bytes on, and tell the recorder or ask the
+player. No module is patched.
+"""
 
 from __future__ import annotations
 
@@ -23,20 +25,30 @@ _ENDS: list[tuple[type[Exception], End]] = [
     (httpx.RemoteProtocolError, "cut"),
     (Exception, "reset"),
 ]
-_RAISED: dict[End, type[httpx.TransportError]] = {"timeout": httpx.ReadTimeout, "cut": httpx.RemoteProtocolError}
+_RAISED: dict[End, type[httpx.TransportError]] = {
+    "timeout": httpx.ReadTimeout,
+    "cut": httpx.RemoteProtocolError,
+}
 
 
 class Record(httpx.BaseTransport):
     """Passes requests to `inner`, and writes what was sent and received to the cassette at `path`.
 
-    Bytes are handed on as they arrive; the file is written when the body of a response is closed, with all interactions of
-    this object, and an earlier file is replaced. It holds no header but those of an allow-list, and no secret: a known
-    one that is found anywhere (keys of requests, `...KEY`, `...TOKEN`, `...SECRET`, `...PASSWORD` of the environment,
-    `secrets`) keeps the interaction out of the file. Then closing the body raises `CassetteError` that names the place; its
-    `raw` is the body.
+    Bytes are handed on as they arrive; the file is written when the body of a response is closed,
+    with all interactions of this object, and an earlier file is replaced. It holds no header but
+    those of an allow-list, and no secret: a known one that is found anywhere (keys of requests,
+    `...KEY`, `...TOKEN`, `...SECRET`, `...PASSWORD` of the environment, `secrets`) keeps the
+    interaction out of the file. Then closing the body raises `CassetteError` that names the place;
+    its `raw` is the body.
     """
 
-    def __init__(self, inner: httpx.BaseTransport, path: str | os.PathLike[str], *, secrets: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        inner: httpx.BaseTransport,
+        path: str | os.PathLike[str],
+        *,
+        secrets: Iterable[str] = (),
+    ) -> None:
         self._inner, self._recorder = _transport(inner, "handle_request"), Recorder(path, secrets)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -49,7 +61,9 @@ class Record(httpx.BaseTransport):
         place = self._recorder.send(sent)
         response = self._inner.handle_request(request)
         assert isinstance(response.stream, httpx.SyncByteStream)
-        return _wrapped(response, _Recorded(response.stream, _Taking(self._recorder, place, sent, response)))
+        return _wrapped(
+            response, _Recorded(response.stream, _Taking(self._recorder, place, sent, response))
+        )
 
     def close(self) -> None:
         """Close the inner transport."""
@@ -57,10 +71,22 @@ class Record(httpx.BaseTransport):
 
 
 class AsyncRecord(httpx.AsyncBaseTransport):
-    """What `Record` is, for asyncio and trio. The file is written without a thread: it takes as long as writing a file does."""
+    """What `Record` is, for asyncio and trio.
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, path: str | os.PathLike[str], *, secrets: Iterable[str] = ()) -> None:
-        self._inner, self._recorder = _transport(inner, "handle_async_request"), Recorder(path, secrets)
+    The file is written without a thread: it takes as long as writing a file does.
+    """
+
+    def __init__(
+        self,
+        inner: httpx.AsyncBaseTransport,
+        path: str | os.PathLike[str],
+        *,
+        secrets: Iterable[str] = (),
+    ) -> None:
+        self._inner, self._recorder = (
+            _transport(inner, "handle_async_request"),
+            Recorder(path, secrets),
+        )
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send with the inner transport. A request that gets no response is not recorded."""
@@ -72,7 +98,10 @@ class AsyncRecord(httpx.AsyncBaseTransport):
         place = self._recorder.send(sent)
         response = await self._inner.handle_async_request(request)
         assert isinstance(response.stream, httpx.AsyncByteStream)
-        return _wrapped(response, _AsyncRecorded(response.stream, _Taking(self._recorder, place, sent, response)))
+        return _wrapped(
+            response,
+            _AsyncRecorded(response.stream, _Taking(self._recorder, place, sent, response)),
+        )
 
     async def aclose(self) -> None:
         """Close the inner transport."""
@@ -80,10 +109,12 @@ class AsyncRecord(httpx.AsyncBaseTransport):
 
 
 class Replay(httpx.BaseTransport):
-    """Answers requests from the cassette at `path`, each interaction once, in recorded order among equal ones.
+    """Answers requests from the cassette at `path`, each interaction once, in recorded order among
+    equal ones.
 
-    A request matches by method, host, path, query and the value of its JSON body. One that does not raises `CassetteError`
-    with the closest recorded request and what is different. A body that did not end well raises after its last byte.
+    A request matches by method, host, path, query and the value of its JSON body. One that does not
+    raises `CassetteError` with the closest recorded request and what is different. A body that did
+    not end well raises after its last byte.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -107,7 +138,9 @@ class AsyncReplay(httpx.AsyncBaseTransport):
 
 def _transport(inner: T, handle: str) -> T:
     if not callable(getattr(inner, handle, None)):
-        raise ConfigurationError(f"inner: an httpx transport with {handle}() is wanted, not {type(inner).__name__}")
+        raise ConfigurationError(
+            f"inner: an httpx transport with {handle}() is wanted, not {type(inner).__name__}"
+        )
     return inner
 
 
@@ -115,15 +148,25 @@ def _sent(request: httpx.Request, body: bytes) -> Sent:
     return Sent(request.method, str(request.url), request.headers.multi_items(), body)
 
 
-def _wrapped(response: httpx.Response, stream: httpx.SyncByteStream | httpx.AsyncByteStream) -> httpx.Response:
-    # A new object: one that was made with its content, as mock transports do, would never ask its stream.
-    return httpx.Response(response.status_code, headers=response.headers.raw, stream=stream, extensions=response.extensions)
+def _wrapped(
+    response: httpx.Response, stream: httpx.SyncByteStream | httpx.AsyncByteStream
+) -> httpx.Response:
+    # A new object: one that was made with its content, as mock transports do, would never ask its
+    # stream.
+    return httpx.Response(
+        response.status_code,
+        headers=response.headers.raw,
+        stream=stream,
+        extensions=response.extensions,
+    )
 
 
 class _Taking:
     """The body of one response on its way to the caller, and how it ended."""
 
-    def __init__(self, recorder: Recorder, place: int, sent: Sent, response: httpx.Response) -> None:
+    def __init__(
+        self, recorder: Recorder, place: int, sent: Sent, response: httpx.Response
+    ) -> None:
         self.closed = False
         self.end: End = "closed by the caller"
         self._pieces: list[bytes] = []
@@ -143,7 +186,9 @@ class _Taking:
     def keep(self) -> CassetteError | None:
         """Give what was taken to the recorder."""
         self.closed = True
-        return self._recorder.keep(self._place, self._sent, self._status, self._headers, b"".join(self._pieces), self.end)
+        return self._recorder.keep(
+            self._place, self._sent, self._status, self._headers, b"".join(self._pieces), self.end
+        )
 
 
 def _tell(problem: CassetteError | None) -> None:
@@ -219,7 +264,10 @@ def _replayed(played: Played, request: httpx.Request) -> httpx.Response:
 
 
 class _Playing(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A recorded body, an event a chunk. What was not recorded cannot be given, and is no clean end (C-05)."""
+    """A recorded body, an event a chunk.
+
+    What was not recorded cannot be given, and is no clean end (C-05).
+    """
 
     def __init__(self, played: Played, request: httpx.Request) -> None:
         self._left = iter(played.chunks)
@@ -242,5 +290,7 @@ class _Playing(httpx.SyncByteStream, httpx.AsyncByteStream):
     def _next(self) -> bytes | None:
         data = next(self._left, None)
         if data is None and self._end != "eof":
-            raise _RAISED.get(self._end, httpx.ReadError)(f"the recording ends here: {self._end}", request=self._request)
+            raise _RAISED.get(self._end, httpx.ReadError)(
+                f"the recording ends here: {self._end}", request=self._request
+            )
         return data

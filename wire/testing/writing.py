@@ -1,7 +1,9 @@
-r"""The ways in which servers write JSON: a cassette holds the value laid out for people, and the name of the way back (C-02).
+r"""The ways in which servers write JSON: a cassette holds the value laid out for people, and the
+name of the way back (C-02).
 
-Number texts, key order and duplicate keys are never touched. Only white space between tokens (`Layout`) and the choice
-between a letter and its `\u` escape (`Escapes`) change, and only if the named way back gives the identical bytes.
+Number texts, key order and duplicate keys are never touched. Only white space between tokens
+(`Layout`) and the choice between a letter and its `\u` escape (`Escapes`) change, and only if the
+named way back gives the identical bytes.
 """
 
 from __future__ import annotations
@@ -12,31 +14,49 @@ from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
-from wire.decoders import decoder
+from wire.core.decoders import decoder
 
 OneLineLayout = Literal["compact", "google", "spaced", "commas"]
-"""`{"a":1,"b":2}`; `{"a": 1,"b": 2}` of Gemini's events; `{"a": 1, "b": 2}` of Python; `{"a":1, "b":2}`."""
+"""`{"a":1,"b":2}`; `{"a": 1,"b": 2}` of Gemini's events; `{"a": 1, "b": 2}` of Python; `{"a":1,
+"b":2}`.
+"""
 
-Layout = Literal["compact", "google", "spaced", "commas", "indent 2", "indent 4", "indent 1", "tabs", "google list"]
-"""One of those, or one item a line, so many blanks deep; the same with tabs; Gemini's array of chunks."""
+Layout = Literal[
+    "compact",
+    "google",
+    "spaced",
+    "commas",
+    "indent 2",
+    "indent 4",
+    "indent 1",
+    "tabs",
+    "google list",
+]
+"""One of those, or one item a line, so many blanks deep; the same with tabs; Gemini's array of
+chunks.
+"""
 
 Escapes = Literal["raw", "google", "ascii", "html", "as received"]
-r"""Letters stand for themselves; `<` and `>` as `\u003c`; all beyond ASCII escaped; `<`, `>`, `&` and U+2028 escaped, as Go does;
-neither of these, so the escapes stand in the cassette as they came."""
+r"""Letters stand for themselves; `<` and `>` as `\u003c`; all beyond ASCII escaped; `<`, `>`, `&`
+and U+2028 escaped, as Go does; neither of these, so the escapes stand in the cassette as they
+came."""
 
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 ON_ONE_LINE: tuple[OneLineLayout, ...] = get_args(OneLineLayout)
 _ESCAPES: tuple[Escapes, ...] = get_args(Escapes)
 
 DEEPEST = 100
-"""Levels of brackets beyond which a body stays text: the cassette lays its own around them, and C code recurses."""
+"""Levels of brackets beyond which a body stays text: the cassette lays its own around them, and C
+code recurses.
+"""
 
 _format = msgspec.json.format
 _PUNCTUATION = re.compile(rb'"(?:[^"\\]|\\.)*"|([:,])')
 _INDENT = re.compile(rb"(?m)^ +")
 _ESCAPED = re.compile(r"\\(?!u).|(?:\\u[0-9a-fA-F]{4})+", re.DOTALL)
 _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
-# Ends of lines for some editors, marks that turn the direction of writing, byte order marks: no reader of a diff sees them.
+# Ends of lines for some editors, marks that turn the direction of writing, byte order marks: no
+# reader of a diff sees them.
 UNSEEN = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
@@ -55,14 +75,19 @@ class Readable(NamedTuple):
     style: Style
 
 
-def readable(payload: bytes, layouts: Iterable[Layout] = LAYOUTS, first: Style | None = None) -> Readable | None:
-    r"""The value of `payload` and its style, `first` tried before all others; `None` if no named style gives the bytes back.
+def readable(
+    payload: bytes, layouts: Iterable[Layout] = LAYOUTS, first: Style | None = None
+) -> Readable | None:
+    r"""The value of `payload` and its style, `first` tried before all others; `None` if no named
+    style gives the bytes back.
 
     >>> readable(rb'{"a": "\u00fc"}')
     Readable(json=b'{"a":"\xc3\xbc"}', style=Style(layout='google', escapes='ascii'))
     """
     try:
-        msgspec.json.decode(payload)  # `format` alone takes invalid UTF-8 and numbers that nobody can read
+        msgspec.json.decode(
+            payload
+        )  # `format` alone takes invalid UTF-8 and numbers that nobody can read
         text = payload.decode()
         if _depth(text) > DEEPEST:
             return None
@@ -74,14 +99,19 @@ def readable(payload: bytes, layouts: Iterable[Layout] = LAYOUTS, first: Style |
     if first is not None:
         wanted.sort(key=lambda each: each != first.layout)
         styles.sort(key=lambda each: each != first.escapes)
-    layout: Layout | None = next((each for each in wanted if _laid_out(compact, each) == payload), None)
+    layout: Layout | None = next(
+        (each for each in wanted if _laid_out(compact, each) == payload), None
+    )
     if layout is None:
         return None
     received = compact.decode()
     shown = _shown(received)
     for escapes in styles:
         kept = received if escapes == "as received" else shown
-        if UNSEEN.search(kept) is None and written(kept.encode(), Style(layout, escapes)) == payload:
+        if (
+            UNSEEN.search(kept) is None
+            and written(kept.encode(), Style(layout, escapes)) == payload
+        ):
             return Readable(kept.encode(), Style(layout, escapes))
     return None
 
@@ -131,7 +161,7 @@ def _depth(text: str) -> int:
     return deepest
 
 
-# --- escapes: everything below works on JSON text, in which these letters stand inside strings only -------------------
+# --- escapes: everything below works on JSON text, in which these letters stand inside strings only
 
 
 def _escape(found: re.Match[str]) -> str:
@@ -153,7 +183,10 @@ def _shown(text: str) -> str:
 def _show(found: re.Match[str]) -> str:
     if found[0][1] != "u":
         return found[0]
-    return "".join(each if each >= " " and each not in '"\\' else f"\\u{ord(each):04x}" for each in _letters(found))
+    return "".join(
+        each if each >= " " and each not in '"\\' else f"\\u{ord(each):04x}"
+        for each in _letters(found)
+    )
 
 
 def _plain(text: str) -> str:

@@ -1,4 +1,6 @@
-"""Functions that a model may call: how they are defined, what they are given, what is told of their results. Pure: nothing is run here."""
+"""Functions that a model may call: how they are defined, what they are given, what is told of their
+results. Pure: nothing is run here.
+"""
 
 from wire.tools.definition import FunctionTool as FunctionTool
 from wire.tools.definition import tool as tool

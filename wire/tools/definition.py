@@ -9,13 +9,16 @@ from collections.abc import Callable
 from typing import Any, get_origin, overload
 
 from wire.errors import ToolError
-from wire.request import Tool
+from wire.neutral.request import Tool
+from wire.neutral.validation import Shape, shape_of
 from wire.tools.signature import Signature, gives_pieces, name_of, signature_of, summary
-from wire.tools.validation import Shape, shape_of
 
 
 class FunctionTool(Tool, frozen=True, kw_only=True):
-    """A tool with the function that does its work; made by `tool`. Calling it calls the function."""
+    """A tool with the function that does its work; made by `tool`.
+
+    Calling it calls the function.
+    """
 
     function: Callable[..., Any]
     signature: Signature
@@ -25,7 +28,9 @@ class FunctionTool(Tool, frozen=True, kw_only=True):
     timeout: float | None = None
     """Seconds."""
     final: bool | Callable[[Any], bool] = False
-    """Its result ends the loop without asking the model again: always, or if this says so of the result's content."""
+    """Its result ends the loop without asking the model again: always, or if this says so of the
+    result's content.
+    """
     needs_approval: bool = False
     read_only: bool = False
     """It changes nothing, so that calling it twice does no harm."""
@@ -37,7 +42,11 @@ class FunctionTool(Tool, frozen=True, kw_only=True):
 
 @overload
 def tool(  # pyright: ignore[reportOverlappingOverload]  # types can be called, and are no functions here
-    function: type[Any], *, name: str | None = None, description: str | None = None, response: Any = None
+    function: type[Any],
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    response: Any = None,
 ) -> Tool: ...
 @overload
 def tool(
@@ -86,30 +95,58 @@ def tool(
     >>> add.name, add.description, add.parameters["required"], add(1, b=2)
     ('add', 'The sum.', ['a'], 3)
 
-    Without `parameters` the schema comes from the annotations, and arguments are converted to them. With a type in `parameters` (a struct,
-    a dataclass, a TypedDict, a pydantic model) the function gets one of it. With a JSON Schema (a mapping, JSON as text or bytes, a file
-    of it) the function gets the properties as keywords if it names all of them, else the object as a dict. `response` is a type or a JSON
-    Schema that results are held to. A type in place of the function is a tool that you run yourself: its calls are handed back to you.
+    Without `parameters` the schema comes from the annotations, and arguments are converted to them.
+    With a type in `parameters` (a struct, a dataclass, a TypedDict, a pydantic model) the function
+    gets one of it. With a JSON Schema (a mapping, JSON as text or bytes, a file of it) the function
+    gets the properties as keywords if it names all of them, else the object as a dict. `response`
+    is a type or a JSON Schema that results are held to. A type in place of the function is a tool
+    that you run yourself: its calls are handed back to you.
 
-    A parameter annotated with `ToolContext` gets the context; those that a `functools.partial` has filled in are not told to the model.
+    A parameter annotated with `ToolContext` gets the context; those that a `functools.partial` has
+    filled in are not told to the model.
 
-    Raises `ToolError` for a function or a schema that cannot be a tool, `RuleError` for a name that not every vendor takes,
-    `ConfigurationError` for a JSON Schema without the extra `wire-llm[tools]`.
+    Raises `ToolError` for a function or a schema that cannot be a tool, `RuleError` for a name that
+    not every vendor takes, `ConfigurationError` for a JSON Schema without the extra
+    `wire-llm[tools]`.
     """
-    options: dict[str, Any] = {"timeout": timeout, "final": final, "needs_approval": needs_approval, "read_only": read_only}
+    options: dict[str, Any] = {
+        "timeout": timeout,
+        "final": final,
+        "needs_approval": needs_approval,
+        "read_only": read_only,
+    }
     if function is None:
-        return functools.partial(tool, name=name, description=description, parameters=parameters, response=response, **options)
+        return functools.partial(
+            tool,
+            name=name,
+            description=description,
+            parameters=parameters,
+            response=response,
+            **options,
+        )
     if isinstance(function, type) or get_origin(function) is not None:
-        return _of_type(function, name, description, response, [*filter(options.get, options), *(["parameters"] if parameters else [])])
+        return _of_type(
+            function,
+            name,
+            description,
+            response,
+            [*filter(options.get, options), *(["parameters"] if parameters else [])],
+        )
     if not callable(function) or isinstance(function, Tool):
         raise ToolError(f"a function is wanted, not {type(function).__name__}")
     name = name_of(function) if name is None else name
     if gives_pieces(function):
         raise ToolError(f"tool {name}: a generator has no one result")
-    if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout < math.inf):
+    if timeout is not None and (
+        isinstance(timeout, bool)
+        or not isinstance(timeout, (int, float))
+        or not 0 < timeout < math.inf
+    ):
         raise ToolError(f"tool {name}: timeout: seconds from 0 up are wanted, not {timeout!r}")
     if not isinstance(final, bool) and not callable(final):
-        raise ToolError(f"tool {name}: final: a bool or a function of the result is wanted, not {final!r}")
+        raise ToolError(
+            f"tool {name}: final: a bool or a function of the result is wanted, not {final!r}"
+        )
     signature = signature_of(function, name, parameters)
     returns = None if response is None else _returns(response, name)
     return FunctionTool(
@@ -124,7 +161,9 @@ def tool(
     )
 
 
-def _of_type(kind: Any, name: str | None, description: str | None, response: Any, unwanted: list[str]) -> Tool:
+def _of_type(
+    kind: Any, name: str | None, description: str | None, response: Any, unwanted: list[str]
+) -> Tool:
     name = name_of(kind) if name is None else name
     if unwanted:
         raise ToolError(f"tool {name}: {unwanted[0]}: it has no function")
@@ -133,9 +172,16 @@ def _of_type(kind: Any, name: str | None, description: str | None, response: Any
     except (TypeError, ValueError, NameError, re.error) as cause:
         raise ToolError(f"tool {name}: invalid parameters schema: {cause}") from None
     if shape.schema.get("type") != "object":
-        raise ToolError(f"tool {name}: invalid parameters schema: a function takes an object, not {name}")
+        raise ToolError(
+            f"tool {name}: invalid parameters schema: a function takes an object, not {name}"
+        )
     returns = None if response is None else _returns(response, name)
-    return Tool(name, summary(kind) if description is None else description, shape.schema, None if returns is None else returns.schema)
+    return Tool(
+        name,
+        summary(kind) if description is None else description,
+        shape.schema,
+        None if returns is None else returns.schema,
+    )
 
 
 def _returns(response: Any, name: str) -> Shape:

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from wire.chat import Media, ToolCall, ToolResult
-from wire.memory import sayable
-from wire.tools.validation import Mismatch, Shape, json_path
+from wire.core.memory import sayable
+from wire.neutral.messages import Media, ToolCall, ToolResult
+from wire.neutral.validation import Mismatch, Shape, json_path
 
 
 def result_of(call: ToolCall, value: Any, shape: Shape | None = None) -> ToolResult:
@@ -19,9 +19,10 @@ def result_of(call: ToolCall, value: Any, shape: Shape | None = None) -> ToolRes
     >>> result_of(ToolCall(name="now"), "noon").answer
     {'result': 'noon'}
 
-    Any JSON, structs, dataclasses and pydantic models are its content; `Media`, alone or in a list, go beside it. A `ToolResult` is
-    taken as it is, with the id and name of the call: so a function says that it failed, without raising. An object with `to_message()`
-    is what that says, and has failed if it has a false `success`.
+    Any JSON, structs, dataclasses and pydantic models are its content; `Media`, alone or in a list,
+    go beside it. A `ToolResult` is taken as it is, with the id and name of the call: so a function
+    says that it failed, without raising. An object with `to_message()` is what that says, and has
+    failed if it has a false `success`.
 
     Raises `Mismatch` for what JSON cannot say, and for what is not of the shape.
     """
@@ -50,7 +51,9 @@ def _apart(value: Any) -> tuple[Any, tuple[Media, ...]]:
 
 
 def as_json(value: Any) -> Any:
-    """`value` as JSON has it, sharing nothing with it: what its owner does to it later is not seen in the history."""
+    """`value` as JSON has it, sharing nothing with it: what its owner does to it later is not seen
+    in the history.
+    """
     try:
         return _finite(msgspec.to_builtins(value, str_keys=True, enc_hook=_other), ())
     except Mismatch:
@@ -60,7 +63,9 @@ def as_json(value: Any) -> Any:
 
 
 def text_of(text: str) -> str:
-    """A text that can be sent: half of a surrogate pair, as in odd names of files, becomes U+FFFD (R-08)."""
+    """A text that can be sent: half of a surrogate pair, as in odd names of files, becomes U+FFFD
+    (R-08).
+    """
     return text if text.isascii() else sayable(text).decode()
 
 

@@ -1,4 +1,6 @@
-"""What a function takes: how the arguments of a model become its own, and what its docstring says of them."""
+"""What a function takes: how the arguments of a model become its own, and what its docstring says
+of them.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,9 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_orig
 
 import msgspec
 
-from wire.chat import Message, ToolCall
 from wire.errors import ToolError
-from wire.tools.validation import Mismatch, Shape, TypeShape, is_schema, shape_of
+from wire.neutral.messages import Message, ToolCall
+from wire.neutral.validation import Mismatch, Shape, TypeShape, is_schema, shape_of
 
 How: TypeAlias = Literal["struct", "names", "any names", "whole"]
 
@@ -41,7 +43,9 @@ class Signature:
 
     shape: Shape
     how: How
-    """As keywords out of a struct of its parameters; as keywords out of an object, some or any; as its one argument."""
+    """As keywords out of a struct of its parameters; as keywords out of an object, some or any; as
+    its one argument.
+    """
     names: tuple[str, ...] = ()
     """The keywords that a model may give; of the one argument its name, if it has one."""
     needed: tuple[str, ...] = ()
@@ -51,15 +55,23 @@ class Signature:
     contexts: tuple[str, ...] = ()
     """Parameters that get the context."""
 
-    def bind(self, arguments: dict[str, Any], context: ToolContext) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Positional and keyword arguments. Raises `Mismatch` for arguments that the function does not take."""
+    def bind(
+        self, arguments: dict[str, Any], context: ToolContext
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Positional and keyword arguments.
+
+        Raises `Mismatch` for arguments that the function does not take.
+        """
         read = self.shape.read(arguments)
         keywords: dict[str, Any] = dict.fromkeys(self.contexts, context)
         if self.how == "whole":
             return ((), {self.names[0]: read} | keywords) if self.names else ((read,), keywords)
         if self.how == "struct":
-            # A default is the function's to fill in: it is the object that Python knows, and no copy of it.
-            return (), {name: value for name in self.names if (value := getattr(read, name)) is not _ABSENT} | keywords
+            # A default is the function's to fill in: it is the object that Python knows, and no
+            # copy of it.
+            return (), {
+                name: value for name in self.names if (value := getattr(read, name)) is not _ABSENT
+            } | keywords
         for name in read:
             if name in self.hidden or (self.how == "names" and name not in self.names):
                 raise Mismatch("$", f"there is no parameter {name!r}")
@@ -70,7 +82,10 @@ class Signature:
 
 
 def signature_of(function: Callable[..., Any], name: str, parameters: Any = None) -> Signature:
-    """How `function` is called; `parameters` is what `wire.tools.tool` was given. Raises `ToolError` that names tool and parameter."""
+    """How `function` is called; `parameters` is what `wire.tools.tool` was given.
+
+    Raises `ToolError` that names tool and parameter.
+    """
     found = _parameters(function, name)
     # What a partial has filled in is its maker's affair, and may be a secret.
     filled = frozenset(function.keywords if isinstance(function, functools.partial) else ())
@@ -86,9 +101,15 @@ def signature_of(function: Callable[..., Any], name: str, parameters: Any = None
     if is_schema(parameters):
         return _by_schema(found, contexts, filled, name, shape)
     if shape.schema.get("type") != "object":
-        raise ToolError(f"tool {name}: invalid parameters schema: a function takes an object, not {_shown(parameters)}")
+        raise ToolError(
+            f"tool {name}: invalid parameters schema: a function takes an object, not "
+            f"{_shown(parameters)}"
+        )
     if not _takes_one(found):
-        raise ToolError(f"tool {name}: its function must take the {_shown(parameters)} as its one positional argument")
+        raise ToolError(
+            f"tool {name}: its function must take the {_shown(parameters)} as its one "
+            "positional argument"
+        )
     return _whole(found, contexts, shape)
 
 
@@ -98,16 +119,31 @@ def _whole(found: list[inspect.Parameter], contexts: tuple[str, ...], shape: Sha
     return Signature(shape, "whole", names, contexts=contexts)
 
 
-def _typed(found: Iterable[inspect.Parameter], contexts: tuple[str, ...], name: str, told: Mapping[str, str]) -> Signature:
+def _typed(
+    found: Iterable[inspect.Parameter],
+    contexts: tuple[str, ...],
+    name: str,
+    told: Mapping[str, str],
+) -> Signature:
     """Of annotated parameters: one struct with a field for each."""
     fields: list[tuple[str, Any, Any]] = []
     defaults: dict[str, Any] = {}
     for each in found:
-        if each.kind in (_Parameter.VAR_POSITIONAL, _Parameter.VAR_KEYWORD, _Parameter.POSITIONAL_ONLY):
+        if each.kind in (
+            _Parameter.VAR_POSITIONAL,
+            _Parameter.VAR_KEYWORD,
+            _Parameter.POSITIONAL_ONLY,
+        ):
             # `str` of a parameter shows its stars
-            raise ToolError(f"tool {name}: parameter {str(each).partition(':')[0]}: a model gives each argument by a name that is known")
+            raise ToolError(
+                f"tool {name}: parameter {str(each).partition(':')[0]}: a model gives "
+                "each argument by a name that is known"
+            )
         if each.annotation is _Parameter.empty:
-            raise ToolError(f"tool {name}: parameter {each.name}: it has no type (annotate it, or give the schema in parameters=)")
+            raise ToolError(
+                f"tool {name}: parameter {each.name}: it has no type (annotate it, or "
+                "give the schema in parameters=)"
+            )
         kind = _described(each.annotation, told.get(each.name, ""))
         try:
             shape = TypeShape(kind)
@@ -121,7 +157,9 @@ def _typed(found: Iterable[inspect.Parameter], contexts: tuple[str, ...], name: 
                 defaults[each.name] = msgspec.to_builtins(each.default, str_keys=True)
                 shape.read(defaults[each.name])
             except (TypeError, ValueError, RecursionError):
-                defaults.pop(each.name, None)  # JSON cannot say it, or the type does not allow it: the model need not know
+                defaults.pop(
+                    each.name, None
+                )  # JSON cannot say it, or the type does not allow it: the model need not know
     try:
         struct = msgspec.defstruct(name, fields, forbid_unknown_fields=True, kw_only=True)
         whole = TypeShape(struct)
@@ -136,42 +174,84 @@ def _absent() -> Any:
 
 
 def _of_function(schema: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of the struct without what says nothing, and with the defaults that the function fills in."""
-    properties = {key: {**each, "default": defaults[key]} if key in defaults else each for key, each in schema["properties"].items()}
-    return {key: value for key, value in schema.items() if key != "title" and value != []} | {"properties": properties}
+    """The schema of the struct without what says nothing, and with the defaults that the function
+    fills in.
+    """
+    properties = {
+        key: {**each, "default": defaults[key]} if key in defaults else each
+        for key, each in schema["properties"].items()
+    }
+    return {key: value for key, value in schema.items() if key != "title" and value != []} | {
+        "properties": properties
+    }
 
 
-def _by_schema(found: list[inspect.Parameter], contexts: tuple[str, ...], filled: frozenset[str], name: str, shape: Shape) -> Signature:
-    """Of a JSON Schema: keywords if the function names its properties, else the object as the one argument."""
+def _by_schema(
+    found: list[inspect.Parameter],
+    contexts: tuple[str, ...],
+    filled: frozenset[str],
+    name: str,
+    shape: Shape,
+) -> Signature:
+    """Of a JSON Schema: keywords if the function names its properties, else the object as the one
+    argument.
+    """
     properties = shape.schema.get("properties", {})
-    named = {each.name: each for each in found if each.kind in (_Parameter.POSITIONAL_OR_KEYWORD, _Parameter.KEYWORD_ONLY)}
+    named = {
+        each.name: each
+        for each in found
+        if each.kind in (_Parameter.POSITIONAL_OR_KEYWORD, _Parameter.KEYWORD_ONLY)
+    }
     any_names = any(each.kind is _Parameter.VAR_KEYWORD for each in found)
-    missing = [each.name for each in found if _is_needed(each) and (each.name not in named or each.name not in properties)]
+    missing = [
+        each.name
+        for each in found
+        if _is_needed(each) and (each.name not in named or each.name not in properties)
+    ]
     if not missing and (any_names or named.keys() >= properties.keys()):
         taken = filled.union(contexts)
         clash = next((each for each in properties if each in taken), None)
         if clash is not None:
-            raise ToolError(f"tool {name}: parameter {clash}: it is filled in already, and the schema has a property of that name")
+            raise ToolError(
+                f"tool {name}: parameter {clash}: it is filled in already, and the schema "
+                "has a property of that name"
+            )
         needed = tuple(each for each in named if _is_needed(named[each]))
         hidden = taken | (named.keys() - properties.keys())
-        return Signature(shape, "any names" if any_names else "names", tuple(properties), needed, hidden, contexts)
+        return Signature(
+            shape,
+            "any names" if any_names else "names",
+            tuple(properties),
+            needed,
+            hidden,
+            contexts,
+        )
     if _takes_one(found) and found[0].name not in properties:
         return _whole(found, contexts, shape)
     told = ", ".join(properties) or "none"
-    raise ToolError(f"tool {name}: its function must take the schema's properties by name ({told}), or the object as its one argument")
+    raise ToolError(
+        f"tool {name}: its function must take the schema's properties by name ({told}), "
+        "or the object as its one argument"
+    )
 
 
 def _takes_one(found: list[inspect.Parameter]) -> bool:
     """Whether a function can be called with one positional argument and nothing else."""
-    positional = found and found[0].kind in (_Parameter.POSITIONAL_ONLY, _Parameter.POSITIONAL_OR_KEYWORD)
+    positional = found and found[0].kind in (
+        _Parameter.POSITIONAL_ONLY,
+        _Parameter.POSITIONAL_OR_KEYWORD,
+    )
     return bool(positional) and not any(map(_is_needed, found[1:]))
 
 
 def _is_needed(parameter: inspect.Parameter) -> bool:
-    return parameter.default is _Parameter.empty and parameter.kind not in (_Parameter.VAR_POSITIONAL, _Parameter.VAR_KEYWORD)
+    return parameter.default is _Parameter.empty and parameter.kind not in (
+        _Parameter.VAR_POSITIONAL,
+        _Parameter.VAR_KEYWORD,
+    )
 
 
-# --- looking at a function ------------------------------------------------------------------------------------------
+# --- looking at a function ------------------------------------------------------------------------
 
 
 def _parameters(function: Callable[..., Any], name: str) -> list[inspect.Parameter]:
@@ -182,11 +262,18 @@ def _parameters(function: Callable[..., Any], name: str) -> list[inspect.Paramet
         raise ToolError(f"tool {name}: its parameters cannot be seen: {cause}") from None
     try:
         hints = get_type_hints(_inner(function), include_extras=True)
-    except Exception as cause:  # annotations that stand there as text are run now, and raise what they like
-        raise ToolError(f"tool {name}: a type cannot be found out where its function stands: {cause}") from None
+    except (
+        Exception
+    ) as cause:  # annotations that stand there as text are run now, and raise what they like
+        raise ToolError(
+            f"tool {name}: a type cannot be found out where its function stands: {cause}"
+        ) from None
     result = [each.replace(annotation=hints.get(each.name, each.annotation)) for each in found]
     for each in result:
-        if _is_context(each.annotation) and each.kind not in (_Parameter.POSITIONAL_OR_KEYWORD, _Parameter.KEYWORD_ONLY):
+        if _is_context(each.annotation) and each.kind not in (
+            _Parameter.POSITIONAL_OR_KEYWORD,
+            _Parameter.KEYWORD_ONLY,
+        ):
             raise ToolError(f"tool {name}: parameter {each.name}: the context is given by name")
     return result
 
@@ -221,7 +308,9 @@ def _is_context(annotation: Any) -> bool:
 
 
 def _described(annotation: Any, told: str) -> Any:
-    """The type with a description: its own, a text beside it in `Annotated`, or what the docstring says."""
+    """The type with a description: its own, a text beside it in `Annotated`, or what the docstring
+    says.
+    """
     extras = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
     if any(isinstance(each, msgspec.Meta) and each.description for each in extras):
         return annotation
@@ -233,12 +322,17 @@ def _shown(kind: Any) -> str:
     return str(getattr(kind, "__name__", kind))
 
 
-# --- docstrings -----------------------------------------------------------------------------------------------------
+# --- docstrings -----------------------------------------------------------------------------------
 
 
 def summary(function: Any) -> str:
-    """The first paragraph of the docstring, as one line; the section of the arguments is not of it, even without a blank line between."""
-    paragraph = itertools.takewhile(lambda line: line and not _SECTION.fullmatch(line), map(str.strip, _docstring(function).splitlines()))
+    """The first paragraph of the docstring, as one line; the section of the arguments is not of it,
+    even without a blank line between.
+    """
+    paragraph = itertools.takewhile(
+        lambda line: line and not _SECTION.fullmatch(line),
+        map(str.strip, _docstring(function).splitlines()),
+    )
     return " ".join(" ".join(paragraph).split())
 
 

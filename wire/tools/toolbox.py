@@ -1,6 +1,8 @@
-"""The tools of a conversation, and all that is decided about a call: whether it can be made, and what its answer says.
+"""The tools of a conversation, and all that is decided about a call: whether it can be made, and
+what its answer says.
 
-Nothing is run here. Whoever runs it awaits or calls `Ready.run`, and hands what came of it to `Toolbox.finish`.
+Nothing is run here. Whoever runs it awaits or calls `Ready.run`, and hands what came of it to
+`Toolbox.finish`.
 """
 
 from __future__ import annotations
@@ -12,13 +14,13 @@ from typing import Any
 
 import msgspec
 
-from wire.chat import ToolCall, ToolResult, with_origin
 from wire.errors import RuleError, ToolError, Violation, one_line
-from wire.request import Tool
+from wire.neutral.messages import ToolCall, ToolResult, with_origin
+from wire.neutral.request import Tool
+from wire.neutral.validation import Mismatch, plain
 from wire.tools.definition import FunctionTool, tool
 from wire.tools.results import result_of, text_of
 from wire.tools.signature import ToolContext, is_async
-from wire.tools.validation import Mismatch, plain
 
 _SHOWN = 200  # bytes of arguments that are no JSON, quoted to the model
 
@@ -41,7 +43,9 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class ToolRun:
-    """A call and its answer; `error` is what was raised, of which the model is told the message alone."""
+    """A call and its answer; `error` is what was raised, of which the model is told the message
+    alone.
+    """
 
     call: ToolCall
     result: ToolResult
@@ -60,15 +64,23 @@ class Toolbox:
     >>> toolbox.prepare(ToolCall(id="2", name="get_time")).answer
     {'error': 'unknown tool: get_time'}
 
-    Functions are made tools by `tool`. `on_error(error, call)` makes the message that the model gets of an exception or of an invalid
-    result, so that nothing internal is told. Raises `RuleError` for two tools of one name (G29), and what `tool` raises.
+    Functions are made tools by `tool`. `on_error(error, call)` makes the message that the model
+    gets of an exception or of an invalid result, so that nothing internal is told. Raises
+    `RuleError` for two tools of one name (G29), and what `tool` raises.
     """
 
     def __init__(
-        self, tools: Iterable[Tool | Callable[..., Any]] = (), *, on_error: Callable[[Exception, ToolCall], str] | None = None
+        self,
+        tools: Iterable[Tool | Callable[..., Any]] = (),
+        *,
+        on_error: Callable[[Exception, ToolCall], str] | None = None,
     ) -> None:
         if isinstance(tools, (str, Mapping)) or not isinstance(tools, Iterable):
-            raise RuleError(violations=[Violation("tools", f"a list of tools is wanted, not {type(tools).__name__}")])
+            raise RuleError(
+                violations=[
+                    Violation("tools", f"a list of tools is wanted, not {type(tools).__name__}")
+                ]
+            )
         self._tools: dict[str, Tool] = {}
         self._on_error = on_error
         for index, each in enumerate(tools):
@@ -78,10 +90,15 @@ class Toolbox:
             self.register(each)
 
     def register(self, added: Tool | Callable[..., Any], *, replace: bool = False) -> Tool:
-        """Add a tool; also a decorator. Raises `RuleError` for a name that is taken (G29), unless it is to be replaced."""
+        """Add a tool; also a decorator.
+
+        Raises `RuleError` for a name that is taken (G29), unless it is to be replaced.
+        """
         made = added if isinstance(added, Tool) else tool(added)
         if made.name in self._tools and not replace:
-            raise RuleError(violations=[Violation("tools", f"two tools are called {made.name}", "G29")])
+            raise RuleError(
+                violations=[Violation("tools", f"two tools are called {made.name}", "G29")]
+            )
         self._tools[made.name] = made
         return made
 
@@ -101,19 +118,25 @@ class Toolbox:
         return len(self._tools)
 
     def is_passive(self, name: str) -> bool:
-        """Whether it is a tool without a function, whose calls are for the caller to answer (U-112)."""
+        """Whether it is a tool without a function, whose calls are for the caller to answer
+        (U-112).
+        """
         found = self._tools.get(name)
         return found is not None and not isinstance(found, FunctionTool)
 
     def is_final(self, result: ToolResult) -> bool:
-        """Whether this result ends the loop (S3-24). One that is an error does not: the model may try again."""
+        """Whether this result ends the loop (S3-24).
+
+        One that is an error does not: the model may try again.
+        """
         found = self._tools.get(result.name)
         if result.error or not isinstance(found, FunctionTool):
             return False
         return found.final if isinstance(found.final, bool) else bool(found.final(result.content))
 
     def prepare(self, call: ToolCall, context: ToolContext | None = None) -> Ready | ToolResult:
-        """The call, ready to be made; or its answer, if there is no such tool or the arguments are not what it takes.
+        """The call, ready to be made; or its answer, if there is no such tool or the arguments are
+        not what it takes.
 
         Raises `ToolError` for a passive tool: its calls are not ours to make.
         """
@@ -121,14 +144,25 @@ class Toolbox:
         if found is None:
             return _error(call, f"unknown tool: {call.name}")
         if not isinstance(found, FunctionTool):
-            raise ToolError(f"tool {call.name}: it has no function, so its call is the caller's to answer")
+            raise ToolError(
+                f"tool {call.name}: it has no function, so its call is the caller's to answer"
+            )
         try:
-            args, keywords = found.signature.bind(_arguments(call), _unshared(context or ToolContext(call)))
+            args, keywords = found.signature.bind(
+                _arguments(call), _unshared(context or ToolContext(call))
+            )
         except Mismatch as mismatch:
             return _error(call, f"invalid parameters: {mismatch}")
-        return Ready(call, found, functools.partial(found.function, *args, **keywords), is_async(found.function))
+        return Ready(
+            call,
+            found,
+            functools.partial(found.function, *args, **keywords),
+            is_async(found.function),
+        )
 
-    def finish(self, ready: Ready, value: Any = None, error: BaseException | None = None) -> ToolRun:
+    def finish(
+        self, ready: Ready, value: Any = None, error: BaseException | None = None
+    ) -> ToolRun:
         """The answer to a call whose function returned `value`, or raised `error`.
 
         A cancellation, or whatever else is no `Exception`, is no answer: it is raised again.
@@ -141,8 +175,12 @@ class Toolbox:
             return ToolRun(ready.call, result_of(ready.call, value, ready.tool.returns))
         except Mismatch as mismatch:
             problem = f"invalid response: {mismatch}"
-            return self._failed(ready.call, ToolError(f"tool {ready.call.name}: {problem}"), problem)
-        except Exception as raised:  # `to_message` and `model_dump` are the user's, as the function is
+            return self._failed(
+                ready.call, ToolError(f"tool {ready.call.name}: {problem}"), problem
+            )
+        except (
+            Exception
+        ) as raised:  # `to_message` and `model_dump` are the user's, as the function is
             return self._failed(ready.call, raised, _message(raised))
 
     def timed_out(self, ready: Ready) -> ToolRun:
@@ -151,7 +189,11 @@ class Toolbox:
         return ToolRun(ready.call, _error(ready.call, told), ToolError(told))
 
     def _failed(self, call: ToolCall, error: Exception, told: str) -> ToolRun:
-        return ToolRun(call, _error(call, told if self._on_error is None else self._on_error(error, call)), error)
+        return ToolRun(
+            call,
+            _error(call, told if self._on_error is None else self._on_error(error, call)),
+            error,
+        )
 
 
 def _error(call: ToolCall, told: str) -> ToolResult:
@@ -162,7 +204,9 @@ def _message(error: Exception) -> str:
     """What it says, or its class if it says nothing."""
     try:
         return str(error) or type(error).__name__
-    except Exception:  # the exception is the user's, and a run does not end because it cannot be shown
+    except (
+        Exception
+    ):  # the exception is the user's, and a run does not end because it cannot be shown
         return type(error).__name__
 
 
@@ -173,11 +217,15 @@ def _arguments(call: ToolCall) -> dict[str, Any]:
     if call.arguments is None and not call.text.strip():
         return {}
     came = call.text if call.arguments is None else repr(call.arguments)
-    raise Mismatch("$", f"a JSON object is wanted, whole and nothing else, not {one_line(came, _SHOWN)!r}")
+    raise Mismatch(
+        "$", f"a JSON object is wanted, whole and nothing else, not {one_line(came, _SHOWN)!r}"
+    )
 
 
 def _unshared(context: ToolContext) -> ToolContext:
-    """The context with a call of its own, so that what a function does to its arguments is not seen in the history."""
+    """The context with a call of its own, so that what a function does to its arguments is not seen
+    in the history.
+    """
     call = context.call
     if call.arguments is None:
         return context

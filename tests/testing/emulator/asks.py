@@ -16,7 +16,11 @@ WEATHER = {
         {
             "name": "get_weather",
             "description": "Weather of a city",
-            "parameters": {"type": "OBJECT", "properties": {"city": {"type": "STRING"}}, "required": ["city"]},
+            "parameters": {
+                "type": "OBJECT",
+                "properties": {"city": {"type": "STRING"}},
+                "required": ["city"],
+            },
         }
     ]
 }
@@ -31,7 +35,12 @@ def model(*parts: dict[str, Any]) -> dict[str, Any]:
 
 
 def results(*names: str) -> dict[str, Any]:
-    return {"role": "user", "parts": [{"functionResponse": {"name": name, "response": {"result": "ok"}}} for name in names]}
+    return {
+        "role": "user",
+        "parts": [
+            {"functionResponse": {"name": name, "response": {"result": "ok"}}} for name in names
+        ],
+    }
 
 
 def post(emulator: Emulator, target: str, body: Any, **headers: str) -> Answer:
@@ -51,7 +60,11 @@ def said(answer: Answer) -> Any:
 
 def chunks(answer: Answer) -> list[Any]:
     assert answer.status == 200, answer.body
-    return [json.loads(event.removeprefix(b"data: ")) for event in answer.body.split(b"\r\n\r\n") if event]
+    return [
+        json.loads(event.removeprefix(b"data: "))
+        for event in answer.body.split(b"\r\n\r\n")
+        if event
+    ]
 
 
 def parts(answer: Any) -> list[Any]:
@@ -71,4 +84,8 @@ def ask(emulator: Emulator, text: str = "hi", target: str = GEMINI_3, **more: An
 
 
 def stream(emulator: Emulator, text: str = "hi", target: str = GEMINI_3, **more: Any) -> list[Any]:
-    return chunks(post(emulator, f"{target}:streamGenerateContent?alt=sse", {"contents": [user(text)], **more}))
+    return chunks(
+        post(
+            emulator, f"{target}:streamGenerateContent?alt=sse", {"contents": [user(text)], **more}
+        )
+    )

@@ -13,7 +13,11 @@ TEXT = "This is an emulator, and no model. You said: hi"
 TOOL = {
     "name": "get_weather",
     "description": "Weather of a city",
-    "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    "input_schema": {
+        "type": "object",
+        "properties": {"city": {"type": "string"}},
+        "required": ["city"],
+    },
 }
 QUESTION = "What is the weather in Paris and in Oslo?"
 THINKING = {"type": "enabled", "budget_tokens": 1024}
@@ -27,10 +31,22 @@ def assistant(content: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": content}
 
 
-def post(emulator: Emulator, content: Any = "hi", *turns: Any, path: str = "/v1/messages", fault: str = "", **more: Any) -> Answer:
+def post(
+    emulator: Emulator,
+    content: Any = "hi",
+    *turns: Any,
+    path: str = "/v1/messages",
+    fault: str = "",
+    **more: Any,
+) -> Answer:
     body = {"model": MODEL, "max_tokens": 2000, "messages": [user(content), *turns], **more}
     headers = KEY | ({"x-wire-fault": fault} if fault else {})
-    return emulator.answer("POST", path, headers, json.dumps({key: value for key, value in body.items() if value is not None}).encode())
+    return emulator.answer(
+        "POST",
+        path,
+        headers,
+        json.dumps({key: value for key, value in body.items() if value is not None}).encode(),
+    )
 
 
 def said(answer: Answer) -> Any:
@@ -40,7 +56,10 @@ def said(answer: Answer) -> Any:
 
 def events(answer: Answer) -> list[Any]:
     """The data of the events; every event's name is its type."""
-    assert (answer.status, answer.headers[0]) == (200, ("content-type", "text/event-stream; charset=utf-8"))
+    assert (answer.status, answer.headers[0]) == (
+        200,
+        ("content-type", "text/event-stream; charset=utf-8"),
+    )
     found = []
     for event in answer.body.decode().removesuffix("\n\n").split("\n\n"):
         name, data = event.split("\n")
@@ -55,7 +74,12 @@ def blocks(told: list[Any]) -> list[Any]:
     for event in told:
         if event["type"] == "content_block_start":
             assert event["index"] == len(found)
-            found.append({**event["content_block"], **({"input": ""} if event["content_block"]["type"] == "tool_use" else {})})
+            found.append(
+                {
+                    **event["content_block"],
+                    **({"input": ""} if event["content_block"]["type"] == "tool_use" else {}),
+                }
+            )
         elif event["type"] == "content_block_delta":
             assert event["index"] == len(found) - 1
             for key, value in event["delta"].items():
@@ -75,11 +99,20 @@ def refused(answer: Answer) -> tuple[int, str, str]:
     return answer.status, told["error"]["type"], told["error"]["message"]
 
 
-def conversation(change: Any = None, seed: int = 0, model: str = MODEL, path: str = "/v1/messages") -> Answer:
+def conversation(
+    change: Any = None, seed: int = 0, model: str = MODEL, path: str = "/v1/messages"
+) -> Answer:
     emulator = Emulator()
     more = {"tools": [TOOL], "thinking": THINKING, "path": path}
     content = said(post(emulator, "Weather in Oslo?", **more))["content"]
     if change is not None:
         change(content)
     result = {"type": "tool_result", "tool_use_id": content[-1]["id"], "content": "sunny"}
-    return post(emulator if seed == 0 else Emulator(seed=seed), "Weather in Oslo?", assistant(content), user([result]), model=model, **more)
+    return post(
+        emulator if seed == 0 else Emulator(seed=seed),
+        "Weather in Oslo?",
+        assistant(content),
+        user([result]),
+        model=model,
+        **more,
+    )

@@ -17,13 +17,19 @@ TOOL = {
     "function": {
         "name": "get_weather",
         "description": "Weather of a city",
-        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}},
+            "required": ["city"],
+        },
     },
 }
 TEXT = "This is an emulator, and no model. You said: hi"
 
 
-def chat(emulator: Emulator, content: str = "hi", target: str = OPENAI, messages: Any = None, **more: Any) -> Any:
+def chat(
+    emulator: Emulator, content: str = "hi", target: str = OPENAI, messages: Any = None, **more: Any
+) -> Any:
     model = "gpt-5.4" if target == OPENAI else "gemini-3-pro-preview"
     body = {"model": model, "messages": messages or [{"role": "user", "content": content}], **more}
     return emulator.answer("POST", target, {"authorization": "Bearer k"}, json.dumps(body).encode())
@@ -39,9 +45,18 @@ def test_a_whole_answer() -> None:
     found = said(chat(Emulator()))
     assert found["object"] == "chat.completion"
     assert found["choices"] == [
-        {"index": 0, "message": {"role": "assistant", "content": TEXT, "refusal": None}, "logprobs": None, "finish_reason": "stop"}
+        {
+            "index": 0,
+            "message": {"role": "assistant", "content": TEXT, "refusal": None},
+            "logprobs": None,
+            "finish_reason": "stop",
+        }
     ]
-    assert (found["usage"]["prompt_tokens"], found["usage"]["completion_tokens"], found["usage"]["total_tokens"]) == (1, 15, 16)
+    assert (
+        found["usage"]["prompt_tokens"],
+        found["usage"]["completion_tokens"],
+        found["usage"]["total_tokens"],
+    ) == (1, 15, 16)
 
 
 def test_a_stream_with_usage() -> None:
@@ -51,7 +66,12 @@ def test_a_stream_with_usage() -> None:
     found = events(answer)
     assert found[0]["choices"][0]["delta"] == {"role": "assistant", "content": "", "refusal": None}
     assert "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in found[:-1]) == TEXT
-    assert found[-2]["choices"][0] == {"index": 0, "delta": {}, "logprobs": None, "finish_reason": "stop"}
+    assert found[-2]["choices"][0] == {
+        "index": 0,
+        "delta": {},
+        "logprobs": None,
+        "finish_reason": "stop",
+    }
     assert (found[-1]["choices"], found[-1]["usage"]["completion_tokens"]) == ([], 15)
     assert all(chunk["usage"] is None for chunk in found[:-1])
     assert all("usage" not in chunk for chunk in events(chat(Emulator(), stream=True)))
@@ -69,16 +89,22 @@ def test_calls_whole_and_in_pieces() -> None:
     arguments: dict[int, str] = {}
     for chunk in events(chat(emulator, "Weather in Paris and Oslo?", tools=[TOOL], stream=True)):
         for call in chunk["choices"][0]["delta"].get("tool_calls", ()):
-            arguments[call["index"]] = arguments.get(call["index"], "") + call["function"]["arguments"]
+            arguments[call["index"]] = (
+                arguments.get(call["index"], "") + call["function"]["arguments"]
+            )
     assert arguments == {0: '{"city":"Paris"}', 1: '{"city":"Oslo"}'}
-    one = said(chat(emulator, "Weather in Paris and Oslo?", tools=[TOOL], parallel_tool_calls=False))
+    one = said(
+        chat(emulator, "Weather in Paris and Oslo?", tools=[TOOL], parallel_tool_calls=False)
+    )
     assert len(one["choices"][0]["message"]["tool_calls"]) == 1
 
 
 def conversation(target: str, change: Any = None) -> Any:
     emulator = Emulator()
     asked = {"role": "user", "content": "Weather in Oslo?"}
-    message = said(chat(emulator, target=target, messages=[asked], tools=[TOOL]))["choices"][0]["message"]
+    message = said(chat(emulator, target=target, messages=[asked], tools=[TOOL]))["choices"][0][
+        "message"
+    ]
     if change is not None:
         change(message["tool_calls"][0])
     result = {"role": "tool", "tool_call_id": message["tool_calls"][0]["id"], "content": "sunny"}
@@ -97,31 +123,59 @@ def test_google_wants_its_signature_back() -> None:
         400,
         "Function call is missing a thought_signature in f",
     )
-    wrong = conversation(GOOGLE, lambda call: call["extra_content"]["google"].update(thought_signature="AAAA"))
+    wrong = conversation(
+        GOOGLE, lambda call: call["extra_content"]["google"].update(thought_signature="AAAA")
+    )
     assert json.loads(wrong.body)[0]["error"]["message"] == "Corrupted thought signature."
 
 
 def test_forms_and_limits() -> None:
     schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
     form = {"type": "json_schema", "json_schema": {"name": "p", "schema": schema}}
-    assert json.loads(said(chat(Emulator(), "Where is Oslo?", response_format=form))["choices"][0]["message"]["content"]) == {
-        "city": "Oslo"
-    }
+    assert json.loads(
+        said(chat(Emulator(), "Where is Oslo?", response_format=form))["choices"][0]["message"][
+            "content"
+        ]
+    ) == {"city": "Oslo"}
     cut = said(chat(Emulator(), max_completion_tokens=5))["choices"][0]
     assert (cut["message"]["content"], cut["finish_reason"]) == ("This is an emulator", "length")
-    assert said(chat(Emulator(), stop="You"))["choices"][0]["message"]["content"] == "This is an emulator, and no model. "
-    assert said(chat(Emulator(), tools=[TOOL], tool_choice="none"))["choices"][0]["finish_reason"] == "stop"
+    assert (
+        said(chat(Emulator(), stop="You"))["choices"][0]["message"]["content"]
+        == "This is an emulator, and no model. "
+    )
+    assert (
+        said(chat(Emulator(), tools=[TOOL], tool_choice="none"))["choices"][0]["finish_reason"]
+        == "stop"
+    )
     forced = {"type": "function", "function": {"name": "get_weather"}}
-    assert said(chat(Emulator(), tools=[TOOL], tool_choice=forced))["choices"][0]["finish_reason"] == "tool_calls"
+    assert (
+        said(chat(Emulator(), tools=[TOOL], tool_choice=forced))["choices"][0]["finish_reason"]
+        == "tool_calls"
+    )
 
 
 @pytest.mark.parametrize(
     ("headers", "body", "status", "words"),
     [
         ({}, {"model": "m", "messages": []}, 401, "You didn't provide an API key."),
-        ({"authorization": "Bearer bad"}, {"model": "m", "messages": []}, 401, "Incorrect API key provided"),
-        ({"authorization": "Bearer k"}, {"model": "m", "messages": []}, 400, "Invalid 'messages': empty array."),
-        ({"authorization": "Bearer k"}, {"messages": [{"role": "user", "content": "hi"}]}, 400, "you must provide a model parameter"),
+        (
+            {"authorization": "Bearer bad"},
+            {"model": "m", "messages": []},
+            401,
+            "Incorrect API key provided",
+        ),
+        (
+            {"authorization": "Bearer k"},
+            {"model": "m", "messages": []},
+            400,
+            "Invalid 'messages': empty array.",
+        ),
+        (
+            {"authorization": "Bearer k"},
+            {"messages": [{"role": "user", "content": "hi"}]},
+            400,
+            "you must provide a model parameter",
+        ),
         ({"authorization": "Bearer k"}, {"model": 5, "messages": []}, 400, "Invalid type: "),
         ({"authorization": "Bearer k"}, [], 400, "Invalid type: "),
     ],
@@ -133,7 +187,9 @@ def test_refusals(headers: dict[str, str], body: Any, status: int, words: str) -
 
 
 def test_google_wraps_its_refusals_into_a_list() -> None:
-    body = json.dumps({"model": "nothing", "messages": [{"role": "user", "content": "hi"}]}).encode()
+    body = json.dumps(
+        {"model": "nothing", "messages": [{"role": "user", "content": "hi"}]}
+    ).encode()
     answer = Emulator().answer("POST", GOOGLE, {"authorization": "Bearer k"}, body)
     assert (answer.status, json.loads(answer.body)[0]["error"]["status"]) == (404, "NOT_FOUND")
 
@@ -145,5 +201,7 @@ def test_embeddings_of_openai() -> None:
 
 
 def test_models_at_google() -> None:
-    found = said(Emulator().answer("GET", "/v1beta/openai/models", {"authorization": "Bearer k"}, b""))
+    found = said(
+        Emulator().answer("GET", "/v1beta/openai/models", {"authorization": "Bearer k"}, b"")
+    )
     assert {each["owned_by"] for each in found["data"]} == {"google"}

@@ -30,14 +30,29 @@ def test_statuses() -> None:
     answer = post(Emulator(), WHOLE, BODY, x_wire_fault="429; retry-after=2.5")
     assert error(answer)[:2] == (429, "RESOURCE_EXHAUSTED")
     assert dict(answer.headers)["retry-after"] == "2.5"
-    details = {each["@type"].rpartition(".")[2]: each for each in json.loads(answer.body)["error"]["details"]}
+    details = {
+        each["@type"].rpartition(".")[2]: each
+        for each in json.loads(answer.body)["error"]["details"]
+    }
     assert details["RetryInfo"]["retryDelay"] == "2.5s"
-    assert details["QuotaFailure"]["violations"][0]["quotaId"] == "GenerateRequestsPerMinutePerProjectPerModel-FreeTier"
+    assert (
+        details["QuotaFailure"]["violations"][0]["quotaId"]
+        == "GenerateRequestsPerMinutePerProjectPerModel-FreeTier"
+    )
     overloaded = post(Emulator(), STREAM, BODY, x_wire_fault="503; retry-after=1")
-    assert error(overloaded) == (503, "UNAVAILABLE", "The model is overloaded. Please try again later.")
-    assert json.loads(overloaded.body)["error"]["details"] == [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1s"}]
+    assert error(overloaded) == (
+        503,
+        "UNAVAILABLE",
+        "The model is overloaded. Please try again later.",
+    )
+    assert json.loads(overloaded.body)["error"]["details"] == [
+        {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1s"}
+    ]
     assert error(post(Emulator(), WHOLE, BODY, x_wire_fault="500"))[:2] == (500, "INTERNAL")
-    assert error(post(Emulator(), WHOLE, BODY, x_wire_fault="409; message=Odd."))[1:] == ("ABORTED", "Odd.")
+    assert error(post(Emulator(), WHOLE, BODY, x_wire_fault="409; message=Odd."))[1:] == (
+        "ABORTED",
+        "Odd.",
+    )
 
 
 def test_errors_in_the_middle() -> None:
@@ -45,7 +60,8 @@ def test_errors_in_the_middle() -> None:
         b'data: {"error": {"code": 500,"message": "No.","status": "INTERNAL"}}\r\n\r\n',
     ]
     assert broken("error-bare") == [
-        b'{\n  "error": {\n    "code": 503,\n    "message": "The model is overloaded. Please try again later.",\n'
+        b'{\n  "error": {\n    "code": 503,\n    "message": "The model is overloaded. '
+        b'Please try again later.",\n'
         b'    "status": "UNAVAILABLE"\n  }\n}\n'
     ]
 
@@ -58,8 +74,14 @@ def test_breaks() -> None:
     assert broken("end") == [b""]
     assert broken("stall; seconds=7") == [Pause(7.0), *good[1:]]
     assert broken("garbage") == [b"data: {not json\r\n\r\n", *good[1:]]
-    assert list(post(Emulator(), STREAM, BODY, x_wire_fault="slow; seconds=3").pieces) == [Pause(3.0), *good]
-    assert list(post(Emulator(), STREAM, BODY, x_wire_fault="reset; after=0").pieces) == [b"", Reset()]
+    assert list(post(Emulator(), STREAM, BODY, x_wire_fault="slow; seconds=3").pieces) == [
+        Pause(3.0),
+        *good,
+    ]
+    assert list(post(Emulator(), STREAM, BODY, x_wire_fault="reset; after=0").pieces) == [
+        b"",
+        Reset(),
+    ]
 
 
 def test_a_whole_body_breaks_in_its_middle() -> None:
@@ -70,45 +92,89 @@ def test_a_whole_body_breaks_in_its_middle() -> None:
 
 def test_faults_of_other_endpoints_and_of_chat() -> None:
     emulator = Emulator()
-    assert emulator.answer("GET", "/v1beta/models", {"x-goog-api-key": "k", "x-wire-fault": "500"}, b"").status == 500
+    assert (
+        emulator.answer(
+            "GET", "/v1beta/models", {"x-goog-api-key": "k", "x-wire-fault": "500"}, b""
+        ).status
+        == 500
+    )
     chat = {"model": "gpt-5.4", "messages": [{"role": "user", "content": "hi"}]}
-    limited = post(emulator, "/v1/chat/completions", chat, authorization="Bearer k", x_wire_fault="429; retry-after=1")
+    limited = post(
+        emulator,
+        "/v1/chat/completions",
+        chat,
+        authorization="Bearer k",
+        x_wire_fault="429; retry-after=1",
+    )
     assert json.loads(limited.body)["error"]["code"] == "rate_limit_exceeded"
     google = {**chat, "model": "gemini-3-pro-preview"}
-    limited = post(emulator, "/v1beta/openai/chat/completions", google, authorization="Bearer k", x_wire_fault="429; retry-after=1")
+    limited = post(
+        emulator,
+        "/v1beta/openai/chat/completions",
+        google,
+        authorization="Bearer k",
+        x_wire_fault="429; retry-after=1",
+    )
     assert json.loads(limited.body)[0]["error"]["status"] == "RESOURCE_EXHAUSTED"
-    middle = post(emulator, "/v1/chat/completions", {**chat, "stream": True}, authorization="Bearer k", x_wire_fault="error; status=500")
+    middle = post(
+        emulator,
+        "/v1/chat/completions",
+        {**chat, "stream": True},
+        authorization="Bearer k",
+        x_wire_fault="error; status=500",
+    )
     assert middle.body.endswith(b'"type": "server_error", "param": null, "code": null}}\n\n')
 
 
 def test_a_fault_for_the_first_requests_alone() -> None:
     emulator = Emulator()
-    assert [post(emulator, WHOLE, BODY, x_wire_fault="503; times=2").status for _ in range(4)] == [503, 503, 200, 200]
-    assert post(emulator, WHOLE, {"contents": [user("other")]}, x_wire_fault="503; times=2").status == 503
+    assert [post(emulator, WHOLE, BODY, x_wire_fault="503; times=2").status for _ in range(4)] == [
+        503,
+        503,
+        200,
+        200,
+    ]
+    assert (
+        post(emulator, WHOLE, {"contents": [user("other")]}, x_wire_fault="503; times=2").status
+        == 503
+    )
 
 
 def test_a_fault_by_the_number_of_the_request() -> None:
     emulator = Emulator(
-        {"steps": [{"match": {"number": 2}, "fault": {"status": 429, "retry_after": 2}}, {"match": {"number": 3}, "fault": "cut"}]}
+        {
+            "steps": [
+                {"match": {"number": 2}, "fault": {"status": 429, "retry_after": 2}},
+                {"match": {"number": 3}, "fault": "cut"},
+            ]
+        }
     )
     answers = [post(emulator, STREAM, BODY) for _ in range(4)]
     assert [answer.status for answer in answers] == [200, 429, 200, 200]
     assert [answer.pieces[-1] == Cut() for answer in answers] == [False, False, True, False]
 
 
-@pytest.mark.parametrize("said", ["nothing", "cut; how=1", "cut; after=x", "", {"fault": "cut", "when": 1}])
+@pytest.mark.parametrize(
+    "said", ["nothing", "cut; how=1", "cut; after=x", "", {"fault": "cut", "when": 1}]
+)
 def test_faults_that_are_none(said: Any) -> None:
     with pytest.raises(ConfigurationError, match="fault: "):
         fault_of(said)
 
 
 def test_a_header_that_is_none_is_told() -> None:
-    assert error(post(Emulator(), WHOLE, BODY, x_wire_fault="cut; how=1"))[2].startswith("x-wire-fault: fault: 'how' is no setting")
+    assert error(post(Emulator(), WHOLE, BODY, x_wire_fault="cut; how=1"))[2].startswith(
+        "x-wire-fault: fault: 'how' is no setting"
+    )
 
 
 def test_forms() -> None:
     assert fault_of({"status": 503}) == fault_of("503") == Fault("status", status=503)
-    assert fault_of({"fault": "stall", "seconds": 2}) == fault_of("stall; seconds=2") == Fault("stall", seconds=2.0)
+    assert (
+        fault_of({"fault": "stall", "seconds": 2})
+        == fault_of("stall; seconds=2")
+        == Fault("stall", seconds=2.0)
+    )
 
 
 def test_a_stream_that_is_an_array_breaks_too() -> None:

@@ -26,7 +26,7 @@ from wire.testing.emulator import Emulator
 
 LONG = "word " * 1500
 
-# --- who asks, and what is refused ------------------------------------------------------------------------------------
+# --- who asks, and what is refused ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -34,9 +34,18 @@ LONG = "word " * 1500
     [
         ({}, (401, "authentication_error", "x-api-key header is required")),
         ({**KEY, "x-api-key": "bad-key"}, (401, "authentication_error", "invalid x-api-key")),
-        ({"authorization": "Bearer expired", **{"anthropic-version": "2023-06-01"}}, (401, "authentication_error", "Invalid bearer token")),
-        ({"x-api-key": "k"}, (400, "invalid_request_error", "anthropic-version: header is required")),
-        ({**KEY, "anthropic-version": "2020"}, (400, "invalid_request_error", 'anthropic-version: "2020" is not a valid version')),
+        (
+            {"authorization": "Bearer expired", **{"anthropic-version": "2023-06-01"}},
+            (401, "authentication_error", "Invalid bearer token"),
+        ),
+        (
+            {"x-api-key": "k"},
+            (400, "invalid_request_error", "anthropic-version: header is required"),
+        ),
+        (
+            {**KEY, "anthropic-version": "2020"},
+            (400, "invalid_request_error", 'anthropic-version: "2020" is not a valid version'),
+        ),
     ],
 )
 def test_who_asks(headers: dict[str, str], wanted: Any) -> None:
@@ -46,7 +55,12 @@ def test_who_asks(headers: dict[str, str], wanted: Any) -> None:
 
 def test_a_later_version_is_taken() -> None:
     body = json.dumps({"model": MODEL, "max_tokens": 10, "messages": [user("hi")]}).encode()
-    assert Emulator().answer("POST", "/v1/messages", {**KEY, "anthropic-version": "2026-10-21"}, body).status == 200
+    assert (
+        Emulator()
+        .answer("POST", "/v1/messages", {**KEY, "anthropic-version": "2026-10-21"}, body)
+        .status
+        == 200
+    )
 
 
 def test_a_bearer_is_as_good_as_a_key() -> None:
@@ -70,18 +84,33 @@ CALL = {"type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": {}}
         ({"messages": [user("hi"), assistant([CALL])], "tools": [TOOL]}, None),
         (
             {"messages": [user("hi"), assistant([CALL]), user("and?")], "tools": [TOOL]},
-            "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1. Each `tool_use` block must "
+            "messages.1: `tool_use` ids were found without `tool_result` blocks "
+            "immediately after: toolu_1. Each `tool_use` block must "
             "have a corresponding `tool_result` block in the next message.",
         ),
         (
-            {"messages": [user([{"type": "tool_result", "tool_use_id": "toolu_1", "content": "x"}])]},
-            "messages.0.content.0: unexpected `tool_use_id` found in `tool_result` blocks: toolu_1. Each `tool_result` block must have a "
+            {
+                "messages": [
+                    user([{"type": "tool_result", "tool_use_id": "toolu_1", "content": "x"}])
+                ]
+            },
+            "messages.0.content.0: unexpected `tool_use_id` found in `tool_result` "
+            "blocks: toolu_1. Each `tool_result` block must have a "
             "corresponding `tool_use` block in the previous message.",
         ),
         ({"temperature": 1.5}, "temperature: range: 0..1"),
-        ({"tools": [{**TOOL, "name": "a b"}]}, "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'"),
-        ({"tools": [{**TOOL, "input_schema": {"properties": {}}}]}, "tools.0.custom.input_schema.type: Field required"),
-        ({"tools": [{**TOOL, "input_schema": "x"}]}, "tools.0.custom.input_schema: Input does not match the expected shape."),
+        (
+            {"tools": [{**TOOL, "name": "a b"}]},
+            "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'",
+        ),
+        (
+            {"tools": [{**TOOL, "input_schema": {"properties": {}}}]},
+            "tools.0.custom.input_schema.type: Field required",
+        ),
+        (
+            {"tools": [{**TOOL, "input_schema": "x"}]},
+            "tools.0.custom.input_schema: Input does not match the expected shape.",
+        ),
         ({"messages": [user(LONG * 150)]}, "prompt is too long: 225001 tokens > 200000 maximum"),
     ],
 )
@@ -97,7 +126,12 @@ def test_refusals_name_their_rule() -> None:
     assert emulator.requests[0]["rule"] == "A5"
     assert (
         Emulator(lenient=True)
-        .answer("POST", "/v1/messages", KEY, json.dumps({"model": "m", "max_tokens": 5, "messages": [user("")]}).encode())
+        .answer(
+            "POST",
+            "/v1/messages",
+            KEY,
+            json.dumps({"model": "m", "max_tokens": 5, "messages": [user("")]}).encode(),
+        )
         .status
         == 200
     )
@@ -106,19 +140,35 @@ def test_refusals_name_their_rule() -> None:
 def test_what_only_other_hosts_refuse() -> None:
     turns = [user("a"), user("b")]
     assert post(Emulator(), messages=turns).status == 200
-    assert refused(post(Emulator(warnings_too=True), messages=turns))[2].startswith("messages: roles must alternate")
+    assert refused(post(Emulator(warnings_too=True), messages=turns))[2].startswith(
+        "messages: roles must alternate"
+    )
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff", b'{"model": 5, "max_tokens": 1, "messages": []}'])
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[]", b"\xff", b'{"model": 5, "max_tokens": 1, "messages": []}']
+)
 def test_bodies_that_are_none(body: bytes) -> None:
-    assert refused(Emulator().answer("POST", "/v1/messages", KEY, body))[:2] == (400, "invalid_request_error")
+    assert refused(Emulator().answer("POST", "/v1/messages", KEY, body))[:2] == (
+        400,
+        "invalid_request_error",
+    )
 
 
 def test_a_body_that_is_too_long() -> None:
     assert refused(post(Emulator(), "x" * (32 << 20)))[:2] == (413, "request_too_large")
 
 
-@pytest.mark.parametrize("model", ["claude-sonet-4-5", "gpt-5.4", "claude-2.1", "gemini-3-pro-preview", "claude-sonnet-4-5-latest-x"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        "claude-sonet-4-5",
+        "gpt-5.4",
+        "claude-2.1",
+        "gemini-3-pro-preview",
+        "claude-sonnet-4-5-latest-x",
+    ],
+)
 def test_models_that_there_are_not(model: str) -> None:
     assert refused(post(Emulator(), model=model)) == (404, "not_found_error", f"model: {model}")
     assert post(Emulator(lenient=True), model=model).status == 200
@@ -146,15 +196,30 @@ def test_models_are_those_of_whoever_asks() -> None:
         return said(emulator.answer("GET", target, headers, b""))
 
     page = ask("/v1/models?limit=2", KEY)
-    assert (len(page["data"]), page["has_more"], page["last_id"]) == (2, True, page["data"][1]["id"])
+    assert (len(page["data"]), page["has_more"], page["last_id"]) == (
+        2,
+        True,
+        page["data"][1]["id"],
+    )
     rest = ask(f"/v1/models?limit=1000&after_id={page['last_id']}", KEY)
     assert (rest["has_more"], len(rest["data"])) == (False, len(ask("/v1/models", KEY)["data"]) - 2)
     back = ask(f"/v1/models?before_id={rest['first_id']}", KEY)
     assert [each["id"] for each in back["data"]] == [each["id"] for each in page["data"]]
     one = ask("/v1/models/claude-sonnet-4-5-20250929", KEY)
-    assert (one["type"], one["display_name"], one["max_input_tokens"]) == ("model", "Claude Sonnet 4.5", 200_000)
-    assert one["capabilities"]["thinking"]["types"] == {"enabled": {"supported": True}, "adaptive": {"supported": False}}
-    assert refused(emulator.answer("GET", "/v1/models/gpt-5.4", KEY, b"")) == (404, "not_found_error", "model: gpt-5.4")
+    assert (one["type"], one["display_name"], one["max_input_tokens"]) == (
+        "model",
+        "Claude Sonnet 4.5",
+        200_000,
+    )
+    assert one["capabilities"]["thinking"]["types"] == {
+        "enabled": {"supported": True},
+        "adaptive": {"supported": False},
+    }
+    assert refused(emulator.answer("GET", "/v1/models/gpt-5.4", KEY, b"")) == (
+        404,
+        "not_found_error",
+        "model: gpt-5.4",
+    )
     assert refused(emulator.answer("GET", "/v1/models?limit=0", KEY, b""))[0] == 400
     assert ask("/v1/models", {"authorization": "Bearer k"})["object"] == "list"
     assert "models" in ask("/v1/models", {"x-goog-api-key": "k"})
@@ -163,17 +228,29 @@ def test_models_are_those_of_whoever_asks() -> None:
 
 
 def test_paths_and_methods_that_are_none() -> None:
-    assert refused(Emulator().answer("POST", "/v1/nothing", KEY, b"{}")) == (404, "not_found_error", "Not found")
-    assert refused(Emulator().answer("GET", "/v1/messages", KEY, b"")) == (405, "invalid_request_error", "Method Not Allowed")
+    assert refused(Emulator().answer("POST", "/v1/nothing", KEY, b"{}")) == (
+        404,
+        "not_found_error",
+        "Not found",
+    )
+    assert refused(Emulator().answer("GET", "/v1/messages", KEY, b"")) == (
+        405,
+        "invalid_request_error",
+        "Method Not Allowed",
+    )
 
 
-# --- other hosts ------------------------------------------------------------------------------------------------------
+# --- other hosts ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("prefix", ["/anthropic", "/api/anthropic", "/apps/anthropic", "/coding", "/api"])
+@pytest.mark.parametrize(
+    "prefix", ["/anthropic", "/api/anthropic", "/apps/anthropic", "/coding", "/api"]
+)
 def test_other_hosts_of_this_wire(prefix: str) -> None:
     path = f"{prefix}/v1/messages"
-    body = json.dumps({"model": "deepseek-chat", "max_tokens": 50, "messages": [user("hi")]}).encode()
+    body = json.dumps(
+        {"model": "deepseek-chat", "max_tokens": 50, "messages": [user("hi")]}
+    ).encode()
     answer = Emulator().answer("POST", path, {"authorization": "Bearer k"}, body)
     assert said(answer)["content"] == [{"type": "text", "text": TEXT}]
     count = Emulator().answer("POST", f"{path}/count_tokens", KEY, body)
@@ -182,9 +259,23 @@ def test_other_hosts_of_this_wire(prefix: str) -> None:
 
 
 def test_thoughts_of_other_hosts_have_no_signature() -> None:
-    answer = said(post(Emulator(), path="/anthropic/v1/messages", model="kimi-k2-thinking", thinking=THINKING))
+    answer = said(
+        post(Emulator(), path="/anthropic/v1/messages", model="kimi-k2-thinking", thinking=THINKING)
+    )
     assert [list(block) for block in answer["content"]] == [["type", "thinking"], ["type", "text"]]
-    told = events(post(Emulator(), path="/anthropic/v1/messages", model="kimi-k2-thinking", thinking=THINKING, stream=True))
+    told = events(
+        post(
+            Emulator(),
+            path="/anthropic/v1/messages",
+            model="kimi-k2-thinking",
+            thinking=THINKING,
+            stream=True,
+        )
+    )
     assert blocks(told) == answer["content"]
-    again = conversation(lambda content: content[0].pop("signature", None), model="MiniMax-M3", path="/anthropic/v1/messages")
+    again = conversation(
+        lambda content: content[0].pop("signature", None),
+        model="MiniMax-M3",
+        path="/anthropic/v1/messages",
+    )
     assert said(again)["content"][-1]["text"].startswith("Your tool get_weather says")

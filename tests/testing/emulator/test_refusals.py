@@ -1,4 +1,6 @@
-"""What is refused, in the server's words, and what is taken though a stricter reading would refuse it."""
+"""What is refused, in the server's words, and what is taken though a stricter reading would refuse
+it.
+"""
 
 from __future__ import annotations
 
@@ -29,16 +31,21 @@ from wire.gemini import PLACEHOLDER
 from wire.testing.emulator import Emulator
 
 MISSING = (
-    "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and "
-    "missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:get_weather` , "
-    "position {}. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
+    "Function call is missing a thought_signature in functionCall parts. This is "
+    "required for tools to work correctly, and "
+    "missing thought_signature may lead to degraded model performance. Additional data, "
+    "function call `default_api:get_weather` , "
+    "position {}. Please refer to "
+    "https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
 )
 CALL = {"functionCall": {"name": "get_weather", "args": {"city": "Oslo"}}}
 DUMMY = {**CALL, "thoughtSignature": PLACEHOLDER}
 
 
 def send(emulator: Emulator, contents: list[Any], target: str = GEMINI_3, **more: Any) -> Any:
-    return post(emulator, f"{target}:generateContent", {"contents": contents, "tools": [WEATHER], **more})
+    return post(
+        emulator, f"{target}:generateContent", {"contents": contents, "tools": [WEATHER], **more}
+    )
 
 
 def refused(answer: Any) -> str:
@@ -47,16 +54,21 @@ def refused(answer: Any) -> str:
     return message
 
 
-# --- who asks ---------------------------------------------------------------------------------------------------------------
+# --- who asks -------------------------------------------------------------------------------------
 
 
 def test_no_key_is_403_and_a_bad_one_400() -> None:
-    emulator, path, body = Emulator(), f"{GEMINI_3}:generateContent", json.dumps({"contents": [user("hi")]}).encode()
+    emulator, path, body = (
+        Emulator(),
+        f"{GEMINI_3}:generateContent",
+        json.dumps({"contents": [user("hi")]}).encode(),
+    )
     nobody = emulator.answer("POST", path, {}, body)
     assert error(nobody) == (
         403,
         "PERMISSION_DENIED",
-        "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API "
+        "Method doesn't allow unregistered callers (callers without established "
+        "identity). Please use API Key or other form of API "
         "consumer identity to call this API.",
     )
     bad = emulator.answer("POST", path, {"X-Goog-Api-Key": "bad-key"}, body)
@@ -68,15 +80,21 @@ def test_no_key_is_403_and_a_bad_one_400() -> None:
 
 
 def test_vertex_wants_a_token() -> None:
-    emulator, path, body = Emulator(), f"{VERTEX}:generateContent", json.dumps({"contents": [user("hi")]}).encode()
+    emulator, path, body = (
+        Emulator(),
+        f"{VERTEX}:generateContent",
+        json.dumps({"contents": [user("hi")]}).encode(),
+    )
     assert error(emulator.answer("POST", path, {}, body))[:2] == (401, "UNAUTHENTICATED")
-    assert error(emulator.answer("POST", path, KEY, body))[2].startswith("API keys are not supported by this API.")
+    assert error(emulator.answer("POST", path, KEY, body))[2].startswith(
+        "API keys are not supported by this API."
+    )
     assert emulator.answer("POST", path, {"Authorization": "Bearer token"}, body).status == 200
     express = "/v1beta1/publishers/google/models/gemini-3-flash-preview:generateContent"
     assert emulator.answer("POST", express, KEY, body).status == 200
 
 
-# --- what is asked ------------------------------------------------------------------------------------------------------------
+# --- what is asked --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -84,17 +102,20 @@ def test_vertex_wants_a_token() -> None:
     [
         (
             "/v1beta/models/gemini-3.6-flahs:generateContent",
-            "models/gemini-3.6-flahs is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see "
+            "models/gemini-3.6-flahs is not found for API version v1beta, or is not "
+            "supported for generateContent. Call ListModels to see "
             "the list of available models and their supported methods.",
         ),
         (
             "/v1/models/gemini-embedding-001:streamGenerateContent?alt=sse",
-            "models/gemini-embedding-001 is not found for API version v1, or is not supported for generateContent. Call ListModels to see "
+            "models/gemini-embedding-001 is not found for API version v1, or is not "
+            "supported for generateContent. Call ListModels to see "
             "the list of available models and their supported methods.",
         ),
         (
             "/v1beta/models/gemini-2.5-flash:batchEmbedContents",
-            "models/gemini-2.5-flash is not found for API version v1beta, or is not supported for embedContent. Call ListModels to see the "
+            "models/gemini-2.5-flash is not found for API version v1beta, or is not "
+            "supported for embedContent. Call ListModels to see the "
             "list of available models and their supported methods.",
         ),
     ],
@@ -103,13 +124,21 @@ def test_unknown_models(target: str, message: str) -> None:
     answer = post(Emulator(), target, {"contents": [user("hi")]})
     assert error(answer) == (404, "NOT_FOUND", message)
     # An error in place of a stream is plain JSON under the stream's label.
-    assert dict(answer.headers)["content-type"] == ("text/event-stream" if "sse" in target else "application/json; charset=UTF-8")
+    assert dict(answer.headers)["content-type"] == (
+        "text/event-stream" if "sse" in target else "application/json; charset=UTF-8"
+    )
 
 
 def test_unknown_model_of_vertex_and_a_name_that_is_none() -> None:
     wrong = VERTEX.replace("gemini-3-flash-preview", "gemini-does-not-exist")
-    answer = post(Emulator(), f"{wrong}:generateContent", {"contents": [user("hi")]}, authorization="Bearer t")
-    assert error(answer)[2] == "Publisher Model `projects/p/locations/global/publishers/google/models/gemini-does-not-exist` not found."
+    answer = post(
+        Emulator(), f"{wrong}:generateContent", {"contents": [user("hi")]}, authorization="Bearer t"
+    )
+    assert (
+        error(answer)[2] == "Publisher Model "
+        "`projects/p/locations/global/publishers/google/models/gemini-does-not-exist` "
+        "not found."
+    )
     odd = post(Emulator(), "/v1beta/models/bad%20model:generateContent", {"contents": [user("hi")]})
     assert refused(odd) == "* GenerateContentRequest.model: unexpected model name format\n"
 
@@ -124,41 +153,64 @@ def test_paths_that_are_none() -> None:
 def test_rules() -> None:
     emulator = Emulator()
     both = {"generationConfig": {"thinkingConfig": {"thinkingBudget": 1, "thinking_level": "LOW"}}}
-    assert refused(post(emulator, f"{GEMINI_3}:generateContent", {"contents": [user("hi")], **both})) == (
-        "You can only set only one of thinking budget and thinking level."
+    assert refused(
+        post(emulator, f"{GEMINI_3}:generateContent", {"contents": [user("hi")], **both})
+    ) == ("You can only set only one of thinking budget and thinking level.")
+    assert "contents is not specified" in refused(
+        post(emulator, f"{GEMINI_3}:generateContent", {"contents": []})
     )
-    assert "contents is not specified" in refused(post(emulator, f"{GEMINI_3}:generateContent", {"contents": []}))
-    cached = {"contents": [user("hi")], "cachedContent": "cachedContents/x", "systemInstruction": {"parts": [{"text": "a"}]}}
+    cached = {
+        "contents": [user("hi")],
+        "cachedContent": "cachedContents/x",
+        "systemInstruction": {"parts": [{"text": "a"}]},
+    }
     assert "CachedContent can not be used with GenerateContent request setting" in refused(
         post(emulator, f"{GEMINI_3}:generateContent", cached)
     )
-    assert refused(post(emulator, f"{GEMINI_3}:generateContent", b"{")).startswith("Invalid JSON payload received.")
+    assert refused(post(emulator, f"{GEMINI_3}:generateContent", b"{")).startswith(
+        "Invalid JSON payload received."
+    )
     assert [each.get("rule") for each in emulator.requests][:2] == ["G58", "G4"]
 
 
 def test_lenient_takes_what_the_rules_refuse_and_every_model() -> None:
-    body = {"contents": [user("hi")], "generationConfig": {"thinkingConfig": {"thinkingBudget": 1, "thinkingLevel": "LOW"}}}
-    assert post(Emulator(lenient=True), "/v1beta/models/anything:generateContent", body).status == 200
-    assert send(Emulator(lenient=True), [user("w"), model(CALL), results("get_weather")]).status == 200
+    body = {
+        "contents": [user("hi")],
+        "generationConfig": {"thinkingConfig": {"thinkingBudget": 1, "thinkingLevel": "LOW"}},
+    }
+    assert (
+        post(Emulator(lenient=True), "/v1beta/models/anything:generateContent", body).status == 200
+    )
+    assert (
+        send(Emulator(lenient=True), [user("w"), model(CALL), results("get_weather")]).status == 200
+    )
 
 
-# --- signatures -----------------------------------------------------------------------------------------------------------------
+# --- signatures -----------------------------------------------------------------------------------
 
 
 def test_a_call_without_its_signature() -> None:
-    assert refused(send(Emulator(), [user("w"), model(CALL), results("get_weather")])) == MISSING.format(2)
+    assert refused(
+        send(Emulator(), [user("w"), model(CALL), results("get_weather")])
+    ) == MISSING.format(2)
     two = [user("w"), model(DUMMY), results("get_weather"), model(CALL), results("get_weather")]
     assert refused(send(Emulator(), two)) == MISSING.format(4)
     vertex = post(
-        Emulator(), f"{VERTEX}:generateContent", {"contents": [user("w"), model(CALL), results("get_weather")]}, authorization="Bearer t"
+        Emulator(),
+        f"{VERTEX}:generateContent",
+        {"contents": [user("w"), model(CALL), results("get_weather")]},
+        authorization="Bearer t",
     )
     assert refused(vertex) == (
-        "Unable to submit request because function call `get_weather` in the 2. content block is missing a `thought_signature`."
+        "Unable to submit request because function call `get_weather` in the 2. content "
+        "block is missing a `thought_signature`."
     )
 
 
 def test_the_signature_on_the_second_of_two_calls_alone() -> None:
-    assert refused(send(Emulator(), [user("w"), model(CALL, DUMMY), results("get_weather", "get_weather")])) == MISSING.format(2)
+    assert refused(
+        send(Emulator(), [user("w"), model(CALL, DUMMY), results("get_weather", "get_weather")])
+    ) == MISSING.format(2)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +223,13 @@ def test_the_signature_on_the_second_of_two_calls_alone() -> None:
     ],
 )
 def test_the_documented_stand_ins(signature: str) -> None:
-    assert send(Emulator(), [user("w"), model({**CALL, "thoughtSignature": signature}), results("get_weather")]).status == 200
+    assert (
+        send(
+            Emulator(),
+            [user("w"), model({**CALL, "thoughtSignature": signature}), results("get_weather")],
+        ).status
+        == 200
+    )
 
 
 def test_foreign_signatures() -> None:
@@ -179,17 +237,27 @@ def test_foreign_signatures() -> None:
     contents = [user("w"), model(foreign), results("get_weather")]
     assert refused(send(Emulator(), contents)) == "Corrupted thought signature."
     assert send(Emulator(), contents, GEMINI_25).status == 200
-    vertex = post(Emulator(), f"{VERTEX}:generateContent", {"contents": contents}, authorization="Bearer t")
+    vertex = post(
+        Emulator(), f"{VERTEX}:generateContent", {"contents": contents}, authorization="Bearer t"
+    )
     assert refused(vertex) == "Unable to submit request because Thought signature is not valid.."
 
 
 def test_earlier_turns_are_not_looked_at() -> None:
-    contents = [user("w"), model(CALL), results("get_weather"), model({"text": "ok"}), user("and now?")]
+    contents = [
+        user("w"),
+        model(CALL),
+        results("get_weather"),
+        model({"text": "ok"}),
+        user("and now?"),
+    ]
     assert send(Emulator(), contents).status == 200
 
 
 class Conversation:
-    """A question, two parallel calls, their results: what the server signed comes back as `change` makes it."""
+    """A question, two parallel calls, their results: what the server signed comes back as `change`
+    makes it.
+    """
 
     def __init__(self) -> None:
         self.emulator = Emulator()
@@ -197,13 +265,18 @@ class Conversation:
         self.calls = parts(ask(self.emulator, "Weather in Paris and in Oslo?", tools=[WEATHER]))
 
     def back(self, *calls: Any) -> Any:
-        return send(self.emulator, [self.question, model(*calls), results(*["get_weather"] * len(calls))])
+        return send(
+            self.emulator, [self.question, model(*calls), results(*["get_weather"] * len(calls))]
+        )
 
 
 def test_what_was_given_comes_back() -> None:
     talk = Conversation()
     answer = said(talk.back(*talk.calls))
-    assert parts(answer)[0]["text"] == 'Your tool get_weather says {"result": "ok"} and get_weather says {"result": "ok"}.'
+    assert (
+        parts(answer)[0]["text"]
+        == 'Your tool get_weather says {"result": "ok"} and get_weather says {"result": "ok"}.'
+    )
 
 
 def test_it_may_come_back_in_the_other_alphabet_and_without_padding() -> None:
@@ -219,12 +292,24 @@ def test_wrong_moved_and_missing_signatures() -> None:
     bare = {"functionCall": first["functionCall"]}
     signature = first["thoughtSignature"]
     mangled = signature[:10] + ("A" if signature[10] != "A" else "B") + signature[11:]
-    assert refused(talk.back({**first, "thoughtSignature": mangled}, second)) == "Corrupted thought signature."
+    assert (
+        refused(talk.back({**first, "thoughtSignature": mangled}, second))
+        == "Corrupted thought signature."
+    )
     assert refused(talk.back(bare, second)) == MISSING.format(2)
     assert refused(talk.back(bare, {**second, "thoughtSignature": signature})) == MISSING.format(2)
-    assert refused(talk.back(first, {**second, "thoughtSignature": signature})) == "Corrupted thought signature."
-    renamed = {"functionCall": {**first["functionCall"], "name": "get_time"}, "thoughtSignature": signature}
-    assert refused(send(talk.emulator, [talk.question, model(renamed), results("get_time")])) == "Corrupted thought signature."
+    assert (
+        refused(talk.back(first, {**second, "thoughtSignature": signature}))
+        == "Corrupted thought signature."
+    )
+    renamed = {
+        "functionCall": {**first["functionCall"], "name": "get_time"},
+        "thoughtSignature": signature,
+    }
+    assert (
+        refused(send(talk.emulator, [talk.question, model(renamed), results("get_time")]))
+        == "Corrupted thought signature."
+    )
 
 
 def test_a_signature_of_another_step() -> None:
@@ -234,7 +319,13 @@ def test_a_signature_of_another_step() -> None:
     answer = send(talk.emulator, [talk.question, model(first), results("get_weather")], **forced)
     later = parts(said(answer))[0]
     assert later["thoughtSignature"] != first["thoughtSignature"]
-    contents = [talk.question, model(first), results("get_weather"), model(later), results("get_weather")]
+    contents = [
+        talk.question,
+        model(first),
+        results("get_weather"),
+        model(later),
+        results("get_weather"),
+    ]
     assert send(talk.emulator, contents).status == 200
     contents[3] = model({**later, "thoughtSignature": first["thoughtSignature"]})
     assert refused(send(talk.emulator, contents)) == "Corrupted thought signature."
@@ -247,35 +338,68 @@ def test_another_server_with_another_seed_does_not_know_it() -> None:
     assert refused(send(Emulator(seed=7), contents)) == "Corrupted thought signature."
 
 
-# --- what Google's own clients send ---------------------------------------------------------------------------------------------
+# --- what Google's own clients send ---------------------------------------------------------------
 
 
 def test_adjacent_contents_of_the_model_one_for_each_chunk() -> None:
     emulator, question = Emulator(), "Weather in Paris and in Oslo?"
-    told = [chunk["candidates"][0]["content"] for chunk in stream(emulator, question, tools=[WEATHER])]
+    told = [
+        chunk["candidates"][0]["content"] for chunk in stream(emulator, question, tools=[WEATHER])
+    ]
     assert len(told) == 3
     assert parts(told[-1:] and [{"candidates": [{"content": told[-1]}]}]) == [{"text": ""}]
-    assert send(emulator, [user(question), *told, results("get_weather", "get_weather")]).status == 200
-    assert send(emulator, [user("hi"), model({"text": "a"}), model({"text": "b"}), model({"text": ""}), user("and?")]).status == 200
+    assert (
+        send(emulator, [user(question), *told, results("get_weather", "get_weather")]).status == 200
+    )
+    assert (
+        send(
+            emulator,
+            [
+                user("hi"),
+                model({"text": "a"}),
+                model({"text": "b"}),
+                model({"text": ""}),
+                user("and?"),
+            ],
+        ).status
+        == 200
+    )
 
 
 def test_results_without_the_ids_that_their_calls_had() -> None:
     emulator, target = Emulator(), "/v1beta/models/gemini-3.5-flash"
     calls = parts(ask(emulator, "Weather in Oslo?", target, tools=[WEATHER]))
     assert "id" in calls[0]["functionCall"]
-    assert send(emulator, [user("Weather in Oslo?"), model(*calls), results("get_weather")], target).status == 200
+    assert (
+        send(
+            emulator, [user("Weather in Oslo?"), model(*calls), results("get_weather")], target
+        ).status
+        == 200
+    )
 
 
 def test_results_without_ids_of_somebody_elses_calls_and_with_wrong_ones() -> None:
     emulator, target = Emulator(), "/v1beta/models/gemini-3.5-flash"
-    call = {"functionCall": {"name": "get_weather", "args": {}, "id": "abc123"}, "thoughtSignature": PLACEHOLDER}
-    assert refused(send(emulator, [user("w"), model(call), results("get_weather")], target)) == "Request contains an invalid argument."
+    call = {
+        "functionCall": {"name": "get_weather", "args": {}, "id": "abc123"},
+        "thoughtSignature": PLACEHOLDER,
+    }
+    assert (
+        refused(send(emulator, [user("w"), model(call), results("get_weather")], target))
+        == "Request contains an invalid argument."
+    )
     calls = parts(ask(emulator, "Weather in Oslo?", target, tools=[WEATHER]))
-    wrong = {"role": "user", "parts": [{"functionResponse": {"name": "get_weather", "id": "x", "response": {}}}]}
-    assert refused(send(emulator, [user("Weather in Oslo?"), model(*calls), wrong], target)) == "Request contains an invalid argument."
+    wrong = {
+        "role": "user",
+        "parts": [{"functionResponse": {"name": "get_weather", "id": "x", "response": {}}}],
+    }
+    assert (
+        refused(send(emulator, [user("Weather in Oslo?"), model(*calls), wrong], target))
+        == "Request contains an invalid argument."
+    )
 
 
-# --- the cases of the rules -----------------------------------------------------------------------------------------------------
+# --- the cases of the rules -----------------------------------------------------------------------
 
 HITS = {**refused_contents.HITS, **refused_rest.HITS}
 STATE = {"G25", "G68", "G72", "G84"}
@@ -285,7 +409,9 @@ STATE = {"G25", "G68", "G72", "G84"}
 def asked(case: Any, emulator: Emulator) -> Any:
     name = case.model or ("gemini-embedding-001" if "mbed" in case.endpoint else "gemini-2.5-flash")
     if case.host == "vertex":
-        target = f"/v1beta1/projects/p/locations/global/publishers/google/models/{name}:{case.endpoint}"
+        target = (
+            f"/v1beta1/projects/p/locations/global/publishers/google/models/{name}:{case.endpoint}"
+        )
         return post(emulator, target, case.body, authorization="Bearer t")
     return post(emulator, f"/{case.version}/models/{name}:{case.endpoint}", case.body)
 
@@ -298,7 +424,9 @@ def test_what_the_rules_find_is_refused_in_their_words(name: str) -> None:
     assert case.words in json.loads(answer.body)["error"]["message"]
 
 
-@pytest.mark.parametrize("name", [name for name, case in HITS.items() if case.severity == "warning" and case.words])
+@pytest.mark.parametrize(
+    "name", [name for name, case in HITS.items() if case.severity == "warning" and case.words]
+)
 def test_what_was_refused_once_is_refused_in_the_mode_of_that_era_alone(name: str) -> None:
     case = HITS[name]
     assert asked(case, Emulator(warnings_too=True)).status == 400
@@ -306,11 +434,16 @@ def test_what_was_refused_once_is_refused_in_the_mode_of_that_era_alone(name: st
     assert now.status == 200 or now.rule in STATE
 
 
-@pytest.mark.parametrize("name", [name for name, case in MISSES.items() if case.host and case.model and "/" not in case.model])
+@pytest.mark.parametrize(
+    "name",
+    [name for name, case in MISSES.items() if case.host and case.model and "/" not in case.model],
+)
 def test_what_the_rules_take_is_answered(name: str) -> None:
     answer = asked(MISSES[name], Emulator())
     assert answer.status == 200 or answer.rule in STATE
 
 
 def test_half_a_letter_in_the_words_of_a_refusal() -> None:
-    assert "�" in refused(post(Emulator(), f"{GEMINI_3}:generateContent", b'{"contents": "\\ud800"}'))
+    assert "�" in refused(
+        post(Emulator(), f"{GEMINI_3}:generateContent", b'{"contents": "\\ud800"}')
+    )

@@ -8,7 +8,22 @@ from typing import Any
 
 import pytest
 
-from tests.testing.emulator.asks import GEMINI_3, KEY, WEATHER, ask, chunks, error, get, model, parts, post, results, said, stream, user
+from tests.testing.emulator.asks import (
+    GEMINI_3,
+    KEY,
+    WEATHER,
+    ask,
+    chunks,
+    error,
+    get,
+    model,
+    parts,
+    post,
+    results,
+    said,
+    stream,
+    user,
+)
 from wire.errors import CassetteError, ConfigurationError
 from wire.testing.emulator import Cut, Emulator
 from wire.testing.emulator.received import Received
@@ -16,7 +31,9 @@ from wire.testing.emulator.received import Received
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "cassettes"
 CHUNK = {"candidates": [{"content": {"parts": [{"text": "a"}], "role": "model"}}]}
 LAST = {
-    "candidates": [{"content": {"parts": [{"text": "b"}], "role": "model"}, "finishReason": "STOP"}],
+    "candidates": [
+        {"content": {"parts": [{"text": "b"}], "role": "model"}, "finishReason": "STOP"}
+    ],
     "usageMetadata": {"totalTokenCount": 9},
 }
 
@@ -27,7 +44,11 @@ def texts(*answers: Any) -> list[str]:
 
 def test_steps_in_order_and_then_the_model() -> None:
     emulator = Emulator([{"say": "one"}, {"say": {"text": "two"}}])
-    assert texts(ask(emulator), ask(emulator), ask(emulator)) == ["one", "two", "This is an emulator, and no model. You said: hi"]
+    assert texts(ask(emulator), ask(emulator), ask(emulator)) == [
+        "one",
+        "two",
+        "This is an emulator, and no model. You said: hi",
+    ]
 
 
 def test_a_step_for_ever() -> None:
@@ -43,7 +64,12 @@ def test_what_a_step_waits_for() -> None:
         {"match": {"number": 4}, "say": "fourth"},
     ]
     emulator = Emulator(steps)
-    assert texts(ask(emulator, "rain?"), ask(emulator, target="/v1/models/gemini-2.5-pro"), stream(emulator), ask(emulator)) == [
+    assert texts(
+        ask(emulator, "rain?"),
+        ask(emulator, target="/v1/models/gemini-2.5-pro"),
+        stream(emulator),
+        ask(emulator),
+    ) == [
         "wet",
         "old",
         "streamed",
@@ -52,34 +78,58 @@ def test_what_a_step_waits_for() -> None:
 
 
 def test_what_is_said_is_signed_and_shaped_as_the_model_does_it() -> None:
-    step = {"say": {"thoughts": "Hm.", "calls": [{"name": "f", "args": {"x": 1}}, {"name": "g"}]}, "times": 0}
+    step = {
+        "say": {"thoughts": "Hm.", "calls": [{"name": "f", "args": {"x": 1}}, {"name": "g"}]},
+        "times": 0,
+    }
     emulator = Emulator([step])
     found = parts(ask(emulator, generationConfig={"thinkingConfig": {"includeThoughts": True}}))
-    assert [list(part) for part in found] == [["text", "thought"], ["functionCall", "thoughtSignature"], ["functionCall"]]
+    assert [list(part) for part in found] == [
+        ["text", "thought"],
+        ["functionCall", "thoughtSignature"],
+        ["functionCall"],
+    ]
     assert found[2]["functionCall"]["args"] == {}
     assert len(stream(emulator)) == 3
 
 
 def test_raw_answers_and_raw_chunks() -> None:
     emulator = Emulator(
-        [{"answer": LAST}, {"stream": [CHUNK, LAST]}, {"stream": [CHUNK, LAST]}, {"answer": {"error": {"code": 418}}, "status": 418}]
+        [
+            {"answer": LAST},
+            {"stream": [CHUNK, LAST]},
+            {"stream": [CHUNK, LAST]},
+            {"answer": {"error": {"code": 418}}, "status": 418},
+        ]
     )
-    assert ask(emulator) == {**LAST, "modelVersion": "gemini-3-pro-preview", "responseId": ask(Emulator())["responseId"]}
+    assert ask(emulator) == {
+        **LAST,
+        "modelVersion": "gemini-3-pro-preview",
+        "responseId": ask(Emulator())["responseId"],
+    }
     assert texts(*([chunk] for chunk in stream(emulator))) == ["a", "b"]
     together = ask(emulator)
-    assert ("".join(part["text"] for part in parts(together)), together["candidates"][0]["finishReason"]) == ("ab", "STOP")
+    assert (
+        "".join(part["text"] for part in parts(together)),
+        together["candidates"][0]["finishReason"],
+    ) == ("ab", "STOP")
     assert together["usageMetadata"] == {"totalTokenCount": 9}
     assert post(emulator, f"{GEMINI_3}:generateContent", {"contents": [user("hi")]}).status == 418
 
 
 def test_what_a_script_signed_itself_is_known_when_it_comes_back() -> None:
     call = {"functionCall": {"name": "get_weather", "args": {}}, "thoughtSignature": "b3du"}
-    answer = {"candidates": [{"content": {"parts": [call], "role": "model"}, "finishReason": "STOP"}]}
+    answer = {
+        "candidates": [{"content": {"parts": [call], "role": "model"}, "finishReason": "STOP"}]
+    }
     emulator = Emulator([{"answer": answer}])
     ask(emulator, "w")
     body = {"contents": [user("w"), model(call), results("get_weather")], "tools": [WEATHER]}
     assert post(emulator, f"{GEMINI_3}:generateContent", body).status == 200
-    assert error(post(Emulator(), f"{GEMINI_3}:generateContent", body))[2] == "Corrupted thought signature."
+    assert (
+        error(post(Emulator(), f"{GEMINI_3}:generateContent", body))[2]
+        == "Corrupted thought signature."
+    )
 
 
 def test_a_refused_request_uses_up_no_step() -> None:
@@ -90,7 +140,10 @@ def test_a_refused_request_uses_up_no_step() -> None:
 
 def test_other_endpoints() -> None:
     emulator = Emulator(
-        [{"match": {"endpoint": "files.get"}, "answer": {"state": "FAILED"}}, {"match": {"endpoint": "countTokens"}, "fault": "500"}]
+        [
+            {"match": {"endpoint": "files.get"}, "answer": {"state": "FAILED"}},
+            {"match": {"endpoint": "countTokens"}, "fault": "500"},
+        ]
     )
     assert said(get(emulator, "/v1beta/files/any")) == {"state": "FAILED"}
     assert post(emulator, f"{GEMINI_3}:countTokens", {"contents": [user("hi")]}).status == 500
@@ -126,11 +179,13 @@ def test_a_file(tmp_path: Path) -> None:
     ],
 )
 def test_scripts_that_are_wrong(script: Any, problem: str) -> None:
-    with pytest.raises(ConfigurationError, match=problem.replace("{", r"\{").replace("[...]", r"\[...\]")):
+    with pytest.raises(
+        ConfigurationError, match=problem.replace("{", r"\{").replace("[...]", r"\[...\]")
+    ):
         Emulator(script)
 
 
-# --- cassettes --------------------------------------------------------------------------------------------------------------------
+# --- cassettes ------------------------------------------------------------------------------------
 
 
 def recorded(number: int, name: str = "gemini_stream") -> tuple[Emulator, Any]:
@@ -168,7 +223,10 @@ def test_a_cassette_that_has_another_request() -> None:
 def test_a_fault_in_a_recorded_answer() -> None:
     emulator, interaction = recorded(0)
     request = interaction["request"]
-    target, body = "/" + request["url"].split("/", 3)[3], json.dumps(request["body"]["json"]).encode()
+    target, body = (
+        "/" + request["url"].split("/", 3)[3],
+        json.dumps(request["body"]["json"]).encode(),
+    )
     cut = emulator.answer("POST", target, {**KEY, "x-wire-fault": "cut; after=1"}, body)
     assert (len(cut.pieces), cut.pieces[-1]) == (2, Cut())
     emulator.reset()

@@ -1,4 +1,6 @@
-"""The server on loopback as raw HTTP sees it, the command, and the fixtures of the pytest plugin."""
+"""The server on loopback as raw HTTP sees it, the command, and the fixtures of the pytest
+plugin.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +41,16 @@ def test_a_connection_is_kept(server: Server) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", port(server), timeout=30)
     connection.request("POST", STREAM, BODY, HEADERS)
     answer = connection.getresponse()
-    assert (answer.status, answer.getheader("transfer-encoding"), answer.getheader("content-type")) == (200, "chunked", "text/event-stream")
+    assert (
+        answer.status,
+        answer.getheader("transfer-encoding"),
+        answer.getheader("content-type"),
+    ) == (200, "chunked", "text/event-stream")
     assert answer.read().endswith(b"}\r\n\r\n")
     sock = connection.sock
-    connection.request("POST", STREAM.replace("streamGenerateContent?alt=sse", "generateContent"), BODY, HEADERS)
+    connection.request(
+        "POST", STREAM.replace("streamGenerateContent?alt=sse", "generateContent"), BODY, HEADERS
+    )
     answer = connection.getresponse()
     length = int(answer.getheader("content-length") or 0)
     assert len(answer.read()) == length > 0
@@ -54,7 +62,9 @@ def test_a_connection_is_kept(server: Server) -> None:
 
 def test_a_body_in_chunks(server: Server) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", port(server), timeout=30)
-    connection.request("POST", STREAM, iter([BODY[:10].encode(), BODY[10:].encode()]), HEADERS, encode_chunked=True)
+    connection.request(
+        "POST", STREAM, iter([BODY[:10].encode(), BODY[10:].encode()]), HEADERS, encode_chunked=True
+    )
     assert connection.getresponse().status == 200
     assert server.requests[0]["body"] == json.loads(BODY)
     connection.close()
@@ -72,14 +82,18 @@ def test_a_length_that_is_none_and_a_script_that_fails(server: Server) -> None:
         asked = http.client.HTTPConnection("127.0.0.1", port(failing), timeout=30)
         asked.request("POST", STREAM, BODY, HEADERS)
         answer = asked.getresponse()
-        assert (answer.status, json.loads(answer.read())["error"]["message"]) == (500, "the emulator failed: KeyError: 'no'")
+        assert (answer.status, json.loads(answer.read())["error"]["message"]) == (
+            500,
+            "the emulator failed: KeyError: 'no'",
+        )
         asked.close()
 
 
 def raw(server: Server, fault: str) -> tuple[bytes, Exception | None]:
     """All bytes that come, and how they end."""
     request = (
-        f"POST {STREAM} HTTP/1.1\r\nhost: x\r\nx-goog-api-key: k\r\nx-wire-fault: {fault}\r\ncontent-length: {len(BODY)}\r\n\r\n{BODY}"
+        f"POST {STREAM} HTTP/1.1\r\nhost: x\r\nx-goog-api-key: k\r\nx-wire-fault: "
+        f"{fault}\r\ncontent-length: {len(BODY)}\r\n\r\n{BODY}"
     )
     found = b""
     with socket.create_connection(("127.0.0.1", port(server)), timeout=30) as connection:
@@ -111,12 +125,15 @@ def test_a_server_that_stops_waits_for_nobody() -> None:
     connection.close()
 
 
-# --- the command ----------------------------------------------------------------------------------------------------------------
+# --- the command ----------------------------------------------------------------------------------
 
 
 def emulate(*options: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "wire.cli", "emulate", "--port", "0", *options], stdout=subprocess.PIPE, text=True, cwd=ROOT
+        [sys.executable, "-m", "wire.cli", "emulate", "--port", "0", *options],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
     )
 
 
@@ -148,7 +165,9 @@ def test_help_lists_the_subcommands(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_what_goes_wrong_is_one_line(capsys: pytest.CaptureFixture[str], server: Server) -> None:
     assert main(["emulate", "--script", "nowhere.json"]) == 1
-    assert capsys.readouterr().err.startswith("ConfigurationError: script: nowhere.json: cannot be read")
+    assert capsys.readouterr().err.startswith(
+        "ConfigurationError: script: nowhere.json: cannot be read"
+    )
     assert main(["emulate", "--port", str(port(server))]) == 1
     assert capsys.readouterr().err.startswith("wire: [Errno ")
 
@@ -159,7 +178,7 @@ def test_the_command_and_the_plugin_are_declared() -> None:
     assert project["entry-points"]["pytest11"] == {"wire": "wire.testing.plugin"}
 
 
-# --- the plugin -------------------------------------------------------------------------------------------------------------------
+# --- the plugin -----------------------------------------------------------------------------------
 
 TESTS = """
 import sys
@@ -187,8 +206,21 @@ def test_transport(gemini_transport):
 
 def test_the_fixtures(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(TESTS, "utf-8")
-    # Alone, and by name: other plugins load httpx, and this environment may be older than the entry point.
-    command = [sys.executable, "-W", "error", "-m", "pytest", "-q", "-p", "wire.testing.plugin", "--rootdir", tmp_path, tmp_path]
+    # Alone, and by name: other plugins load httpx, and this environment may be older than the entry
+    # point.
+    command = [
+        sys.executable,
+        "-W",
+        "error",
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "wire.testing.plugin",
+        "--rootdir",
+        tmp_path,
+        tmp_path,
+    ]
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     found = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
     assert "3 passed" in found.stdout, found.stdout + found.stderr

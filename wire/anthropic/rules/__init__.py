@@ -1,11 +1,14 @@
 """What the server refuses, found before anything is sent; ids as in docs/rules.md.
 
-`check(request, model, provider)` gives all violations at once, each with its JSON path, the server's words, the rule's id and
-what to do. Rules of this folder:
+`check(request, model, provider)` gives all violations at once, each with its JSON path, the
+server's words, the rule's id and what to do. Rules of this folder:
 
-- A rule that is limited to models or to the vendor itself is no violation elsewhere, nor where model or provider are not known.
-- An `error` is refused today; a `warning` was refused once, is refused by other hosts of this wire, or is told of and never seen.
-- Whether a thought is as it was, and its signature whole, only the server knows: what came goes back in the bytes it came in.
+- A rule that is limited to models or to the vendor itself is no violation elsewhere, nor where
+  model or provider are not known.
+- An `error` is refused today; a `warning` was refused once, is refused by other hosts of this wire,
+  or is told of and never seen.
+- Whether a thought is as it was, and its signature whole, only the server knows: what came goes
+  back in the bytes it came in.
 """
 
 from __future__ import annotations
@@ -18,10 +21,10 @@ import msgspec
 
 from wire.anthropic.families import family
 from wire.anthropic.rules import settings, turns
-from wire.anthropic.rules.asked import Asked, refused
+from wire.anthropic.rules.rule_input import Asked, refused
 from wire.anthropic.types import CountTokensRequest, MessageRequest
+from wire.core.memory import RAW, kept_bytes
 from wire.errors import Violation
-from wire.memory import RAW, kept_bytes
 
 Rule = Callable[[Asked], Iterator[Violation]]
 
@@ -68,15 +71,17 @@ def check(
     *,
     endpoint: str = "messages",
 ) -> list[Violation]:
-    """Every rule that the request breaks: a struct, or a body as somebody sent it, as bytes or JSON.
+    """Every rule that the request breaks: a struct, or a body as somebody sent it, as bytes or
+    JSON.
 
     >>> from wire.anthropic.types import Message
     >>> request = MessageRequest(model="claude-sonnet-5", max_tokens=100, messages=[Message(role="user", content="Hi")], temperature=0.5)
     >>> print(check(request)[0])
     temperature: `temperature` is not supported for this model. [A37] (leave it out)
 
-    The model is that of the request unless another one is named. `provider` is the name of the client's row, empty where it is not
-    known yet: then what the vendor alone refuses is not found. `endpoint` is `messages` or `count_tokens`, which wants no `max_tokens`.
+    The model is that of the request unless another one is named. `provider` is the name of the
+    client's row, empty where it is not known yet: then what the vendor alone refuses is not found.
+    `endpoint` is `messages` or `count_tokens`, which wants no `max_tokens`.
     """
     if isinstance(request, CountTokensRequest):
         endpoint = "count_tokens"

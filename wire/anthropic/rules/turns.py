@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from wire.anthropic.families import pairs_calls, takes_prefill
-from wire.anthropic.rules.asked import Asked, Block, Turn, an_object, dotted, objects, refused
+from wire.anthropic.rules.rule_input import Asked, Block, Turn, an_object, dotted, objects, refused
 from wire.errors import Violation
 
 ID = re.compile(r"[a-zA-Z0-9_-]+")
@@ -28,11 +28,14 @@ def roles_are_known(asked: Asked) -> Found:
     for turn in asked.turns:
         path = f"{turn.path}.role"
         if turn.role not in ("user", "assistant", "system"):
-            said = f'messages: Unexpected role "{turn.role}". Allowed roles are "user" or "assistant"'
+            said = (
+                f'messages: Unexpected role "{turn.role}". Allowed roles are "user" or "assistant"'
+            )
             yield refused(path, said, "A2", "results of tools are blocks of a message of the user")
         elif turn.role == "system" and asked.family.before(4, 8):
             said = (
-                'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, '
+                'messages: Unexpected role "system". The Messages API accepts a '
+                "top-level `system` parameter, "
                 'not "system" as an input message role.'
             )
             yield refused(path, said, "A2", "put it into system")
@@ -42,7 +45,13 @@ def user_comes_first(asked: Asked) -> Found:
     """A3: no longer a rule of the vendor."""
     first = next((turn for turn in asked.turns if turn.role != "system"), None)
     if first is not None and first.role == "assistant":
-        yield refused(first.path, 'messages: first message must use the "user" role', "A3", "begin with a user message", "warning")
+        yield refused(
+            first.path,
+            'messages: first message must use the "user" role',
+            "A3",
+            "begin with a user message",
+            "warning",
+        )
 
 
 def roles_alternate(asked: Asked) -> Found:
@@ -50,7 +59,10 @@ def roles_alternate(asked: Asked) -> Found:
     spoken = [turn for turn in asked.turns if turn.role != "system"]
     for before, turn in itertools.pairwise(spoken):
         if before.role == turn.role:
-            said = f'messages: roles must alternate between "user" and "assistant", but found multiple "{turn.role}" roles in a row'
+            said = (
+                'messages: roles must alternate between "user" and "assistant", but found '
+                f'multiple "{turn.role}" roles in a row'
+            )
             yield refused(turn.path, said, "A4", "make one message of them", "warning")
 
 
@@ -58,7 +70,10 @@ def contents_are_there(asked: Asked) -> Found:
     """A5."""
     for index, turn in enumerate(asked.turns):
         if turn.says_nothing and not (turn.role == "assistant" and index == len(asked.turns) - 1):
-            said = f"{dotted(turn.path)}: all messages must have non-empty content except for the optional final assistant message"
+            said = (
+                f"{dotted(turn.path)}: all messages must have non-empty content except for "
+                "the optional final assistant message"
+            )
             yield refused(f"{turn.path}.content", said, "A5", "leave the message out")
 
 
@@ -83,13 +98,24 @@ def _text(block: Block, where: str, own: bool = False) -> Found:
             said = f"{dotted(block.path)}.text: cache_control cannot be set for empty text blocks"
             yield refused(block.path, said, "A7", "mark another block")
         else:
-            yield refused(block.path, f"{where}: text content blocks must be non-empty", "A6", "leave the block out")
+            yield refused(
+                block.path,
+                f"{where}: text content blocks must be non-empty",
+                "A6",
+                "leave the block out",
+            )
     elif isinstance(text, str) and not text.strip():
         severity = "warning" if own else "error"
-        yield refused(block.path, f"{where}: text content blocks must contain non-whitespace text", "A6", "leave it out", severity)
+        yield refused(
+            block.path,
+            f"{where}: text content blocks must contain non-whitespace text",
+            "A6",
+            "leave it out",
+            severity,
+        )
 
 
-# --- calls and results ----------------------------------------------------------------------------------------------
+# --- calls and results ----------------------------------------------------------------------------
 
 
 def calls_are_answered(asked: Asked) -> Found:
@@ -103,14 +129,24 @@ def calls_are_answered(asked: Asked) -> Found:
             id = str(call.plain.get("id") or "")
             if id not in answered:
                 said = (
-                    f"{dotted(turn.path)}: `tool_use` ids were found without `tool_result` blocks immediately after: {id}. "
-                    "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+                    f"{dotted(turn.path)}: `tool_use` ids were found without "
+                    f"`tool_result` blocks immediately after: {id}. "
+                    "Each `tool_use` block must have a corresponding `tool_result` block "
+                    "in the next message."
                 )
-                yield refused(call.path, said, "A8", "answer it in the next message, ahead of any text", severity)
+                yield refused(
+                    call.path,
+                    said,
+                    "A8",
+                    "answer it in the next message, ahead of any text",
+                    severity,
+                )
 
 
 def _after(turns: list[Turn], index: int) -> list[Block]:
-    """What the user says behind a message of the assistant; the vendor puts neighbours of one role together, and so do we here."""
+    """What the user says behind a message of the assistant; the vendor puts neighbours of one role
+    together, and so do we here.
+    """
     joined: list[Block] = []
     for turn in turns[index + 1 :]:
         if turn.role == "user":
@@ -140,14 +176,25 @@ def results_have_calls(asked: Asked) -> Found:
         for block in turn.of("tool_result"):
             id = str(block.plain.get("tool_use_id") or "")
             if id in answered:
-                said = f"{dotted(block.path)}: each tool_use must have a single result. Found multiple `tool_result` blocks with id: {id}"
+                said = (
+                    f"{dotted(block.path)}: each tool_use must have a single result. Found "
+                    f"multiple `tool_result` blocks with id: {id}"
+                )
                 yield refused(block.path, said, "A10", "leave one out")
             elif id not in calls:
                 said = (
-                    f"{dotted(block.path)}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. "
-                    "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
+                    f"{dotted(block.path)}: unexpected `tool_use_id` found in "
+                    f"`tool_result` blocks: {id}. "
+                    "Each `tool_result` block must have a corresponding `tool_use` block "
+                    "in the previous message."
                 )
-                yield refused(block.path, said, "A9", "put it directly after its call, or leave it out", severity)
+                yield refused(
+                    block.path,
+                    said,
+                    "A9",
+                    "put it directly after its call, or leave it out",
+                    severity,
+                )
             answered.add(id)
 
 
@@ -163,10 +210,14 @@ def server_results_have_calls(asked: Asked) -> Found:
                 use = "mcp_tool_use" if block.type == "mcp_tool_result" else "server_tool_use"
                 if id not in known:
                     said = (
-                        f"{dotted(block.path)}: unexpected `tool_use_id` found in `{block.type}` blocks: {id}. "
-                        f"Each `{block.type}` block must have a corresponding `{use}` block before it."
+                        f"{dotted(block.path)}: unexpected `tool_use_id` found in "
+                        f"`{block.type}` blocks: {id}. "
+                        f"Each `{block.type}` block must have a corresponding `{use}` "
+                        "block before it."
                     )
-                    yield refused(block.path, said, "A11", "send the assistant's blocks back as they came")
+                    yield refused(
+                        block.path, said, "A11", "send the assistant's blocks back as they came"
+                    )
 
 
 def ids_are_sound(asked: Asked) -> Found:
@@ -178,11 +229,24 @@ def ids_are_sound(asked: Asked) -> Found:
             id = block.plain.get(key)
             path = f"{block.path}.{key}"
             if not isinstance(id, str) or not ID.fullmatch(id):
-                said = f"{dotted(block.path)}.{block.type}.{key}: String should match pattern '^[a-zA-Z0-9_-]+$'"
-                yield refused(path, said, "A12", "letters, digits, underscores and dashes, the same in call and result")
+                said = (
+                    f"{dotted(block.path)}.{block.type}.{key}: String should match pattern "
+                    "'^[a-zA-Z0-9_-]+$'"
+                )
+                yield refused(
+                    path,
+                    said,
+                    "A12",
+                    "letters, digits, underscores and dashes, the same in call and result",
+                )
             elif key == "id":
                 if id in known:
-                    yield refused(path, f"{dotted(block.path)}: `tool_use` ids must be unique", "A13", "one id for each call")
+                    yield refused(
+                        path,
+                        f"{dotted(block.path)}: `tool_use` ids must be unique",
+                        "A13",
+                        "one id for each call",
+                    )
                 known.add(id)
 
 
@@ -193,9 +257,15 @@ def calls_are_objects(asked: Asked) -> Found:
             name = block.plain.get("name")
             if not isinstance(block.plain.get("input"), Mapping):
                 said = f"{dotted(block.path)}.tool_use.input: Input should be a valid dictionary"
-                yield refused(f"{block.path}.input", said, "A14", f"an object of the arguments of {name}")
+                yield refused(
+                    f"{block.path}.input", said, "A14", f"an object of the arguments of {name}"
+                )
             if not isinstance(name, str) or not TOOL_NAME.fullmatch(name):
-                yield refused(f"{block.path}.name", f"{dotted(block.path)}.tool_use.name: {name_problem(name)}", "A24")
+                yield refused(
+                    f"{block.path}.name",
+                    f"{dotted(block.path)}.tool_use.name: {name_problem(name)}",
+                    "A24",
+                )
 
 
 def name_problem(name: object) -> str:
@@ -209,12 +279,19 @@ def errors_are_text(asked: Asked) -> Found:
     """A15."""
     for turn in asked.turns:
         for block in turn.of("tool_result"):
-            if block.plain.get("is_error") and any(each.get("type") != "text" for each in objects(block.plain.get("content"))):
-                said = f'{dotted(block.path)}.tool_result: all content must be type "text" if "is_error" is true'
-                yield refused(f"{block.path}.content", said, "A15", "send the rest behind the results")
+            if block.plain.get("is_error") and any(
+                each.get("type") != "text" for each in objects(block.plain.get("content"))
+            ):
+                said = (
+                    f'{dotted(block.path)}.tool_result: all content must be type "text" if '
+                    '"is_error" is true'
+                )
+                yield refused(
+                    f"{block.path}.content", said, "A15", "send the rest behind the results"
+                )
 
 
-# --- thoughts -------------------------------------------------------------------------------------------------------
+# --- thoughts -------------------------------------------------------------------------------------
 
 
 def thoughts_are_signed(asked: Asked) -> Found:
@@ -239,19 +316,31 @@ def current(turns: list[Turn]) -> list[Turn]:
 
 def thinks_first(asked: Asked) -> Found:
     """A17: holds for `thinking.type: enabled` only."""
-    if asked.thinking.get("type") != "enabled" or not asked.turns or not asked.turns[-1].of("tool_result"):
+    if (
+        asked.thinking.get("type") != "enabled"
+        or not asked.turns
+        or not asked.turns[-1].of("tool_result")
+    ):
         return
     turns = current(asked.turns)
     if turns and not any(turn.blocks and turn.blocks[0].thinks for turn in turns):
         last = turns[-1]
         kind = last.blocks[0].type if last.blocks else "nothing"
         said = (
-            f"{dotted(last.path)}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{kind}`. When `thinking` is "
-            "enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and "
-            "`tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable "
+            f"{dotted(last.path)}.content.0.type: Expected `thinking` or "
+            f"`redacted_thinking`, but found `{kind}`. When `thinking` is "
+            "enabled, a final `assistant` message must start with a thinking block "
+            "(preceeding the lastmost set of `tool_use` and "
+            "`tool_result` blocks). We recommend you include thinking blocks from "
+            "previous turns. To avoid this requirement, disable "
             "`thinking`."
         )
-        yield refused(f"{last.path}.content[0]", said, "A17", "send its thoughts back as they came, or switch thinking off")
+        yield refused(
+            f"{last.path}.content[0]",
+            said,
+            "A17",
+            "send its thoughts back as they came, or switch thinking off",
+        )
 
 
 def no_thoughts_while_off(asked: Asked) -> Found:
@@ -259,15 +348,21 @@ def no_thoughts_while_off(asked: Asked) -> Found:
     kind = asked.thinking.get("type")
     off = kind == "disabled" or (kind is None and asked.family.before(4, 7))
     last = asked.turns[-1] if asked.turns else None
-    if off and last is not None and last.role == "assistant" and any(block.thinks for block in last.blocks):
+    if (
+        off
+        and last is not None
+        and last.role == "assistant"
+        and any(block.thinks for block in last.blocks)
+    ):
         said = (
-            "When thinking is disabled, an 'assistant' message in the final position cannot contain 'thinking'. "
+            "When thinking is disabled, an 'assistant' message in the final position "
+            "cannot contain 'thinking'. "
             "To use thinking blocks, enable 'thinking' in your request."
         )
         yield refused(last.path, said, "A18", "switch thinking on, or leave its thoughts out")
 
 
-# --- the end, the cache ---------------------------------------------------------------------------------------------
+# --- the end, the cache ---------------------------------------------------------------------------
 
 
 def prefill_is_known(asked: Asked) -> Found:
@@ -276,9 +371,16 @@ def prefill_is_known(asked: Asked) -> Found:
     if last is None or last.role != "assistant" or last.of("server_tool_use", "mcp_tool_use"):
         return  # the server is at work in it: it goes back as it is, to be continued
     if not takes_prefill(asked.family):
-        said = "This model does not support assistant message prefill. The conversation must end with a user message."
+        said = (
+            "This model does not support assistant message prefill. The conversation must "
+            "end with a user message."
+        )
         yield refused(last.path, said, "A19", "end with a user message")
-    text = last.blocks[-1].plain.get("text") if last.blocks and last.blocks[-1].type == "text" else None
+    text = (
+        last.blocks[-1].plain.get("text")
+        if last.blocks and last.blocks[-1].type == "text"
+        else None
+    )
     if isinstance(text, str) and text and text != text.rstrip():
         said = "messages: final assistant content cannot end with trailing whitespace"
         yield refused(last.blocks[-1].path, said, "A20", "strip it")
@@ -292,17 +394,25 @@ def marks_are_few(asked: Asked) -> Found:
         if mark:
             marks.append((block.path, str(mark.get("ttl") or "5m")))
             if block.thinks:
-                said = f"{dotted(block.path)}.{block.type}.cache_control: Extra inputs are not permitted"
+                said = (
+                    f"{dotted(block.path)}.{block.type}.cache_control: Extra inputs are not "
+                    "permitted"
+                )
                 yield refused(f"{block.path}.cache_control", said, "A22", "mark another block")
     if len(marks) > _MOST_MARKS:
-        said = f"A maximum of {_MOST_MARKS} blocks with cache_control may be provided. Found {len(marks)}."
+        said = (
+            f"A maximum of {_MOST_MARKS} blocks with cache_control may be provided. Found "
+            f"{len(marks)}."
+        )
         yield refused(f"{marks[_MOST_MARKS][0]}.cache_control", said, "A21", "keep the last ones")
     short = False
     for path, ttl in marks:
         if ttl == "1h" and short:
             said = (
-                f"{dotted(path)}.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. "
-                "Note that blocks are processed in the following order: `tools`, `system`, `messages`."
+                f"{dotted(path)}.cache_control.ttl: a ttl='1h' cache_control block must "
+                "not come after a ttl='5m' cache_control block. "
+                "Note that blocks are processed in the following order: `tools`, "
+                "`system`, `messages`."
             )
             yield refused(f"{path}.cache_control", said, "A23", "long ones first")
         short = short or ttl == "5m"

@@ -9,7 +9,7 @@ from wire.anthropic.types.content import Citation, ContentBlock, Message, text_o
 from wire.anthropic.types.errors import BaseResp, ErrorObject
 from wire.anthropic.types.request import Container, ContextManagement
 
-# --- answers --------------------------------------------------------------------------------------------------------
+# --- answers --------------------------------------------------------------------------------------
 
 
 class MessageResponse(AnthropicStruct, frozen=True, kw_only=True):
@@ -23,8 +23,9 @@ class MessageResponse(AnthropicStruct, frozen=True, kw_only=True):
     model: str | None = None
     content: list[ContentBlock] | None = None
     stop_reason: str | None = None
-    """`end_turn`, `max_tokens`, `stop_sequence`, `tool_use`, `pause_turn`, `refusal`, `model_context_window_exceeded`.
-    After `pause_turn` the content is sent back as it is, and the model goes on."""
+    """`end_turn`, `max_tokens`, `stop_sequence`, `tool_use`, `pause_turn`, `refusal`,
+    `model_context_window_exceeded`. After `pause_turn` the content is sent back as it is, and the
+    model goes on."""
     stop_sequence: str | None = None
     """Which of them came."""
     stop_details: StopDetails | None = None
@@ -63,17 +64,21 @@ class StopDetails(AnthropicStruct, frozen=True, kw_only=True):
     recommended_model: str | None = None
 
 
-# --- streams --------------------------------------------------------------------------------------------------------
+# --- streams --------------------------------------------------------------------------------------
 
 
 class MessageStreamEvent(AnthropicStruct, frozen=True, kw_only=True):
     """One event of a streamed answer."""
 
     type: str | None = None
-    """`message_start`, `content_block_start`, `content_block_delta`, `content_block_stop`, `message_delta`, `message_stop`, and what
-    else there is. `ping` and `error` are no events for the caller: the one is skipped, the other raised."""
+    """`message_start`, `content_block_start`, `content_block_delta`, `content_block_stop`,
+    `message_delta`, `message_stop`, and what else there is. `ping` and `error` are no events for
+    the caller: the one is skipped, the other raised."""
     message: MessageResponse | None = None
-    """`message_start`: the answer without its content. In place of events: a server that does not stream."""
+    """`message_start`: the answer without its content.
+
+    In place of events: a server that does not stream.
+    """
     index: int | None = None
     """Which block of the content."""
     content_block: ContentBlock | None = None
@@ -100,8 +105,8 @@ class Delta(AnthropicStruct, frozen=True, kw_only=True):
     """What an event adds to a block, or to the message."""
 
     type: str | None = None
-    """`text_delta`, `input_json_delta`, `thinking_delta`, `signature_delta`, `citations_delta`, `compaction_delta`; absent in a
-    `message_delta`."""
+    """`text_delta`, `input_json_delta`, `thinking_delta`, `signature_delta`, `citations_delta`,
+    `compaction_delta`; absent in a `message_delta`."""
     text: str | None = None
     partial_json: str | None = None
     """A piece of `ContentBlock.input` as text; the first one is mostly empty."""
@@ -120,7 +125,7 @@ class Delta(AnthropicStruct, frozen=True, kw_only=True):
     container: Container | None = None
 
 
-# --- usage ----------------------------------------------------------------------------------------------------------
+# --- usage ----------------------------------------------------------------------------------------
 
 
 class _Counts(AnthropicStruct, frozen=True, kw_only=True):
@@ -138,7 +143,10 @@ class _Counts(AnthropicStruct, frozen=True, kw_only=True):
 
 
 class Usage(_Counts, frozen=True, kw_only=True):
-    """Tokens of a call. The whole prompt is `input_tokens`, what was written to the cache, and what was read from it."""
+    """Tokens of a call.
+
+    The whole prompt is `input_tokens`, what was written to the cache, and what was read from it.
+    """
 
     output_tokens_details: OutputTokensDetails | None = None
     server_tool_use: ServerToolUsage | None = None

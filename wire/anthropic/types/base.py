@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wire.memory import WireStruct
+from wire.core.memory import WireStruct
 
 
 class AnthropicStruct(WireStruct, frozen=True, kw_only=True):

@@ -8,16 +8,21 @@ import msgspec
 
 from wire.anthropic.types.base import AnthropicStruct
 
-# --- messages and blocks --------------------------------------------------------------------------------------------
+# --- messages and blocks --------------------------------------------------------------------------
 
 
 class Message(AnthropicStruct, frozen=True, kw_only=True):
-    """One message of a request. The blocks of an answer go into one as they are; `MessageResponse.message` is that."""
+    """One message of a request.
+
+    The blocks of an answer go into one as they are; `MessageResponse.message` is that.
+    """
 
     remembers = True
 
     role: str | None = None
-    """`user`, `assistant`; `system` in the middle of a conversation (2026, opus-4-8 on): instructions or new tools."""
+    """`user`, `assistant`; `system` in the middle of a conversation (2026, opus-4-8 on):
+    instructions or new tools.
+    """
     content: str | list[ContentBlock] | None = None
 
     @property
@@ -29,23 +34,29 @@ class Message(AnthropicStruct, frozen=True, kw_only=True):
 class ContentBlock(AnthropicStruct, frozen=True, kw_only=True):
     """One block of any type: `type`, and the fields that this type has.
 
-    A received block goes back with the bytes that it came in, also one of a type that is not known here.
+    A received block goes back with the bytes that it came in, also one of a type that is not known
+    here.
     """
 
     remembers = True
 
     type: str | None = None
-    """`text`, `image`, `document`, `search_result`, `tool_use`, `tool_result`, `thinking`, `redacted_thinking`, `mid_conv_system`,
-    `tool_reference`, `container_upload`; of tools that the server runs `server_tool_use`, `web_search_tool_result`,
-    `web_fetch_tool_result`, `code_execution_tool_result`, `bash_code_execution_tool_result`,
-    `text_editor_code_execution_tool_result`, `tool_search_tool_result`; in beta `mcp_tool_use`, `mcp_tool_result`,
-    `advisor_tool_result`, `compaction`, `fallback`, `tool_addition`; and what else there is."""
+    """`text`, `image`, `document`, `search_result`, `tool_use`, `tool_result`, `thinking`,
+    `redacted_thinking`, `mid_conv_system`, `tool_reference`, `container_upload`; of tools that the
+    server runs `server_tool_use`, `web_search_tool_result`, `web_fetch_tool_result`,
+    `code_execution_tool_result`, `bash_code_execution_tool_result`,
+    `text_editor_code_execution_tool_result`, `tool_search_tool_result`; in beta `mcp_tool_use`,
+    `mcp_tool_result`, `advisor_tool_result`, `compaction`, `fallback`, `tool_addition`; and what
+    else there is."""
     text: str | None = None
     """Type `text`. Not empty in a request."""
     thinking: str | None = None
     """Type `thinking`. Empty beside a real signature if the request said `display: omitted`."""
     signature: str | None = None
-    """Type `thinking`: opaque, and goes back with the text unchanged. Absent at some other hosts."""
+    """Type `thinking`: opaque, and goes back with the text unchanged.
+
+    Absent at some other hosts.
+    """
     data: str | None = None
     """Type `redacted_thinking`: opaque, goes back unchanged."""
     id: str | None = None
@@ -53,7 +64,10 @@ class ContentBlock(AnthropicStruct, frozen=True, kw_only=True):
     name: str | None = None
     """Of the tool."""
     input: dict[str, Any] | str | None = None
-    """What the tool is called with: an object. Text only in an answer that was streamed and ended in the middle of this JSON."""
+    """What the tool is called with: an object.
+
+    Text only in an answer that was streamed and ended in the middle of this JSON.
+    """
     caller: Caller | None = None
     """Who calls: the model, or code that it wrote."""
     server_name: str | None = None
@@ -61,7 +75,10 @@ class ContentBlock(AnthropicStruct, frozen=True, kw_only=True):
     tool_use_id: str | None = None
     """Type `tool_result` and the other results: the `id` that this answers."""
     content: str | list[ContentBlock] | ToolOutput | None = None
-    """Results: text or blocks; an object of tools that the server runs. `search_result`, `mid_conv_system`: texts. `compaction`: text."""
+    """Results: text or blocks; an object of tools that the server runs.
+
+    `search_result`, `mid_conv_system`: texts. `compaction`: text.
+    """
     is_error: bool | None = None
     """The tool failed, and `content` says how."""
     source: Source | str | None = None
@@ -89,7 +106,10 @@ class ContentBlock(AnthropicStruct, frozen=True, kw_only=True):
     to: FallbackModel | None = None
     """Type `fallback`: the model that answers from here on."""
     cache_control: CacheControl | None = None
-    """In a request: the prompt up to here is cached. At most 4 in a request, none on thinking or empty text."""
+    """In a request: the prompt up to here is cached.
+
+    At most 4 in a request, none on thinking or empty text.
+    """
 
 
 def text_of(content: str | list[ContentBlock] | None) -> str:
@@ -105,7 +125,10 @@ class CacheControl(AnthropicStruct, frozen=True, kw_only=True):
     type: str | None = None
     """`ephemeral`."""
     ttl: str | None = None
-    """`5m`, `1h`. A mark of `1h` comes before those of `5m`, in the order tools, system, messages."""
+    """`5m`, `1h`.
+
+    A mark of `1h` comes before those of `5m`, in the order tools, system, messages.
+    """
 
 
 class Caller(AnthropicStruct, frozen=True, kw_only=True):
@@ -131,7 +154,7 @@ class FallbackModel(AnthropicStruct, frozen=True, kw_only=True):
     model: str | None = None
 
 
-# --- images, documents, citations -----------------------------------------------------------------------------------
+# --- images, documents, citations -----------------------------------------------------------------
 
 
 class Source(AnthropicStruct, frozen=True, kw_only=True):
@@ -140,7 +163,9 @@ class Source(AnthropicStruct, frozen=True, kw_only=True):
     type: str | None = None
     """`base64`, `url`, `text`, `content`; `file` in beta."""
     media_type: str | None = None
-    """`image/jpeg`, `image/png`, `image/gif`, `image/webp`; `application/pdf`; `text/plain` of type `text`."""
+    """`image/jpeg`, `image/png`, `image/gif`, `image/webp`; `application/pdf`; `text/plain` of type
+    `text`.
+    """
     data: str | None = None
     """base64; of type `text` the text itself."""
     url: str | None = None
@@ -160,7 +185,9 @@ class Citation(AnthropicStruct, frozen=True, kw_only=True):
     """What a text rests on. Counting begins at 0, pages at 1; an end is the first one behind."""
 
     type: str | None = None
-    """`char_location`, `page_location`, `content_block_location`, `search_result_location`, `web_search_result_location`."""
+    """`char_location`, `page_location`, `content_block_location`, `search_result_location`,
+    `web_search_result_location`.
+    """
     cited_text: str | None = None
     document_index: int | None = None
     """Which document of the request."""
@@ -182,20 +209,25 @@ class Citation(AnthropicStruct, frozen=True, kw_only=True):
     """Opaque, goes back unchanged."""
 
 
-# --- tools that the server runs -------------------------------------------------------------------------------------
+# --- tools that the server runs -------------------------------------------------------------------
 
 
 class ToolOutput(AnthropicStruct, frozen=True, kw_only=True):
-    """What a tool that the server runs gave, where that is one object: `type`, and the fields that this type has."""
+    """What a tool that the server runs gave, where that is one object: `type`, and the fields that
+    this type has.
+    """
 
     type: str | None = None
-    """`code_execution_result`, `encrypted_code_execution_result`, `bash_code_execution_result`, `web_fetch_result`,
-    `tool_search_tool_search_result`, `text_editor_code_execution_view_result`, `..._create_result`, `..._str_replace_result`,
-    `advisor_result`, `advisor_redacted_result`; an error ends in `_error`."""
+    """`code_execution_result`, `encrypted_code_execution_result`, `bash_code_execution_result`,
+    `web_fetch_result`, `tool_search_tool_search_result`, `text_editor_code_execution_view_result`,
+    `..._create_result`, `..._str_replace_result`, `advisor_result`, `advisor_redacted_result`; an
+    error ends in `_error`."""
     content: str | list[ContentBlock] | ContentBlock | None = None
     """Files that code has written; the document that was fetched; the file that is viewed."""
     error_code: str | None = None
-    """`unavailable`, `too_many_requests`, `invalid_tool_input`, `max_uses_exceeded`, `execution_time_exceeded`, ..."""
+    """`unavailable`, `too_many_requests`, `invalid_tool_input`, `max_uses_exceeded`,
+    `execution_time_exceeded`, ...
+    """
     error_message: str | None = None
     stdout: str | None = None
     encrypted_stdout: str | None = None

@@ -22,8 +22,9 @@ class ErrorObject(AnthropicStruct, frozen=True, kw_only=True):
     """What went wrong."""
 
     type: str | None = None
-    """`invalid_request_error`, `authentication_error`, `billing_error`, `permission_error`, `not_found_error`, `request_too_large`,
-    `rate_limit_error`, `api_error`, `timeout_error`, `overloaded_error`; `<nil>` at Kimi."""
+    """`invalid_request_error`, `authentication_error`, `billing_error`, `permission_error`,
+    `not_found_error`, `request_too_large`, `rate_limit_error`, `api_error`, `timeout_error`,
+    `overloaded_error`; `<nil>` at Kimi."""
     message: str | None = None
     details: dict[str, Any] | None = None
     """`error_code` says more, such as `enforced_spend_limit_reached`."""

@@ -7,7 +7,7 @@ from typing import Any
 from wire.anthropic.types.base import AnthropicStruct
 from wire.anthropic.types.content import CacheControl, CitationsConfig, ContentBlock, Message
 
-# --- requests -------------------------------------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------------------
 
 
 class _Prompt(AnthropicStruct, frozen=True, kw_only=True):
@@ -87,16 +87,16 @@ class Skill(AnthropicStruct, frozen=True, kw_only=True):
     version: str | None = None
 
 
-# --- tools ----------------------------------------------------------------------------------------------------------
+# --- tools ----------------------------------------------------------------------------------------
 
 
 class Tool(AnthropicStruct, frozen=True, kw_only=True):
     """A tool of a request: one of yours, or one of the server's by its dated `type`."""
 
     type: str | None = None
-    """`custom` or absent; `web_search_20260318`, `web_fetch_20260318`, `code_execution_20260521`, `bash_20250124`,
-    `text_editor_20250728`, `memory_20250818`, `tool_search_tool_bm25_20251119`, `computer_20251124`, `advisor_20260301`,
-    `mcp_toolset`, ..."""
+    """`custom` or absent; `web_search_20260318`, `web_fetch_20260318`, `code_execution_20260521`,
+    `bash_20250124`, `text_editor_20250728`, `memory_20250818`, `tool_search_tool_bm25_20251119`,
+    `computer_20251124`, `advisor_20260301`, `mcp_toolset`, ..."""
     name: str | None = None
     """`[a-zA-Z0-9_-]{1,128}`."""
     description: str | None = None
@@ -177,7 +177,7 @@ class McpServer(AnthropicStruct, frozen=True, kw_only=True):
     tool_configuration: dict[str, Any] | None = None
 
 
-# --- thinking, output, context --------------------------------------------------------------------------------------
+# --- thinking, output, context --------------------------------------------------------------------
 
 
 class Thinking(AnthropicStruct, frozen=True, kw_only=True):
@@ -223,7 +223,9 @@ class ContextManagement(AnthropicStruct, frozen=True, kw_only=True):
     """What the server leaves out of a long prompt: asked for in a request, told in an answer."""
 
     edits: list[dict[str, Any]] | None = None
-    """In a request: each has a `type`, such as `clear_tool_uses_20250919`, `clear_thinking_20251015`, `compact_20260112`."""
+    """In a request: each has a `type`, such as `clear_tool_uses_20250919`,
+    `clear_thinking_20251015`, `compact_20260112`.
+    """
     applied_edits: list[dict[str, Any]] | None = None
     """In an answer."""
     original_input_tokens: int | None = None

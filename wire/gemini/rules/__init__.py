@@ -1,13 +1,16 @@
 """What Gemini refuses, found before anything is sent; ids as in docs/rules.md.
 
-`check(request, model, host)` gives all violations at once, each with its JSON path, the rule's id, what to do, and the words
-in which the server would refuse. Which rules there are is the table `RULES`; what a server alone can know is `STATE`.
+`check(request, model, host)` gives all violations at once, each with its JSON path, the rule's id,
+what to do, and the words in which the server would refuse. Which rules there are is the table
+`RULES`; what a server alone can know is `STATE`.
 
 Rules of this folder:
 
-- A rule that is limited to models or to a host is no violation elsewhere, nor where model or host are not known.
+- A rule that is limited to models or to a host is no violation elsewhere, nor where model or host
+  are not known.
 - An `error` is refused today; a `warning` was refused once, or is told of and never recorded.
-- Contents are looked at once, as structs; bytes that came from the wire are neither read nor judged.
+- Contents are looked at once, as structs; bytes that came from the wire are neither read nor
+  judged.
 """
 
 from __future__ import annotations
@@ -18,18 +21,18 @@ from typing import Any
 
 import msgspec
 
-from wire.decoders import convert
+from wire.core.decoders import convert
+from wire.core.memory import RAW, WireStruct, kept_bytes
 from wire.errors import Violation
 from wire.gemini.families import UNKNOWN, family
 from wire.gemini.rules import contents, generation, schemas, tools
-from wire.gemini.rules.asked import Asked, Plain
 from wire.gemini.rules.parser import is_plain_result, parsed
 from wire.gemini.rules.refusals import answer_of as answer_of
+from wire.gemini.rules.rule_input import Asked, Plain
 from wire.gemini.rules.words import STATE as STATE
 from wire.gemini.rules.words import WORDS as WORDS
 from wire.gemini.rules.words import said as said
 from wire.gemini.types import Content, CountTokensRequest, GenerateContentRequest, Part
-from wire.memory import RAW, WireStruct, kept_bytes
 
 Rule = Callable[[Asked], Iterator[Violation]]
 
@@ -74,9 +77,22 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("G35", tools.allowed_names_have_a_mode),
     ("G41 G42 G43 G44 G45 G46 G47 G48 G49 G50 G51 G52 G53 G54", schemas.schemas_are_sound),
 )
-"""Ids, and the function that finds them. The parser's rules (G1 to G3, G20, G38 to G41, G65) are in `parser`, G71 is below."""
+"""Ids, and the function that finds them.
 
-CHECKED = frozenset(name for names, _ in RULES for name in names.split()) | {"G1", "G2", "G3", "G20", "G38", "G39", "G40", "G65", "G71"}
+The parser's rules (G1 to G3, G20, G38 to G41, G65) are in `parser`, G71 is below.
+"""
+
+CHECKED = frozenset(name for names, _ in RULES for name in names.split()) | {
+    "G1",
+    "G2",
+    "G3",
+    "G20",
+    "G38",
+    "G39",
+    "G40",
+    "G65",
+    "G71",
+}
 """Every rule that `check` finds."""
 
 _BODY_RULES = ("G81", "G4 G5", "G6")
@@ -102,10 +118,11 @@ def check(
     >>> print(found.message)
     Invalid JSON payload received. Unknown name "mood" at 'contents.parts': Cannot find field.
 
-    `host` is `gemini` unless said otherwise, or `vertex`, or `""` where it is not known yet. Without a model only what every
-    model refuses is found, and of a host's own rules only those of a host that was named. A body that the parser refuses is
-    looked at no further, as the server does. `endpoint` is the REST method's name; of countTokens and the embedding and cache
-    methods only their own rules are known.
+    `host` is `gemini` unless said otherwise, or `vertex`, or `""` where it is not known yet.
+    Without a model only what every model refuses is found, and of a host's own rules only those of
+    a host that was named. A body that the parser refuses is looked at no further, as the server
+    does. `endpoint` is the REST method's name; of countTokens and the embedding and cache methods
+    only their own rules are known.
     """
     host = ("gemini" if model else "") if host is None else host
     if isinstance(request, GenerateContentRequest) and RAW in request.__dict__:
@@ -123,8 +140,12 @@ def check(
     return found if model else [each for each in found if each.severity == "error"]
 
 
-def _typed(request: GenerateContentRequest, model: str, host: str, version: str, endpoint: str) -> tuple[list[Violation], Asked]:
-    """A struct: its parts that were built here go through the parser one by one, all else at once."""
+def _typed(
+    request: GenerateContentRequest, model: str, host: str, version: str, endpoint: str
+) -> tuple[list[Violation], Asked]:
+    """A struct: its parts that were built here go through the parser one by one, all else
+    at once.
+    """
     turns: Sequence[Content] = request.contents or ()
     rest = msgspec.structs.replace(request, contents=None)
     plain: Plain = {}
@@ -140,12 +161,16 @@ def _typed(request: GenerateContentRequest, model: str, host: str, version: str,
                     at = f"contents[{index}].parts[{place}]"
                     found += parsed(msgspec.to_builtins(part), Part, host, version, at, at)[1]
     except (TypeError, ValueError, RecursionError) as cause:
-        return [Violation("", f"JSON cannot say this: {cause}")], _asked((), plain, model, host, version, endpoint)
+        return [Violation("", f"JSON cannot say this: {cause}")], _asked(
+            (), plain, model, host, version, endpoint
+        )
     return found + _version(plain, turns, model, host, version), asked
 
 
 def _with_set_nulls(plain: Plain, request: GenerateContentRequest) -> Plain:
-    """JSON Schema fields that are set to null stay set: in a struct that is a value, and UNSET is none."""
+    """JSON Schema fields that are set to null stay set: in a struct that is a value, and UNSET is
+    none.
+    """
     for index, tool in enumerate(request.tools or ()):
         for place, declaration in enumerate(tool.function_declarations or ()):
             for name, value in (
@@ -157,13 +182,17 @@ def _with_set_nulls(plain: Plain, request: GenerateContentRequest) -> Plain:
     return plain
 
 
-def _received(body: bytes, model: str, host: str, version: str, endpoint: str) -> tuple[list[Violation], Asked | None]:
+def _received(
+    body: bytes, model: str, host: str, version: str, endpoint: str
+) -> tuple[list[Violation], Asked | None]:
     """The bytes of a body."""
     try:
         value = json.loads(body)
         if endpoint == "batchEmbedContents":
             return _batch(value), None
-        kind: type[WireStruct] | None = CountTokensRequest if endpoint == "countTokens" else GenerateContentRequest
+        kind: type[WireStruct] | None = (
+            CountTokensRequest if endpoint == "countTokens" else GenerateContentRequest
+        )
         if endpoint not in (*_GENERATE, "countTokens"):
             return [], None
         plain, found = parsed(value, kind or GenerateContentRequest, host, version)
@@ -173,10 +202,14 @@ def _received(body: bytes, model: str, host: str, version: str, endpoint: str) -
     except (ValueError, RecursionError, msgspec.ValidationError) as cause:
         words = "Invalid JSON payload received. Unable to parse the body."
         return [Violation("", f"the body is no JSON: {cause}", words=words, layer="parser")], None
-    return found + _version(value, turns, model, host, version), _asked(turns, plain, model, host, version, endpoint)
+    return found + _version(value, turns, model, host, version), _asked(
+        turns, plain, model, host, version, endpoint
+    )
 
 
-def _asked(turns: Sequence[Content], plain: Plain, model: str, host: str, version: str, endpoint: str) -> Asked:
+def _asked(
+    turns: Sequence[Content], plain: Plain, model: str, host: str, version: str, endpoint: str
+) -> Asked:
     return Asked(turns, plain, model, family(model) if model else UNKNOWN, host, version, endpoint)
 
 
@@ -187,21 +220,45 @@ def _batch(value: Any) -> list[Violation]:
         return []
     row = WORDS["G71"]
     told = "at most 100 requests can be in one batch"
-    return [Violation("requests", told, "G71", "error", row.remedy, words=row.text, field="requests", layer="validator")]
+    return [
+        Violation(
+            "requests",
+            told,
+            "G71",
+            "error",
+            row.remedy,
+            words=row.text,
+            field="requests",
+            layer="validator",
+        )
+    ]
 
 
-_LATER_THAN_V1 = {"systemInstruction": "system_instruction", "tools": "tools", "toolConfig": "tool_config"}
+_LATER_THAN_V1 = {
+    "systemInstruction": "system_instruction",
+    "tools": "tools",
+    "toolConfig": "tool_config",
+}
 
 
-def _version(plain: Plain, turns: Sequence[Content], model: str, host: str, version: str) -> list[Violation]:
+def _version(
+    plain: Plain, turns: Sequence[Content], model: str, host: str, version: str
+) -> list[Violation]:
     """G2: what `/v1` of the Gemini API did not know until 2025."""
     if version != "v1" or host != "gemini" or not model:
         return []
-    places = [("", key) for name, other in _LATER_THAN_V1.items() for key in (name, other) if plain.get(key) is not None]
+    places = [
+        ("", key)
+        for name, other in _LATER_THAN_V1.items()
+        for key in (name, other)
+        if plain.get(key) is not None
+    ]
     places = list(dict.fromkeys(places))
     for index, content in enumerate(turns):
         places += [
-            (f"contents[{index}].parts[{place}]", "thought") for place, part in enumerate(content.parts or ()) if part.thought is not None
+            (f"contents[{index}].parts[{place}]", "thought")
+            for place, part in enumerate(content.parts or ())
+            if part.thought is not None
         ]
     row = WORDS["G2"]
     return [

@@ -1,4 +1,6 @@
-"""The fields that each message of a request has on each host, read from the types, with what the types cannot say as data."""
+"""The fields that each message of a request has on each host, read from the types, with what the
+types cannot say as data.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ import typing
 from dataclasses import dataclass
 from typing import Any
 
+from wire.core.memory import WireStruct
 from wire.gemini import types
-from wire.memory import WireStruct
 
 VERTEX_ONLY: dict[str, frozenset[str]] = {
     "Blob": frozenset({"displayName"}),
@@ -30,7 +32,9 @@ VERTEX_ONLY: dict[str, frozenset[str]] = {
 }
 """Keys that the Gemini API does not know: of Google's SDK or of traffic of Vertex alone."""
 
-GEMINI_ONLY: dict[str, frozenset[str]] = {"ToolConfig": frozenset({"includeServerSideToolInvocations"})}
+GEMINI_ONLY: dict[str, frozenset[str]] = {
+    "ToolConfig": frozenset({"includeServerSideToolInvocations"})
+}
 """Keys that Vertex does not know, where that is said; of others it is not known."""
 
 UNCERTAIN: dict[str, frozenset[str]] = {
@@ -42,7 +46,10 @@ UNCERTAIN: dict[str, frozenset[str]] = {
     "TextResponseFormat": frozenset({"jsonSchema"}),
     "VoiceConfig": frozenset({"replicatedVoiceConfig", "voice"}),
 }
-"""Keys of Google's SDK that its reference lacks: newer than the reference, or of Vertex. On the Gemini API, a warning."""
+"""Keys of Google's SDK that its reference lacks: newer than the reference, or of Vertex.
+
+On the Gemini API, a warning.
+"""
 
 BYTES: dict[str, frozenset[str]] = {
     "Blob": frozenset({"data"}),
@@ -81,7 +88,9 @@ class Field:
     name: str
     snake: str
     kind: str
-    """`message`, `list`, `map`, `object`, `any`, or a scalar: `string`, `bytes`, `int`, `int64`, `float`, `bool`, `enum`."""
+    """`message`, `list`, `map`, `object`, `any`, or a scalar: `string`, `bytes`, `int`, `int64`,
+    `float`, `bool`, `enum`.
+    """
     struct: type[WireStruct] | None = None
     """Of messages, and of the items of lists and maps of them."""
     item: str = ""
@@ -102,12 +111,22 @@ def fields(struct: type[WireStruct]) -> dict[str, Field]:
     found: dict[str, Field] = {}
     hints = typing.get_type_hints(struct)
     owner = struct.__name__
-    for attribute, name in zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True):
+    for attribute, name in zip(
+        struct.__struct_fields__, struct.__struct_encode_fields__, strict=True
+    ):
         kind, inner, item = _kind(hints[attribute])
         if name in BYTES.get(owner, ()):
             kind = "bytes"
-        host = "vertex" if name in VERTEX_ONLY.get(owner, ()) else "gemini" if name in GEMINI_ONLY.get(owner, ()) else ""
-        each = Field(name, snake(name), kind, inner, item, host, name not in UNCERTAIN.get(owner, ()))
+        host = (
+            "vertex"
+            if name in VERTEX_ONLY.get(owner, ())
+            else "gemini"
+            if name in GEMINI_ONLY.get(owner, ())
+            else ""
+        )
+        each = Field(
+            name, snake(name), kind, inner, item, host, name not in UNCERTAIN.get(owner, ())
+        )
         found[name] = found[each.snake] = each
     return found
 
@@ -115,13 +134,21 @@ def fields(struct: type[WireStruct]) -> dict[str, Field]:
 @functools.cache
 def known_to(host: str, struct: type[WireStruct]) -> dict[str, Field]:
     """The fields that a host knows; an empty host is any."""
-    return {key: field for key, field in fields(struct).items() if not (field.hosts and host and field.hosts != host)}
+    return {
+        key: field
+        for key, field in fields(struct).items()
+        if not (field.hosts and host and field.hosts != host)
+    }
 
 
 def _kind(hint: Any) -> tuple[str, type[WireStruct] | None, str]:
     if hint is Any:
         return "any", None, ""
-    members = typing.get_args(hint) if isinstance(hint, builtin.UnionType) or typing.get_origin(hint) is typing.Union else (hint,)
+    members = (
+        typing.get_args(hint)
+        if isinstance(hint, builtin.UnionType) or typing.get_origin(hint) is typing.Union
+        else (hint,)
+    )
     first, plain = members[0], [each for each in members if each is not type(None)]
     if typing.get_origin(first) in (list, dict):
         item, inner, _ = _kind(typing.get_args(first)[-1])
@@ -130,7 +157,9 @@ def _kind(hint: Any) -> tuple[str, type[WireStruct] | None, str]:
         return "list", inner, item
     if isinstance(first, type) and issubclass(first, WireStruct):
         return "message", first, ""
-    if len(plain) == 2:  # of two scalars, the first is what the server says: an enum's name, an int64's digits
+    if (
+        len(plain) == 2
+    ):  # of two scalars, the first is what the server says: an enum's name, an int64's digits
         return {str: "enum", int: "int64", float: "float"}[first], None, ""
     return {str: "string", int: "int", float: "float", bool: "bool"}[first], None, ""
 

@@ -1,4 +1,6 @@
-"""What the server refuses in the generation config, beside a cache, in media and in the model's name (G56 to G66, G79 to G82)."""
+"""What the server refuses in the generation config, beside a cache, in media and in the model's
+name (G56 to G66, G79 to G82).
+"""
 
 from __future__ import annotations
 
@@ -9,18 +11,24 @@ from collections.abc import Iterator
 
 from wire.errors import Violation
 from wire.gemini.families import NO_LOGPROBS, REFUSED_LEVELS, UNLISTED_LEVELS, budget
-from wire.gemini.rules.asked import Asked, Plain
+from wire.gemini.rules.rule_input import Asked, Plain
 
 Found = Iterator[Violation]
 
 
 def json_beside_tools(asked: Asked) -> Found:
     """G56: before 3."""
-    if asked.family.before(3) and asked.config.get("responseMimeType") == "application/json" and (asked.declared or asked.built_in):
-        yield asked.refused("G56" if asked.declared else "G56 tool", "generationConfig.responseMimeType")
+    if (
+        asked.family.before(3)
+        and asked.config.get("responseMimeType") == "application/json"
+        and (asked.declared or asked.built_in)
+    ):
+        yield asked.refused(
+            "G56" if asked.declared else "G56 tool", "generationConfig.responseMimeType"
+        )
 
 
-# --- thinking -------------------------------------------------------------------------------------------------------
+# --- thinking -------------------------------------------------------------------------------------
 
 _LEVELS = ("THINKING_LEVEL_UNSPECIFIED", "MINIMAL", "LOW", "MEDIUM", "HIGH")
 
@@ -71,7 +79,7 @@ def level_is_known(asked: Asked) -> Found:
         yield asked.refused("G59 level", path, severity="warning", level=level)
 
 
-# --- sampling -------------------------------------------------------------------------------------------------------
+# --- sampling -------------------------------------------------------------------------------------
 
 
 def one_candidate(asked: Asked) -> Found:
@@ -112,10 +120,12 @@ def cache_holds_the_rest(asked: Asked) -> Found:
         return
     for name in ("systemInstruction", "tools", "toolConfig"):
         if asked.plain.get(name) is not None:
-            yield asked.refused("G62", name, "what cached content holds cannot stand in the request too")
+            yield asked.refused(
+                "G62", name, "what cached content holds cannot stand in the request too"
+            )
 
 
-# --- the model's name -----------------------------------------------------------------------------------------------
+# --- the model's name -----------------------------------------------------------------------------
 
 _MODEL = re.compile(r"[A-Za-z0-9_.@:/<>-]+")
 
@@ -126,7 +136,7 @@ def model_is_a_name(asked: Asked) -> Found:
         yield asked.refused("G81", "model", f"{asked.model!r} is no model name")
 
 
-# --- media ----------------------------------------------------------------------------------------------------------
+# --- media ----------------------------------------------------------------------------------------
 
 _MIME = re.compile(r"[\w.+-]+/[\w.+-]+\s*(;.*)?")
 _UNSUPPORTED = frozenset({"image/jpg", "image/svg+xml"})
@@ -135,7 +145,9 @@ _IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM", b"II*
 
 
 def media_are_of_a_type(asked: Asked) -> Found:
-    """G64: a type that is none, and those that were seen to be refused; which others are is not told."""
+    """G64: a type that is none, and those that were seen to be refused; which others are is not
+    told.
+    """
     for path, mime, _ in asked.media:
         if mime in _UNSUPPORTED_WITHOUT_A_WORD:
             yield asked.refused("G64 bare", f"{path}.mimeType", f"{mime} is not read")
@@ -152,7 +164,9 @@ def images_are_images(asked: Asked) -> Found:
 
 def _is_image(data: str) -> bool:
     try:
-        head = base64.b64decode(re.sub(r"\s", "", data[:64]).translate(_STANDARD)[:20] + "==", validate=False)
+        head = base64.b64decode(
+            re.sub(r"\s", "", data[:64]).translate(_STANDARD)[:20] + "==", validate=False
+        )
     except (ValueError, binascii.Error):
         return True  # the parser has said so
     return head.startswith(_IMAGES) or head[4:8] == b"ftyp"

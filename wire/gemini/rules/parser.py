@@ -1,7 +1,8 @@
-"""The parser layer: what the server says of a body's JSON before it looks at what it means. It lists all offenders at once.
+"""The parser layer: what the server says of a body's JSON before it looks at what it means. It
+lists all offenders at once.
 
-`parsed(...)` gives the body in one spelling as well: camelCase, no `null`, lists where a bare object stood, without what was
-refused.
+`parsed(...)` gives the body in one spelling as well: camelCase, no `null`, lists where a bare
+object stood, without what was refused.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ import json
 import math
 from typing import Any
 
+from wire.core.memory import WireStruct
 from wire.errors import Violation
 from wire.gemini.rules.fields import ONEOFS, Field, known_to, server_name
 from wire.gemini.rules.words import WORDS, said
 from wire.gemini.schema_values import TYPES
 from wire.gemini.types import FunctionResponse, Part
-from wire.memory import WireStruct
 
 _SHOWN = 200  # letters of a value that a message repeats
 _SCALARS = {
@@ -32,9 +33,15 @@ _TYPES = frozenset({*TYPES, "TYPE_UNSPECIFIED"})
 
 
 def parsed(
-    value: Any, struct: type[WireStruct], host: str = "", version: str = "v1beta", ours: str = "", theirs: str = ""
+    value: Any,
+    struct: type[WireStruct],
+    host: str = "",
+    version: str = "v1beta",
+    ours: str = "",
+    theirs: str = "",
 ) -> tuple[dict[str, Any], list[Violation]]:
-    """The message in one spelling, and all that the parser of the host refuses in it. An empty host is any.
+    """The message in one spelling, and all that the parser of the host refuses in it. An empty host
+    is any.
 
     >>> from wire.gemini.types import Content
     >>> parsed({"parts": {"text": "Hi", "mood": 1}, "role": None}, Content, theirs="contents[0]", ours="contents[0]")[1][0].message
@@ -52,25 +59,38 @@ def is_plain_result(part: Part) -> bool:
         and type(response.response) is dict
         and type(response.name) is str
         and (response.id is None or type(response.id) is str)
-        and not any((response.parts, response.scheduling, response.will_continue, part.thought_signature, part.function_call))
+        and not any(
+            (
+                response.parts,
+                response.scheduling,
+                response.will_continue,
+                part.thought_signature,
+                part.function_call,
+            )
+        )
         and (part.text, part.inline_data, part.file_data) == (None, None, None)
     )
 
 
 def is_base64(text: str) -> bool:
-    """Either alphabet, padded or not, as the server takes it. Of megabytes, this costs a few milliseconds."""
+    """Either alphabet, padded or not, as the server takes it.
+
+    Of megabytes, this costs a few milliseconds.
+    """
     if not text.isascii():
         return False
     packed = text.encode().translate(None, b" \t\r\n")
     data = packed.rstrip(b"=")
-    return len(data) % 4 != 1 and len(packed) - len(data) <= 2 and not data.translate(None, _ALPHABET)
+    return (
+        len(data) % 4 != 1 and len(packed) - len(data) <= 2 and not data.translate(None, _ALPHABET)
+    )
 
 
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
 
 
-# Where the walk is, as the place around it and a step in our spelling and in the server's. The two paths are written
-# out when something is refused, which is seldom.
+# Where the walk is, as the place around it and a step in our spelling and in the server's. The two
+# paths are written out when something is refused, which is seldom.
 _At = tuple[Any, str, str] | None
 
 
@@ -87,14 +107,32 @@ def _paths(at: _At) -> tuple[str, str]:
 class _Parser:
     def __init__(self, host: str, version: str) -> None:
         self.host = host
-        package = "google.cloud.aiplatform.v1beta1" if host == "vertex" else f"google.ai.generativelanguage.{version}"
+        package = (
+            "google.cloud.aiplatform.v1beta1"
+            if host == "vertex"
+            else f"google.ai.generativelanguage.{version}"
+        )
         self.types = f"type.googleapis.com/{package}."
         self.found: list[Violation] = []
 
-    def refuse(self, form: str, ours: str, theirs: str, severity: str = "error", **names: object) -> None:
+    def refuse(
+        self, form: str, ours: str, theirs: str, severity: str = "error", **names: object
+    ) -> None:
         row = WORDS[form]
         words = said(form, self.host, **names)
-        self.found.append(Violation(ours, words, form.split()[0], severity, row.remedy, row.status, row.code, field=theirs, layer="parser"))
+        self.found.append(
+            Violation(
+                ours,
+                words,
+                form.split()[0],
+                severity,
+                row.remedy,
+                row.status,
+                row.code,
+                field=theirs,
+                layer="parser",
+            )
+        )
 
     def key(self, form: str, key: str, at: _At, severity: str = "error") -> None:
         """Refuse a key of the message at `at`."""
@@ -109,7 +147,14 @@ class _Parser:
 
     def twice(self, oneof: str, key: str, at: _At) -> None:
         ours, theirs = _paths(at)
-        self.refuse("G3", f"{ours}.{key}" if ours else key, theirs, at=f"'{theirs or 'request'}'", oneof=oneof, name=key)
+        self.refuse(
+            "G3",
+            f"{ours}.{key}" if ours else key,
+            theirs,
+            at=f"'{theirs or 'request'}'",
+            oneof=oneof,
+            name=key,
+        )
 
     def message(self, value: Any, struct: type[WireStruct], at: _At) -> dict[str, Any]:
         if not isinstance(value, dict):
@@ -139,9 +184,15 @@ class _Parser:
             self.one_of(value, struct, known, at)
         return out
 
-    def one_of(self, value: dict[str, Any], struct: type[WireStruct], known: dict[str, Field], at: _At) -> None:
+    def one_of(
+        self, value: dict[str, Any], struct: type[WireStruct], known: dict[str, Field], at: _At
+    ) -> None:
         oneof, members = ONEOFS[struct.__name__]
-        given = [key for key in value if key in known and known[key].name in members and value[key] is not None]
+        given = [
+            key
+            for key in value
+            if key in known and known[key].name in members and value[key] is not None
+        ]
         for key in given[1:]:
             if known[key].name != known[given[0]].name:
                 self.twice(oneof, key, at)
@@ -167,7 +218,9 @@ class _Parser:
             self.value(form, "type.googleapis.com/google.protobuf.Struct", shown(value), here)
             return None
         if kind == "bytes" and isinstance(value, str):
-            return self.bytes(value, "G25 base64" if field.name == "thoughtSignature" else "G65", here)
+            return self.bytes(
+                value, "G25 base64" if field.name == "thoughtSignature" else "G65", here
+            )
         if of_schema and field.name == "type":
             return self.type_of_schema(value, here)
         return self.scalar(value, kind, "G1 value", here)
@@ -197,7 +250,11 @@ class _Parser:
             if item is None:
                 continue
             here = (at, f".{key}", f"[{index}].value")
-            kept = self.scalar(item, field.item, "G1 value", here) if field.struct is None else self.message(item, field.struct, here)
+            kept = (
+                self.scalar(item, field.item, "G1 value", here)
+                if field.struct is None
+                else self.message(item, field.struct, here)
+            )
             if kept is not None:
                 out[key] = kept
         return out
@@ -211,7 +268,9 @@ class _Parser:
         return None
 
     def type_of_schema(self, value: Any, at: _At) -> Any:
-        if (type(value) is int and 0 <= value <= len(TYPES)) or (isinstance(value, str) and value.upper() in _TYPES):
+        if (type(value) is int and 0 <= value <= len(TYPES)) or (
+            isinstance(value, str) and value.upper() in _TYPES
+        ):
             return value
         self.value("G40", f"{self.types}Type", shown(value), at)
         return None
@@ -225,10 +284,16 @@ class _Parser:
 
 
 def _fits(value: Any, kind: str) -> bool:
-    """Whether the parser reads a scalar of this kind out of the value: numbers also as text, enums also as numbers."""
+    """Whether the parser reads a scalar of this kind out of the value: numbers also as text, enums
+    also as numbers.
+    """
     if kind == "bool":
         return isinstance(value, bool) or value in ("true", "false")
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)) or kind in ("string", "bytes"):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float, str))
+        or kind in ("string", "bytes")
+    ):
         return False
     try:
         number = float(value)

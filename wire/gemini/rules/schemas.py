@@ -1,7 +1,8 @@
-"""What the server refuses in schemas: of the Schema proto (G41 to G50), of JSON Schema (G51), of both (G52 to G54).
+"""What the server refuses in schemas: of the Schema proto (G41 to G50), of JSON Schema (G51), of
+both (G52 to G54).
 
-The proto's schemas are walked by position: names under `properties` are data. Limits that nobody has published are set
-between what was accepted and what was refused.
+The proto's schemas are walked by position: names under `properties` are data. Limits that nobody
+has published are set between what was accepted and what was refused.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from wire.errors import Violation
-from wire.gemini.rules.asked import Asked
 from wire.gemini.rules.fields import snake
+from wire.gemini.rules.rule_input import Asked
 from wire.gemini.schema_values import DEEPEST, TYPES
 
 Found = Iterator[Violation]
@@ -25,7 +26,9 @@ _FORMATS = ("enum", "date-time")
 
 
 class Node(NamedTuple):
-    """A node of a schema of the proto, its type by name, and the way to it: the node around it, and a step in three spellings."""
+    """A node of a schema of the proto, its type by name, and the way to it: the node around it, and
+    a step in three spellings.
+    """
 
     plain: Mapping[str, Any]
     kind: str
@@ -78,7 +81,12 @@ def schemas_are_sound(asked: Asked) -> Found:
         else:
             for node in _nodes(root):
                 # Most nodes are leaves with a type: nothing in them can be refused.
-                if not node.kind or node.way[0] is None or not _HARMLESS.issuperset(node.plain) or node.kind == "ARRAY":
+                if (
+                    not node.kind
+                    or node.way[0] is None
+                    or not _HARMLESS.issuperset(node.plain)
+                    or node.kind == "ARRAY"
+                ):
                     yield from _node(asked, root, node)
         yield from _limits(asked, root)
 
@@ -96,7 +104,9 @@ def _roots(asked: Asked) -> Iterator[Rooted]:
 
 
 def _nodes(root: Rooted) -> Iterator[Node]:
-    todo: list[tuple[Any, Any]] = [(root.plain, (None, root.path, snake(root.path), root.path.rpartition(".")[2]))]
+    todo: list[tuple[Any, Any]] = [
+        (root.plain, (None, root.path, snake(root.path), root.path.rpartition(".")[2]))
+    ]
     while todo:
         plain, way = todo.pop()
         if not isinstance(plain, dict):
@@ -120,10 +130,23 @@ def _nodes(root: Rooted) -> Iterator[Node]:
 
 
 _LEAF = frozenset({"properties", "items", "anyOf"})
-_HARMLESS = frozenset({"type", "description", "title", "nullable", "default", "minimum", "maximum", "minLength", "maxLength", "pattern"})
+_HARMLESS = frozenset(
+    {
+        "type",
+        "description",
+        "title",
+        "nullable",
+        "default",
+        "minimum",
+        "maximum",
+        "minLength",
+        "maxLength",
+        "pattern",
+    }
+)
 
 
-# --- one node of the proto (G41 to G50) -----------------------------------------------------------------------------
+# --- one node of the proto (G41 to G50) -----------------------------------------------------------
 
 
 def _node(asked: Asked, root: Rooted, node: Node) -> Found:
@@ -134,10 +157,23 @@ def _node(asked: Asked, root: Rooted, node: Node) -> Found:
         told = f"{beside} beside anyOf, which Vertex wants alone"
         yield asked.refused("G49", node.path, told, field=node.field, owner=root.owner(node.dotted))
     bound = asked.vertex or (asked.gemini and asked.mode == "ANY")
-    if bound and node.way[0] is None and node.kind != "OBJECT" and root.path.endswith(".parameters"):
-        yield asked.refused("G50", node.path, "the parameters of a function are an OBJECT", name=root.name)
+    if (
+        bound
+        and node.way[0] is None
+        and node.kind != "OBJECT"
+        and root.path.endswith(".parameters")
+    ):
+        yield asked.refused(
+            "G50", node.path, "the parameters of a function are an OBJECT", name=root.name
+        )
     if not node.kind and "anyOf" not in plain and "ref" not in plain:
-        yield asked.refused("G48", f"{node.path}.type", "a type is wanted", field=f"{node.field}.type", owner=root.owner(node.dotted))
+        yield asked.refused(
+            "G48",
+            f"{node.path}.type",
+            "a type is wanted",
+            field=f"{node.field}.type",
+            owner=root.owner(node.dotted),
+        )
         return
     if alone:
         return
@@ -145,7 +181,9 @@ def _node(asked: Asked, root: Rooted, node: Node) -> Found:
     yield from _object(asked, node)
     yield from _array(asked, node)
     if node.kind == "STRING" and plain.get("format") and plain["format"] not in _FORMATS:
-        yield asked.refused("G43", f"{node.path}.format", severity="warning", field=f"{node.field}.format")
+        yield asked.refused(
+            "G43", f"{node.path}.format", severity="warning", field=f"{node.field}.format"
+        )
 
 
 def _enum(asked: Asked, node: Node) -> Found:
@@ -156,22 +194,33 @@ def _enum(asked: Asked, node: Node) -> Found:
         yield asked.refused("G41", f"{node.path}.enum", field=f"{node.field}.enum")
     for index, member in enumerate(members):
         if member == "":
-            yield asked.refused("G42", f"{node.path}.enum[{index}]", field=f"{node.field}.enum[{index}]")
+            yield asked.refused(
+                "G42", f"{node.path}.enum[{index}]", field=f"{node.field}.enum[{index}]"
+            )
 
 
 def _object(asked: Asked, node: Node) -> Found:
     properties, required = node.plain.get("properties"), node.plain.get("required") or ()
     if properties and node.kind != "OBJECT":
-        yield asked.refused("G47", f"{node.path}.properties", field=f"{node.field}.properties", type="OBJECT")
+        yield asked.refused(
+            "G47", f"{node.path}.properties", field=f"{node.field}.properties", type="OBJECT"
+        )
     if properties == {} and node.kind == "OBJECT":
-        yield asked.refused("G44", f"{node.path}.properties", severity="warning", field=f"{node.field}.properties")
+        yield asked.refused(
+            "G44", f"{node.path}.properties", severity="warning", field=f"{node.field}.properties"
+        )
     if required and node.kind != "OBJECT":
         yield asked.refused("G46 type", f"{node.path}.required", field=f"{node.field}.required")
         return
     for index, name in enumerate(required):
         if name not in (properties or ()):
             told = f"{name!r} is required, and no property"
-            yield asked.refused("G46", f"{node.path}.required[{index}]", told, field=f"{node.field}.required[{index}]")
+            yield asked.refused(
+                "G46",
+                f"{node.path}.required[{index}]",
+                told,
+                field=f"{node.field}.required[{index}]",
+            )
 
 
 def _array(asked: Asked, node: Node) -> Found:
@@ -181,7 +230,7 @@ def _array(asked: Asked, node: Node) -> Found:
         yield asked.refused("G47", f"{node.path}.items", field=f"{node.field}.items", type="ARRAY")
 
 
-# --- JSON Schema (G51) ----------------------------------------------------------------------------------------------
+# --- JSON Schema (G51) ----------------------------------------------------------------------------
 
 _BESIDE_REF = frozenset({"$ref", "description", "default"})
 _BESIDE_REF_AT_THE_ROOT = _BESIDE_REF | {"$defs", "title"}
@@ -207,7 +256,11 @@ def _json_nodes(root: Any, path: str) -> Iterator[tuple[Mapping[str, Any], str, 
 def _references(asked: Asked, root: Rooted) -> Found:
     if not isinstance(root.plain, dict):
         return
-    nodes = [(node, path, below) for node, path, below in _json_nodes(root.plain, root.path) if isinstance(node.get("$ref"), str)]
+    nodes = [
+        (node, path, below)
+        for node, path, below in _json_nodes(root.plain, root.path)
+        if isinstance(node.get("$ref"), str)
+    ]
     if not nodes:
         return
     named = {
@@ -242,7 +295,7 @@ def _leads_somewhere(root: Any, ref: str) -> bool:
     return True
 
 
-# --- limits of both (G52 to G54) ------------------------------------------------------------------------------------
+# --- limits of both (G52 to G54) ------------------------------------------------------------------
 
 
 def _limits(asked: Asked, root: Rooted) -> Found:
@@ -257,11 +310,15 @@ def _limits(asked: Asked, root: Rooted) -> Found:
         told = f"the maxItems come to {items}, and about {MOST_ITEMS} are taken"
         yield asked.refused("G54", root.path, told, "error" if bound else "warning")
     if count > MOST_STATES and asked.model:  # too rough a guess to keep a request from being built
-        yield asked.refused("G53", root.path, f"about {count:,} states, and some {MOST_STATES:,} may be too many")
+        yield asked.refused(
+            "G53", root.path, f"about {count:,} states, and some {MOST_STATES:,} may be too many"
+        )
 
 
 def _measure(root: Any) -> tuple[int, int, int]:
-    """Depth in levels of schemas, sum of maxItems, and a rough count of states: the letters of enums, times the bounds around them."""
+    """Depth in levels of schemas, sum of maxItems, and a rough count of states: the letters of
+    enums, times the bounds around them.
+    """
     depth = items = states = 0
     todo: list[tuple[Any, int, int]] = [(root, 1, 1)]
     while todo:
@@ -271,7 +328,9 @@ def _measure(root: Any) -> tuple[int, int, int]:
         if level > depth:
             depth = level
         members = node.get("enum")
-        states += times * (sum(len(str(member)) for member in members) if isinstance(members, list) else 1)
+        states += times * (
+            sum(len(str(member)) for member in members) if isinstance(members, list) else 1
+        )
         if _OF_NODES.isdisjoint(node):
             continue
         bound = _number(node.get("maxItems"))
@@ -281,7 +340,11 @@ def _measure(root: Any) -> tuple[int, int, int]:
             step = 0 if key in _ASIDE else 1
             inside = times * max(bound, 1) if key == "items" else times
             if key in _OF_SCHEMAS or key == "defs":
-                todo += [(item, level + step, times) for item in value.values()] if isinstance(value, dict) else []
+                todo += (
+                    [(item, level + step, times) for item in value.values()]
+                    if isinstance(value, dict)
+                    else []
+                )
             elif isinstance(value, list):
                 todo += [(item, level + step, inside) for item in value]
             else:
@@ -290,7 +353,16 @@ def _measure(root: Any) -> tuple[int, int, int]:
 
 
 _ASIDE = frozenset({"$defs", "definitions", "defs"})
-_OF_NODES = _ASIDE | {"properties", "items", "additionalProperties", "anyOf", "oneOf", "allOf", "prefixItems", "maxItems"}
+_OF_NODES = _ASIDE | {
+    "properties",
+    "items",
+    "additionalProperties",
+    "anyOf",
+    "oneOf",
+    "allOf",
+    "prefixItems",
+    "maxItems",
+}
 
 
 def _number(value: Any) -> int:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from wire.errors import Violation
-from wire.gemini.rules.asked import Asked
+from wire.gemini.rules.rule_input import Asked
 
 Found = Iterator[Violation]
 
@@ -24,7 +24,9 @@ def functions_have_names(asked: Asked) -> Found:
         if _NAME.fullmatch(each.name):
             continue
         severity = "warning" if _NEWER_NAME.fullmatch(each.name) else "error"
-        yield asked.refused("G28", f"{each.path}.name", f"{each.name!r} is no function name", severity)
+        yield asked.refused(
+            "G28", f"{each.path}.name", f"{each.name!r} is no function name", severity
+        )
 
 
 def functions_are_unique(asked: Asked) -> Found:
@@ -40,9 +42,16 @@ def functions_are_few(asked: Asked) -> Found:
     """G30: 512; of Vertex one report claims 128."""
     many = len(asked.declared)
     if many > MOST_FUNCTIONS:
-        yield asked.refused("G30", "tools[0].functionDeclarations", f"{many} functions, and 512 at most")
+        yield asked.refused(
+            "G30", "tools[0].functionDeclarations", f"{many} functions, and 512 at most"
+        )
     elif asked.vertex and many > _CLAIMED_FOR_VERTEX:
-        yield asked.refused("G30", "tools[0].functionDeclarations", f"{many} functions, and 128 at most as reported of Vertex", "warning")
+        yield asked.refused(
+            "G30",
+            "tools[0].functionDeclarations",
+            f"{many} functions, and 128 at most as reported of Vertex",
+            "warning",
+        )
 
 
 def config_has_functions(asked: Asked) -> Found:
@@ -52,7 +61,9 @@ def config_has_functions(asked: Asked) -> Found:
 
 
 def built_in_beside_functions(asked: Asked) -> Found:
-    """G32, G33: 3.x of the Gemini API wants a flag for it; 2.x refuses it, also where only the history has calls."""
+    """G32, G33: 3.x of the Gemini API wants a flag for it; 2.x refuses it, also where only the
+    history has calls.
+    """
     if not asked.built_in:
         return
     if asked.gemini and asked.family.since(3) and asked.declared and not asked.circulates:
@@ -65,14 +76,18 @@ def built_in_beside_functions(asked: Asked) -> Found:
 def flag_is_known(asked: Asked) -> Found:
     """G34: the flag of G32 on 2.5 and older."""
     if asked.circulates and asked.gemini and asked.family.before(3):
-        yield asked.refused("G34", "toolConfig.includeServerSideToolInvocations", model=asked.model_name)
+        yield asked.refused(
+            "G34", "toolConfig.includeServerSideToolInvocations", model=asked.model_name
+        )
 
 
 def allowed_names_have_a_mode(asked: Asked) -> Found:
     """G35."""
     if (asked.calling or {}).get("allowedFunctionNames") and asked.mode not in ("ANY", "VALIDATED"):
         yield asked.refused(
-            "G35", "toolConfig.functionCallingConfig.allowedFunctionNames", f"mode {asked.mode} takes no allowedFunctionNames"
+            "G35",
+            "toolConfig.functionCallingConfig.allowedFunctionNames",
+            f"mode {asked.mode} takes no allowedFunctionNames",
         )
 
 
@@ -81,9 +96,15 @@ def model_has_the_feature(asked: Asked) -> Found:
     family = asked.family
     if not asked.gemini or family.name != "gemma" or not family.version or family.version >= (4, 0):
         return
-    lacks = [("Developer instruction", "systemInstruction")] if asked.plain.get("systemInstruction") else []
+    lacks = (
+        [("Developer instruction", "systemInstruction")]
+        if asked.plain.get("systemInstruction")
+        else []
+    )
     lacks += [("Function calling", "tools")] if asked.declared else []
-    lacks += [("Code execution", path) for path in asked.built_in if path.endswith(".codeExecution")]
+    lacks += [
+        ("Code execution", path) for path in asked.built_in if path.endswith(".codeExecution")
+    ]
     for feature, path in lacks:
         yield asked.refused("G36", path, feature=feature, model=asked.model_name)
 
@@ -91,6 +112,9 @@ def model_has_the_feature(asked: Asked) -> Found:
 def one_dialect(asked: Asked) -> Found:
     """G37."""
     for each in asked.declared:
-        for one, other in (("parameters", "parametersJsonSchema"), ("response", "responseJsonSchema")):
+        for one, other in (
+            ("parameters", "parametersJsonSchema"),
+            ("response", "responseJsonSchema"),
+        ):
             if one in each.plain and other in each.plain:
                 yield asked.refused("G37", each.path, f"{one} and {other} exclude each other")

@@ -1,7 +1,8 @@
 """The turns of a conversation, read once: who speaks, what is called, what is answered.
 
-Adjacent model Contents are one turn, as the server takes them; user Contents are not merged. Of a plain conversation this
-is one look at each part: what came from the wire is judged by its fields, and its bytes are not read.
+Adjacent model Contents are one turn, as the server takes them; user Contents are not merged. Of a
+plain conversation this is one look at each part: what came from the wire is judged by its fields,
+and its bytes are not read.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from wire.core.memory import RAW
 from wire.gemini.types import Content, FunctionCall, FunctionResponse, Part
-from wire.memory import RAW
 
 
 @dataclass(slots=True)
@@ -53,7 +54,8 @@ class Turn:
         self.index = index
         # Of Contents with more than texts: index of the Content, place in it, part.
         self.parts: list[tuple[int, int, Part]] = []
-        # Calls that wait for a result: with a name, and not answered within the turn, as the server does with its own (G11).
+        # Calls that wait for a result: with a name, and not answered within the turn, as the server
+        # does with its own (G11).
         self.calls: Sequence[Call] = ()
         # Results of a user turn.
         self.results: Sequence[Result] = ()
@@ -63,7 +65,10 @@ class Turn:
 
 @dataclass(slots=True)
 class Exchange:
-    """A model turn with calls, and the user turns up to the next model turn. `asked` is `None` where no call came before."""
+    """A model turn with calls, and the user turns up to the next model turn.
+
+    `asked` is `None` where no call came before.
+    """
 
     asked: Turn | None
     after: list[Turn]
@@ -110,7 +115,9 @@ def read(contents: Sequence[Content]) -> Talk:
             if RAW in content.__dict__ or not any(map(_is_more, parts)):
                 continue
         talk.odd.append(index)
-        speaks_of_calls = speaks_of_calls or any(part.function_call or part.function_response for part in parts)
+        speaks_of_calls = speaks_of_calls or any(
+            part.function_call or part.function_response for part in parts
+        )
     if speaks_of_calls:
         _turns(talk, contents)
     return talk
@@ -137,7 +144,9 @@ def _turns(talk: Talk, contents: Sequence[Content]) -> None:
     for index, content in enumerate(contents):
         parts = content.parts or () if index in odd else ()
         # A call is the model's, whoever forgot to say so.
-        model = content.role == "model" or (content.role is None and any(part.function_call is not None for part in parts))
+        model = content.role == "model" or (
+            content.role is None and any(part.function_call is not None for part in parts)
+        )
         if model:
             if running is None:
                 exchange = orphans
@@ -155,7 +164,9 @@ def _turns(talk: Talk, contents: Sequence[Content]) -> None:
             turn = Turn(False, index)
             turn.parts += [(index, place, part) for place, part in enumerate(parts)]
             turn.results = [
-                Result(index, place, part, part.function_response) for _, place, part in turn.parts if part.function_response is not None
+                Result(index, place, part, part.function_response)
+                for _, place, part in turn.parts
+                if part.function_response is not None
             ]
             turn.says = len(turn.results) < len(parts)
             talk.turns.append(turn)
@@ -169,7 +180,8 @@ def _turns(talk: Talk, contents: Sequence[Content]) -> None:
 
 def _closed(talk: Talk, turn: Turn) -> Exchange | None:
     """The model's turn is whole: its calls, and where they are answered."""
-    # Vertex streams the arguments of a call in parts without a name: they are pieces of the one before.
+    # Vertex streams the arguments of a call in parts without a name: they are pieces of the one
+    # before.
     calls = [
         Call(index, place, part, part.function_call)
         for index, place, part in turn.parts
@@ -177,7 +189,9 @@ def _closed(talk: Talk, turn: Turn) -> Exchange | None:
     ]
     for _, _, part in turn.parts if calls else ():
         if part.function_response is not None:
-            taken = next((call for call in calls if _matches(call.call, part.function_response)), None)
+            taken = next(
+                (call for call in calls if _matches(call.call, part.function_response)), None
+            )
             if taken is not None:
                 calls.remove(taken)
     turn.calls = calls
@@ -196,6 +210,11 @@ def pairs(calls: Sequence[Call], results: Sequence[Result]) -> list[tuple[Call, 
     """Each result with its call: the one in its place, unless another one has its id."""
     by_id = {call.call.id: call for call in calls if call.call.id}
     return [
-        (call if call.call.id == result.response.id else by_id.get(result.response.id or "", call), result)
+        (
+            call
+            if call.call.id == result.response.id
+            else by_id.get(result.response.id or "", call),
+            result,
+        )
         for call, result in zip(calls, results, strict=False)
     ]

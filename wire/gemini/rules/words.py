@@ -1,7 +1,8 @@
-"""The words in which each rule is refused, what to do about it, and the rules that only a server can tell.
+"""The words in which each rule is refused, what to do about it, and the rules that only a server
+can tell.
 
-Names in braces are filled in by the rule. `vertex` stands where Vertex is known to word it otherwise. A second form of a
-rule's words has a name of its own after the id.
+Names in braces are filled in by the rule. `vertex` stands where Vertex is known to word it
+otherwise. A second form of a rule's words has a name of its own after the id.
 """
 
 from __future__ import annotations
@@ -9,17 +10,27 @@ from __future__ import annotations
 from typing import NamedTuple
 
 INVALID = "Request contains an invalid argument."
-_COUNT = "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn."
+_COUNT = (
+    "Please ensure that the number of function response parts is equal to the number of "
+    "function call parts of the function call turn."
+)
 _ENDS = "Requests ending with a model turn are not supported."
 _NO_FIELD = 'Invalid JSON payload received. Unknown name "{name}"{at}: Cannot find field.'
-_NO_LIST = 'Invalid JSON payload received. Unknown name "{name}"{at}: Proto field is not repeating, cannot start list.'
+_NO_LIST = (
+    'Invalid JSON payload received. Unknown name "{name}"{at}: Proto field is not repeating, '
+    "cannot start list."
+)
 _NO_VALUE = "Invalid value at {at} ({kind}), {value}"
 _NO_BASE64 = 'Invalid value at {at} (TYPE_BYTES), Base64 decoding failed for "{value}"'
-_NO_DATA = "* GenerateContentRequest.{at}: required oneof field 'data' must have one initialized field\n"
+_NO_DATA = (
+    "* GenerateContentRequest.{at}: required oneof field 'data' must have one initialized field\n"
+)
 
 
 class Words(NamedTuple):
-    """How a rule is refused: the server's text, the advice to the caller, the HTTP status and its name."""
+    """How a rule is refused: the server's text, the advice to the caller, the HTTP status and its
+    name.
+    """
 
     text: str
     remedy: str
@@ -34,111 +45,176 @@ WORDS: dict[str, Words] = {
     "G1 list": Words(_NO_LIST, "give one value, no list"),
     "G1 value": Words(_NO_VALUE, "give the value the type of its field"),
     "G2": Words(_NO_FIELD, "call v1beta"),
-    "G3": Words("Invalid value at {at} (oneof), oneof field '{oneof}' is already set. Cannot set '{name}'", "keep one of the two"),
+    "G3": Words(
+        "Invalid value at {at} (oneof), oneof field '{oneof}' is already set. Cannot set '{name}'",
+        "keep one of the two",
+    ),
     "G19": Words(_NO_FIELD, "send an id only if the call had one"),
     "G20": Words(_NO_VALUE, "wrap the result into an object; gemini.function_response(...) does"),
     "G25 base64": Words(_NO_BASE64, "send the signature back as it came"),
-    "G38": Words(_NO_FIELD, "gemini.schema(...) writes the schema without it; or use the JSON Schema field"),
+    "G38": Words(
+        _NO_FIELD, "gemini.schema(...) writes the schema without it; or use the JSON Schema field"
+    ),
     "G39": Words(_NO_LIST, "one type, with nullable or anyOf; gemini.schema(...) does"),
     "G40": Words(_NO_VALUE, "one of string, number, integer, boolean, array, object, null"),
     "G41 member": Words(_NO_VALUE, "enum members are texts; gemini.schema(...) writes them so"),
     "G65": Words(_NO_BASE64, "base64 alone, without a data: prefix or other text"),
     # the shape of the body
-    "G4": Words("* GenerateContentRequest.contents: contents is not specified\n", "say something as the user"),
+    "G4": Words(
+        "* GenerateContentRequest.contents: contents is not specified\n",
+        "say something as the user",
+    ),
     "G5": Words(
         "* GenerateContentRequest.{at}: contents.parts must not be empty.\n",
         "leave the turn out, or give it a part",
-        "Unable to submit request because it must include at least one parts field, which describes the prompt input.",
+        "Unable to submit request because it must include at least one parts field, "
+        "which describes the prompt input.",
     ),
     "G6": Words(_NO_DATA, "leave the part out, or give it a text"),
     "G7": Words(_NO_DATA, "leave the part out, or give it a text"),
-    "G8": Words("Please use a valid role: user, model.", "what the system says belongs in systemInstruction, results in a user turn"),
+    "G8": Words(
+        "Please use a valid role: user, model.",
+        "what the system says belongs in systemInstruction, results in a user turn",
+    ),
     "G9": Words(
         "Role '{role}' is not supported. Please use a valid role: "
         "SYSTEM, SYSTEM_1, USER, ASSISTANT, DEVELOPER, CONTEXT, USER_CONTEXT, MODEL, USER.",
         "results stand in a Content of role user",
     ),
-    "G71": Words("* BatchEmbedContentsRequest.requests: at most 100 requests can be in one batch\n", "send at most 100 at a time"),
+    "G71": Words(
+        "* BatchEmbedContentsRequest.requests: at most 100 requests can be in one batch\n",
+        "send at most 100 at a time",
+    ),
     "G81": Words(
-        "* GenerateContentRequest.model: unexpected model name format\n", "letters, digits, dots, dashes and underscores make a name"
+        "* GenerateContentRequest.model: unexpected model name format\n",
+        "letters, digits, dots, dashes and underscores make a name",
     ),
     # the order of turns, and results
     "G10": Words(
-        "Please ensure that function call turn comes immediately after a user turn or after a function response turn.",
+        "Please ensure that function call turn comes immediately after a user turn or "
+        "after a function response turn.",
         "begin with a user turn; gemini.contents(...) puts turns in order",
     ),
     "G11": Words(
         "Please ensure that function response turn comes immediately after a function call turn.",
         "put the results directly after their calls; gemini.contents(...) does",
     ),
-    "G12": Words(_COUNT, "answer all calls of a turn in the one Content after it; gemini.contents(...) does"),
+    "G12": Words(
+        _COUNT, "answer all calls of a turn in the one Content after it; gemini.contents(...) does"
+    ),
     "G13": Words(_ENDS, "put what follows the results into a user Content of its own"),
     "G14": Words(_COUNT, "put the media into a user Content of its own"),
     "G15": Words(_ENDS, "end with a user turn"),
-    "G15 old": Words("Please ensure that multiturn requests ends with a user role or a function response.", "end with a user turn"),
-    "G16": Words("* GenerateContentRequest.{at}: Name cannot be empty.\n", "name the function that was called"),
+    "G15 old": Words(
+        "Please ensure that multiturn requests ends with a user role or a function response.",
+        "end with a user turn",
+    ),
+    "G16": Words(
+        "* GenerateContentRequest.{at}: Name cannot be empty.\n",
+        "name the function that was called",
+    ),
     "G17": Words(INVALID, "name the result after its call"),
     "G18": Words(INVALID, "repeat the id of the call in its result"),
     "G18b": Words(INVALID, "put the results into the order of their calls"),
     "G21": Words(
-        "The referenced name `{name}` in function_response.response does not match to a display_name in the function_response.parts.",
+        "The referenced name `{name}` in function_response.response does not match to a "
+        "display_name in the function_response.parts.",
         "send such a result as text; gemini.function_response(...) does",
     ),
     "G22": Words(
-        "Unable to submit request because `function_response.parts` is not supported for this model.",
+        "Unable to submit request because `function_response.parts` is not supported for "
+        "this model.",
         "put the media into a user Content after the results",
     ),
     # signatures
     "G24": Words(
-        "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing "
-        "thought_signature may lead to degraded model performance. Additional data, function call `default_api:{name}` , position "
-        "{position}. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.",
+        "Function call is missing a thought_signature in functionCall parts. This is "
+        "required for tools to work correctly, and missing "
+        "thought_signature may lead to degraded model performance. Additional data, "
+        "function call `default_api:{name}` , position "
+        "{position}. Please refer to "
+        "https://ai.google.dev/gemini-api/docs/thought-signatures for more details.",
         "send the part back as it came; a call made elsewhere wants gemini.PLACEHOLDER",
-        "Unable to submit request because function call `{name}` in the {position}. content block is missing a `thought_signature`.",
+        "Unable to submit request because function call `{name}` in the {position}. "
+        "content block is missing a `thought_signature`.",
     ),
-    "G24 tool": Words("{at}: Tool call part is missing thought_signature", "send the part back as it came"),
+    "G24 tool": Words(
+        "{at}: Tool call part is missing thought_signature", "send the part back as it came"
+    ),
     "G25": Words(
         "Corrupted thought signature.",
-        "a signature goes back only to the family that made it; a call made elsewhere wants gemini.PLACEHOLDER",
+        "a signature goes back only to the family that made it; a call made elsewhere "
+        "wants gemini.PLACEHOLDER",
         "Unable to submit request because Thought signature is not valid..",
     ),
     "G27": Words(INVALID, "send all signatures of earlier turns, or leave those turns out"),
     # tools
     "G28": Words(
-        "* GenerateContentRequest.{at}: Invalid function name. Must start with a letter or an underscore. Must be alphameric "
+        "* GenerateContentRequest.{at}: Invalid function name. Must start with a letter "
+        "or an underscore. Must be alphameric "
         "(a-z, A-Z, 0-9), underscores (_), dots (.) or dashes (-), with a maximum length of 64.\n",
         "a letter or underscore, then letters, digits, underscores or dashes, 64 in all",
     ),
-    "G29": Words("Duplicate function declaration found: {name}", "name each function once, over all tools"),
+    "G29": Words(
+        "Duplicate function declaration found: {name}", "name each function once, over all tools"
+    ),
     "G30": Words(
-        "The GenerateContentRequest proto is invalid:\n  * {at}: [FIELD_INVALID] At most 512 function declarations can be specified.",
+        "The GenerateContentRequest proto is invalid:\n  * {at}: [FIELD_INVALID] At most "
+        "512 function declarations can be specified.",
         "declare fewer functions",
     ),
-    "G31": Words("Function calling config is set without function_declarations.", "leave functionCallingConfig out, or declare functions"),
+    "G31": Words(
+        "Function calling config is set without function_declarations.",
+        "leave functionCallingConfig out, or declare functions",
+    ),
     "G32": Words(
-        "Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling.",
+        "Please enable tool_config.include_server_side_tool_invocations to use Built-in "
+        "tools with Function calling.",
         "set toolConfig.includeServerSideToolInvocations",
     ),
-    "G33": Words("Tool use with function calling is unsupported", "built-in tools or functions, not both"),
-    "G34": Words("Tool call context circulation is not enabled for {model}", "leave includeServerSideToolInvocations out"),
+    "G33": Words(
+        "Tool use with function calling is unsupported", "built-in tools or functions, not both"
+    ),
+    "G34": Words(
+        "Tool call context circulation is not enabled for {model}",
+        "leave includeServerSideToolInvocations out",
+    ),
     "G35": Words(INVALID, "mode ANY or VALIDATED, or no allowedFunctionNames"),
     "G36": Words("{feature} is not enabled for {model}", "use a model that has it"),
     "G37": Words(INVALID, "keep one of the two"),
     # schemas
     "G41": Words(
-        "* GenerateContentRequest.{at}: only allowed for STRING type\n", "make it a STRING or drop the enum; gemini.schema(...) does"
+        "* GenerateContentRequest.{at}: only allowed for STRING type\n",
+        "make it a STRING or drop the enum; gemini.schema(...) does",
     ),
-    "G42": Words("* GenerateContentRequest.{at}: cannot be empty\n", "drop the empty text; gemini.schema(...) does"),
+    "G42": Words(
+        "* GenerateContentRequest.{at}: cannot be empty\n",
+        "drop the empty text; gemini.schema(...) does",
+    ),
     "G43": Words(
-        "* GenerateContentRequest.{at}: only 'enum' and 'date-time' are supported for STRING type\n", "say the format in the description"
+        "* GenerateContentRequest.{at}: only 'enum' and 'date-time' are supported for "
+        "STRING type\n",
+        "say the format in the description",
     ),
-    "G44": Words("* GenerateContentRequest.{at}: should be non-empty for OBJECT type\n", "leave the schema out if there are no parameters"),
+    "G44": Words(
+        "* GenerateContentRequest.{at}: should be non-empty for OBJECT type\n",
+        "leave the schema out if there are no parameters",
+    ),
     "G45": Words("* GenerateContentRequest.{at}: missing field.\n", "say what the array holds"),
-    "G46": Words("* GenerateContentRequest.{at}: property is not defined\n", "name properties that are there"),
-    "G46 type": Words("* GenerateContentRequest.{at}: only allowed for OBJECT type\n", "keep required to nodes of type OBJECT"),
-    "G47": Words("* GenerateContentRequest.{at}: only allowed for {type} type\n", "keep properties to OBJECT and items to ARRAY"),
+    "G46": Words(
+        "* GenerateContentRequest.{at}: property is not defined\n", "name properties that are there"
+    ),
+    "G46 type": Words(
+        "* GenerateContentRequest.{at}: only allowed for OBJECT type\n",
+        "keep required to nodes of type OBJECT",
+    ),
+    "G47": Words(
+        "* GenerateContentRequest.{at}: only allowed for {type} type\n",
+        "keep properties to OBJECT and items to ARRAY",
+    ),
     "G48": Words(
-        "* GenerateContentRequest.{at}: must be specified when not using one_of, any_of or all_of fields\n",
+        "* GenerateContentRequest.{at}: must be specified when not using one_of, any_of "
+        "or all_of fields\n",
         "give every node one type, or use the JSON Schema field",
         "Unable to submit request because {owner} schema didn't specify the schema type field.",
     ),
@@ -148,11 +224,15 @@ WORDS: dict[str, Words] = {
         "move what stands beside anyOf into its members; gemini.schema(...) does",
     ),
     "G50": Words(
-        "Unable to submit request because `{name}` functionDeclaration parameters schema should be of type OBJECT.",
+        "Unable to submit request because `{name}` functionDeclaration parameters schema "
+        "should be of type OBJECT.",
         "wrap the parameter into an object",
     ),
     "G51": Words("reference to undefined schema at {node}", "define it under $defs, or inline it"),
-    "G51 beside": Words("$ref '{name}' was set alongside unsupported fields", "keep description and default beside $ref, nothing else"),
+    "G51 beside": Words(
+        "$ref '{name}' was set alongside unsupported fields",
+        "keep description and default beside $ref, nothing else",
+    ),
     "G52": Words(
         "A FunctionDeclaration in the request exceeds the maximum allowed nesting depth.",
         "flatten it, or keep $ref in the JSON Schema field",
@@ -162,52 +242,78 @@ WORDS: dict[str, Words] = {
         "flatten it, or keep $ref in responseJsonSchema",
     ),
     "G53": Words(
-        "The specified schema produces a constraint that has too many states for serving.  Typical causes…",
+        "The specified schema produces a constraint that has too many states for "
+        "serving.  Typical causes…",
         "shorten enums, take bounds off arrays, flatten nested arrays",
     ),
     "G54": Words(INVALID, "lower or drop maxItems"),
     # generation and cache
     "G56": Words(
-        "Function calling with a response mime type: 'application/json' is unsupported", "ask for JSON in a request without tools"
+        "Function calling with a response mime type: 'application/json' is unsupported",
+        "ask for JSON in a request without tools",
     ),
-    "G56 tool": Words("Tool use with a response mime type: 'application/json' is unsupported", "ask for JSON in a request without tools"),
-    "G57": Words("The thinking budget ({budget}) is invalid.", "a budget that the model takes: wire.gemini.families.BUDGETS"),
+    "G56 tool": Words(
+        "Tool use with a response mime type: 'application/json' is unsupported",
+        "ask for JSON in a request without tools",
+    ),
+    "G57": Words(
+        "The thinking budget ({budget}) is invalid.",
+        "a budget that the model takes: wire.gemini.families.BUDGETS",
+    ),
     "G57 off": Words(
         "Budget 0 is invalid. This model only works in thinking mode.",
         "the smallest budget, or -1",
         "Unable to submit request because The model does not support setting thinking_budget to 0",
     ),
     "G58": Words(
-        "You can only set only one of thinking budget and thinking level.", "thinking_level for Gemini 3, thinking_budget for 2.5"
+        "You can only set only one of thinking budget and thinking level.",
+        "thinking_level for Gemini 3, thinking_budget for 2.5",
     ),
     "G59": Words("thinking_level is not supported by this model", "thinking_budget for 2.5"),
-    "G59 level": Words("Thinking level {level} is not supported", "LOW is the least that this model takes"),
-    "G60": Words("Multiple candidates is not enabled for this model", "one candidate; ask several times"),
+    "G59 level": Words(
+        "Thinking level {level} is not supported", "LOW is the least that this model takes"
+    ),
+    "G60": Words(
+        "Multiple candidates is not enabled for this model", "one candidate; ask several times"
+    ),
     "G61": Words("Penalty is not enabled for {model}", "leave the penalty out"),
     "G62": Words(
-        "CachedContent can not be used with GenerateContent request setting system_instruction, tools or tool_config.\n\n"
+        "CachedContent can not be used with GenerateContent request setting "
+        "system_instruction, tools or tool_config.\n\n"
         "Proposed fix: move those values to CachedContent from GenerateContent request.",
         "move it into the cached content",
-        "Tool config, tools and system instruction should not be set in the request when using cached content.",
+        "Tool config, tools and system instruction should not be set in the request when "
+        "using cached content.",
     ),
     "G79": Words("Logprobs is not enabled for this model", "leave logprobs out"),
     "G80": Words("LogProbs is not supported in streaming mode", "ask without streaming"),
     "G82": Words(
-        "Unable to submit request because it has a temperature value of {temperature} but the supported range is from 0 (inclusive) "
+        "Unable to submit request because it has a temperature value of {temperature} "
+        "but the supported range is from 0 (inclusive) "
         "to 2.0001 (exclusive). Update the value and try again.",
         "a temperature from 0 to 2",
     ),
     # media
-    "G64": Words("Unsupported MIME type: {mime}", "a whole type that Gemini reads, such as image/png or image/jpeg"),
+    "G64": Words(
+        "Unsupported MIME type: {mime}",
+        "a whole type that Gemini reads, such as image/png or image/jpeg",
+    ),
     "G64 bare": Words(INVALID, "convert it to PNG or JPEG"),
     "G66": Words("Provided image is not valid", "send the bytes of the image"),
-    "G78": Words("Unable to submit request because Model input cannot be empty.", "say something, or leave the turn out"),
+    "G78": Words(
+        "Unable to submit request because Model input cannot be empty.",
+        "say something, or leave the turn out",
+    ),
     # what the server alone knows; the reasons stand in STATE
     "G23": Words(INVALID, "send server-side tool parts back as they came"),
     "G63": Words(
-        "Cached content is too small. total_token_count={count}, min_total_token_count={least}", "cache more, or send it with the request"
+        "Cached content is too small. total_token_count={count}, min_total_token_count={least}",
+        "cache more, or send it with the request",
     ),
-    "G67": Words("The File {name} is not in an ACTIVE state and usage is not allowed", "wait until the file is ACTIVE"),
+    "G67": Words(
+        "The File {name} is not in an ACTIVE state and usage is not allowed",
+        "wait until the file is ACTIVE",
+    ),
     "G68": Words(
         "You do not have permission to access the File {name} or it may not exist.",
         "upload it with this key; files live 48 hours",
@@ -215,7 +321,8 @@ WORDS: dict[str, Words] = {
         code="PERMISSION_DENIED",
     ),
     "G69": Words(
-        "The input token count ({count}) exceeds the maximum number of tokens allowed ({most}).", "send less; count_tokens counts"
+        "The input token count ({count}) exceeds the maximum number of tokens allowed ({most}).",
+        "send less; count_tokens counts",
     ),
     "G70": Words("Request payload size exceeds the limit: {limit} bytes.", "upload media as files"),
     "G72": Words(
@@ -233,19 +340,52 @@ WORDS: dict[str, Words] = {
         status=429,
         code="RESOURCE_EXHAUSTED",
     ),
-    "G75": Words("The model is overloaded. Please try again later.", "try again later", status=503, code="UNAVAILABLE"),
-    "G76": Words("The model is overloaded. Please try again later.", "try again later", status=503, code="UNAVAILABLE"),
+    "G75": Words(
+        "The model is overloaded. Please try again later.",
+        "try again later",
+        status=503,
+        code="UNAVAILABLE",
+    ),
+    "G76": Words(
+        "The model is overloaded. Please try again later.",
+        "try again later",
+        status=503,
+        code="UNAVAILABLE",
+    ),
     "G83": Words(
-        "Cannot fetch content from the provided URL. Please ensure the URL is valid and accessible by Vertex AI. Vertex AI respects "
-        "robots.txt rules, so confirm the URL is allowed to be crawled. Status: URL_ROBOTED-ROBOTED_DENIED",
+        "Cannot fetch content from the provided URL. Please ensure the URL is valid and "
+        "accessible by Vertex AI. Vertex AI respects "
+        "robots.txt rules, so confirm the URL is allowed to be crawled. Status: "
+        "URL_ROBOTED-ROBOTED_DENIED",
         "send the bytes, or a gs:// URI",
     ),
-    "G84": Words("Cached content model does not match the model in the request.", "use the model that the cache was made for"),
-    "G85": Words("User location is not supported for the API use.", "call from a supported place", code="FAILED_PRECONDITION"),
+    "G84": Words(
+        "Cached content model does not match the model in the request.",
+        "use the model that the cache was made for",
+    ),
+    "G85": Words(
+        "User location is not supported for the API use.",
+        "call from a supported place",
+        code="FAILED_PRECONDITION",
+    ),
 }
 
 PARSER = frozenset(
-    {"G1", "G1 list", "G1 value", "G2", "G3", "G19", "G20", "G25 base64", "G38", "G39", "G40", "G41 member", "G65"},
+    {
+        "G1",
+        "G1 list",
+        "G1 value",
+        "G2",
+        "G3",
+        "G19",
+        "G20",
+        "G25 base64",
+        "G38",
+        "G39",
+        "G40",
+        "G41 member",
+        "G65",
+    },
 )
 """What the parser refuses: all of it at once, with details."""
 
@@ -265,7 +405,9 @@ STATE: dict[str, str] = {
     "G84": "the model that the cache was made for",
     "G85": "where the caller is",
 }
-"""Rules that no request shows by itself, and what they depend on: not checked, their words are above."""
+"""Rules that no request shows by itself, and what they depend on: not checked, their words are
+above.
+"""
 
 
 def said(form: str, host: str = "gemini", **names: object) -> str:

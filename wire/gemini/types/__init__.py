@@ -1,17 +1,23 @@
-"""The messages of Gemini's generateContent family as structs: request, answer, countTokens, models, errors.
+"""The messages of Gemini's generateContent family as structs: request, answer, countTokens, models,
+errors.
 
-Sources: Discovery snapshot of 2026-08-22 (v1beta), google-genai 3.3.0 (November 2026) and recorded traffic of both hosts.
+Sources: Discovery snapshot of 2026-08-22 (v1beta), google-genai 3.3.0 (November 2026) and recorded
+traffic of both hosts.
 
 Rules of this folder:
 
-- snake_case here, camelCase on the wire. One struct per message, under the vendor's name (shortened ones: `VENDOR_NAMES`).
-- Every field is optional and by keyword: the server alone decides what a request needs. `None` is absent and is not sent;
-  `0`, `False`, `""`, `[]` and an empty struct (`{}`) are sent. Where `null` is itself a value (type `Any`), absent is `msgspec.UNSET`.
-- Enums are open: a field takes any text, the classes below are only names for the values known so far.
-- base64 is text and stays as it came. So do timestamps (RFC 3339) and durations (`"34.4s"`). int64 comes as a JSON string; either form may
-  be sent.
-- What the Discovery snapshot lacks says so: "Vertex only", "google-genai 3.3.0 only" (newer than the snapshot, or of Vertex: unverified),
-  or "Seen on the wire, in no inventory". The Gemini API answers 400 to a key that it does not know (G1).
+- snake_case here, camelCase on the wire. One struct per message, under the vendor's name (shortened
+  ones: `VENDOR_NAMES`).
+- Every field is optional and by keyword: the server alone decides what a request needs. `None` is
+  absent and is not sent; `0`, `False`, `""`, `[]` and an empty struct (`{}`) are sent. Where `null`
+  is itself a value (type `Any`), absent is `msgspec.UNSET`.
+- Enums are open: a field takes any text, the classes below are only names for the values known so
+  far.
+- base64 is text and stays as it came. So do timestamps (RFC 3339) and durations (`"34.4s"`). int64
+  comes as a JSON string; either form may be sent.
+- What the Discovery snapshot lacks says so: "Vertex only", "google-genai 3.3.0 only" (newer than
+  the snapshot, or of Vertex: unverified), or "Seen on the wire, in no inventory". The Gemini API
+  answers 400 to a key that it does not know (G1).
 
 G numbers are server rules; docs/rules.md has them.
 """

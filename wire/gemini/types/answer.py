@@ -24,7 +24,10 @@ class GenerateContentResponse(GeminiStruct, frozen=True, kw_only=True):
     create_time: str | None = None
     """Vertex only. Timestamp."""
     error: Status | None = None
-    """Seen on the wire in place of all the others, inside an answer of status 200 (G76). Clients raise it."""
+    """Seen on the wire in place of all the others, inside an answer of status 200 (G76).
+
+    Clients raise it.
+    """
     turn_token: str | None = None
     """Seen on the wire, in no inventory (Gemini API, in every chunk): `v1:...`."""
 
@@ -35,8 +38,15 @@ class GenerateContentResponse(GeminiStruct, frozen=True, kw_only=True):
 
     @property
     def function_calls(self) -> list[FunctionCall]:
-        """Calls of the first candidate, in order. Pieces of Vertex's streamed arguments, which have no name, are not among them."""
-        return [part.function_call for part in self._parts() if part.function_call is not None and part.function_call.name]
+        """Calls of the first candidate, in order.
+
+        Pieces of Vertex's streamed arguments, which have no name, are not among them.
+        """
+        return [
+            part.function_call
+            for part in self._parts()
+            if part.function_call is not None and part.function_call.name
+        ]
 
     @property
     def finish_reason(self) -> OpenEnum | None:
@@ -50,16 +60,24 @@ class GenerateContentResponse(GeminiStruct, frozen=True, kw_only=True):
 
     def _parts(self) -> list[Part]:
         first = self._first()
-        return (first.content.parts or []) if first is not None and first.content is not None else []
+        return (
+            (first.content.parts or []) if first is not None and first.content is not None else []
+        )
 
 
 class Candidate(GeminiStruct, frozen=True, kw_only=True):
     """One answer of the model."""
 
     content: Content | None = None
-    """Output only. May be absent, or without parts: blocked, malformed call, or all tokens spent on thinking."""
+    """Output only.
+
+    May be absent, or without parts: blocked, malformed call, or all tokens spent on thinking.
+    """
     finish_reason: OpenEnum | None = None
-    """`FinishReason`, output only. Only at the end of a stream; none at all means that it broke off."""
+    """`FinishReason`, output only.
+
+    Only at the end of a stream; none at all means that it broke off.
+    """
     finish_message: str | None = None
     """Output only. No sign of trouble: ordinary tool calls have one too."""
     index: int | None = None
@@ -381,7 +399,9 @@ class GroundingSupport(GeminiStruct, frozen=True, kw_only=True):
 
 
 class Segment(GeminiStruct, frozen=True, kw_only=True):
-    """A stretch of a part's text; the indices count UTF-8 bytes, end excluded, and a 0 is absent."""
+    """A stretch of a part's text; the indices count UTF-8 bytes, end excluded, and a 0 is
+    absent.
+    """
 
     part_index: int | None = None
     start_index: int | None = None

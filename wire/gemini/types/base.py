@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from wire.memory import WireStruct
+from wire.core.memory import WireStruct
 
 OpenEnum: TypeAlias = str | int
-"""An enum value: text, also one that no list has; an integer if the caller asked for `$alt=json;enum-encoding=int`."""
+"""An enum value: text, also one that no list has; an integer if the caller asked for
+`$alt=json;enum-encoding=int`.
+"""
 
 OpenFloat: TypeAlias = float | str
-"""A number, or `"NaN"`, `"Infinity"`, `"-Infinity"`: JSON has none of them, so the server writes text."""
+"""A number, or `"NaN"`, `"Infinity"`, `"-Infinity"`: JSON has none of them, so the server writes
+text.
+"""
 
 VENDOR_NAMES: dict[str, str] = {
     "Date": "GoogleTypeDate",

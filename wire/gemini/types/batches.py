@@ -1,6 +1,7 @@
 """Batches: many requests at once, answered within a day.
 
-A batch comes as an operation; what there is open to any message is typed here (`BatchOperation`, `EmbedBatchOperation`).
+A batch comes as an operation; what there is open to any message is typed here (`BatchOperation`,
+`EmbedBatchOperation`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from wire.gemini.types.embeddings import EmbedContentRequest, EmbedContentRespon
 from wire.gemini.types.request import GenerateContentRequest
 from wire.gemini.types.status import Status
 
-# --- generateContent ------------------------------------------------------------------------------------------------
+# --- generateContent ------------------------------------------------------------------------------
 
 
 class BatchGenerateContentRequest(GeminiStruct, frozen=True, kw_only=True):
@@ -57,7 +58,9 @@ class InputConfig(GeminiStruct, frozen=True, kw_only=True):
 
     requests: InlinedRequests | None = None
     file_name: str | None = None
-    """`files/ID` of a file with a line of JSON for each request; `gemini.batch_lines` writes one."""
+    """`files/ID` of a file with a line of JSON for each request; `gemini.batch_lines`
+    writes one.
+    """
 
 
 class InlinedRequests(GeminiStruct, frozen=True, kw_only=True):
@@ -82,7 +85,10 @@ class GenerateContentBatchOutput(GeminiStruct, frozen=True, kw_only=True):
     inlined_responses: InlinedResponses | None = None
     """Output only."""
     responses_file: str | None = None
-    """Output only. `files/ID`; `gemini.download_file` fetches it, `gemini.batch_results` reads it."""
+    """Output only.
+
+    `files/ID`; `gemini.download_file` fetches it, `gemini.batch_results` reads it.
+    """
 
 
 class InlinedResponses(GeminiStruct, frozen=True, kw_only=True):
@@ -119,7 +125,10 @@ class BatchStats(GeminiStruct, frozen=True, kw_only=True):
 
 
 class BatchOperation(GeminiStruct, frozen=True, kw_only=True):
-    """An `Operation` that is a batch. A batch of embeddings in a list is read as one, too: its state and counts are the same."""
+    """An `Operation` that is a batch.
+
+    A batch of embeddings in a list is read as one, too: its state and counts are the same.
+    """
 
     name: str | None = None
     """`batches/ID`."""
@@ -131,7 +140,9 @@ class BatchOperation(GeminiStruct, frozen=True, kw_only=True):
 
     @property
     def results(self) -> list[InlinedResponse]:
-        """What became of the requests, in their order; empty before the end, and if the answers are in a file."""
+        """What became of the requests, in their order; empty before the end, and if the answers are
+        in a file.
+        """
         output = self.response or (self.metadata and self.metadata.output)
         inlined = output.inlined_responses if output else None
         return (inlined.inlined_responses if inlined else None) or []
@@ -157,7 +168,7 @@ class BatchState(enum.StrEnum):
     EXPIRED = "BATCH_STATE_EXPIRED"
 
 
-# --- embeddings -----------------------------------------------------------------------------------------------------
+# --- embeddings -----------------------------------------------------------------------------------
 
 
 class AsyncBatchEmbedContentRequest(GeminiStruct, frozen=True, kw_only=True):

@@ -8,12 +8,17 @@ from wire.gemini.types.tools import Tool, ToolConfig
 
 
 class CachedContent(GeminiStruct, frozen=True, kw_only=True):
-    """A cache. A request that names it must not set system instruction, tools or tool config itself (G62)."""
+    """A cache.
+
+    A request that names it must not set system instruction, tools or tool config itself (G62).
+    """
 
     name: str | None = None
     """Output only. `cachedContents/ID`; on Vertex with its project and location."""
     model: str | None = None
-    """`models/X`, never changed later; on Vertex `projects/P/locations/L/publishers/google/models/X`."""
+    """`models/X`, never changed later; on Vertex
+    `projects/P/locations/L/publishers/google/models/X`.
+    """
     display_name: str | None = None
     system_instruction: Content | None = None
     contents: list[Content] | None = None

@@ -23,8 +23,9 @@ class Content(GeminiStruct, frozen=True, kw_only=True):
 class Part(GeminiStruct, frozen=True, kw_only=True):
     """One piece of a turn: exactly one data field, with flags beside it.
 
-    Send a part of the model back as it came: `thought_signature` belongs to this part, and text parts with and without one must not be
-    merged (G24 to G27). An empty `text` is a valid part, and the place where 3.x streams put the signature.
+    Send a part of the model back as it came: `thought_signature` belongs to this part, and text
+    parts with and without one must not be merged (G24 to G27). An empty `text` is a valid part, and
+    the place where 3.x streams put the signature.
     """
 
     remembers = True
@@ -46,7 +47,10 @@ class Part(GeminiStruct, frozen=True, kw_only=True):
     thought: bool | None = None
     """The part is a summary of thinking, not of the answer."""
     thought_signature: str | None = None
-    """base64, 72 to more than 100,000 characters; opaque, to be echoed unchanged. The server takes the url-safe alphabet too."""
+    """base64, 72 to more than 100,000 characters; opaque, to be echoed unchanged.
+
+    The server takes the url-safe alphabet too.
+    """
     part_metadata: dict[str, Any] | None = None
     """Free room of the client. Not on Vertex."""
     video_metadata: VideoMetadata | None = None
@@ -54,7 +58,10 @@ class Part(GeminiStruct, frozen=True, kw_only=True):
     media_resolution: MediaResolution | None = None
     """Gemini 3 on."""
     media_processing: OpenEnum | None = None
-    """`MediaProcessing`, since 2026-08-12. Video only; 3.5 Pro and later read it AGENTIC by default."""
+    """`MediaProcessing`, since 2026-08-12.
+
+    Video only; 3.5 Pro and later read it AGENTIC by default.
+    """
     speech_metadata: SpeechMetadata | None = None
     """google-genai 3.3.0 only."""
 
@@ -74,7 +81,9 @@ class FileData(GeminiStruct, frozen=True, kw_only=True):
     """Media by reference."""
 
     file_uri: str | None = None
-    """`uri` of an uploaded file (ACTIVE: G67; 48 h, of the same key's project: G68), a YouTube URL, https or gs."""
+    """`uri` of an uploaded file (ACTIVE: G67; 48 h, of the same key's project: G68), a YouTube URL,
+    https or gs.
+    """
     mime_type: str | None = None
     """Optional by the snapshot; send it."""
     display_name: str | None = None
@@ -84,15 +93,18 @@ class FileData(GeminiStruct, frozen=True, kw_only=True):
 class FunctionCall(GeminiStruct, frozen=True, kw_only=True):
     """A call that the model wants made.
 
-    Vertex with `stream_function_call_arguments` spreads one call over parts: first the name, then parts with `partial_args`, last an
-    empty `{}`.
+    Vertex with `stream_function_call_arguments` spreads one call over parts: first the name, then
+    parts with `partial_args`, last an empty `{}`.
     """
 
     name: str | None = None
     args: dict[str, Any] | None = None
     """May be absent if there are none."""
     id: str | None = None
-    """Opaque. Absent on 2.x, mixed on 3.0 and 3.1, always there from 3.5 on. Echo it in the response (G18)."""
+    """Opaque.
+
+    Absent on 2.x, mixed on 3.0 and 3.1, always there from 3.5 on. Echo it in the response (G18).
+    """
     partial_args: list[PartialArg] | None = None
     """Vertex only."""
     will_continue: bool | None = None
@@ -116,12 +128,18 @@ class PartialArg(GeminiStruct, frozen=True, kw_only=True):
 
 
 class FunctionResponse(GeminiStruct, frozen=True, kw_only=True):
-    """The result of a call. Goes in the turn right after the calls, as many results as calls (G11, G12)."""
+    """The result of a call.
+
+    Goes in the turn right after the calls, as many results as calls (G11, G12).
+    """
 
     name: str | None = None
     """Name of the call (G16, G17)."""
     response: dict[str, Any] | None = None
-    """An object (G20), by convention with `output`, `result` or `error`. A `$ref` key in it is read as a reference to `parts` (G21)."""
+    """An object (G20), by convention with `output`, `result` or `error`.
+
+    A `$ref` key in it is read as a reference to `parts` (G21).
+    """
     id: str | None = None
     """Id of the call, if it had one (G18, G19)."""
     parts: list[FunctionResponsePart] | None = None
@@ -149,11 +167,15 @@ class FunctionResponseBlob(GeminiStruct, frozen=True, kw_only=True):
     """base64."""
     mime_type: str | None = None
     display_name: str | None = None
-    """google-genai 3.3.0 only: the name that `{"$ref": name}` in the response points to; reported broken."""
+    """google-genai 3.3.0 only: the name that `{"$ref": name}` in the response points to; reported
+    broken.
+    """
 
 
 class FunctionResponseFileData(GeminiStruct, frozen=True, kw_only=True):
-    """Media of a function result by reference. google-genai 3.3.0 only; both hosts take it (G83)."""
+    """Media of a function result by reference. google-genai 3.3.0 only; both hosts take it
+    (G83).
+    """
 
     file_uri: str | None = None
     mime_type: str | None = None

@@ -305,7 +305,10 @@ class ImageSize(enum.StrEnum):
 
 
 class AspectRatio(enum.StrEnum):
-    """Shapes of `ImageResponseFormat`. `ImageConfig.aspect_ratio` is another spelling (`"16:9"`)."""
+    """Shapes of `ImageResponseFormat`.
+
+    `ImageConfig.aspect_ratio` is another spelling (`"16:9"`).
+    """
 
     ONE_BY_ONE = "ASPECT_RATIO_ONE_BY_ONE"
     TWO_BY_THREE = "ASPECT_RATIO_TWO_BY_THREE"

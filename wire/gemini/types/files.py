@@ -1,4 +1,7 @@
-"""Files that requests name by their `uri`. They live 48 hours and belong to the project of the key (G68)."""
+"""Files that requests name by their `uri`.
+
+They live 48 hours and belong to the project of the key (G68).
+"""
 
 from __future__ import annotations
 

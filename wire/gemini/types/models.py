@@ -12,7 +12,7 @@ from wire.gemini.types.content import Content
 from wire.gemini.types.request import GenerateContentRequest, GenerationConfig
 from wire.gemini.types.tools import Tool
 
-# --- count tokens ---------------------------------------------------------------------------------------------------
+# --- count tokens ---------------------------------------------------------------------------------
 
 
 class CountTokensRequest(GeminiStruct, frozen=True, kw_only=True):
@@ -54,7 +54,7 @@ class ContentTokens(GeminiStruct, frozen=True, kw_only=True):
     role_tokens: Any = msgspec.UNSET
 
 
-# --- models ---------------------------------------------------------------------------------------------------------
+# --- models ---------------------------------------------------------------------------------------
 
 
 class Model(GeminiStruct, frozen=True, kw_only=True):

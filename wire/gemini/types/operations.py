@@ -13,7 +13,9 @@ class Empty(GeminiStruct, frozen=True, kw_only=True):
 
 
 class Operation(GeminiStruct, frozen=True, kw_only=True):
-    """A job; it is asked for by name until it is `done`, then there is an `error` or a `response`."""
+    """A job; it is asked for by name until it is `done`, then there is an `error` or a
+    `response`.
+    """
 
     name: str | None = None
     """`models/M/operations/ID`, `batches/ID`, ..."""

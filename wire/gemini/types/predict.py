@@ -1,6 +1,8 @@
-"""The older way to ask, which images, videos and Vertex's embeddings still use, and tokens one by one.
+"""The older way to ask, which images, videos and Vertex's embeddings still use, and tokens one by
+one.
 
-Seen on the wire, in no inventory: every model has its own `instances`, `parameters` and `predictions`.
+Seen on the wire, in no inventory: every model has its own `instances`, `parameters` and
+`predictions`.
 """
 
 from __future__ import annotations

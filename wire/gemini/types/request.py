@@ -10,7 +10,7 @@ from wire.gemini.types.base import GeminiStruct, OpenEnum
 from wire.gemini.types.content import Content
 from wire.gemini.types.tools import Schema, Tool, ToolConfig
 
-# --- generation config ----------------------------------------------------------------------------------------------
+# --- generation config ----------------------------------------------------------------------------
 
 
 class GenerationConfig(GeminiStruct, frozen=True, kw_only=True):
@@ -76,7 +76,9 @@ class ThinkingConfig(GeminiStruct, frozen=True, kw_only=True):
     thinking_level: OpenEnum | None = None
     """`ThinkingLevel`; 3.x only (G59)."""
     thinking_budget: int | None = None
-    """Tokens; for the 2.5 family, with a range per model (G57), though 3.x takes it too. 0 is off, -1 leaves it to the model."""
+    """Tokens; for the 2.5 family, with a range per model (G57), though 3.x takes it too. 0 is off,
+    -1 leaves it to the model.
+    """
 
 
 class ResponseFormatConfig(GeminiStruct, frozen=True, kw_only=True):
@@ -136,7 +138,9 @@ class ImageConfig(GeminiStruct, frozen=True, kw_only=True):
     prominent_people: OpenEnum | None = None
     """`ProminentPeople`. Vertex only."""
     image_output_options: ImageOutputOptions | None = None
-    """Vertex only. google-genai's `output_mime_type` and `output_compression_quality` are sent in here."""
+    """Vertex only. google-genai's `output_mime_type` and `output_compression_quality` are sent in
+    here.
+    """
 
 
 class ImageOutputOptions(GeminiStruct, frozen=True, kw_only=True):
@@ -284,14 +288,17 @@ class SafetySetting(GeminiStruct, frozen=True, kw_only=True):
     """`HarmBlockMethod`. Vertex only."""
 
 
-# --- request --------------------------------------------------------------------------------------------------------
+# --- request --------------------------------------------------------------------------------------
 
 
 class GenerateContentRequest(GeminiStruct, frozen=True, kw_only=True):
     """Body of generateContent and streamGenerateContent."""
 
     contents: list[Content] | None = None
-    """The API needs at least one (G4). Order of calls and results: G10 to G13; from 3.6 on the last may not be of the model (G15)."""
+    """The API needs at least one (G4).
+
+    Order of calls and results: G10 to G13; from 3.6 on the last may not be of the model (G15).
+    """
     system_instruction: Content | None = None
     """Text only; its role is ignored."""
     tools: list[Tool] | None = None
@@ -313,7 +320,10 @@ class GenerateContentRequest(GeminiStruct, frozen=True, kw_only=True):
 
 
 class ModelArmorConfig(GeminiStruct, frozen=True, kw_only=True):
-    """Model Armor templates that screen a call, by resource name. Vertex only; seen on the wire, in no inventory."""
+    """Model Armor templates that screen a call, by resource name.
+
+    Vertex only; seen on the wire, in no inventory.
+    """
 
     prompt_template_name: str | None = None
     response_template_name: str | None = None

@@ -10,24 +10,34 @@ from wire.gemini.types.base import GeminiStruct
 
 
 class ErrorBody(GeminiStruct, frozen=True, kw_only=True):
-    """Body of an error; may come in a one-element array, and in a stream outside the SSE framing (G76)."""
+    """Body of an error; may come in a one-element array, and in a stream outside the SSE framing
+    (G76).
+    """
 
     error: Status | None = None
 
 
 class Status(GeminiStruct, frozen=True, kw_only=True):
-    """What went wrong. A bad API key is 400, not 401: look for `API_KEY_INVALID` in the details (G73)."""
+    """What went wrong.
+
+    A bad API key is 400, not 401: look for `API_KEY_INVALID` in the details (G73).
+    """
 
     code: int | None = None
     """HTTP status; inside operations and files, where `status` is absent, a google.rpc code."""
     message: str | None = None
     status: str | None = None
-    """Name of the google.rpc code, e.g. `INVALID_ARGUMENT`. In no inventory, but in every error body."""
+    """Name of the google.rpc code, e.g.
+
+    `INVALID_ARGUMENT`. In no inventory, but in every error body.
+    """
     details: list[ErrorDetail] | None = None
 
 
 class ErrorDetail(GeminiStruct, frozen=True, kw_only=True):
-    """One detail of an error: the fields of all google.rpc details in one struct, told apart by `type`."""
+    """One detail of an error: the fields of all google.rpc details in one struct, told apart by
+    `type`.
+    """
 
     type: str | None = msgspec.field(name="@type", default=None)
     """`type.googleapis.com/google.rpc.` and the name."""

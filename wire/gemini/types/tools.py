@@ -1,4 +1,6 @@
-"""What the model may use: declarations, built-in tools, their configuration, and the Schema dialect."""
+"""What the model may use: declarations, built-in tools, their configuration, and the Schema
+dialect.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,13 @@ import msgspec
 
 from wire.gemini.types.base import GeminiStruct, OpenEnum
 
-# --- schema ---------------------------------------------------------------------------------------------------------
+# --- schema ---------------------------------------------------------------------------------------
 
 
 class Schema(GeminiStruct, frozen=True, kw_only=True):
-    """A node of Google's own schema dialect, not JSON Schema: any keyword that is no field here is refused (G38)."""
+    """A node of Google's own schema dialect, not JSON Schema: any keyword that is no field here is
+    refused (G38).
+    """
 
     type: OpenEnum | None = None
     """`SchemaType`, one value, never a list (G39, G40). Needed unless `any_of` is there (G48)."""
@@ -55,14 +59,14 @@ class Schema(GeminiStruct, frozen=True, kw_only=True):
     """Vertex only: `#/defs/NAME`."""
 
 
-# --- tools ----------------------------------------------------------------------------------------------------------
+# --- tools ----------------------------------------------------------------------------------------
 
 
 class Tool(GeminiStruct, frozen=True, kw_only=True):
     """Tools of a request: functions of the caller, or a built-in tool that the server runs.
 
-    Built-in tools beside functions: refused on 2.x (G33); 3.x on the Gemini API wants `ToolConfig.include_server_side_tool_invocations`
-    (G32).
+    Built-in tools beside functions: refused on 2.x (G33); 3.x on the Gemini API wants
+    `ToolConfig.include_server_side_tool_invocations` (G32).
     """
 
     function_declarations: list[FunctionDeclaration] | None = None
@@ -91,7 +95,9 @@ class FunctionDeclaration(GeminiStruct, frozen=True, kw_only=True):
     """A function that the model may call. Parameters go in one of two dialects (G37)."""
 
     name: str | None = None
-    """Safe for all models: a letter or `_`, then letters, digits, `_`, `-`, 64 characters in all (G28)."""
+    """Safe for all models: a letter or `_`, then letters, digits, `_`, `-`, 64 characters in all
+    (G28).
+    """
     description: str | None = None
     """Marked required in the snapshot; requests without it pass."""
     parameters: Schema | None = None
@@ -159,7 +165,9 @@ class GoogleMaps(GeminiStruct, frozen=True, kw_only=True):
 
     enable_widget: bool | None = None
     auth_config: dict[str, Any] | None = None
-    """google-genai 3.3.0 only, in wire spelling; the Gemini API takes `apiKey` alone, the other members are of Vertex. A secret."""
+    """google-genai 3.3.0 only, in wire spelling; the Gemini API takes `apiKey` alone, the other
+    members are of Vertex. A secret.
+    """
     grounding_types: GoogleMapsGroundingTypes | None = None
     """Vertex only."""
 
@@ -266,7 +274,9 @@ class ToolConfig(GeminiStruct, frozen=True, kw_only=True):
     """Only with function declarations (G31)."""
     retrieval_config: RetrievalConfig | None = None
     include_server_side_tool_invocations: bool | None = None
-    """Gemini 3 on: show built-in tools as `tool_call` parts; needed beside functions (G32). 400 on 2.5 (G34), unknown to Vertex."""
+    """Gemini 3 on: show built-in tools as `tool_call` parts; needed beside functions (G32). 400 on
+    2.5 (G34), unknown to Vertex.
+    """
 
 
 class FunctionCallingConfig(GeminiStruct, frozen=True, kw_only=True):

@@ -1,4 +1,6 @@
-"""What the emulator says: a status, headers, and pieces of a body with the pauses and breaks between them. No clock, no socket."""
+"""What the emulator says: a status, headers, and pieces of a body with the pauses and breaks
+between them. No clock, no socket.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,16 @@ from typing import Any
 
 import msgspec
 
-from wire.memory import sayable
+from wire.core.memory import sayable
 from wire.testing.writing import Layout, Style, written
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Nothing is sent for so many seconds. In front of the first bytes it is a pause before the head."""
+    """Nothing is sent for so many seconds.
+
+    In front of the first bytes it is a pause before the head.
+    """
 
     seconds: float
 
@@ -35,7 +40,10 @@ Piece = bytes | Pause | Cut | Reset
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One response. Its headers name neither a length nor a transfer coding: these are the shell's."""
+    """One response.
+
+    Its headers name neither a length nor a transfer coding: these are the shell's.
+    """
 
     status: int
     headers: tuple[tuple[str, str], ...]
@@ -59,7 +67,9 @@ EVENTS = "text/event-stream"
 
 
 def google(value: Any, layout: Layout = "google") -> bytes:
-    """JSON as Google's servers write it: on one line in events, indented in whole bodies, `<` and `>` escaped."""
+    """JSON as Google's servers write it: on one line in events, indented in whole bodies, `<` and
+    `>` escaped.
+    """
     try:
         plain = msgspec.json.encode(value)
     except UnicodeEncodeError:  # words that repeat half a surrogate pair out of a request
@@ -67,9 +77,15 @@ def google(value: Any, layout: Layout = "google") -> bytes:
     return written(plain, Style(layout, "google"))
 
 
-def whole(value: Any, status: int = 200, headers: Mapping[str, str] | None = None, kind: str = JSON) -> Answer:
+def whole(
+    value: Any, status: int = 200, headers: Mapping[str, str] | None = None, kind: str = JSON
+) -> Answer:
     """A whole body, indented."""
-    return Answer(status, (("content-type", kind), *(headers or {}).items()), (google(value, "indent 2") + b"\n",))
+    return Answer(
+        status,
+        (("content-type", kind), *(headers or {}).items()),
+        (google(value, "indent 2") + b"\n",),
+    )
 
 
 def events(chunks: Iterable[Any], headers: Mapping[str, str] | None = None) -> Answer:
@@ -85,11 +101,21 @@ def event(chunk: Any) -> bytes:
 
 def array(chunks: Iterable[Any], headers: Mapping[str, str] | None = None) -> Answer:
     """What a stream is without `alt=sse`: one array, indented, that grows by an item a chunk."""
-    pieces = [(b"\n,\r\n" if place else b"[") + google(chunk, "indent 2") for place, chunk in enumerate(chunks)]
-    return Answer(200, (("content-type", JSON), *(headers or {}).items()), (*(pieces or [b"["]), b"\n]"))
+    pieces = [
+        (b"\n,\r\n" if place else b"[") + google(chunk, "indent 2")
+        for place, chunk in enumerate(chunks)
+    ]
+    return Answer(
+        200, (("content-type", JSON), *(headers or {}).items()), (*(pieces or [b"["]), b"\n]")
+    )
 
 
 def lines(chunks: Iterable[Any]) -> Answer:
     """Server-sent events as OpenAI frames them: LF, and `[DONE]` at the end."""
-    pieces = [b"data: " + sayable(json.dumps(chunk, ensure_ascii=False, separators=(",", ":"))) + b"\n\n" for chunk in chunks]
-    return Answer(200, (("content-type", "text/event-stream; charset=utf-8"),), (*pieces, b"data: [DONE]\n\n"))
+    pieces = [
+        b"data: " + sayable(json.dumps(chunk, ensure_ascii=False, separators=(",", ":"))) + b"\n\n"
+        for chunk in chunks
+    ]
+    return Answer(
+        200, (("content-type", "text/event-stream; charset=utf-8"),), (*pieces, b"data: [DONE]\n\n")
+    )

@@ -1,4 +1,7 @@
-"""Cached contents: made, looked up, listed, given another time to live, deleted. None expires: there is no clock."""
+"""Cached contents: made, looked up, listed, given another time to live, deleted.
+
+None expires: there is no clock.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,10 @@ class Caches:
 
     def create(self, request: Received, model: Traits, place: str = "") -> Answer:
         """Keep contents. Raises `Refusal` for too few tokens (G63), and for two times to live."""
-        about, held = typed(request.body, CachedContent), typed(request.body, GenerateContentRequest)
+        about, held = (
+            typed(request.body, CachedContent),
+            typed(request.body, GenerateContentRequest),
+        )
         tokens = sum(counted(held.contents or (), held).values())
         if tokens < model.least_cached:
             raise rule("G63", count=tokens, least=model.least_cached)
@@ -65,9 +71,13 @@ class Caches:
     def patch(self, name: str, request: Received) -> Answer:
         """Another time to live; nothing else can be changed."""
         cached, about = self.found(name), typed(request.body, CachedContent)
-        mask = [each.strip() for each in request.query.get("updateMask", "").split(",") if each.strip()]
+        mask = [
+            each.strip() for each in request.query.get("updateMask", "").split(",") if each.strip()
+        ]
         given = {"ttl": about.ttl, "expireTime": about.expire_time}
-        wanted = [_one_spelling(each) for each in mask] or [name for name, value in given.items() if value]
+        wanted = [_one_spelling(each) for each in mask] or [
+            name for name, value in given.items() if value
+        ]
         if not wanted or any(each not in ("ttl", "expireTime") for each in wanted):
             raise refusal(400, "Only ttl and expire_time can be updated.")
         self._made += 1
@@ -82,7 +92,15 @@ class Caches:
 
     def listed(self, request: Received) -> Answer:
         """One page, the newest first."""
-        return whole(page("cachedContents", [each.told for each in self._caches.values()][::-1], request, 50, 1000))
+        return whole(
+            page(
+                "cachedContents",
+                [each.told for each in self._caches.values()][::-1],
+                request,
+                50,
+                1000,
+            )
+        )
 
     def found(self, name: str) -> Cached:
         """The one of this name. Raises `Refusal` if there is none."""
@@ -91,14 +109,21 @@ class Caches:
             raise refusal(403, "CachedContent not found (or permission denied)", "G84")
         return cached
 
-    def used(self, request: GenerateContentRequest, model: Traits) -> tuple[GenerateContentRequest, int]:
-        """A request with the tools of its cached content, and how many tokens that brings. Raises `Refusal` for another model's."""
+    def used(
+        self, request: GenerateContentRequest, model: Traits
+    ) -> tuple[GenerateContentRequest, int]:
+        """A request with the tools of its cached content, and how many tokens that brings.
+
+        Raises `Refusal` for another model's.
+        """
         if not request.cached_content:
             return request, 0
         cached = self.found(request.cached_content)
         if cached.told["model"].rpartition("/")[2] != model.name:
             raise rule("G84")
-        return msgspec.structs.replace(request, tools=cached.request.tools, tool_config=cached.request.tool_config), cached.tokens
+        return msgspec.structs.replace(
+            request, tools=cached.request.tools, tool_config=cached.request.tool_config
+        ), cached.tokens
 
     def _expires(self, about: CachedContent) -> str:
         if about.ttl is not None and about.expire_time is not None:
@@ -108,7 +133,11 @@ class Caches:
         found = _DURATION.fullmatch(about.ttl) if about.ttl is not None else None
         if about.ttl is not None and found is None:
             kind = "type.googleapis.com/google.protobuf.Duration"
-            raise refusal(400, f"Invalid value at 'cached_content.ttl' ({kind}), {json.dumps(about.ttl)}", "G1")
+            raise refusal(
+                400,
+                f"Invalid value at 'cached_content.ttl' ({kind}), {json.dumps(about.ttl)}",
+                "G1",
+            )
         return timestamp(self._made, seconds=float(found[1]) if found else _HOUR)
 
 

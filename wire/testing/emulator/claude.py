@@ -1,4 +1,6 @@
-"""Anthropic's side of it: which models there are, how errors are told, how bodies and events are written."""
+"""Anthropic's side of it: which models there are, how errors are told, how bodies and events are
+written.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +11,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from wire.anthropic.families import EFFORTS, efforts, family, takes_adaptive, takes_budget, takes_schema
-from wire.memory import sayable
+from wire.anthropic.families import (
+    EFFORTS,
+    efforts,
+    family,
+    takes_adaptive,
+    takes_budget,
+    takes_schema,
+)
+from wire.core.memory import sayable
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.refusals import Refusal
 
 VERSION = re.compile(r"20\d\d-\d\d-\d\d")
-"""Values of the header `anthropic-version`: any day, since nobody tells which versions there are."""
+"""Values of the header `anthropic-version`: any day, since nobody tells which versions
+there are.
+"""
 MOST_BYTES = 32 << 20
 
 _KIND = ("content-type", "application/json")
-_MODEL = re.compile(r"claude-(?:(?:opus|sonnet|haiku|fable|mythos)-[45](?:-\d)?|3(?:-[57])?-(?:opus|sonnet|haiku))(?:-\d{8}|-latest)?")
+_MODEL = re.compile(
+    r"claude-(?:(?:opus|sonnet|haiku|fable|mythos)-[45](?:-\d)?|3(?:-[57])?-(?:opus|sonnet|haiku))(?:-\d{8}|-latest)?"
+)
 _LISTED = (
     "claude-opus-5",
     "claude-sonnet-5",
@@ -47,7 +60,8 @@ _TYPES = {
     529: "overloaded_error",
 }
 _MESSAGES = {
-    429: "This request would exceed the rate limit for your organization. For details, refer to: https://docs.claude.com/en/api/rate-limits.",
+    429: "This request would exceed the rate limit for your organization. For details, refer "
+    "to: https://docs.claude.com/en/api/rate-limits.",
     500: "Internal server error",
     503: "Overloaded",
     504: "Request timed out",
@@ -55,11 +69,12 @@ _MESSAGES = {
 }
 
 
-# --- models -----------------------------------------------------------------------------------------------------------
+# --- models ---------------------------------------------------------------------------------------
 
 
 def is_known(model: str) -> bool:
-    """Whether a model of this name is served, as `claude-sonnet-4-5`, `claude-sonnet-4-5-20250929`, `claude-3-5-haiku-latest`.
+    """Whether a model of this name is served, as `claude-sonnet-4-5`, `claude-sonnet-4-5-20250929`,
+    `claude-3-5-haiku-latest`.
 
     >>> is_known("claude-opus-5"), is_known("claude-sonet-4-5"), is_known("gpt-5.4")
     (True, False, False)
@@ -77,7 +92,15 @@ def described(model: str) -> dict[str, Any]:
     of = family(model)
     words = re.sub(r"-\d{8}$", "", model).split("-")
     title = re.sub(r"(?<=\d) (?=\d)", ".", " ".join(word.capitalize() for word in words))
-    most = 128_000 if of.since(4, 6) else 32_000 if of.is_of("opus", 4) or of.is_of("opus", 4, 1) else 64_000 if of.since(4) else 8192
+    most = (
+        128_000
+        if of.since(4, 6)
+        else 32_000
+        if of.is_of("opus", 4) or of.is_of("opus", 4, 1)
+        else 64_000
+        if of.since(4)
+        else 8192
+    )
     levels = efforts(of)
     types = {"enabled": takes_budget(of), "adaptive": takes_adaptive(of)}
     return {
@@ -94,7 +117,8 @@ def described(model: str) -> dict[str, Any]:
             "image_input": _can(True),
             "pdf_input": _can(True),
             "structured_outputs": _can(takes_schema(of)),
-            "thinking": _can(any(types.values())) | {"types": {name: _can(takes) for name, takes in types.items()}},
+            "thinking": _can(any(types.values()))
+            | {"types": {name: _can(takes) for name, takes in types.items()}},
         },
     }
 
@@ -119,16 +143,23 @@ def listed(query: Mapping[str, str]) -> dict[str, Any]:
         names = names[names.index(after) + 1 :] if after else names
         shown = names[: int(limit)]
     ends = {"first_id": shown[0] if shown else None, "last_id": shown[-1] if shown else None}
-    return {"data": [described(each) for each in shown], "has_more": len(shown) < len(names), **ends}
+    return {
+        "data": [described(each) for each in shown],
+        "has_more": len(shown) < len(names),
+        **ends,
+    }
 
 
-# --- errors -----------------------------------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 
 
 def envelope(status: int, message: str = "") -> dict[str, Any]:
     """An error as Anthropic writes it."""
     kind = _TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
-    return {"type": "error", "error": {"type": kind, "message": message or _MESSAGES.get(status, f"scripted {status}")}}
+    return {
+        "type": "error",
+        "error": {"type": kind, "message": message or _MESSAGES.get(status, f"scripted {status}")},
+    }
 
 
 def refusal(status: int, message: str, rule: str = "") -> Refusal:
@@ -158,7 +189,7 @@ def unknown_model(model: str) -> Refusal:
     return refusal(404, f"model: {model}")
 
 
-# --- bodies -----------------------------------------------------------------------------------------------------------
+# --- bodies ---------------------------------------------------------------------------------------
 
 
 def whole(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
@@ -168,7 +199,11 @@ def whole(value: Any, status: int = 200, headers: Mapping[str, str] | None = Non
 
 def events(told: Iterable[Mapping[str, Any]]) -> Answer:
     """Server-sent events with their names."""
-    return Answer(200, (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache")), tuple(map(event, told)))
+    return Answer(
+        200,
+        (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache")),
+        tuple(map(event, told)),
+    )
 
 
 def event(told: Mapping[str, Any]) -> bytes:
@@ -177,7 +212,9 @@ def event(told: Mapping[str, Any]) -> bytes:
 
 
 def finished(answer: Answer, number: int, body: bytes) -> Answer:
-    """The answer with the request's id; what was refused elsewhere in words of another wire comes into this one's envelope."""
+    """The answer with the request's id; what was refused elsewhere in words of another wire comes
+    into this one's envelope.
+    """
     id = f"req_01{hashlib.sha256(f'{number} '.encode() + body).hexdigest()[:22]}"
     answer = replace(answer, headers=(*answer.headers, ("request-id", id)))
     if answer.status < 400 or not answer.whole:

@@ -1,4 +1,7 @@
-"""The emulator: a request in, an answer out, and what it remembers between them. No socket, no clock, no thread but the caller's."""
+"""The emulator: a request in, an answer out, and what it remembers between them.
+
+No socket, no clock, no thread but the caller's.
+"""
 
 from __future__ import annotations
 
@@ -45,13 +48,21 @@ class Emulator:
     >>> answer.status
     200
 
-    `script` says what it answers: the path of a script or of a cassette, the steps themselves, a function
-    (`wire.testing.emulator.script`); where it says nothing, a small model does. `warnings_too` refuses what only servers of an
-    earlier time refused, `lenient` nothing that a rule is about. `seed` changes ids and signatures. Every key is good, but those
-    that begin with bad, invalid, wrong or expired.
+    `script` says what it answers: the path of a script or of a cassette, the steps themselves, a
+    function (`wire.testing.emulator.script`); where it says nothing, a small model does.
+    `warnings_too` refuses what only servers of an earlier time refused, `lenient` nothing that a
+    rule is about. `seed` changes ids and signatures. Every key is good, but those that begin with
+    bad, invalid, wrong or expired.
     """
 
-    def __init__(self, script: Script = None, *, warnings_too: bool = False, lenient: bool = False, seed: int = 0) -> None:
+    def __init__(
+        self,
+        script: Script = None,
+        *,
+        warnings_too: bool = False,
+        lenient: bool = False,
+        seed: int = 0,
+    ) -> None:
         self._warnings_too, self._lenient, self._seed = warnings_too, lenient, seed
         self._cassette, self._script = _loaded(script)
         self._steps = steps_of(self._script)
@@ -62,10 +73,17 @@ class Emulator:
         self._requests: list[dict[str, Any]] = []
         self._faults: Counter[tuple[str, bytes]] = Counter()
         self._seen: Counter[bytes] = Counter()
-        self._files, self._caches, self._signatures, self._prompts = Files(), Caches(), Signatures(self._seed), Prompts()
+        self._files, self._caches, self._signatures, self._prompts = (
+            Files(),
+            Caches(),
+            Signatures(self._seed),
+            Prompts(),
+        )
 
     def reset(self) -> None:
-        """As it was when it was made: no requests, no files, no cached contents, the script at its beginning."""
+        """As it was when it was made: no requests, no files, no cached contents, the script at its
+        beginning.
+        """
         with self._lock:
             self._clear()
             self._steps = steps_of(self._script)
@@ -74,11 +92,19 @@ class Emulator:
 
     @property
     def requests(self) -> list[dict[str, Any]]:
-        """What was received since it was last cleared: number, method, target, headers, body, status and rule; no keys."""
+        """What was received since it was last cleared: number, method, target, headers, body,
+        status and rule; no keys.
+        """
         with self._lock:
             return list(self._requests)
 
-    def answer(self, method: str, target: str, headers: Mapping[str, str] | Iterable[tuple[str, str]], body: bytes) -> Answer:
+    def answer(
+        self,
+        method: str,
+        target: str,
+        headers: Mapping[str, str] | Iterable[tuple[str, str]],
+        body: bytes,
+    ) -> Answer:
         """The answer to one request; the target is a path with its query, or a whole URL."""
         with self._lock:
             request = received(len(self._requests) + 1, method, target, headers, body)
@@ -96,7 +122,9 @@ class Emulator:
             self._requests.clear()
             return whole({})
         return whole(
-            {"requests": self._requests} if where.endpoint == "wire.requests" else {"status": "ok", "requests": len(self._requests)}
+            {"requests": self._requests}
+            if where.endpoint == "wire.requests"
+            else {"status": "ok", "requests": len(self._requests)}
         )
 
     def _answered(self, request: Received, where: Route | None) -> Answer:
@@ -110,7 +138,9 @@ class Emulator:
             answer = refused.answer
             if to.endpoint == "models.streamGenerateContent" and request.query.get("alt") == "sse":
                 answer = refusals.as_stream(answer)
-        if self._cassette is None and (to.wire == "anthropic" or (where is None and of_anthropic(request))):
+        if self._cassette is None and (
+            to.wire == "anthropic" or (where is None and of_anthropic(request))
+        ):
             return claude.finished(answer, request.number, request.body)
         return chat.as_google(answer) if to.host == "compat" and answer.status != 200 else answer
 
@@ -130,7 +160,7 @@ class Emulator:
         assert where is not None
         return self._scripted(request, where) or _ENDPOINTS[where.endpoint](self, request, where)
 
-    # --- who asks, and what goes wrong ------------------------------------------------------------------------------------
+    # --- who asks, and what goes wrong ------------------------------------------------------------
 
     def _fault(self, request: Received) -> Fault | None:
         said = request.headers.get("x-wire-fault")
@@ -156,7 +186,9 @@ class Emulator:
         return None
 
     def _scripted(self, request: Received, where: Route) -> Answer | None:
-        """What a script says in place of an endpoint that is no model; models are asked first whether they refuse."""
+        """What a script says in place of an endpoint that is no model; models are asked first
+        whether they refuse.
+        """
         if where.endpoint.removeprefix("models.") in OF_A_MODEL:
             return None
         step = self._step(request, where, "")
@@ -164,17 +196,24 @@ class Emulator:
             return None
         if step.fault is not None and step.fault.kind == "status":
             return status_answer(step.fault, where.name, where.errors)
-        answer = _ENDPOINTS[where.endpoint](self, request, where) if step.answer is None else whole(step.answer, step.status)
-        return answer if step.fault is None else spoiled(answer, step.fault, where.name, where.errors)
+        answer = (
+            _ENDPOINTS[where.endpoint](self, request, where)
+            if step.answer is None
+            else whole(step.answer, step.status)
+        )
+        return (
+            answer if step.fault is None else spoiled(answer, step.fault, where.name, where.errors)
+        )
 
-    # --- answers of a model -----------------------------------------------------------------------------------------------
+    # --- answers of a model -----------------------------------------------------------------------
 
     def _model(self, where: Route) -> Traits:
         action = where.endpoint.removeprefix("models.")
         host = "vertex" if where.host == "vertex" else "gemini"
         model = traits(where.name, host=host, lenient=self._lenient, era=self._warnings_too)
         if model is None or (
-            action in ("embedContent", "batchEmbedContents", "generateContent", "streamGenerateContent")
+            action
+            in ("embedContent", "batchEmbedContents", "generateContent", "streamGenerateContent")
             and not self._lenient
             and action not in model.methods
         ):
@@ -205,14 +244,20 @@ class Emulator:
             answer = whole(chunks[0], headers=_TIER if where.host == "gemini" else {})
         else:
             answer = events(chunks) if request.query.get("alt") == "sse" else array(chunks)
-        return answer if step is None or step.fault is None else spoiled(answer, step.fault, where.name)
+        return (
+            answer
+            if step is None or step.fault is None
+            else spoiled(answer, step.fault, where.name)
+        )
 
     def _check(self, request: Received, where: Route, model: Traits) -> None:
         endpoint = where.endpoint.removeprefix("models.")
         to = model.name, where.host, where.version, endpoint
         refusals.check_body(request.body, *to, era=self._warnings_too, signatures=self._signatures)
 
-    def _chunks(self, step: Step | None, speaker: Speaker, wish: Wish, streams: bool) -> list[dict[str, Any]]:
+    def _chunks(
+        self, step: Step | None, speaker: Speaker, wish: Wish, streams: bool
+    ) -> list[dict[str, Any]]:
         """What is said: the chunks of a stream, or the one whole answer."""
         if step is not None and step.stream is not None:
             chunks = [speaker.named(chunk) for chunk in step.stream]
@@ -227,10 +272,15 @@ class Emulator:
         if not self._lenient:
             self._check(request, where, model)
         asked = refusals.typed(request.body, CountTokensRequest)
-        top = refusals.typed(request.body, GenerateContentRequest) if where.host == "vertex" else None
+        top = (
+            refusals.typed(request.body, GenerateContentRequest) if where.host == "vertex" else None
+        )
         inner = asked.generate_content_request
         if inner is not None and asked.contents:
-            raise refusal(400, "* CountTokensRequest: contents and generate_content_request cannot both be set.\n")
+            raise refusal(
+                400,
+                "* CountTokensRequest: contents and generate_content_request cannot both be set.\n",
+            )
         contents = (inner.contents if inner is not None else asked.contents) or []
         if not contents:
             raise refusal(400, "* CountTokensRequest.contents: contents is not specified\n", "G4")
@@ -249,14 +299,20 @@ class Emulator:
         words = f"{self._seed} {self._seen[request.body]} ".encode() + request.body
         return hashlib.sha256(words).hexdigest()[:22]
 
-    # --- chat completions -------------------------------------------------------------------------------------------------
+    # --- chat completions -------------------------------------------------------------------------
 
     def _chat(self, request: Received, where: Route) -> Answer:
         google = where.host == "compat"
         dialect = PROVIDERS["gemini@openai"].dialect if google else None
-        wanted = chat.chat_request(request.body, dialect, era=self._warnings_too, lenient=self._lenient)
+        wanted = chat.chat_request(
+            request.body, dialect, era=self._warnings_too, lenient=self._lenient
+        )
         where = replace(where, name=(wanted.model or "").removeprefix("models/"))
-        model = self._model(replace(where, endpoint="models.generateContent")) if google else Traits(where.name, 2.0, thinks=False)
+        model = (
+            self._model(replace(where, endpoint="models.generateContent"))
+            if google
+            else Traits(where.name, 2.0, thinks=False)
+        )
         asked = chat.as_gemini(wanted)
         if not self._lenient:
             refusals.check_signatures(asked.contents or (), model, "gemini", self._signatures)
@@ -274,19 +330,30 @@ class Emulator:
                 said = replace(said, calls=said.calls[:1])
             talker = chat.Talker(wanted, asked, model, self._signatures, self._id(request))
             answer = lines(talker.chunks(said)) if wanted.stream else talker.whole(said)
-        return answer if step is None or step.fault is None else spoiled(answer, step.fault, where.name, where.wire)
+        return (
+            answer
+            if step is None or step.fault is None
+            else spoiled(answer, step.fault, where.name, where.wire)
+        )
 
     def _chat_models(self, request: Received, where: Route) -> Answer:
         names = (
-            [each.name for each in listed()] if where.host == "compat" else ["gpt-5.4", "gpt-5.4-mini", *(each.name for each in listed())]
+            [each.name for each in listed()]
+            if where.host == "compat"
+            else ["gpt-5.4", "gpt-5.4-mini", *(each.name for each in listed())]
         )
         owner = "google" if where.host == "compat" else "wire"
-        return whole(chat.described(where.name, owner) if where.name else chat.models(names, owner), kind="application/json")
+        return whole(
+            chat.described(where.name, owner) if where.name else chat.models(names, owner),
+            kind="application/json",
+        )
 
-    # --- messages ---------------------------------------------------------------------------------------------------------
+    # --- messages ---------------------------------------------------------------------------------
 
     def _messages(self, request: Received, where: Route) -> Answer:
-        asked = messages.asked(request.body, MessageRequest, where.host, era=self._warnings_too, lenient=self._lenient)
+        asked = messages.asked(
+            request.body, MessageRequest, where.host, era=self._warnings_too, lenient=self._lenient
+        )
         where, signs = replace(where, name=asked.model), where.host == "anthropic"
         if signs and not self._lenient:
             messages.check_thoughts(asked, self._signatures)
@@ -294,22 +361,44 @@ class Emulator:
         step = self._step(request, where, wish.question)
         if step is not None and step.fault is not None and step.fault.kind == "status":
             return status_answer(step.fault, where.name, where.wire)
-        if step is not None and step.answer is not None and (step.status != 200 or not isinstance(step.answer, dict)):
+        if (
+            step is not None
+            and step.answer is not None
+            and (step.status != 200 or not isinstance(step.answer, dict))
+        ):
             return claude.whole(step.answer, step.status)
-        teller = messages.Teller(asked, self._id(request), self._prompts.usage(json.loads(request.body)), self._signatures, signs)
+        teller = messages.Teller(
+            asked,
+            self._id(request),
+            self._prompts.usage(json.loads(request.body)),
+            self._signatures,
+            signs,
+        )
         if step is not None and step.stream is not None:
             message = teller.folded(step.stream)
         else:
-            message = teller.message(_said(step, wish)) if step is None or step.answer is None else teller.named(step.answer)
+            message = (
+                teller.message(_said(step, wish))
+                if step is None or step.answer is None
+                else teller.named(step.answer)
+            )
         if asked.stream:
-            told = messages.events_of(message) if step is None or step.stream is None else step.stream
+            told = (
+                messages.events_of(message) if step is None or step.stream is None else step.stream
+            )
             answer = claude.events(told)
         else:
             answer = claude.whole(message)
-        return answer if step is None or step.fault is None else spoiled(answer, step.fault, where.name, where.wire)
+        return (
+            answer
+            if step is None or step.fault is None
+            else spoiled(answer, step.fault, where.name, where.wire)
+        )
 
     def _count_messages(self, request: Received, where: Route) -> Answer:
-        messages.asked(request.body, CountMessages, where.host, era=self._warnings_too, lenient=self._lenient)
+        messages.asked(
+            request.body, CountMessages, where.host, era=self._warnings_too, lenient=self._lenient
+        )
         return claude.whole({"input_tokens": length(json.loads(request.body))})
 
     def _messages_models(self, request: Received, where: Route) -> Answer:
@@ -319,7 +408,7 @@ class Emulator:
             raise claude.unknown_model(where.name)
         return claude.whole(claude.described(where.name))
 
-    # --- the rest -----------------------------------------------------------------------------------------------------------
+    # --- the rest ---------------------------------------------------------------------------------
 
     def _models(self, request: Received, where: Route) -> Answer:
         if where.endpoint == "models.get":
@@ -332,8 +421,12 @@ class Emulator:
         if kind == "files":
             return _FILES[action](self._files, request, where)
         if action == "create":
-            wanted = (refusals.typed(request.body, CachedContent).model or "").rpartition("models/")[2]
-            return self._caches.create(request, self._model(replace(where, name=wanted)), where.place)
+            wanted = (refusals.typed(request.body, CachedContent).model or "").rpartition(
+                "models/"
+            )[2]
+            return self._caches.create(
+                request, self._model(replace(where, name=wanted)), where.place
+            )
         return _CACHES[action](self._caches, request, where)
 
 
@@ -350,7 +443,11 @@ def _loaded(script: Script) -> tuple[Recorded | None, Script]:
     """The cassette that a path leads to, or a script."""
     if isinstance(script, (str, Path)):
         said = read(script)
-        return (Recorded(script), None) if isinstance(said, dict) and "wire_cassette" in said else (None, said)
+        return (
+            (Recorded(script), None)
+            if isinstance(said, dict) and "wire_cassette" in said
+            else (None, said)
+        )
     return None, script
 
 

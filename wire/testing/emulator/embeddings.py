@@ -1,4 +1,6 @@
-"""Vectors of texts: made of their words, so that texts that share words lie near each other; the same ones every time."""
+"""Vectors of texts: made of their words, so that texts that share words lie near each other; the
+same ones every time.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,9 @@ import struct
 
 import msgspec
 
-from wire.decoders import decoder
+from wire.core.decoders import decoder
 from wire.gemini.types import BatchEmbedContentsRequest, EmbedContentRequest
-from wire.openai.types import EmbeddingRequest
+from wire.openai.chat.types import EmbeddingRequest
 from wire.testing.emulator.answer import Answer, whole
 from wire.testing.emulator.catalog import Traits
 from wire.testing.emulator.chat import chat_refusal
@@ -28,7 +30,12 @@ def embedded(request: Received, model: Traits) -> Answer:
     """`embedContent`: one vector, whatever the number of texts (G77)."""
     asked = typed(request.body, EmbedContentRequest)
     text = _text(asked, "EmbedContentRequest")
-    return whole({"embedding": {"values": vector(text, _size(asked, model))}, "usageMetadata": {"promptTokenCount": count(text)}})
+    return whole(
+        {
+            "embedding": {"values": vector(text, _size(asked, model))},
+            "usageMetadata": {"promptTokenCount": count(text)},
+        }
+    )
 
 
 def embedded_batch(request: Received, model: Traits, *, lenient: bool) -> Answer:
@@ -41,10 +48,22 @@ def embedded_batch(request: Received, model: Traits, *, lenient: bool) -> Answer
     for index, each in enumerate(requests):
         if not lenient and (each.model or "").removeprefix("models/") != model.name:
             path = f"BatchEmbedContentsRequest.requests[{index}].model"
-            raise refusal(400, f"* {path}: the model of a request must be the model of the batch: models/{model.name}\n")
-    texts = [_text(each, f"BatchEmbedContentsRequest.requests[{index}]") for index, each in enumerate(requests)]
-    made = [{"values": vector(text, _size(each, model))} for text, each in zip(texts, requests, strict=True)]
-    return whole({"embeddings": made, "usageMetadata": {"promptTokenCount": sum(map(count, texts))}})
+            raise refusal(
+                400,
+                f"* {path}: the model of a request must be the model of the batch: "
+                f"models/{model.name}\n",
+            )
+    texts = [
+        _text(each, f"BatchEmbedContentsRequest.requests[{index}]")
+        for index, each in enumerate(requests)
+    ]
+    made = [
+        {"values": vector(text, _size(each, model))}
+        for text, each in zip(texts, requests, strict=True)
+    ]
+    return whole(
+        {"embeddings": made, "usageMetadata": {"promptTokenCount": sum(map(count, texts))}}
+    )
 
 
 def vector(text: str, size: int) -> list[float]:
@@ -71,13 +90,21 @@ def embedded_openai(request: Received) -> Answer:
         raise chat_refusal(400, f"Invalid type: {cause}") from None
     texts = [asked.input] if isinstance(asked.input, str) else asked.input
     if not texts:
-        raise chat_refusal(400, "Invalid 'input': a text or a list of texts is wanted.", param="input")
+        raise chat_refusal(
+            400, "Invalid 'input': a text or a list of texts is wanted.", param="input"
+        )
     vectors = [vector(str(text), max(1, min(asked.dimensions or 1536, 3072))) for text in texts]
     packs = asked.encoding_format == "base64"
-    data = [{"object": "embedding", "index": index, "embedding": packed(each) if packs else each} for index, each in enumerate(vectors)]
+    data = [
+        {"object": "embedding", "index": index, "embedding": packed(each) if packs else each}
+        for index, each in enumerate(vectors)
+    ]
     spent = sum(count(str(text)) for text in texts)
     usage = {"prompt_tokens": spent, "total_tokens": spent}
-    return whole({"object": "list", "data": data, "model": asked.model, "usage": usage}, kind="application/json")
+    return whole(
+        {"object": "list", "data": data, "model": asked.model, "usage": usage},
+        kind="application/json",
+    )
 
 
 def packed(values: list[float]) -> str:
@@ -95,7 +122,11 @@ def _text(asked: EmbedContentRequest, where: str) -> str:
 def _size(asked: EmbedContentRequest, model: Traits) -> int:
     most = 3072 if model.name.startswith("gemini-") else 768
     config = asked.embed_content_config
-    wanted = (config.output_dimensionality if config is not None else None) or asked.output_dimensionality or most
+    wanted = (
+        (config.output_dimensionality if config is not None else None)
+        or asked.output_dimensionality
+        or most
+    )
     if not 1 <= wanted <= most:
         raise refusal(400, f"Invalid output dimensionality: {wanted}, allowed is 1 to {most}.")
     return wanted

@@ -1,7 +1,8 @@
-"""Files as the files endpoints have them: uploaded in one go or piece by piece, looked up, listed, deleted.
+"""Files as the files endpoints have them: uploaded in one go or piece by piece, looked up, listed,
+deleted.
 
-Videos are PROCESSING until they were looked at twice; all else is ACTIVE at once. There is no clock: each file is a second
-younger than the one before, and none expires.
+Videos are PROCESSING until they were looked at twice; all else is ACTIVE at once. There is no
+clock: each file is a second younger than the one before, and none expires.
 """
 
 from __future__ import annotations
@@ -53,54 +54,92 @@ class Files:
             return self._continued(request, session)
         if protocol == "multipart":
             about, kind, data = _multipart(request)
-            return whole({"file": self._kept(about, kind, data)}, headers={"x-goog-upload-status": "final"})
-        if protocol == "raw" or (not protocol and request.body and "x-goog-upload-command" not in request.headers):
-            return whole({"file": self._kept(File(), request.headers.get("content-type", ""), request.body)})
+            return whole(
+                {"file": self._kept(about, kind, data)}, headers={"x-goog-upload-status": "final"}
+            )
+        if protocol == "raw" or (
+            not protocol and request.body and "x-goog-upload-command" not in request.headers
+        ):
+            return whole(
+                {"file": self._kept(File(), request.headers.get("content-type", ""), request.body)}
+            )
         if "start" not in request.headers.get("x-goog-upload-command", ""):
             raise refusal(400, "Missing header: X-Goog-Upload-Command")
         about = _about(request.body)
         size = request.headers.get("x-goog-upload-header-content-length") or about.size_bytes
-        kind = request.headers.get("x-goog-upload-header-content-type") or about.mime_type or "application/octet-stream"
+        kind = (
+            request.headers.get("x-goog-upload-header-content-type")
+            or about.mime_type
+            or "application/octet-stream"
+        )
         self._made += 1
         session = _id(f"upload {self._made}")
-        self._uploads[session] = _Upload(about, kind, int(size) if size is not None and str(size).isdecimal() else None, version)
+        self._uploads[session] = _Upload(
+            about, kind, int(size) if size is not None and str(size).isdecimal() else None, version
+        )
         headers = {
             "x-goog-upload-url": f"{request.base}/upload/{version}/files?upload_id={session}&upload_protocol=resumable",
             "x-goog-upload-chunk-granularity": str(GRANULARITY),
             "x-goog-upload-status": "active",
         }
-        return Answer(200, (("content-type", "text/plain; charset=utf-8"), *headers.items()), (b"",))
+        return Answer(
+            200, (("content-type", "text/plain; charset=utf-8"), *headers.items()), (b"",)
+        )
 
     def _continued(self, request: Received, session: str) -> Answer:
         upload = self._uploads.get(session)
         if upload is None:
             raise refusal(404, "Upload session not found.")
-        commands = {each.strip().lower() for each in request.headers.get("x-goog-upload-command", "").split(",")}
+        commands = {
+            each.strip().lower()
+            for each in request.headers.get("x-goog-upload-command", "").split(",")
+        }
         if "query" in commands or upload.state == "final":
             return _told(upload)
         if "cancel" in commands:
             del self._uploads[session]
-            return Answer(200, (("content-type", "text/plain; charset=utf-8"), ("x-goog-upload-status", "cancelled")), (b"",))
+            return Answer(
+                200,
+                (
+                    ("content-type", "text/plain; charset=utf-8"),
+                    ("x-goog-upload-status", "cancelled"),
+                ),
+                (b"",),
+            )
         if not commands & {"upload", "finalize"}:
             raise refusal(400, "Missing header: X-Goog-Upload-Command")
         offset = request.headers.get("x-goog-upload-offset", "")
         if "upload" in commands:
             if not offset.isdecimal() or int(offset) != len(upload.data):
-                raise refusal(400, f"Invalid upload offset: {offset or 'none'}, received so far: {len(upload.data)}")
+                raise refusal(
+                    400,
+                    f"Invalid upload offset: {offset or 'none'}, received so far: "
+                    f"{len(upload.data)}",
+                )
             if "finalize" not in commands and len(request.body) % GRANULARITY:
-                raise refusal(400, f"The size of a piece is a multiple of {GRANULARITY} bytes, but of the last.")
+                raise refusal(
+                    400,
+                    f"The size of a piece is a multiple of {GRANULARITY} bytes, but of the last.",
+                )
             upload.data += request.body
         if "finalize" not in commands:
             return _told(upload)
         if upload.size is not None and upload.size != len(upload.data):
-            raise refusal(400, f"Upload has {len(upload.data)} bytes, {upload.size} were announced.")
+            raise refusal(
+                400, f"Upload has {len(upload.data)} bytes, {upload.size} were announced."
+            )
         upload.state = "final"
-        return whole({"file": self._kept(upload.about, upload.kind, bytes(upload.data))}, headers={"x-goog-upload-status": "final"})
+        return whole(
+            {"file": self._kept(upload.about, upload.kind, bytes(upload.data))},
+            headers={"x-goog-upload-status": "final"},
+        )
 
     def create(self, request: Received) -> Answer:
         """A file of which only the metadata is known."""
         about = _about(request.body)
-        return whole({"file": self._kept(about, about.mime_type or "application/octet-stream", b"")})
+        return whole(
+            {"file": self._kept(about, about.mime_type or "application/octet-stream", b"")}
+        )
 
     def get(self, name: str) -> Answer:
         """One file; looking at a video twice makes it ACTIVE."""
@@ -138,7 +177,9 @@ class Files:
         self._made += 1
         wanted = (about.name or "").removeprefix("files/")
         if wanted in self._files:
-            raise refusal(409, f"Requested entity already exists: files/{wanted}", code="ALREADY_EXISTS")
+            raise refusal(
+                409, f"Requested entity already exists: files/{wanted}", code="ALREADY_EXISTS"
+            )
         name = wanted or _id(f"file {self._made}")
         kind = about.mime_type or kind.partition(";")[0].strip() or "application/octet-stream"
         digest = hashlib.sha256(data).hexdigest()
@@ -150,7 +191,9 @@ class Files:
             "createTime": timestamp(self._made),
             "updateTime": timestamp(self._made),
             "expirationTime": timestamp(self._made, days=2),
-            "sha256Hash": base64.b64encode(digest.encode()).decode(),  # of the hexadecimal digits, as recorded
+            "sha256Hash": base64.b64encode(
+                digest.encode()
+            ).decode(),  # of the hexadecimal digits, as recorded
             "uri": f"https://generativelanguage.googleapis.com/v1beta/files/{name}",
             "state": "PROCESSING" if kind.startswith("video/") else "ACTIVE",
             "source": "UPLOADED",
@@ -165,7 +208,10 @@ def missing(name: str) -> Refusal:
 
 
 def _told(upload: _Upload) -> Answer:
-    headers = {"x-goog-upload-status": upload.state, "x-goog-upload-size-received": str(len(upload.data))}
+    headers = {
+        "x-goog-upload-status": upload.state,
+        "x-goog-upload-size-received": str(len(upload.data)),
+    }
     return Answer(200, (("content-type", "text/plain; charset=utf-8"), *headers.items()), (b"",))
 
 

@@ -42,5 +42,7 @@ def _anthropic(request: Received, where: Route, bearer: str) -> None:
     if _BAD.match(key or bearer):
         raise claude.bad_key(bearer=not key)
     version = request.headers.get("anthropic-version") or ""
-    if where.host == "anthropic" and not claude.VERSION.fullmatch(version):  # other hosts do not ask for it
+    if where.host == "anthropic" and not claude.VERSION.fullmatch(
+        version
+    ):  # other hosts do not ask for it
         raise claude.bad_version(version)

@@ -1,7 +1,8 @@
 """Prompts of Messages: their tokens, and how many of these the cache knows.
 
-A prompt is its tools, its system and its blocks, in this order. What a mark (`cache_control`) stands behind is kept, and the
-longest beginning of a prompt that was kept once is read from there, up to its last mark. Time does not pass: nothing expires.
+A prompt is its tools, its system and its blocks, in this order. What a mark (`cache_control`)
+stands behind is kept, and the longest beginning of a prompt that was kept once is read from there,
+up to its last mark. Time does not pass: nothing expires.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ class Prompts:
             if piece.mark is not None and total >= LEAST_KEPT:
                 marks.append((total, digest.hexdigest(), piece.mark))
         end = marks[-1][0] if marks else 0
-        read = max((tokens for tokens, name in found if tokens <= end and name in self._kept), default=0)
+        read = max(
+            (tokens for tokens, name in found if tokens <= end and name in self._kept), default=0
+        )
         written = {"5m": 0, "1h": 0}
         begin = read
         for tokens, name, mark in marks:
@@ -64,7 +67,10 @@ class Prompts:
             "input_tokens": total - end,
             "cache_creation_input_tokens": sum(written.values()),
             "cache_read_input_tokens": read,
-            "cache_creation": {"ephemeral_5m_input_tokens": written["5m"], "ephemeral_1h_input_tokens": written["1h"]},
+            "cache_creation": {
+                "ephemeral_5m_input_tokens": written["5m"],
+                "ephemeral_1h_input_tokens": written["1h"],
+            },
         }
 
 
@@ -78,7 +84,10 @@ def _pieces(request: Mapping[str, Any]) -> Iterator[_Piece]:
     pieces = [*_marked(request.get("tools"), "tool"), *_marked(request.get("system"))]
     for message in request.get("messages") or ():
         role = message.get("role")
-        pieces += [_Piece({**piece.plain, "role": role}, piece.mark) for piece in _marked(message.get("content"))]
+        pieces += [
+            _Piece({**piece.plain, "role": role}, piece.mark)
+            for piece in _marked(message.get("content"))
+        ]
     whole = _mark(request)
     if pieces and whole is not None and pieces[-1].mark is None:
         pieces[-1] = _Piece(pieces[-1].plain, whole)
@@ -91,7 +100,14 @@ def _marked(content: Any, kind: str = "text") -> Iterator[_Piece]:
         return
     for block in content or ():
         inner = block.get("content")
-        marks = [_mark(block), *(_mark(each) for each in inner or () if isinstance(inner, list) and isinstance(each, dict))]
+        marks = [
+            _mark(block),
+            *(
+                _mark(each)
+                for each in inner or ()
+                if isinstance(inner, list) and isinstance(each, dict)
+            ),
+        ]
         yield _Piece({"type": kind, **block}, next((mark for mark in marks if mark), None))
 
 
@@ -116,7 +132,12 @@ def _tokens(block: Any) -> int:
         return _all(inner) if source.get("type") in ("text", "content") else cost("application/pdf")
     if kind == "tool_result":
         return _all(block.get("content"))
-    return count(json.dumps({key: value for key, value in block.items() if key not in ("role", "cache_control")}, ensure_ascii=False))
+    return count(
+        json.dumps(
+            {key: value for key, value in block.items() if key not in ("role", "cache_control")},
+            ensure_ascii=False,
+        )
+    )
 
 
 def _all(content: Any) -> int:

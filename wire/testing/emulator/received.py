@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from wire.testing.kept import SHOWN, kept_url, key_like
+from wire.testing.written_headers import SHOWN, kept_url, key_like
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +34,38 @@ class Received:
         except ValueError:
             body = self.body.decode("utf-8", "replace")
         headers = {name: SHOWN if key_like(name) else value for name, value in self.headers.items()}
-        return {"number": self.number, "method": self.method, "target": kept_url(self.target), "headers": headers, "body": body}
+        return {
+            "number": self.number,
+            "method": self.method,
+            "target": kept_url(self.target),
+            "headers": headers,
+            "body": body,
+        }
 
 
-def received(number: int, method: str, target: str, headers: Mapping[str, str] | Iterable[tuple[str, str]], body: bytes) -> Received:
+def received(
+    number: int,
+    method: str,
+    target: str,
+    headers: Mapping[str, str] | Iterable[tuple[str, str]],
+    body: bytes,
+) -> Received:
     """The request with its target taken apart; the target is a path, or a whole URL."""
     named = {name.lower(): value for name, value in dict(headers).items()}
     parts = urlsplit(target)
     base = f"{parts.scheme or 'http'}://{parts.netloc or named.get('host', 'localhost')}"
     path = unquote(parts.path) or "/"
     shown = f"{parts.path}?{parts.query}" if parts.query else parts.path
-    return Received(number, method.upper(), shown, path, dict(parse_qsl(parts.query, keep_blank_values=True)), named, body, base)
+    return Received(
+        number,
+        method.upper(),
+        shown,
+        path,
+        dict(parse_qsl(parts.query, keep_blank_values=True)),
+        named,
+        body,
+        base,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +75,8 @@ class Route:
     endpoint: str
     """`models.generateContent`, `files.get`, `chat.completions`, `messages`, ..."""
     host: str = "gemini"
-    """`gemini`, `vertex`, or `openai` for chat completions; `compat` for those of Google; `anthropic` for Messages, `alike` for
-    those of another host."""
+    """`gemini`, `vertex`, or `openai` for chat completions; `compat` for those of Google;
+    `anthropic` for Messages, `alike` for those of another host."""
     version: str = "v1beta"
     name: str = ""
     """The model, or the id of a file or cached content."""
@@ -67,7 +88,12 @@ class Route:
     @property
     def wire(self) -> str:
         """`gemini`, `openai`, `anthropic`: whose shapes are spoken."""
-        return {"openai": "openai", "compat": "openai", "anthropic": "anthropic", "alike": "anthropic"}.get(self.host, "gemini")
+        return {
+            "openai": "openai",
+            "compat": "openai",
+            "anthropic": "anthropic",
+            "alike": "anthropic",
+        }.get(self.host, "gemini")
 
     @property
     def errors(self) -> str:
@@ -91,12 +117,24 @@ _PATHS: tuple[tuple[str, str, dict[str, str]], ...] = (
     ("alike", rf"{_PREFIX}/v1/messages/count_tokens", {"POST": "messages.count_tokens"}),
     ("gemini", rf"/upload/{_VERSION}/files", {"POST": "files.upload", "PUT": "files.upload"}),
     ("gemini", rf"/{_VERSION}/files", {"GET": "files.list", "POST": "files.create"}),
-    ("gemini", rf"/{_VERSION}/files/(?P<name>[^/:]+)", {"GET": "files.get", "DELETE": "files.delete"}),
-    ("gemini", rf"/{_VERSION}/cachedContents", {"GET": "cachedContents.list", "POST": "cachedContents.create"}),
+    (
+        "gemini",
+        rf"/{_VERSION}/files/(?P<name>[^/:]+)",
+        {"GET": "files.get", "DELETE": "files.delete"},
+    ),
+    (
+        "gemini",
+        rf"/{_VERSION}/cachedContents",
+        {"GET": "cachedContents.list", "POST": "cachedContents.create"},
+    ),
     (
         "gemini",
         rf"/{_VERSION}/cachedContents/(?P<name>[^/:]+)",
-        {"GET": "cachedContents.get", "PATCH": "cachedContents.patch", "DELETE": "cachedContents.delete"},
+        {
+            "GET": "cachedContents.get",
+            "PATCH": "cachedContents.patch",
+            "DELETE": "cachedContents.delete",
+        },
     ),
     (
         "vertex",
@@ -106,7 +144,11 @@ _PATHS: tuple[tuple[str, str, dict[str, str]], ...] = (
     (
         "vertex",
         rf"/{_VERSION}/(?P<place>projects/[^/]+/locations/[^/]+/)cachedContents/(?P<name>[^/:]+)",
-        {"GET": "cachedContents.get", "PATCH": "cachedContents.patch", "DELETE": "cachedContents.delete"},
+        {
+            "GET": "cachedContents.get",
+            "PATCH": "cachedContents.patch",
+            "DELETE": "cachedContents.delete",
+        },
     ),
     (
         "vertex",
@@ -118,12 +160,22 @@ _PATHS: tuple[tuple[str, str, dict[str, str]], ...] = (
         rf"/{_VERSION}/(?P<place>(?:projects/[^/]+/locations/[^/]+/)?)publishers/google/models(?:/(?P<name>[^/:]+))?",
         {"GET": "models.{list}"},
     ),
-    ("gemini", rf"/{_VERSION}/(?P<name>(?:models|tunedModels)/[^/:]+):(?P<action>\w+)", {"POST": "models.{action}"}),
+    (
+        "gemini",
+        rf"/{_VERSION}/(?P<name>(?:models|tunedModels)/[^/:]+):(?P<action>\w+)",
+        {"POST": "models.{action}"},
+    ),
     ("gemini", rf"/{_VERSION}/models(?:/(?P<name>[^/:]+))?", {"GET": "models.{list}"}),
 )
 _COMPILED = tuple((host, re.compile(pattern), methods) for host, pattern, methods in _PATHS)
 
-ACTIONS = ("generateContent", "streamGenerateContent", "countTokens", "embedContent", "batchEmbedContents")
+ACTIONS = (
+    "generateContent",
+    "streamGenerateContent",
+    "countTokens",
+    "embedContent",
+    "batchEmbedContents",
+)
 
 
 def route(request: Received) -> Route | None:
@@ -132,9 +184,21 @@ def route(request: Received) -> Route | None:
         found = pattern.fullmatch(request.path)
         if found is None:
             continue
-        said = {"version": "v1", "name": "", "place": "", "action": "", **{key: value or "" for key, value in found.groupdict().items()}}
-        endpoint = methods.get(request.method, "").format(**said, list="get" if said["name"] else "list")
-        if endpoint in ("models.list", "models.get") and host == "gemini" and request.path.startswith("/v1/"):
+        said = {
+            "version": "v1",
+            "name": "",
+            "place": "",
+            "action": "",
+            **{key: value or "" for key, value in found.groupdict().items()},
+        }
+        endpoint = methods.get(request.method, "").format(
+            **said, list="get" if said["name"] else "list"
+        )
+        if (
+            endpoint in ("models.list", "models.get")
+            and host == "gemini"
+            and request.path.startswith("/v1/")
+        ):
             host, endpoint = _models_of(request, endpoint)
         name = said["name"].removeprefix("models/")
         if said["action"] and said["action"] not in ACTIONS:
@@ -149,8 +213,8 @@ def of_anthropic(request: Received) -> bool:
 
 
 def _models_of(request: Received, endpoint: str) -> tuple[str, str]:
-    """All have `/v1/models`: Google's clients bring `x-goog-api-key` or `?key=`, Anthropic's their version or `x-api-key`, OpenAI's an
-    `Authorization` alone."""
+    """All have `/v1/models`: Google's clients bring `x-goog-api-key` or `?key=`, Anthropic's their
+    version or `x-api-key`, OpenAI's an `Authorization` alone."""
     if "key" in request.query or any(name.startswith("x-goog-") for name in request.headers):
         return "gemini", endpoint
     if of_anthropic(request):

@@ -1,4 +1,6 @@
-"""Answers out of a cassette: each interaction once, in the order in which it was recorded among equal ones, whatever the host."""
+"""Answers out of a cassette: each interaction once, in the order in which it was recorded among
+equal ones, whatever the host.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +35,14 @@ class Recorded:
         try:
             data = Path(path).read_bytes()
         except OSError as cause:
-            raise CassetteError(f"{path}: cannot be read: {cause.strerror or type(cause).__name__}") from None
+            raise CassetteError(
+                f"{path}: cannot be read: {cause.strerror or type(cause).__name__}"
+            ) from None
         self._interactions = load(data, self._name).interactions
-        self._asked = [_anywhere(each.request.method, each.request.url, body_bytes(each.request.body)) for each in self._interactions]
+        self._asked = [
+            _anywhere(each.request.method, each.request.url, body_bytes(each.request.body))
+            for each in self._interactions
+        ]
         self._left: defaultdict[str, deque[int]] = defaultdict(deque)
         self.rewind()
 
@@ -46,20 +53,32 @@ class Recorded:
             self._left[each.key].append(index)
 
     def play(self, request: Received) -> Answer:
-        """The recorded answer. Raises `Refusal` that says what is different from the closest recorded request."""
+        """The recorded answer.
+
+        Raises `Refusal` that says what is different from the closest recorded request.
+        """
         wanted = _anywhere(request.method, request.target, request.body)
         left = self._left.get(wanted.key)
         if not left:
             near = closest(wanted, self._asked)
             what = (
-                f"the closest is interactions[{near[0]}], different in {listed(near[1]) or 'nothing: it was played'}"
+                f"the closest is interactions[{near[0]}], different in "
+                f"{listed(near[1]) or 'nothing: it was played'}"
                 if near
                 else "it is empty"
             )
-            raise refusal(400, f"{self._name}: no recorded answer to {wanted.method} {wanted.path}: {what}", code="FAILED_PRECONDITION")
+            raise refusal(
+                400,
+                f"{self._name}: no recorded answer to {wanted.method} {wanted.path}: {what}",
+                code="FAILED_PRECONDITION",
+            )
         response = self._interactions[left.popleft()].response
-        headers = tuple((name, value) for name, value in response.headers.items() if name not in _SHELLS_OWN)
-        return Answer(response.status, headers, (*body_chunks(response.body), *_ENDS[response.end]) or (b"",))
+        headers = tuple(
+            (name, value) for name, value in response.headers.items() if name not in _SHELLS_OWN
+        )
+        return Answer(
+            response.status, headers, (*body_chunks(response.body), *_ENDS[response.end]) or (b"",)
+        )
 
 
 def _anywhere(method: str, url: str, body: bytes) -> Asked:

@@ -1,4 +1,6 @@
-"""What is refused, and in which words: the one place that asks `wire.gemini.rules`, and the words that need a server's memory."""
+"""What is refused, and in which words: the one place that asks `wire.gemini.rules`, and the words
+that need a server's memory.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,11 @@ import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from wire.core.memory import WireStruct
 from wire.errors import RuleError, Violation
 from wire.gemini.decode import decode
 from wire.gemini.rules import WORDS, answer_of, check, said
 from wire.gemini.types import Content, GenerateContentRequest
-from wire.memory import WireStruct
 from wire.testing.emulator.answer import EVENTS, Answer, whole
 from wire.testing.emulator.catalog import Traits
 from wire.testing.emulator.signatures import Signatures, steps
@@ -41,13 +43,26 @@ class Refusal(Exception):
         self.answer = answer
 
 
-def envelope(status: int, message: str, code: str = "", details: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+def envelope(
+    status: int, message: str, code: str = "", details: Sequence[dict[str, Any]] = ()
+) -> dict[str, Any]:
     """An error as Google writes it."""
-    error: dict[str, Any] = {"code": status, "message": message, "status": code or _STATES.get(status, "UNKNOWN")}
+    error: dict[str, Any] = {
+        "code": status,
+        "message": message,
+        "status": code or _STATES.get(status, "UNKNOWN"),
+    }
     return {"error": error | ({"details": list(details)} if details else {})}
 
 
-def refusal(status: int, message: str, rule: str = "", *, code: str = "", details: Sequence[dict[str, Any]] = ()) -> Refusal:
+def refusal(
+    status: int,
+    message: str,
+    rule: str = "",
+    *,
+    code: str = "",
+    details: Sequence[dict[str, Any]] = (),
+) -> Refusal:
     """A refusal in the words of the server."""
     return refused(envelope(status, message, code, details), rule)
 
@@ -59,17 +74,30 @@ def refused(told: dict[str, Any], rule: str = "", headers: dict[str, str] | None
 
 
 def as_stream(answer: Answer) -> Answer:
-    """An error in place of a stream is labelled as the stream, and is plain JSON all the same (recorded)."""
+    """An error in place of a stream is labelled as the stream, and is plain JSON all the same
+    (recorded).
+    """
     if answer.status == 200:
         return answer
-    headers = tuple((name, EVENTS if name == "content-type" else value) for name, value in answer.headers)
+    headers = tuple(
+        (name, EVENTS if name == "content-type" else value) for name, value in answer.headers
+    )
     return Answer(answer.status, headers, answer.pieces, answer.rule)
 
 
-# --- rules --------------------------------------------------------------------------------------------------------------
+# --- rules ----------------------------------------------------------------------------------------
 
 
-def check_body(body: bytes, model: str, host: str, version: str, endpoint: str, *, era: bool, signatures: Signatures) -> None:
+def check_body(
+    body: bytes,
+    model: str,
+    host: str,
+    version: str,
+    endpoint: str,
+    *,
+    era: bool,
+    signatures: Signatures,
+) -> None:
     """Raise `Refusal` if the rules of an endpoint refuse a body."""
     found = check(body, model, host, version, endpoint=endpoint)
     if not era and any(each.rule in ("G18", "G25") and each.layer != "parser" for each in found):
@@ -78,14 +106,18 @@ def check_body(body: bytes, model: str, host: str, version: str, endpoint: str, 
     answer = answer_of(found, warnings_too=era)
     if answer is not None:
         refusing = [each for each in found if each.severity == "error"] or found
-        raise refused(answer[1], next((each.rule for each in refusing if each.layer == "parser"), refusing[0].rule))
+        raise refused(
+            answer[1],
+            next((each.rule for each in refusing if each.layer == "parser"), refusing[0].rule),
+        )
 
 
 def _is_ours(violation: Violation, contents: Sequence[Content], signatures: Signatures) -> bool:
-    """What looks wrong, and was given out here: a signature that a script made up, and an id that its result leaves out.
+    """What looks wrong, and was given out here: a signature that a script made up, and an id that
+    its result leaves out.
 
-    Google's own client leaves ids out of the results of its automatic calls (recorded, google-genai 3.4.0), so that the one report of
-    a refusal (G18) cannot be of those that the server gave.
+    Google's own client leaves ids out of the results of its automatic calls (recorded, google-genai
+    3.4.0), so that the one report of a refusal (G18) cannot be of those that the server gave.
     """
     place = re.match(r"contents\[(\d+)\]\.parts\[(\d+)\]", violation.path)
     if place is None or violation.layer == "parser":
@@ -107,7 +139,15 @@ def undecoded(error: RuleError) -> Refusal:
     place = re.sub(r"(?<=[a-z])[A-Z]", lambda letter: f"_{letter[0].lower()}", found.path)
     message = f"Invalid value at '{place}', {found.message}"
     return refusal(
-        400, message, "G1", details=[{"@type": f"{_TYPE}BadRequest", "fieldViolations": [{"field": place, "description": message}]}]
+        400,
+        message,
+        "G1",
+        details=[
+            {
+                "@type": f"{_TYPE}BadRequest",
+                "fieldViolations": [{"field": place, "description": message}],
+            }
+        ],
     )
 
 
@@ -119,7 +159,7 @@ def typed(body: bytes, kind: type[S]) -> S:
         raise undecoded(error) from None
 
 
-# --- rules that need a memory ---------------------------------------------------------------------------------------------
+# --- rules that need a memory ---------------------------------------------------------------------
 
 
 def rule(name: str, host: str = "gemini", /, **words: object) -> Refusal:
@@ -128,8 +168,12 @@ def rule(name: str, host: str = "gemini", /, **words: object) -> Refusal:
     return refusal(row.status, said(name, host, **words), name, code=row.code)
 
 
-def check_signatures(contents: Sequence[Content], model: Traits, host: str, signatures: Signatures) -> None:
-    """G24 and G25: each first call of a step of the current turn is signed, and every signature is the one of its call."""
+def check_signatures(
+    contents: Sequence[Content], model: Traits, host: str, signatures: Signatures
+) -> None:
+    """G24 and G25: each first call of a step of the current turn is signed, and every signature is
+    the one of its call.
+    """
     if model.signs != "last" or "image" in model.name:
         return
     for step in steps(contents):
@@ -147,8 +191,12 @@ def unknown_model(name: str, place: str, host: str, version: str, action: str) -
         return rule("G72", host, model=f"{place}publishers/google/models/{name}")
     if not re.fullmatch(r"[\w.\-/@]+", name):
         return rule("G81")
-    method = {"streamGenerateContent": "generateContent", "batchEmbedContents": "embedContent"}.get(action, action)
-    return rule("G72", model=name, version=version, method="getModel" if action == "get" else method)
+    method = {"streamGenerateContent": "generateContent", "batchEmbedContents": "embedContent"}.get(
+        action, action
+    )
+    return rule(
+        "G72", model=name, version=version, method="getModel" if action == "get" else method
+    )
 
 
 def no_key(host: str) -> Refusal:
@@ -156,13 +204,16 @@ def no_key(host: str) -> Refusal:
     if host == "vertex":
         return refusal(
             401,
-            "Request is missing required authentication credential. Expected OAuth 2 access token, login cookie or other valid "
-            "authentication credential. See https://developers.google.com/identity/sign-in/web/devconsole-project.",
+            "Request is missing required authentication credential. Expected OAuth 2 "
+            "access token, login cookie or other valid "
+            "authentication credential. See "
+            "https://developers.google.com/identity/sign-in/web/devconsole-project.",
             "G73",
         )
     return refusal(
         403,
-        "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of "
+        "Method doesn't allow unregistered callers (callers without established "
+        "identity). Please use API Key or other form of "
         "API consumer identity to call this API.",
         "G73",
     )
@@ -173,7 +224,12 @@ def bad_key() -> Refusal:
     message = said("G73")
     service = {"service": "generativelanguage.googleapis.com"}
     details: list[dict[str, Any]] = [
-        {"@type": f"{_TYPE}ErrorInfo", "reason": "API_KEY_INVALID", "domain": "googleapis.com", "metadata": service},
+        {
+            "@type": f"{_TYPE}ErrorInfo",
+            "reason": "API_KEY_INVALID",
+            "domain": "googleapis.com",
+            "metadata": service,
+        },
         {"@type": f"{_TYPE}LocalizedMessage", "locale": "en-US", "message": message},
     ]
     return refusal(400, message, "G73", details=details)
@@ -183,7 +239,8 @@ def bad_token() -> Refusal:
     """An OAuth token that is none."""
     return refusal(
         401,
-        "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication "
+        "Request had invalid authentication credentials. Expected OAuth 2 access token, "
+        "login cookie or other valid authentication "
         "credential. See https://developers.google.com/identity/sign-in/web/devconsole-project.",
         "G73",
     )
@@ -193,7 +250,8 @@ def key_for_vertex() -> Refusal:
     """G73: an API key where Vertex wants OAuth."""
     return refusal(
         401,
-        "API keys are not supported by this API. Expected OAuth2 access token or other authentication credentials that assert a "
+        "API keys are not supported by this API. Expected OAuth2 access token or other "
+        "authentication credentials that assert a "
         "principal. See https://cloud.google.com/docs/authentication",
         "G73",
     )
@@ -204,8 +262,10 @@ def quota(model: str, seconds: float | None) -> dict[str, Any]:
     limit = "generativelanguage.googleapis.com/generate_content_free_tier_requests"
     wait = f"\nPlease retry in {_seconds(seconds)}." if seconds is not None else ""
     message = (
-        "You exceeded your current quota, please check your plan and billing details. For more information on this error, head to: "
-        f"https://ai.google.dev/gemini-api/docs/rate-limits.\n* Quota exceeded for metric: {limit}, limit: 10, model: {model}{wait}"
+        "You exceeded your current quota, please check your plan and billing details. "
+        "For more information on this error, head to: "
+        "https://ai.google.dev/gemini-api/docs/rate-limits.\n* Quota exceeded for "
+        f"metric: {limit}, limit: 10, model: {model}{wait}"
     )
     violation = {
         "quotaMetric": limit,
@@ -213,7 +273,12 @@ def quota(model: str, seconds: float | None) -> dict[str, Any]:
         "quotaDimensions": {"location": "global", "model": model},
         "quotaValue": "10",
     }
-    links = [{"description": "Learn more about Gemini API quotas", "url": "https://ai.google.dev/gemini-api/docs/rate-limits"}]
+    links = [
+        {
+            "description": "Learn more about Gemini API quotas",
+            "url": "https://ai.google.dev/gemini-api/docs/rate-limits",
+        }
+    ]
     details: list[dict[str, Any]] = [
         {"@type": f"{_TYPE}Help", "links": links},
         {"@type": f"{_TYPE}QuotaFailure", "violations": [violation]},
@@ -224,7 +289,9 @@ def quota(model: str, seconds: float | None) -> dict[str, Any]:
 
 def retry_info(seconds: float | None) -> list[dict[str, Any]]:
     """When to try again, as a detail."""
-    return [] if seconds is None else [{"@type": f"{_TYPE}RetryInfo", "retryDelay": _seconds(seconds)}]
+    return (
+        [] if seconds is None else [{"@type": f"{_TYPE}RetryInfo", "retryDelay": _seconds(seconds)}]
+    )
 
 
 def _seconds(value: float) -> str:
@@ -244,7 +311,8 @@ def not_a_method(method: str, path: str) -> Answer:
     """A path that is there, and not for this method."""
     page = (
         "<!DOCTYPE html>\n<title>Error 405 (Method Not Allowed)!!1</title>\n"
-        f"<p>The request method <code>{_safe(method)}</code> is inappropriate for the URL <code>{_safe(path)}</code>.\n"
+        f"<p>The request method <code>{_safe(method)}</code> is inappropriate for the URL "
+        f"<code>{_safe(path)}</code>.\n"
     )
     return Answer(405, (("content-type", "text/html; charset=UTF-8"),), (page.encode(),))
 

@@ -1,19 +1,22 @@
 """What a script says: steps as JSON or as Python functions.
 
-A script is `{"steps": [...]}`, or the list alone. The first step that matches a request and has turns left answers it; where
-none does, the model answers. A step:
+A script is `{"steps": [...]}`, or the list alone. The first step that matches a request and has
+turns left answers it; where none does, the model answers. A step:
 
-- `match`: `endpoint` (`generateContent`, `chat.completions`, `messages`, `files.get`, ...), `model` (with `*`), `text` (a regular
-  expression, looked for in the last words of the user), `number` (of the request, from 1); all must fit. Without `endpoint`, only
-  requests for answers of a model match.
+- `match`: `endpoint` (`generateContent`, `chat.completions`, `messages`, `files.get`, ...), `model`
+  (with `*`), `text` (a regular expression, looked for in the last words of the user), `number` (of
+  the request, from 1); all must fit. Without `endpoint`, only requests for answers of a model
+  match.
 - `times`: how often it answers, 1 unless given; 0 is for ever.
-- `say`: a text, or `{"text", "thoughts", "calls": [{"name", "args"}], "finish"}`: said as the model would, streamed or not, signed.
-- `answer`: a whole body; `status` beside it if it is no 200. In a stream it is the one event; of `messages` it is told in events.
+- `say`: a text, or `{"text", "thoughts", "calls": [{"name", "args"}], "finish"}`: said as the model
+  would, streamed or not, signed.
+- `answer`: a whole body; `status` beside it if it is no 200. In a stream it is the one event; of
+  `messages` it is told in events.
 - `stream`: a list of chunks; for a request that is no stream they are put together.
 - `fault`: as in `wire.testing.emulator.faults`, alone or beside the others.
 
-A Python function takes the request (`wire.testing.emulator.received.Received`) and gives a step without `match` and `times`,
-or `None` if it has nothing to say.
+A Python function takes the request (`wire.testing.emulator.received.Received`) and gives a step
+without `match` and `times`, or `None` if it has nothing to say.
 """
 
 from __future__ import annotations
@@ -77,7 +80,10 @@ def steps_of(script: Script) -> list[Step]:
     listed = script.get("steps") if isinstance(script, Mapping) else script
     if not isinstance(listed, Sequence) or isinstance(listed, (str, bytes)):
         raise ConfigurationError('script: {"steps": [...]} or a list of steps is wanted')
-    return [Step(left=None, function=each) if callable(each) else step_of(each, f"steps[{index}]") for index, each in enumerate(listed)]
+    return [
+        Step(left=None, function=each) if callable(each) else step_of(each, f"steps[{index}]")
+        for index, each in enumerate(listed)
+    ]
 
 
 def read(path: str | Path) -> Any:
@@ -85,7 +91,9 @@ def read(path: str | Path) -> Any:
     try:
         return json.loads(Path(path).read_text("utf-8"))
     except OSError as cause:
-        raise ConfigurationError(f"script: {path}: cannot be read: {cause.strerror or type(cause).__name__}") from None
+        raise ConfigurationError(
+            f"script: {path}: cannot be read: {cause.strerror or type(cause).__name__}"
+        ) from None
     except ValueError as cause:
         raise ConfigurationError(f"script: {path}: no JSON: {cause}") from None
 
@@ -128,7 +136,9 @@ def _said(words: Any, path: str) -> Said:
 def _known(said: Mapping[str, Any], keys: frozenset[str], path: str) -> None:
     for key in said:
         if key not in keys:
-            raise ConfigurationError(f"script: {path}: {key!r} is not known; there are {', '.join(sorted(keys))}")
+            raise ConfigurationError(
+                f"script: {path}: {key!r} is not known; there are {', '.join(sorted(keys))}"
+            )
 
 
 def together(chunks: Sequence[Any]) -> dict[str, Any]:

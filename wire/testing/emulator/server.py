@@ -1,4 +1,6 @@
-"""The emulator on loopback: the one place that opens a socket, and that sleeps where an answer pauses."""
+"""The emulator on loopback: the one place that opens a socket, and that sleeps where an answer
+pauses.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ class Server(ThreadingHTTPServer):
         return self.emulator.requests
 
     def finish_request(self, request: Any, client_address: Any) -> None:
-        """Serve one connection, which is known until it ends: `stop` ends those that are kept alive."""
+        """Serve one connection, which is known until it ends: `stop` ends those that are kept
+        alive.
+        """
         with self._lock:
             self._open.add(request)
         try:
@@ -86,7 +90,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(400)
             return
         try:
-            answer = self._owner.emulator.answer(self.command, self.path, list(self.headers.items()), body)
+            answer = self._owner.emulator.answer(
+                self.command, self.path, list(self.headers.items()), body
+            )
         except Exception as error:  # of a script's function; whoever asked is to be told
             answer = refusal(500, f"the emulator failed: {type(error).__name__}: {error}").answer
         try:
@@ -136,7 +142,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(answer.status)
         for name, value in (*answer.headers, tuple(length.split(": "))):
             self.send_header(name, value)
-        # Head and first bytes in one write: a client that reads a whole answer gets it in one packet.
+        # Head and first bytes in one write: a client that reads a whole answer gets it in one
+        # packet.
         buffer: list[bytes] = self._headers_buffer
         buffer.append(b"\r\n")
         self._headers_buffer: list[bytes] = []
@@ -150,7 +157,9 @@ class _Handler(BaseHTTPRequestHandler):
 def serve(emulator: Emulator, port: int = 0) -> Iterator[Server]:
     """The emulator on loopback while the block runs, on a free port if none is given."""
     server = Server(emulator, port)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+    )
     thread.start()
     try:
         yield server

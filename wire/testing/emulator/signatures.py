@@ -1,7 +1,8 @@
 """Thought signatures: given out with calls and texts, and known again when they come back.
 
-One is valid for the name of its call, the step of the turn, and the place among the calls of that step, on a model of the
-same family. It is made of these and a seed, so that it says nothing and needs no memory; what a script signs is remembered.
+One is valid for the name of its call, the step of the turn, and the place among the calls of that
+step, on a model of the same family. It is made of these and a seed, so that it says nothing and
+needs no memory; what a script signs is remembered.
 """
 
 from __future__ import annotations
@@ -79,28 +80,39 @@ class Signatures:
         return known or f"{name} {step} {place}" in self._given.get(raw, ())
 
     def of_thought(self, family: str, shown: str, id: str) -> str:
-        """The signature of a thought of Claude's, of which `shown` is what the answer shows; another one in each answer.
+        """The signature of a thought of Claude's, of which `shown` is what the answer shows;
+        another one in each answer.
 
         >>> signatures = Signatures()
         >>> signature = signatures.of_thought("sonnet 4.5", "Hm.", "msg_1")
         >>> [signatures.knows_thought(signature, *each) for each in (("sonnet 4.5", "Hm."), ("sonnet 4.5", "Oh."), ("opus 5", "Hm."))]
         [True, False, False]
         """
-        return base64.b64encode(self._thought(family, shown, hashlib.sha256(id.encode()).digest()[:_NONCE])).decode()
+        return base64.b64encode(
+            self._thought(family, shown, hashlib.sha256(id.encode()).digest()[:_NONCE])
+        ).decode()
 
     def knows_thought(self, signature: str, family: str, shown: str) -> bool:
-        """Whether a signature was given out with this thought, by a model of this family or by a script."""
+        """Whether a signature was given out with this thought, by a model of this family or by a
+        script.
+        """
         if (signature, shown) in self._thoughts:
             return True
         raw = decoded(signature)
-        return raw is not None and raw == self._thought(family, shown, raw[len(_CLAUDES_HEAD) :][:_NONCE])
+        return raw is not None and raw == self._thought(
+            family, shown, raw[len(_CLAUDES_HEAD) :][:_NONCE]
+        )
 
     def remember_thought(self, signature: str, shown: str) -> None:
         """A script signed a thought itself."""
         self._thoughts.add((signature, shown))
 
     def _thought(self, family: str, shown: str, nonce: bytes) -> bytes:
-        return _CLAUDES_HEAD + nonce + self._mac(f"thought {family} {nonce.hex()} {shown}".encode("utf-8", "surrogatepass"))
+        return (
+            _CLAUDES_HEAD
+            + nonce
+            + self._mac(f"thought {family} {nonce.hex()} {shown}".encode("utf-8", "surrogatepass"))
+        )
 
     def _made(self, words: str) -> str:
         first = self._mac(words.encode())
@@ -111,7 +123,9 @@ class Signatures:
 
 
 def decoded(signature: str) -> bytes | None:
-    """The bytes of a signature in either alphabet, padded or not: Google's clients write the url-safe one."""
+    """The bytes of a signature in either alphabet, padded or not: Google's clients write the
+    url-safe one.
+    """
     text = signature.replace("-", "+").replace("_", "/").rstrip("=")
     try:
         return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
@@ -119,24 +133,39 @@ def decoded(signature: str) -> bytes | None:
         return None
 
 
-_STAND_INS = {raw for each in STAND_INS for raw in (each.encode(), decoded(each))} | {decoded(PLACEHOLDER)}
+_STAND_INS = {raw for each in STAND_INS for raw in (each.encode(), decoded(each))} | {
+    decoded(PLACEHOLDER)
+}
 
 
 def merged(contents: Sequence[Content]) -> list[Content]:
-    """Adjacent Contents of the model as one: the histories of Google's own clients have one for each chunk."""
+    """Adjacent Contents of the model as one: the histories of Google's own clients have one for
+    each chunk.
+    """
     found: list[Content] = []
     for content in contents:
         if content.role == "model" and found and found[-1].role == "model":
-            found[-1] = Content(role="model", parts=[*(found[-1].parts or ()), *(content.parts or ())])
+            found[-1] = Content(
+                role="model", parts=[*(found[-1].parts or ()), *(content.parts or ())]
+            )
         else:
             found.append(content)
     return found
 
 
 def steps(contents: Sequence[Content]) -> list[Step]:
-    """Steps of the current turn: what follows the last Content of the user that holds more than results."""
+    """Steps of the current turn: what follows the last Content of the user that holds more than
+    results.
+    """
     turns = merged(contents)
-    begin = max((index for index, content in enumerate(turns) if content.role != "model" and _speaks(content.parts or ())), default=-1)
+    begin = max(
+        (
+            index
+            for index, content in enumerate(turns)
+            if content.role != "model" and _speaks(content.parts or ())
+        ),
+        default=-1,
+    )
     found: list[Step] = []
     for index in range(begin + 1, len(turns)):
         calls = tuple(_calls(turns[index].parts or ())) if turns[index].role == "model" else ()

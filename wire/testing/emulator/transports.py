@@ -1,7 +1,8 @@
 """The emulator as httpx transports: a client's `http=`, without a socket.
 
-A pause is a time-out of the client's if it is as long as that, and else nothing, unless `sleep` asks to wait it out; a cut body is
-`httpx.RemoteProtocolError`, a reset `httpx.ReadError`, as they are of a server.
+A pause is a time-out of the client's if it is as long as that, and else nothing, unless `sleep`
+asks to wait it out; a cut body is `httpx.RemoteProtocolError`, a reset `httpx.ReadError`, as they
+are of a server.
 """
 
 from __future__ import annotations
@@ -52,21 +53,27 @@ def _answer(emulator: Emulator, request: httpx.Request, body: bytes) -> Answer:
     return emulator.answer(request.method, str(request.url), request.headers.multi_items(), body)
 
 
-def _response(answer: Answer, stream: httpx.SyncByteStream | httpx.AsyncByteStream) -> httpx.Response:
+def _response(
+    answer: Answer, stream: httpx.SyncByteStream | httpx.AsyncByteStream
+) -> httpx.Response:
     length = [("content-length", str(len(answer.body)))] if answer.whole else []
     return httpx.Response(answer.status, headers=[*answer.headers, *length], stream=stream)
 
 
 def _broken(piece: Piece, request: httpx.Request) -> Exception:
     if isinstance(piece, Cut):
-        return httpx.RemoteProtocolError("peer closed connection without sending complete message body", request=request)
+        return httpx.RemoteProtocolError(
+            "peer closed connection without sending complete message body", request=request
+        )
     return httpx.ReadError("connection reset by peer", request=request)
 
 
 def _patience(request: httpx.Request, pause: Pause) -> tuple[float, bool]:
     """How long to wait, and whether the client's time-out comes first."""
     patience = (request.extensions.get("timeout") or {}).get("read")
-    return (pause.seconds, False) if patience is None or pause.seconds < patience else (patience, True)
+    return (
+        (pause.seconds, False) if patience is None or pause.seconds < patience else (patience, True)
+    )
 
 
 def _wait(piece: Piece, request: httpx.Request, sleep: object) -> None:

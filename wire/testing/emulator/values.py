@@ -28,7 +28,9 @@ _TYPES = {1: "string", 2: "number", 3: "integer", 4: "boolean", 5: "array", 6: "
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What the question names, for the strings and numbers of a value: the first fitting one is taken."""
+    """What the question names, for the strings and numbers of a value: the first fitting one is
+    taken.
+    """
 
     names: Sequence[str] = ()
     dates: Sequence[str] = ()
@@ -56,7 +58,14 @@ def example(schema: Any, hints: Hints | None = None, *, every: bool = True) -> A
     left = _Left(list(hints.names), list(hints.dates), list(hints.numbers), hints.question.lower())
     try:
         return _value(schema, schema, "value", left, every, 0)
-    except (TypeError, AttributeError, KeyError, IndexError, ArithmeticError, RecursionError) as cause:
+    except (
+        TypeError,
+        AttributeError,
+        KeyError,
+        IndexError,
+        ArithmeticError,
+        RecursionError,
+    ) as cause:
         raise ValueError(f"no schema: {cause}") from None
 
 
@@ -68,11 +77,16 @@ def _value(node: Any, root: Any, name: str, left: _Left, every: bool, depth: int
         return node["const"]
     options = node.get("enum")
     if options:
-        return next((each for each in options if isinstance(each, str) and each.lower() in left.question), options[0])
+        return next(
+            (each for each in options if isinstance(each, str) and each.lower() in left.question),
+            options[0],
+        )
     for key in ("anyOf", "oneOf"):
         branches = [each for each in node.get(key) or () if isinstance(each, Mapping)]
         if branches:
-            chosen = next((each for each in branches if _type(_resolved(each, root)) != "null"), branches[0])
+            chosen = next(
+                (each for each in branches if _type(_resolved(each, root)) != "null"), branches[0]
+            )
             rest = {name: value for name, value in node.items() if name != key}
             return _value({**rest, **_resolved(chosen, root)}, root, name, left, every, depth + 1)
     kind = _type(node)
@@ -93,14 +107,24 @@ def _resolved(node: Mapping[str, Any], root: Any) -> Mapping[str, Any]:
     while "$ref" in node or "ref" in node:
         at: Any = root
         for step in str(node.get("$ref") or node.get("ref")).lstrip("#/").split("/"):
-            at = at.get(step.replace("~1", "/").replace("~0", "~"), {}) if isinstance(at, Mapping) and step else at
+            at = (
+                at.get(step.replace("~1", "/").replace("~0", "~"), {})
+                if isinstance(at, Mapping) and step
+                else at
+            )
         node, seen = ({} if seen > _DEEPEST or not isinstance(at, Mapping) else at), seen + 1
     if "allOf" in node:
         found: dict[str, Any] = {}
         for each in (node, *(_resolved(each, root) for each in node["allOf"])):
             for key, value in each.items():
                 both = isinstance(value, Mapping) and isinstance(found.get(key), Mapping)
-                found[key] = {**found[key], **value} if both else [*found[key], *value] if key == "required" and key in found else value
+                found[key] = (
+                    {**found[key], **value}
+                    if both
+                    else [*found[key], *value]
+                    if key == "required" and key in found
+                    else value
+                )
         found.pop("allOf", None)
         return found
     return node
@@ -113,11 +137,19 @@ def _type(node: Mapping[str, Any]) -> str:
     if isinstance(kind, int):
         kind = _TYPES.get(kind, "")
     if not kind:
-        kind = "object" if "properties" in node else "array" if "items" in node or "prefixItems" in node else "string"
+        kind = (
+            "object"
+            if "properties" in node
+            else "array"
+            if "items" in node or "prefixItems" in node
+            else "string"
+        )
     return str(kind).lower()
 
 
-def _object(node: Mapping[str, Any], root: Any, left: _Left, every: bool, depth: int) -> dict[str, Any]:
+def _object(
+    node: Mapping[str, Any], root: Any, left: _Left, every: bool, depth: int
+) -> dict[str, Any]:
     properties = node.get("properties") or {}
     required = node.get("required")
     wanted = list(node.get("propertyOrdering") or properties)
@@ -125,16 +157,27 @@ def _object(node: Mapping[str, Any], root: Any, left: _Left, every: bool, depth:
         wanted = [name for name in wanted if name in required]
     elif depth >= _DEEPEST:
         wanted = []
-    return {name: _value(properties[name], root, name, left, every, depth + 1) for name in wanted if name in properties}
+    return {
+        name: _value(properties[name], root, name, left, every, depth + 1)
+        for name in wanted
+        if name in properties
+    }
 
 
-def _array(node: Mapping[str, Any], root: Any, name: str, left: _Left, every: bool, depth: int) -> list[Any]:
-    first = [_value(each, root, name, left, every, depth + 1) for each in node.get("prefixItems") or ()]
+def _array(
+    node: Mapping[str, Any], root: Any, name: str, left: _Left, every: bool, depth: int
+) -> list[Any]:
+    first = [
+        _value(each, root, name, left, every, depth + 1) for each in node.get("prefixItems") or ()
+    ]
     least, most = int(node.get("minItems") or 0), node.get("maxItems")
     wanted = max(least, 0 if depth >= _DEEPEST or "items" not in node else 1)
     if most is not None:
         wanted = min(wanted, int(most))
-    rest = [_value(node.get("items", True), root, name, left, every, depth + 1) for _ in range(len(first), wanted)]
+    rest = [
+        _value(node.get("items", True), root, name, left, every, depth + 1)
+        for _ in range(len(first), wanted)
+    ]
     return first + rest
 
 
@@ -169,11 +212,13 @@ def _string(node: Mapping[str, Any], name: str, left: _Left) -> str:
     return text if most is None else text[: int(most)]
 
 
-# --- a text that matches a pattern ------------------------------------------------------------------------------------
+# --- a text that matches a pattern ----------------------------------------------------------------
 
 
 def _matching(pattern: str) -> str:
-    """The shortest text that matches, or nothing if that cannot be said (look-arounds, references to groups)."""
+    """The shortest text that matches, or nothing if that cannot be said (look-arounds, references
+    to groups).
+    """
     try:
         text = _spelled(regex_parser.parse(pattern))
     except (re.error, KeyError, RecursionError):
@@ -207,7 +252,11 @@ _CATEGORIES = {regex.CATEGORY_DIGIT: "0", regex.CATEGORY_WORD: "a", regex.CATEGO
 def _member(members: Any) -> str:
     kind, value = members[0]
     if kind is regex.NEGATE:
-        inside = re.compile("[" + "".join(re.escape(_one(*each)) for each in members[1:] if each[0] is regex.LITERAL) + "\0]")
+        inside = re.compile(
+            "["
+            + "".join(re.escape(_one(*each)) for each in members[1:] if each[0] is regex.LITERAL)
+            + "\0]"
+        )
         return next(each for each in "a0-_ bcdefghij" if not inside.match(each))
     if kind is regex.RANGE:
         return chr(value[0])

@@ -1,0 +1,475 @@
+"""The interface that agents ask models through: any provider behind it, and one's own beside it."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import tomllib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import msgspec
+import pytest
+
+from tests.agent.agents import Scripted
+from wire import create_provider, retry
+from wire.agent.provider import (
+    ChatModel,
+    ChatProvider,
+    Collected,
+    FunctionCall,
+    GenerationConfig,
+    LLMResponse,
+    StreamDelta,
+    ToolSchema,
+    collect,
+)
+from wire.errors import ConfigurationError, StreamIncomplete
+from wire.neutral.messages import Message, Reply, Stop, Text, Thought, ToolCall, Usage
+from wire.neutral.request import Tool
+from wire.providers import PROVIDERS
+from wire.testing.emulator import AsyncEmulatorTransport, Emulator
+
+NOW = ToolSchema("now", "The time.")
+ASKED = [Message.user("Hi")]
+
+
+def provider(
+    script: Any, name: str = "gemini", model: str = "gemini-3-pro-preview", **options: Any
+) -> ChatModel:
+    return create_provider(
+        name,
+        "fake-key",
+        model,
+        http=AsyncEmulatorTransport(Emulator(script, lenient=True)),
+        retry=retry.NONE,
+        **options,
+    )
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_s1_10_two_methods_with_one_signature_make_a_provider(backend: str) -> None:
+    made = provider([{"times": 0, "say": "Hello."}])
+    assert isinstance(made, ChatProvider)
+    assert isinstance(Scripted(), ChatProvider)
+    assert not isinstance(object(), ChatProvider)
+    wanted = ["messages", "tools", "system_prompt", "max_tokens", "temperature"]
+    for method in (
+        ChatModel.generate,
+        ChatModel.generate_stream,
+        ChatProvider.generate,
+        ChatProvider.generate_stream,
+    ):
+        assert list(inspect.signature(method).parameters)[1:6] == wanted
+    assert "stream" not in inspect.signature(ChatModel.generate).parameters
+
+    async def main() -> tuple[LLMResponse, LLMResponse]:
+        async with made:
+            whole = await made.generate(ASKED, [NOW], "Be brief.", 100, 0.5)
+            return whole, await collect(
+                made.generate_stream(
+                    ASKED, tools=[NOW], system_prompt="Be brief.", max_tokens=100, temperature=0.5
+                )
+            )
+
+    whole, streamed = anyio.run(main, backend=backend)
+    assert whole.text == streamed.text == "Hello."
+
+
+def test_s1_10_options_in_one_object_or_as_keywords_and_not_half_and_half(backend: str) -> None:
+    emulator = Emulator([{"times": 0, "say": "Hello."}])
+    config = GenerationConfig("Be brief.", 100, 0.0)
+
+    async def main() -> None:
+        async with create_provider(
+            "gemini", "fake-key", "gemini-3-pro-preview", http=AsyncEmulatorTransport(emulator)
+        ) as made:
+            await made.generate(ASKED, system_prompt="Be brief.", max_tokens=100, temperature=0.0)
+            await made.generate(ASKED, config=config)
+            with pytest.raises(
+                ConfigurationError, match="temperature: give it in config or as a keyword"
+            ):
+                await made.generate(ASKED, temperature=0.5, config=config)
+
+    anyio.run(main, backend=backend)
+    first, second = (each["body"] for each in emulator.requests)
+    assert first == second
+    assert first["generationConfig"] == {"maxOutputTokens": 100, "temperature": 0.0}
+
+
+def test_s1_08_a_response_has_text_calls_usage_finish_and_the_raw_body(backend: str) -> None:
+    said = {"text": "hello", "calls": [{"name": "now", "args": {}}]}
+
+    async def main() -> LLMResponse:
+        async with provider([{"say": said}]) as made:
+            return await made.generate(ASKED, tools=[NOW])
+
+    response = anyio.run(main, backend=backend)
+    assert (
+        response.text,
+        [call.name for call in response.function_calls],
+        response.finish_reason,
+    ) == ("hello", ["now"], "tool_calls")
+    assert response.usage is not None
+    assert response.usage.output > 0
+    assert json.loads(response.raw)["candidates"][0]["finishReason"] == "STOP"
+    assert response.reply.message.origin is not None
+
+
+def test_s1_14_texts_are_joined_with_nothing_between_them(backend: str) -> None:
+    body = {
+        "candidates": [
+            {
+                "content": {"role": "model", "parts": [{"text": "hello"}, {"text": "world"}]},
+                "finishReason": "STOP",
+            }
+        ]
+    }
+
+    async def main() -> str:
+        async with provider([{"answer": body}]) as made:
+            return (await made.generate(ASKED)).text
+
+    assert anyio.run(main, backend=backend) == "helloworld"
+
+
+def test_s1_07_pieces_of_a_stream_name_the_call_that_they_belong_to(backend: str) -> None:
+    calls = [{"name": "now", "args": {"zone": zone}} for zone in ("UTC", "JST")]
+
+    async def main() -> list[StreamDelta]:
+        async with provider([{"say": {"text": "I look.", "calls": calls}}]) as made:
+            return [delta async for delta in made.generate_stream(ASKED, tools=[NOW])]
+
+    deltas = anyio.run(main, backend=backend)
+    ends = [delta.function_call_end for delta in deltas if delta.function_call_end]
+    assert [call.arguments for call in ends] == [{"zone": "UTC"}, {"zone": "JST"}]
+    for index, call in enumerate(ends):
+        own = [delta for delta in deltas if delta.index == index]
+        assert {delta.call_id for delta in own} == {call.id}
+        assert [bool(delta.function_call_start) for delta in own] == [
+            True,
+            *[False] * (len(own) - 1),
+        ]
+        assert json.loads("".join(delta.function_call_delta for delta in own)) == call.arguments
+    assert [delta.text for delta in deltas if delta.text] == ["I look."]
+    last = deltas[-1]
+    assert (last.finish_reason, last.response and last.response.function_calls) == (
+        "tool_calls",
+        tuple(ends),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "model"), [("gemini", "gemini-3-pro-preview"), ("deepseek", "deepseek-chat")]
+)
+def test_s1_52_a_stream_folds_to_the_response_of_the_plain_call(
+    backend: str, name: str, model: str
+) -> None:
+    said = {
+        "text": "I look.",
+        "calls": [{"name": "now", "args": {"zone": "東京", "deep": {"a": [1, 2.5, None]}}}],
+    }
+
+    async def main() -> tuple[LLMResponse, LLMResponse]:
+        script = [
+            {"times": 0, "match": {"endpoint": each}, "say": said}
+            for each in ("chat.completions", "generateContent")
+        ]
+        script.append({**script[1], "match": {"endpoint": "streamGenerateContent"}})
+        async with provider(script, name, model) as made:
+            return await made.generate(ASKED, tools=[NOW]), await collect(
+                made.generate_stream(ASKED, tools=[NOW])
+            )
+
+    whole, streamed = anyio.run(main, backend=backend)
+    assert (streamed.text, streamed.finish_reason, streamed.usage) == (
+        whole.text,
+        whole.finish_reason,
+        whole.usage,
+    )
+    assert [(call.name, call.arguments, call.signature) for call in streamed.function_calls] == [
+        (call.name, call.arguments, call.signature) for call in whole.function_calls
+    ]
+    if name == "gemini":
+        assert streamed.function_calls[0].signature
+
+
+def test_pieces_without_a_whole_response_are_put_together() -> None:
+    collected = Collected()
+    for delta in (
+        StreamDelta(text="a"),
+        StreamDelta(function_call_start="now", index=1, call_id="c1"),
+        StreamDelta(function_call_start="then", index=0, call_id="c0"),
+        StreamDelta(function_call_delta='{"n":1', index=1),
+        StreamDelta(function_call_delta="1}", index=1),
+        StreamDelta(function_call_end=ToolCall(id="c0", name="then", arguments={"x": 1}), index=0),
+        StreamDelta(text="b", usage=Usage(input=1)),
+    ):
+        collected.add(delta)
+    assert collected.response == LLMResponse(
+        text="ab",
+        function_calls=(
+            ToolCall(id="c0", name="then", arguments={"x": 1}),
+            ToolCall(id="c1", name="now", arguments={"n": 11}, text='{"n":11}'),
+        ),
+        usage=Usage(input=1),
+    )
+
+
+def test_a_call_that_never_ends_is_no_call() -> None:
+    collected = Collected()
+    collected.add(StreamDelta(function_call_start="now", index=0))
+    collected.add(StreamDelta(function_call_delta='{"n":', index=0))
+    with pytest.raises(StreamIncomplete, match="in the middle of the call of now"):
+        _ = collected.response
+
+
+def test_a_response_and_its_pieces_say_the_same() -> None:
+    response = LLMResponse(
+        text="a",
+        function_calls=(ToolCall(id="c0", name="now", arguments={"zone": "東京"}),),
+        finish_reason="tool_calls",
+    )
+    collected = Collected()
+    for delta in response.deltas():
+        collected.add(delta)
+    assert collected.response is response
+    assert [
+        delta.function_call_delta for delta in response.deltas() if delta.function_call_delta
+    ] == ['{"zone":"東京"}']
+
+
+@pytest.mark.parametrize(
+    ("response", "reply"),
+    [
+        (LLMResponse(text="a"), Reply(Message.assistant("a"), Stop("end"))),
+        (
+            LLMResponse(text="a", finish_reason="stop"),
+            Reply(Message.assistant("a"), Stop("other", "stop")),
+        ),
+        (
+            LLMResponse(finish_reason="length"),
+            Reply(Message("assistant"), Stop("length", "length")),
+        ),
+    ],
+)
+def test_a_response_of_ones_own_is_a_reply(response: LLMResponse, reply: Reply) -> None:
+    assert response.reply == reply
+
+
+def test_a_response_remembers_its_reply() -> None:
+    reply = Reply(Message.assistant(Thought("hm"), "a"), Stop("end"), Usage(input=1))
+    assert LLMResponse.of(reply).reply is reply
+    assert LLMResponse.of(reply) == LLMResponse(text="a", usage=Usage(input=1), finish_reason="end")
+
+
+# --- create_provider ------------------------------------------------------------------------------
+
+
+def test_s1_01_s1_06_names_of_the_field_are_names_of_the_same_things() -> None:
+    assert ToolSchema is Tool
+    assert FunctionCall is ToolCall
+    assert FunctionCall(name="now", arguments={"zone": "UTC"}, id="c0") == ToolCall(
+        id="c0", name="now", arguments={"zone": "UTC"}
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "variable", "host"),
+    [
+        (
+            "Gemini",
+            "GEMINI_API_KEY",
+            "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent",
+        ),
+        ("GLM", "GLM_API_KEY", "https://api.z.ai/api/paas/v4/chat/completions"),
+        ("kimi", "KIMI_API_KEY", "https://api.moonshot.ai/v1/chat/completions"),
+        ("kimi@cn", "KIMI_API_KEY", "https://api.moonshot.cn/v1/chat/completions"),
+        ("deepseek", "DEEPSEEK_API_KEY", "https://api.deepseek.com/chat/completions"),
+        ("minimax", "MINIMAX_API_KEY", "https://api.minimax.io/v1/chat/completions"),
+    ],
+)
+def test_s1_31_s1_33_s1_34_s1_35_s1_61_providers_by_name_with_their_variables(
+    name: str, variable: str, host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ConfigurationError) as missing:
+        create_provider(name, "", "m")
+    variable = PROVIDERS[name.lower()].key_variable
+    assert missing.value.message == f"no API key: give api_key= or set {variable}"
+    monkeypatch.setenv(variable, "fake-key-of-the-environment")
+    made = create_provider(name, None, "m")
+    assert made.chat.client.preview(made.chat.whole("Hi")).url == host
+    assert made.chat.client.describe()["key"] == variable
+
+
+def test_s1_11_s1_36_an_explicit_key_goes_before_the_environments(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DEEPSEEK_API_KEY", "fake-key-of-the-environment")
+    seen: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request.headers["authorization"])
+        return httpx.Response(
+            200,
+            json={
+                "choices": [
+                    {"message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}
+                ]
+            },
+        )
+
+    async def main() -> None:
+        for key in ("fake-key-given", ""):
+            async with create_provider(
+                "deepseek", key, "deepseek-chat", http=httpx.MockTransport(answer)
+            ) as made:
+                await made.generate(ASKED)
+
+    anyio.run(main)
+    assert seen == ["Bearer fake-key-given", "Bearer fake-key-of-the-environment"]
+
+
+def test_s1_31_s1_36_another_base_and_names_that_are_in_no_list() -> None:
+    made = create_provider("gemini", "fake-key", "m", "https://proxy.example/google/")
+    assert (
+        made.chat.client.preview(made.chat.whole("Hi")).url
+        == "https://proxy.example/google/v1beta/models/m:generateContent"
+    )
+    mine = create_provider("My-Host", "fake-key", "m", api_base="https://llm.example/v1/")
+    assert (
+        mine.chat.client.preview(mine.chat.whole("Hi")).url
+        == "https://llm.example/v1/chat/completions"
+    )
+    with pytest.raises(
+        ConfigurationError,
+        match="'my-host' is unknown; known are anthropic, azure, cerebras, deepseek",
+    ):
+        create_provider("my-host", "fake-key", "m")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("", "fake", "m"), "provider: '' is no name"),
+        (("gemini:x", "fake", "m"), "provider: 'gemini:x' is no name"),
+        (("gemini", "fake", ""), "model: 'gemini:': empty model name"),
+    ],
+)
+def test_s1_37_what_is_no_provider_is_refused(arguments: tuple[str, str, str], said: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        create_provider(*arguments)
+    assert refused.value.message == said
+    with pytest.raises(
+        ConfigurationError, match="grounding: no such option; there are client, http, system"
+    ):
+        create_provider("gemini", "fake", "m", grounding=True)
+
+
+def test_s1_17_s1_37_search_grounding_is_sent_by_gemini_and_told_elsewhere(backend: str) -> None:
+    emulator = Emulator([{"times": 0, "say": "Hi."}])
+    host = Emulator(
+        [{"times": 0, "match": {"endpoint": "chat.completions"}, "say": "Hi."}], lenient=True
+    )
+
+    async def main() -> tuple[Any, ...]:
+        async with (
+            create_provider(
+                "gemini",
+                "fake",
+                "gemini-3-pro-preview",
+                search_grounding=True,
+                http=AsyncEmulatorTransport(emulator),
+            ) as gemini,
+            create_provider(
+                "deepseek",
+                "fake",
+                "deepseek-chat",
+                search_grounding=True,
+                http=AsyncEmulatorTransport(host),
+            ) as other,
+        ):
+            await gemini.generate(ASKED, tools=[NOW])
+            await gemini.generate(ASKED)
+            return (await other.generate(ASKED)).reply.notes
+
+    told = anyio.run(main, backend=backend)
+    both, alone = (each["body"] for each in emulator.requests)
+    assert both["tools"] == [
+        {"functionDeclarations": [{"name": "now", "description": "The time."}]},
+        {"googleSearch": {}},
+    ]
+    assert both["toolConfig"] == {"includeServerSideToolInvocations": True}
+    assert (alone["tools"], alone.get("toolConfig")) == ([{"googleSearch": {}}], None)
+    assert "tools" not in host.requests[0]["body"]
+    assert [note.path for note in told] == ["search_grounding"]
+
+
+def test_s1_16_s1_20_the_first_piece_is_there_before_the_last_is_sent(backend: str) -> None:
+    class Waiting(httpx.AsyncByteStream):
+        closed = False
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            yield b'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"So"}}]}\n\n'
+            await anyio.sleep_forever()
+
+        async def aclose(self) -> None:
+            Waiting.closed = True
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        assert (request.method, str(request.url)) == (
+            "POST",
+            "https://api.deepseek.com/chat/completions",
+        )
+        return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=Waiting())
+
+    async def main() -> str:
+        async with create_provider(
+            "deepseek", "fake", "deepseek-chat", http=httpx.MockTransport(answer)
+        ) as made:
+            deltas = made.generate_stream(ASKED)
+            first = await anext(deltas)
+            await deltas.aclose()  # type: ignore[attr-defined]
+            return first.text
+
+    assert anyio.run(main, backend=backend) == "So"
+    assert Waiting.closed
+
+
+def test_s1_70_the_policy_is_that_of_resume_agent_unless_another_is_given() -> None:
+    policy = create_provider("gemini", "fake", "m").chat.client.describe()["retry"]
+    assert (
+        policy
+        == retry.RESUME_AGENT
+        == retry.Retry(attempts=3, base=1, factor=2, cap=60, spread=(0.8, 1.2))
+    )
+    assert (
+        create_provider("gemini", "fake", "m", retry=None).chat.client.describe()["retry"]
+        == retry.NONE
+    )
+
+
+def test_s1_69_no_vendors_sdk_is_a_dependency() -> None:
+    project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text("utf-8"))[
+        "project"
+    ]
+    asked = {
+        msgspec.json.encode(each.split(">")[0]).decode().strip('"')
+        for each in project["dependencies"]
+    }
+    assert asked == {"httpx", "msgspec", "anyio"}
+    assert not any(
+        "openai" in each or "genai" in each or "anthropic" in each
+        for each in project["optional-dependencies"]["dev"]
+    )
+
+
+def test_a_text_is_a_part_of_a_response() -> None:
+    assert LLMResponse(text="x").reply.message.parts == (Text("x"),)

@@ -1,0 +1,273 @@
+"""Calls of one turn, run at once: on asyncio, on trio, and by threads."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from wire.agent.tool_calls import Approve, run_calls, run_calls_in_threads
+from wire.neutral.messages import Message, ToolCall
+from wire.tools import Toolbox, ToolContext, ToolRun, tool
+
+Run = Callable[..., list[ToolRun]]
+
+
+def _in_tasks(backend: str) -> Run:
+    def run(
+        toolbox: Toolbox, calls: Sequence[ToolCall], approve: Approve | None = None, **options: Any
+    ) -> list[ToolRun]:
+        return anyio.run(
+            functools.partial(run_calls, toolbox, calls, approve, **options), backend=backend
+        )
+
+    return run
+
+
+@pytest.fixture(params=["asyncio", "trio", "threads"])
+def run(request: pytest.FixtureRequest) -> Run:
+    return run_calls_in_threads if request.param == "threads" else _in_tasks(request.param)
+
+
+def call(id: str, name: str, /, **arguments: object) -> ToolCall:
+    return ToolCall(id=id, name=name, arguments=arguments)
+
+
+def answers(runs: Sequence[ToolRun]) -> list[dict[str, Any]]:
+    return [each.result.answer for each in runs]
+
+
+def test_s3_09_s1_54_functions_of_one_turn_overlap_plain_and_async(run: Run) -> None:
+    """Each waits for all the others: one after the other they would never end."""
+    met = threading.Barrier(3, timeout=20)
+
+    @tool(timeout=20)
+    def plain(n: int) -> int:
+        met.wait()
+        return n
+
+    @tool(timeout=20)
+    async def other(n: int) -> int:
+        await anyio.to_thread.run_sync(met.wait, abandon_on_cancel=True)
+        return n
+
+    runs = run(
+        Toolbox([plain, other]),
+        [call("a", "plain", n=1), call("b", "other", n=2), call("c", "plain", n=3)],
+    )
+    assert answers(runs) == [{"result": 1}, {"result": 2}, {"result": 3}]
+    assert [each.call.id for each in runs] == ["a", "b", "c"]
+
+
+def test_s1_54_s3_11_s3_12_what_goes_wrong_is_an_answer_and_costs_the_others_nothing(
+    run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    @tool
+    def crash(n: int) -> int:
+        """It never works."""
+        raise RuntimeError("no such file")
+
+    @tool
+    async def silent(n: int) -> int:
+        """It says nothing."""
+        raise KeyError
+
+    @tool
+    def fine(n: int) -> int:
+        """It works."""
+        return n
+
+    calls = [
+        call("a", "crash", n=1),
+        call("b", "nobody"),
+        call("c", "fine", n="x"),
+        call("d", "silent", n=1),
+        call("e", "fine", n=5),
+    ]
+    with caplog.at_level(logging.WARNING, "wire.agent"):
+        runs = run(Toolbox([crash, silent, fine]), calls)
+    assert answers(runs) == [
+        {"error": "no such file"},
+        {"error": "unknown tool: nobody"},
+        {"error": "invalid parameters: $.n: Expected `int`, got `str`"},
+        {"error": "KeyError"},
+        {"result": 5},
+    ]
+    assert [type(each.error).__name__ for each in runs] == [
+        "RuntimeError",
+        "NoneType",
+        "NoneType",
+        "KeyError",
+        "NoneType",
+    ]
+    assert sorted(record.getMessage() for record in caplog.records) == [
+        "the call of crash failed: no such file",
+        "the call of silent failed: ",
+    ]
+    assert all(record.exc_info for record in caplog.records)
+
+
+def test_s3_12_a_filter_decides_what_the_model_is_told(run: Run) -> None:
+    def crash() -> None:
+        raise RuntimeError("password of the database: x")
+
+    runs = run(
+        Toolbox([crash], on_error=lambda error, call: f"{call.name} failed"), [call("a", "crash")]
+    )
+    assert answers(runs) == [{"error": "crash failed"}]
+    assert str(runs[0].error) == "password of the database: x"
+
+
+def test_s3_15_a_tool_over_its_time_is_answered_and_the_others_are_kept(run: Run) -> None:
+    over = threading.Event()
+
+    @tool(timeout=0.05)
+    def plain() -> str:
+        over.wait(20)
+        return "late"
+
+    @tool(timeout=0.05)
+    async def other() -> str:
+        await anyio.sleep(20)
+        return "late"
+
+    def quick() -> str:
+        return "done"
+
+    try:
+        runs = run(
+            Toolbox([plain, other, quick]),
+            [call("a", "plain"), call("b", "other"), call("c", "quick")],
+        )
+    finally:
+        over.set()
+    assert answers(runs) == [
+        {"error": "tool plain timeout after 0.05 s"},
+        {"error": "tool other timeout after 0.05 s"},
+        {"result": "done"},
+    ]
+
+
+def test_s3_15_a_timeout_that_a_function_raises_is_its_own(run: Run) -> None:
+    @tool(timeout=20)
+    def asks() -> str:
+        raise TimeoutError("API request failed: timeout")
+
+    @tool(timeout=20)
+    async def waits() -> str:
+        with anyio.fail_after(0):
+            await anyio.sleep(20)
+        return "late"
+
+    runs = run(Toolbox([asks, waits]), [call("a", "asks"), call("b", "waits")])
+    assert answers(runs) == [{"error": "API request failed: timeout"}, {"error": "TimeoutError"}]
+
+
+def test_s1_58_each_call_is_approved_or_refused_and_all_are_answered(run: Run) -> None:
+    made: list[str] = []
+
+    def write(name: str) -> str:
+        made.append(name)
+        return "written"
+
+    def approve(call: ToolCall) -> bool | str | None:
+        return {"a": True, "b": "not that one", "c": False, "d": None}[call.id]
+
+    calls = [call(id, "write", name=id) for id in "abcd"]
+    assert answers(run(Toolbox([write]), calls, approve)) == [
+        {"result": "written"},
+        {"error": "not that one"},
+        {"error": "refused by the user"},
+        {"result": "written"},
+    ]
+    assert sorted(made) == ["a", "d"]
+
+
+def test_what_cannot_be_made_is_not_asked_about(run: Run) -> None:
+    asked: list[str] = []
+
+    def approve(call: ToolCall) -> bool:
+        asked.append(call.id)
+        return True
+
+    def write(name: str) -> str:
+        return name
+
+    run(
+        Toolbox([write]),
+        [call("a", "write"), call("b", "nobody"), call("c", "write", name="x")],
+        approve,
+    )
+    assert asked == ["c"]
+
+
+def test_s1_58_approval_may_wait_for_somebody(run: Run) -> None:
+    def write(name: str) -> str:
+        return name
+
+    async def approve(call: ToolCall) -> str:
+        await anyio.lowlevel.checkpoint()
+        return "no"
+
+    assert answers(run(Toolbox([write]), [call("a", "write", name="x")], approve)) == [
+        {"error": "no"}
+    ]
+
+
+def test_s3_25_a_function_may_ask_for_its_call_the_model_and_the_messages(run: Run) -> None:
+    def who(context: ToolContext, word: str) -> list[str]:
+        return [context.call.id, context.model, context.messages[0].text, word]
+
+    runs = run(
+        Toolbox([who]),
+        [call("a", "who", word="x")],
+        model="gemini-3-pro-preview",
+        messages=[Message.user("Hi")],
+    )
+    assert answers(runs) == [{"result": ["a", "gemini-3-pro-preview", "Hi", "x"]}]
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+@pytest.mark.parametrize("kind", ["plain", "async"])
+def test_s1_54_s3_15_a_cancelled_run_is_no_answer(backend: str, kind: str) -> None:
+    over = threading.Event()
+    ended: list[str] = []
+
+    async def main() -> str:
+        begun = anyio.Event()
+
+        async def waits() -> None:
+            begun.set()
+            try:
+                await anyio.sleep(20)
+            finally:
+                ended.append("async")
+
+        def blocks() -> None:
+            anyio.from_thread.run_sync(begun.set)
+            over.wait(20)
+
+        toolbox = Toolbox([tool(blocks if kind == "plain" else waits, name="waits")])
+        with anyio.CancelScope() as scope:
+            async with anyio.create_task_group() as group:
+                group.start_soon(run_calls, toolbox, [call("a", "waits")])
+                await begun.wait()
+                scope.cancel()
+            return "answered"
+        return "cancelled"
+
+    try:
+        assert anyio.run(main, backend=backend) == "cancelled"
+    finally:
+        over.set()
+    assert ended == (["async"] if kind == "async" else [])
+
+
+def test_nothing_to_run_is_nothing(run: Run) -> None:
+    assert run(Toolbox([]), []) == []

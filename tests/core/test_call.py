@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import msgspec
+import pytest
+
+from wire.core.call import Call, StreamCall, Timeouts
+from wire.core.memory import WireStruct, remember
+from wire.errors import APIError, RuleError
+
+BODY = b'{"a":[1.50, "\\u00e9"],"b" : { "x":1e2 },"c":null}'
+
+
+class Part(WireStruct):
+    text: str | None = None
+
+
+def error_of(status: int, headers: Any, body: bytes) -> APIError:
+    return APIError(status=status)
+
+
+def call(body: bytes = BODY, path: str = "/models/m:x", **fields: Any) -> Call[bytes]:
+    return Call("gemini", "POST", path, body, parse=bytes, read_error=error_of, **fields)
+
+
+def stream(**fields: Any) -> StreamCall[bytes, bytes]:
+    return StreamCall(
+        "gemini",
+        "POST",
+        "/x",
+        BODY,
+        reader=lambda _: None,
+        fold=b"".join,
+        read_error=error_of,
+        **fields,
+    )
+
+
+every_kind = pytest.mark.parametrize("kind", [call, stream], ids=["call", "stream"])
+
+# --- replace --------------------------------------------------------------------------------------
+
+
+@every_kind
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({"headers": {"b": "3", "c": "4"}}, {"headers": {"a": "1", "b": "3", "c": "4"}}),
+        ({"query": {"q": "2", "r": "3"}}, {"query": {"q": "2", "r": "3"}}),
+        ({"timeouts": Timeouts(total=3.0)}, {"timeouts": Timeouts(total=3.0)}),
+        ({"body_extra": {"c": 1}}, {"body": b'{"a":[1.50, "\\u00e9"],"b":{ "x":1e2 },"c":1}'}),
+        ({"headers": {}, "query": {}, "body_extra": {}, "timeouts": None}, {}),
+        ({}, {}),
+    ],
+    ids=["headers", "query", "timeouts", "body_extra", "empty", "nothing"],
+)
+def test_replace_changes_what_is_named_and_nothing_else(
+    kind: Any, changes: dict[str, Any], found: dict[str, Any]
+):
+    before = kind(headers={"a": "1", "b": "2"}, query={"q": "1"}, timeouts=Timeouts(total=9.0))
+    after = before.replace(**changes)
+    fields = {field.name: getattr(before, field.name) for field in dataclasses.fields(before)}
+    assert {
+        field.name: getattr(after, field.name) for field in dataclasses.fields(after)
+    } == fields | found
+    assert type(after) is type(before)
+
+
+@every_kind
+def test_the_call_itself_stays_as_it_was(kind: Any):
+    before = kind(headers={"a": "1"}, query={"q": "1"})
+    before.replace(headers={"a": "2"}, query={"q": "2"}, body_extra={"a": 2}, timeouts=Timeouts())
+    assert (before.headers, before.query, before.body, before.timeouts) == (
+        {"a": "1"},
+        {"q": "1"},
+        BODY,
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("extra", "body"),
+    [
+        ({"d": {"e": [1]}}, b'{"a":[1.50, "\\u00e9"],"b":{ "x":1e2 },"c":null,"d":{"e":[1]}}'),
+        ({"b": 1}, b'{"a":[1.50, "\\u00e9"],"b":1,"c":null}'),
+        ({"c": "é"}, '{"a":[1.50, "\\u00e9"],"b":{ "x":1e2 },"c":"é"}'.encode()),
+        ({"c": None}, b'{"a":[1.50, "\\u00e9"],"b":{ "x":1e2 },"c":null}'),
+        (
+            {"d": msgspec.Raw(b"[ 1.0 ]")},
+            b'{"a":[1.50, "\\u00e9"],"b":{ "x":1e2 },"c":null,"d":[ 1.0 ]}',
+        ),
+        (
+            {"d": Part(text="a")},
+            b'{"a":[1.50, "\\u00e9"],"b":{ "x":1e2 },"c":null,"d":{"text":"a"}}',
+        ),
+    ],
+    ids=["new", "existing", "not-ascii", "null", "raw", "struct"],
+)
+def test_body_extra_keeps_the_bytes_of_other_keys(extra: dict[str, Any], body: bytes):
+    assert call().replace(body_extra=extra).body == body
+
+
+def test_body_extra_sends_what_came_from_the_wire_as_it_came():
+    part = remember(Part(text="a"), b'{"text": "a", "later": 1.0}')
+    assert (
+        call(b"{}").replace(body_extra={"parts": [part]}).body
+        == b'{"parts":[{"text": "a", "later": 1.0}]}'
+    )
+
+
+def deep() -> list[Any]:
+    value: list[Any] = []
+    for _ in range(100_000):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("body", "extra"),
+    [
+        (BODY, {"d": object()}),
+        (BODY, {"d": {1, object()}}),
+        (BODY, {"d": "\ud800"}),
+        (BODY, {"d": float("nan")}),  # JSON has no such number, and null is another value
+        (BODY, {"d": [float("inf")]}),
+        (BODY, {"d": deep()}),
+        (b"", {"d": 1}),
+        (b"\x89PNG", {"d": 1}),
+        (b"[1]", {"d": 1}),
+    ],
+    ids=[
+        "object",
+        "set",
+        "lone-surrogate",
+        "nan",
+        "inf",
+        "deep",
+        "no-body",
+        "no-json",
+        "no-object",
+    ],
+)
+def test_what_cannot_be_said_is_refused(body: bytes, extra: dict[str, Any]):
+    with pytest.raises(RuleError) as caught:
+        call(body).replace(body_extra=extra)
+    assert [violation.path for violation in caught.value.violations] == ["body_extra"]
+
+
+# --- target ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "target"),
+    [
+        ("/models/m:generateContent", {}, "/models/m:generateContent"),
+        ("/tunedModels/a-b.c_d~e", {}, "/tunedModels/a-b.c_d~e"),
+        ("/models/a b", {}, "/models/a%20b"),
+        ("/models/a?b#c", {}, "/models/a%3Fb%23c"),
+        ("/models/100%", {}, "/models/100%25"),
+        ("/models/é語", {}, "/models/%C3%A9%E8%AA%9E"),
+        ("/models/a\r\nb", {}, "/models/a%0D%0Ab"),
+        ("/x", {"alt": "sse"}, "/x?alt=sse"),
+        ("/x", {"a": "b c&d=e", "f": "ü/?+"}, "/x?a=b%20c%26d%3De&f=%C3%BC%2F%3F%2B"),
+        ("/x", {"a": ""}, "/x?a="),
+    ],
+    ids=ascii,
+)
+def test_target(path: str, query: dict[str, str], target: str):
+    assert call(path=path, query=query).target == target
+
+
+# --- a value --------------------------------------------------------------------------------------
+
+
+@every_kind
+@pytest.mark.parametrize(
+    "name", ["wire", "method", "path", "body", "query", "headers", "timeouts", "read_error"]
+)
+def test_a_call_is_frozen(kind: Any, name: str):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(kind(), name, "x")
+
+
+@every_kind
+def test_a_call_takes_no_other_attributes(kind: Any):
+    with pytest.raises((AttributeError, TypeError)):
+        kind().other = 1
+
+
+def test_equal_calls_are_equal():
+    assert call(headers={"a": "1"}) == call(headers={"a": "1"})
+    assert call() != call(b"{}")
+
+
+def test_repr_shows_what_is_sent_and_no_functions():
+    assert repr(call(b"{}", query={"a": "b"})) == (
+        "Call(wire='gemini', method='POST', path='/models/m:x', body=b'{}', query={'a': "
+        "'b'}, headers={}, timeouts=None)"
+    )

@@ -1,0 +1,67 @@
+"""JSON as structs, however odd its values are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+import wire
+from wire.core.lenient import Unreadable, decoded, plain, said
+from wire.core.memory import WireStruct
+from wire.errors import LimitError
+
+
+class Tide(WireStruct, frozen=True, kw_only=True):
+    port: str | None = None
+    days: list[int] | None = None
+    next: Tide | None = None
+
+
+@pytest.mark.parametrize(
+    ("body", "expected", "unknown"),
+    [
+        (b'{"port":"Brest","days":[1,2]}', Tide(port="Brest", days=[1, 2]), []),
+        (b'{"port":7,"days":[1]}', Tide(days=[1]), [("port", 7)]),
+        (b'{"port":"Brest","days":[1,"two"]}', Tide(port="Brest"), [("days", [1, "two"])]),
+        (b'{"next":{"port":[],"days":[3.0]}}', Tide(next=Tide(days=[3])), [("next.port", [])]),
+        (b'{"port":"\\ud83c"}', Tide(port="\ud83c"), []),
+        (b'{"port":"\xff"}', Tide(port="\ufffd"), []),
+        (b'{"port":"Brest","\\ud83c":1}', Tide(port="Brest"), [("\ud83c", 1)]),
+    ],
+)
+def test_one_odd_value_does_not_cost_the_rest(body: bytes, expected: Any, unknown: Any):
+    struct = decoded(body, Tide)
+    assert (struct, struct.raw, wire.unknown(struct)) == (expected, body, unknown)
+
+
+@pytest.mark.parametrize("body", [b"", b"[1]", b'"x"', b'{"port":', b'{"port":"\x00"}', b"<html>"])
+def test_what_is_no_object(body: bytes):
+    with pytest.raises(Unreadable):
+        decoded(body, Tide)
+
+
+def test_what_is_nested_too_deeply():
+    with pytest.raises(LimitError):
+        decoded(b'{"moon":' + b"[" * 100_000 + b"]" * 100_000 + b"}", Tide)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b'{"a":1}', {"a": 1}),
+        (b"\xef\xbb\xbf[1]", [1]),
+        (b'"\\ud83c"', "\ud83c"),
+        (b'"\xff"', "\ufffd"),
+        (b"{", None),
+        (b"[" * 100_000, None),
+    ],
+)
+def test_plain(body: bytes, expected: Any):
+    assert plain(body) == expected
+
+
+def test_said_is_what_utf_8_can_say():
+    assert (said("a\ud83c\udf0a"), said("a\ud83c"), said("a")) == ("a🌊", "a\ufffd", "a")
+    assert msgspec.json.encode(said("\udf0a")) == b'"\xef\xbf\xbd"'

@@ -1,0 +1,131 @@
+"""The same calls through the client for threads, for asyncio and for trio: every test of a shell
+runs on all three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+import pytest
+
+from wire import Account, AsyncClient, Client, WireError, gemini, retry
+
+CALL = gemini.generate_content("m", gemini.GenerateContentRequest(contents=gemini.contents("Hi")))
+STREAM_CALL = gemini.stream_generate_content(
+    "m", gemini.GenerateContentRequest(contents=gemini.contents("Hi"))
+)
+
+QUICK = retry.Retry(base=0)
+"""Three attempts without waits."""
+
+
+@dataclass
+class Streamed:
+    """What came of a stream."""
+
+    texts: list[str] = field(default_factory=list)
+    error: WireError | None = None
+    reply: Any = None
+    """The answer so far: the whole one, if there was no error."""
+    account: Account | None = None
+
+
+@dataclass
+class Drive:
+    """One way of using the library."""
+
+    name: str
+
+    def session(self, work: Callable[[Any], Any], provider: str = "gemini", **options: Any) -> Any:
+        """`work(door)` with a door that has plain `send(call)` and `read(call)`, whatever runs
+        below.
+        """
+        options = {"api_key": "fake-key", "retry": QUICK, **options}
+        if self.name == "sync":
+            with Client(provider, **options) as client:
+                return work(_SyncDoor(client))
+
+        async def main() -> Any:
+            async with AsyncClient(provider, **options) as client:
+                return await anyio.to_thread.run_sync(work, _AsyncDoor(client))
+
+        return anyio.run(main, backend=self.name)
+
+    def send(self, call: Any = CALL, **options: Any) -> Any:
+        return self.session(lambda door: door.send(call), **options)
+
+    def run(self, flow: Any, **options: Any) -> Any:
+        return self.session(lambda door: door.run(flow), **options)
+
+    def read(self, call: Any = STREAM_CALL, **options: Any) -> Streamed:
+        return self.session(lambda door: door.read(call), **options)
+
+
+@dataclass
+class _SyncDoor:
+    client: Client
+
+    def send(self, call: Any = CALL) -> Any:
+        return self.client.send(call)
+
+    def run(self, flow: Any) -> Any:
+        return self.client.run(flow)
+
+    def result(self, call: Any) -> Any:
+        with self.client.stream(call) as chunks:
+            return chunks.result()
+
+    def read(self, call: Any = STREAM_CALL, most: int = 1000) -> Streamed:
+        result = Streamed()
+        with self.client.stream(call) as chunks:
+            try:
+                for chunk in chunks:
+                    result.texts.append(chunk.text)
+                    if len(result.texts) == most:
+                        break
+            except WireError as error:
+                result.error = error
+            result.reply, result.account = chunks.partial(), chunks.account
+        return result
+
+
+@dataclass
+class _AsyncDoor:
+    """Called from a worker thread, runs in the event loop."""
+
+    client: AsyncClient
+
+    def send(self, call: Any = CALL) -> Any:
+        return anyio.from_thread.run(self.client.send, call)
+
+    def run(self, flow: Any) -> Any:
+        return anyio.from_thread.run(self.client.run, flow)
+
+    def result(self, call: Any) -> Any:
+        return anyio.from_thread.run(self._result, call)
+
+    async def _result(self, call: Any) -> Any:
+        async with self.client.stream(call) as chunks:
+            return await chunks.result()
+
+    def read(self, call: Any = STREAM_CALL, most: int = 1000) -> Streamed:
+        return anyio.from_thread.run(self._read, call, most)
+
+    async def _read(self, call: Any, most: int) -> Streamed:
+        result = Streamed()
+        async with self.client.stream(call) as chunks:
+            try:
+                async for chunk in chunks:
+                    result.texts.append(chunk.text)
+                    if len(result.texts) == most:
+                        break
+            except WireError as error:
+                result.error = error
+            result.reply, result.account = chunks.partial(), chunks.account
+        return result
+
+
+EVERY = [pytest.param(Drive(name), id=name) for name in ("sync", "asyncio", "trio")]

@@ -1,0 +1,224 @@
+"""`http=`: the transport under the client; proxies of the environment; Vertex."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+
+from tests.http.drive import CALL, STREAM_CALL, Drive
+from tests.http.loopback import ANSWER, GOOD_STREAM, loopback, whole
+from wire import AsyncClient, Client, errors
+
+
+def answering(request: httpx.Request) -> httpx.Response:
+    if b"stream" in request.url.raw_path:
+        return httpx.Response(200, content=b'data: {"candidates":[{"finishReason":"STOP"}]}\n\n')
+    return httpx.Response(200, json=ANSWER)
+
+
+def test_any_transport(drive: Drive) -> None:
+    assert drive.send(http=httpx.MockTransport(answering)).text == "Hello."
+    assert drive.read(http=httpx.MockTransport(answering)).reply.finish_reason == "STOP"
+
+
+def test_any_client(drive: Drive) -> None:
+    kind = httpx.Client if drive.name == "sync" else httpx.AsyncClient
+    assert drive.send(http=kind(transport=httpx.MockTransport(answering))).text == "Hello."
+    assert (
+        drive.read(http=kind(transport=httpx.MockTransport(answering))).reply.finish_reason
+        == "STOP"
+    )
+
+
+def test_a_client_follows_no_redirects_for_us(drive: Drive) -> None:
+    kind = httpx.Client if drive.name == "sync" else httpx.AsyncClient
+    asked: list[httpx.URL] = []
+
+    def redirecting(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url)
+        return httpx.Response(307, headers={"location": "https://elsewhere.example/"})
+
+    with pytest.raises(errors.APIError, match="redirects are not followed"):
+        drive.send(http=kind(transport=httpx.MockTransport(redirecting), follow_redirects=True))
+    assert [url.host for url in asked] == ["generativelanguage.googleapis.com"]
+
+
+def test_by_name(drive: Drive) -> None:
+    with loopback([whole(ANSWER)]) as server:
+        assert drive.send(http="httpx", base_url=server.url).text == "Hello."
+
+
+@pytest.mark.parametrize(
+    "wrong", ["curl", 5, object(), None], ids=["name", "number", "object", "none"]
+)
+def test_what_is_no_transport_is_named(wrong: Any) -> None:
+    for client in (Client, AsyncClient):
+        with pytest.raises(errors.ConfigurationError, match="http: "):
+            client("gemini", api_key="fake-key", http=wrong)
+
+
+def test_sync_and_async_are_not_mixed_up() -> None:
+    with pytest.raises(errors.ConfigurationError, match=r"handle_request\(\) or an httpx.Client"):
+        Client("gemini", http=httpx.AsyncClient())  # type: ignore[arg-type]
+    with pytest.raises(
+        errors.ConfigurationError, match=r"handle_async_request\(\) or an httpx.AsyncClient"
+    ):
+        AsyncClient("gemini", http=httpx.Client())  # type: ignore[arg-type]
+
+
+class Proxy(HTTPServer):
+    """Answers what it is asked to fetch, and notes it."""
+
+    def __init__(self) -> None:
+        asked: list[tuple[str, str | None]] = []
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers["content-length"]))
+                asked.append((self.path, self.headers["proxy-authorization"]))
+                self.wfile.write(whole(ANSWER))
+
+            def log_message(self, *_: object) -> None: ...
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.asked = asked
+
+
+@pytest.fixture
+def proxy() -> Any:
+    with Proxy() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_proxies_of_the_environment(
+    drive: Drive, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = proxy.server_address[1]
+    monkeypatch.setenv("http_proxy", f"http://user:pass@127.0.0.1:{port}")
+    # Another name of loopback, so that it is no name that proxies are never asked for.
+    drive.send(base_url="http://127.0.0.9:1")
+    assert proxy.asked == [
+        ("http://127.0.0.9:1/v1beta/models/m:generateContent", "Basic dXNlcjpwYXNz")
+    ]
+    shown = Client("gemini", base_url="http://127.0.0.9:1").describe()
+    assert shown["proxy"] == f"http://***@127.0.0.1:{port}"
+    monkeypatch.setenv("no_proxy", "127.0.0.9")
+    with pytest.raises(errors.ConnectionLost):
+        drive.send(base_url="http://127.0.0.9:1", retry=None)
+    assert len(proxy.asked) == 1
+
+
+def test_a_proxy_we_cannot_speak_to_is_named(drive: Drive, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("https_proxy", "socks5://127.0.0.1:1080")
+    with pytest.raises(errors.ConfigurationError, match=r"HTTPS_PROXY: .*socks5"):
+        drive.send()
+
+
+def test_describe() -> None:
+    with Client("gemini", api_key="fake-key", base_url="http://localhost:1/") as client:
+        shown = client.describe()
+    assert (shown["provider"], shown["base_url"], shown["key"], shown["http"], shown["proxy"]) == (
+        "gemini",
+        "http://localhost:1/v1beta",
+        "argument",
+        "Lanes",
+        None,
+    )
+
+
+# --- Vertex ---------------------------------------------------------------------------------------
+
+VERTEX = {"api_key": None, "project": "my-project", "location": "europe-west4"}
+
+
+def test_vertex_paths_and_a_token_for_each_attempt() -> None:
+    tokens = iter(["fake-token-1", "fake-token-2"])
+    asked: list[tuple[str, str]] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append((str(request.url), request.headers["authorization"]))
+        assert "x-goog-api-key" not in request.headers
+        return httpx.Response(503 if len(asked) == 1 else 200, json=ANSWER)
+
+    from tests.http.drive import QUICK
+
+    with Client(
+        "gemini@vertex",
+        project="my-project",
+        location="europe-west4",
+        token=lambda: next(tokens),
+        retry=QUICK,
+        http=httpx.MockTransport(answer),
+    ) as client:
+        assert client.send(CALL).text == "Hello."
+    path = "https://europe-west4-aiplatform.googleapis.com/v1beta1/projects/my-project/locations/europe-west4/publishers/google"
+    assert asked == [
+        (f"{path}/models/m:generateContent", f"Bearer fake-token-{number}") for number in (1, 2)
+    ]
+
+
+def test_vertex_async_token() -> None:
+    async def token() -> str:
+        await asyncio.sleep(0)
+        return "fake-token"
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        assert request.url.host == "aiplatform.googleapis.com"
+        assert request.headers["authorization"] == "Bearer fake-token"
+        return httpx.Response(200, json=ANSWER)
+
+    async def main() -> str:
+        transport = httpx.MockTransport(answer)
+        async with AsyncClient(
+            "gemini@vertex", project="p", location="global", token=token, http=transport
+        ) as client:
+            return (await client.send(CALL)).text
+
+    assert anyio.run(main) == "Hello."
+    with pytest.raises(
+        errors.ConfigurationError, match="token: an async function needs AsyncClient"
+    ):
+        Client("gemini@vertex", project="p", location="global", token=token)
+
+
+def test_vertex_express_key(drive: Drive) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        assert request.headers["x-goog-api-key"] == "fake-key"
+        return httpx.Response(200, json=ANSWER)
+
+    with Client(
+        "gemini@vertex",
+        api_key="fake-key",
+        project="p",
+        location="global",
+        http=httpx.MockTransport(answer),
+    ) as client:
+        assert client.send(CALL).text == "Hello."
+
+
+@pytest.mark.parametrize("token", ["", 5, "two words", "line\nend"], ids=repr)
+def test_a_token_that_is_none_is_an_error_of_ours(token: Any) -> None:
+    with Client(
+        "gemini@vertex",
+        project="p",
+        location="global",
+        token=lambda: token,
+        http=httpx.MockTransport(answering),
+    ) as client:
+        with pytest.raises(errors.ConfigurationError, match="token"):
+            client.send(CALL)
+
+
+def test_streams_over_the_default_transport_too(drive: Drive) -> None:
+    with loopback(GOOD_STREAM) as server:
+        assert drive.read(STREAM_CALL, base_url=server.url).reply.text == "Hello."

@@ -1,0 +1,746 @@
+from __future__ import annotations
+
+import subprocess
+from typing import Any
+
+import httpx
+import pytest
+
+from wire import Client, gemini, retry
+from wire.core.call import Call, StreamCall, Timeouts
+from wire.core.limits import Limits
+from wire.core.retry import Retry
+from wire.core.secret import Secret
+from wire.errors import APIError, ConfigurationError, WireError
+from wire.http.target import Target, target
+from wire.providers import PROVIDERS
+
+KEY, OTHER, ENV = "fake-key-4711", "fake-key-0815", "fake-key-of-env"
+VERTEX = {"project": "my-project", "location": "us-central1"}
+BODY = b'{"text":"it\'s"}'
+REQUEST = gemini.GenerateContentRequest(contents=gemini.contents("Hi"))
+
+
+def error_of(status: int, headers: Any, body: bytes) -> APIError:
+    return APIError(status=status)
+
+
+def call(wire: str = "gemini", **fields: Any) -> Call[bytes]:
+    return Call(
+        wire, "POST", "/models/m:generateContent", BODY, parse=bytes, read_error=error_of, **fields
+    )
+
+
+def stream(wire: str = "gemini") -> StreamCall[bytes, bytes]:
+    return StreamCall(
+        wire,
+        "POST",
+        "/models/m:streamGenerateContent",
+        BODY,
+        reader=lambda _: None,
+        fold=b"".join,
+        read_error=error_of,
+    )
+
+
+def made(name: str = "gemini", **options: Any) -> Target:
+    return target(name, options)  # type: ignore[arg-type]
+
+
+def refused(name: str = "gemini", **options: Any) -> str:
+    with pytest.raises(ConfigurationError) as caught:
+        made(name, **options)
+    return str(caught.value)
+
+
+def sent(
+    found: Target, what: Call[Any] | None = None, token: Secret | None = None
+) -> dict[str, str]:
+    return dict(found.send_headers(what or call(), token))
+
+
+# --- key ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "env", "key"),
+    [
+        ("gemini", {"api_key": KEY}, {}, KEY),
+        ("gemini", {"api_key": Secret(KEY)}, {}, KEY),
+        ("gemini", {"api_key": KEY}, {"GEMINI_API_KEY": ENV}, KEY),
+        ("gemini", {}, {"GEMINI_API_KEY": ENV}, ENV),
+        ("gemini", {"api_key": None}, {"GEMINI_API_KEY": ENV}, ENV),
+        ("gemini", {}, {"GEMINI_API_KEY": f" {ENV}\n"}, ENV),
+        ("gemini", {}, {"GEMINI_API_KEY": ENV, "GOOGLE_API_KEY": OTHER}, ENV),
+        ("gemini@vertex", VERTEX, {"GEMINI_API_KEY": OTHER, "GOOGLE_API_KEY": ENV}, ENV),
+    ],
+    ids=[
+        "argument",
+        "secret",
+        "argument-before-env",
+        "env",
+        "none-is-not-given",
+        "env-with-line-end",
+        "gemini-asks-its-own",
+        "vertex-asks-its-own",
+    ],
+)
+def test_which_key_is_sent(
+    name: str,
+    options: dict[str, Any],
+    env: dict[str, str],
+    key: str,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    for variable, value in env.items():
+        monkeypatch.setenv(variable, value)
+    assert sent(made(name, **options))["x-goog-api-key"] == key
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "variable"),
+    [("gemini", {}, "GEMINI_API_KEY"), ("gemini@vertex", VERTEX, "GOOGLE_API_KEY")],
+    ids=["gemini", "vertex"],
+)
+def test_a_missing_key_is_told_with_the_variable_before_anything_is_sent(
+    name: str, options: dict[str, Any], variable: str
+):
+    with pytest.raises(ConfigurationError) as caught:
+        made(name, **options).accept(call(), Call)
+    assert str(caught.value) == f"{name}: no API key: give api_key= or set {variable}"
+
+
+@pytest.mark.parametrize("variable", ["GOOGLE_API_KEY", "OPENAI_API_KEY"])
+def test_a_key_of_another_provider_is_no_key(
+    variable: str, monkeypatch: pytest.MonkeyPatch
+):  # R-31
+    monkeypatch.setenv(variable, OTHER)
+    with pytest.raises(ConfigurationError, match="no API key"):
+        made().accept(call(), Call)
+
+
+@pytest.mark.parametrize(
+    ("key", "problem"),
+    [
+        ("", "api_key: a non-empty text"),
+        (f"{KEY}\n", "api_key: character 13 "),
+        (4711, "api_key: a non-empty text"),
+    ],
+    ids=["empty", "line-end", "number"],
+)
+def test_a_wrong_key_is_refused(key: Any, problem: str):
+    message = refused(api_key=key)
+    assert message.startswith(problem)
+    assert KEY not in message
+
+
+def test_s2_05_the_key_travels_in_a_header_and_not_in_the_url():  # R-27
+    found = made(api_key=KEY)
+    assert KEY not in found.url(call(query={"alt": "sse"}))
+    assert [name for name, value in sent(found).items() if KEY in value] == ["x-goog-api-key"]
+
+
+def test_a_token_is_sent_instead_of_a_key():
+    found = made("gemini@vertex", token=lambda: "fake-token", **VERTEX)
+    headers = sent(found, token=Secret("fake-token"))
+    assert headers["authorization"] == "Bearer fake-token"
+    assert "x-goog-api-key" not in headers
+
+
+def test_a_token_is_enough(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("GOOGLE_API_KEY", ENV)
+    found = made("gemini@vertex", token=lambda: "fake-token", **VERTEX)
+    what = call()
+    assert found.accept(what, Call) is what
+    assert found.key is None  # the variable is not asked
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"token": lambda: "x", "api_key": KEY}, "token: give it or api_key, not both"),
+        ({"token": "fake-token"}, "token: a function that returns a token is wanted"),
+    ],
+    ids=["both", "no-function"],
+)
+def test_a_wrong_token_is_refused(options: dict[str, Any], problem: str):
+    message = refused("gemini@vertex", **VERTEX, **options)
+    assert message == f"gemini@vertex: {problem}"
+
+
+# --- provider and place ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["gemini", "Gemini", "GEMINI"])
+def test_the_name_of_a_provider_has_no_case(name: str):
+    assert made(name).provider.name == "gemini"
+
+
+@pytest.mark.parametrize("name", ["gemin", "", "gemini@", None, 3], ids=repr)
+def test_an_unknown_provider_is_told_the_known_ones(name: Any):
+    assert refused(name).startswith(
+        f"provider: {name!r} is unknown; known are {', '.join(sorted(PROVIDERS))}"
+    )
+
+
+VERTEX_PATH = "projects/my-project/locations/{0}/publishers/google/models/m:generateContent"
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "url"),
+    [
+        ("gemini", {}, "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent"),
+        (
+            "gemini",
+            {"version": "v1"},
+            "https://generativelanguage.googleapis.com/v1/models/m:generateContent",
+        ),
+        (
+            "gemini",
+            {"version": None},
+            "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent",
+        ),
+        (
+            "gemini",
+            {"base_url": "https://proxy.example/llm"},
+            "https://proxy.example/llm/v1beta/models/m:generateContent",
+        ),
+        (
+            "gemini",
+            {"base_url": "https://proxy.example/llm//"},
+            "https://proxy.example/llm/v1beta/models/m:generateContent",
+        ),
+        (
+            "gemini@vertex",
+            VERTEX,
+            "https://us-central1-aiplatform.googleapis.com/v1beta1/"
+            + VERTEX_PATH.format("us-central1"),
+        ),
+        (
+            "gemini@vertex",
+            VERTEX | {"location": "global"},
+            "https://aiplatform.googleapis.com/v1beta1/" + VERTEX_PATH.format("global"),
+        ),
+        (
+            "gemini@vertex",
+            VERTEX
+            | {"project": "example.com:p-1", "version": "v1", "base_url": "http://localhost:8080/"},
+            "http://localhost:8080/v1/projects/example.com:p-1/locations/us-central1/publishers/google/models/m:generateContent",
+        ),
+    ],
+    ids=[
+        "gemini",
+        "version",
+        "version-none",
+        "base-url",
+        "trailing-slashes",
+        "vertex",
+        "vertex-global",
+        "vertex-all",
+    ],
+)
+def test_s3_30_url(name: str, options: dict[str, Any], url: str):
+    assert made(name, **options).url(call()) == url
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "problem"),
+    [
+        ("gemini@vertex", {"location": "global"}, "project: gemini@vertex needs it"),
+        ("gemini@vertex", {"project": "p"}, "location: gemini@vertex needs it"),
+        ("gemini", {"project": "p"}, "project: gemini has no such option"),
+        ("gemini", {"location": "global"}, "location: gemini has no such option"),
+        ("gemini", {"version": "v1/../x"}, "version: 'v1/../x' cannot stand in a path"),
+        ("gemini", {"version": ".."}, "version: '..' cannot stand in a path"),
+        ("gemini", {"version": "v1?x"}, "version: 'v1?x' cannot stand in a path"),
+        ("gemini@vertex", VERTEX | {"project": "a b"}, "project: 'a b' cannot stand in a path"),
+        ("gemini@vertex", VERTEX | {"project": 4711}, "project: 4711 cannot stand in a path"),
+        (
+            "gemini@vertex",
+            VERTEX | {"location": "evil.example/"},
+            "location: 'evil.example/' cannot stand in a path",
+        ),
+    ],
+    ids=lambda value: value.partition(" ")[0] if isinstance(value, str) else None,
+)
+def test_s3_21_s3_30_a_wrong_place_is_named(name: str, options: dict[str, Any], problem: str):
+    assert refused(name, **options) == f"{name}: {problem}"
+
+
+def test_an_unknown_option_is_named_with_the_known_ones():
+    message = refused(apikey=KEY)
+    assert message.startswith("apikey: no such option; there are http, api_key, base_url, ")
+    assert KEY not in message
+
+
+# --- base_url (R-27, R-31) ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://proxy.example",
+        "https://proxy.example:8443/a/b",
+        "https://10.0.0.1",
+        "http://localhost",
+        "http://localhost.:8080",
+        "http://LOCALHOST:8080",
+        "http://app.localhost:8080",
+        "http://127.0.0.1:8080",
+        "http://127.9.9.9",
+        "http://[::1]:8080",
+    ],
+)
+def test_a_good_base_url(url: str):
+    assert made(base_url=url).base_url == url
+
+
+OPEN, URL, OPTION = (
+    "https is wanted for",
+    "an http(s) URL with a host is wanted",
+    "no user, key or query may stand in it",
+)
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("http://proxy.example", OPEN),
+        ("http://10.0.0.1", OPEN),
+        ("http://127.0.0.1.evil.example", OPEN),
+        ("http://localhost.evil.example", OPEN),
+        ("http://evil.example/localhost", OPEN),
+        ("http://evil-localhost", OPEN),
+        ("http://0.0.0.0", OPEN),
+        ("http://[::2]", OPEN),
+        ("", URL),
+        ("proxy.example", URL),
+        ("//proxy.example", URL),
+        ("https://", URL),
+        ("https://...", URL),
+        ("https:///path", URL),
+        ("ftp://proxy.example", URL),
+        ("file:///etc/passwd", URL),
+        ("https://[::1", URL),
+        ("https://proxy.example:99999", URL),
+        ("https://proxy.example:x", URL),
+        (" https://proxy.example", URL),
+        ("https://proxy.example\n", URL),
+        ("https://proxy.example/a b", URL),
+        (b"https://proxy.example", URL),
+        (4711, URL),
+        (f"https://{KEY}@proxy.example", OPTION),
+        (f"https://user:{KEY}@proxy.example", OPTION),
+        (f"https://:{KEY}@proxy.example", OPTION),
+        ("http://127.0.0.1@evil.example", OPTION),
+        (f"https://proxy.example/?key={KEY}", OPTION),
+        (f"https://proxy.example#key={KEY}", OPTION),
+        (f"https://proxy.example/key={KEY}", OPTION),
+        ("https://proxy.example?", OPTION),  # the path that is put after it would become a query
+        ("https://proxy.example#", OPTION),  # and here it would not be sent at all
+    ],
+    ids=ascii,
+)
+def test_a_wrong_base_url(url: Any, problem: str):
+    message = refused(base_url=url)
+    assert message.startswith("gemini: base_url: ")
+    assert problem in message
+    assert KEY not in message
+
+
+# --- clocks, retry, limits ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("timeouts", "found"),
+    [
+        (None, Timeouts(connect=10.0, first_byte=300.0, idle=120.0, total=None)),
+        (5, Timeouts(connect=10.0, first_byte=5, idle=5, total=None)),
+        (2.5, Timeouts(connect=10.0, first_byte=2.5, idle=2.5, total=None)),
+        (Timeouts(total=9.0), Timeouts(total=9.0)),
+        (Timeouts(connect=None, first_byte=None, idle=None), Timeouts(None, None, None, None)),
+    ],
+    ids=["default", "number", "fraction", "own", "off"],
+)
+def test_timeouts(timeouts: Any, found: Timeouts):
+    assert made(timeouts=timeouts).timeouts == found
+
+
+@pytest.mark.parametrize(
+    "timeouts", [-1, 0, float("nan"), float("inf"), "5", True, (1, 2), [], {}], ids=repr
+)
+def test_wrong_timeouts_are_refused(timeouts: Any):
+    assert refused(timeouts=timeouts).startswith("timeouts")
+
+
+@pytest.mark.parametrize("name", ["connect", "first_byte", "idle", "total"])
+@pytest.mark.parametrize("seconds", [-1.0, 0, float("nan"), float("inf"), "5"], ids=repr)
+def test_a_wrong_clock_is_named(name: str, seconds: Any):
+    with pytest.raises(
+        ConfigurationError, match=f"^timeouts.{name}: a positive number of seconds or None"
+    ):
+        Timeouts(**{name: seconds})
+
+
+@pytest.mark.parametrize(
+    ("options", "policy"),
+    [
+        ({}, retry.DEFAULT),
+        ({"retry": None}, retry.NONE),
+        ({"retry": Retry(attempts=7)}, Retry(attempts=7)),
+    ],
+    ids=["default", "none", "own"],
+)
+def test_retry(options: dict[str, Any], policy: Retry):
+    assert made(**options).retry == policy
+
+
+@pytest.mark.parametrize(
+    ("options", "limits"),
+    [({}, Limits()), ({"limits": None}, Limits()), ({"limits": Limits(event=7)}, Limits(event=7))],
+    ids=["default", "none", "own"],
+)
+def test_limits(options: dict[str, Any], limits: Limits):
+    assert made(**options).limits == limits
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("retry", 3), ("limits", 3), ("retry", Retry), ("limits", {"event": 3})],
+    ids=repr,
+)
+def test_an_option_of_the_wrong_kind_is_named(option: str, value: Any):
+    assert refused(**{option: value}).startswith(f"{option}: a {option.title()} is wanted, not ")
+
+
+# --- headers --------------------------------------------------------------------------------------
+
+
+def test_headers_are_sent():
+    headers = sent(
+        made(api_key=KEY, headers={"X-Team": "a b", "X-Api-Token": OTHER}),
+        call(headers={"x-call": "c"}),
+    )
+    assert headers == {
+        "user-agent": "wire",
+        "accept-encoding": "identity",
+        "x-team": "a b",
+        "x-api-token": OTHER,
+        "x-call": "c",
+        "x-goog-api-key": KEY,
+    }
+
+
+@pytest.mark.parametrize("name", ["user-agent", "User-Agent"])
+@pytest.mark.parametrize("where", ["client", "call"])
+def test_a_header_of_ours_is_replaced_whatever_its_case(name: str, where: str):
+    client, one = ({name: "me"}, {}) if where == "client" else ({}, {name: "me"})
+    headers = made(api_key=KEY, headers=client).send_headers(call(headers=one), None)
+    assert [value for header, value in headers if header.lower() == "user-agent"] == ["me"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "problem"),
+    [
+        ({"x y": "a"}, "headers: 'x y' is no header name"),
+        ({"": "a"}, "headers: '' is no header name"),
+        ({"x\n": "a"}, "headers: 'x\\n' is no header name"),
+        ({"x:": "a"}, "headers: 'x:' is no header name"),
+        ({"é": "a"}, "headers: 'é' is no header name"),
+        ({3: "a"}, "headers: 3 is no header name"),
+        ({"x": "a\r\ny: b"}, "headers.x: printable ASCII text is wanted"),
+        ({"x": "a\0"}, "headers.x: printable ASCII text is wanted"),
+        ({"x": "é"}, "headers.x: printable ASCII text is wanted"),
+        ({"x": 3}, "headers.x: printable ASCII text is wanted"),
+        ({"x-token": f"{KEY}\n"}, "headers.x-token: character 13 is white space or not ASCII"),
+        ({"x-token": ""}, "headers.x-token: "),
+        ([("x", "a")], "headers: "),
+        ("x: a", "headers: "),
+    ],
+    ids=ascii,
+)
+def test_wrong_headers_are_refused(headers: Any, problem: str):
+    message = refused(headers=headers)
+    assert message.startswith(problem)
+    assert KEY not in message
+
+
+@pytest.mark.parametrize(
+    "headers", [{"x y": "a"}, {"x": "a\r\ny: b"}, {"x": "é"}], ids=["name", "line-end", "not-ascii"]
+)
+def test_wrong_headers_of_a_call_are_refused_before_anything_is_sent(headers: dict[str, str]):
+    def prepare() -> None:
+        what = call().replace(headers=headers)
+        found = made(api_key=KEY)
+        found.accept(what, Call)
+        found.send_headers(what, None)
+
+    with pytest.raises(WireError, match="headers"):
+        prepare()
+
+
+SECRET_HEADERS = {
+    "X-Api-Key": OTHER,
+    "authorization": f"Bearer {OTHER}",
+    "Proxy-Authorization": f"Basic {OTHER}",
+    "x-auth": OTHER,
+    "x-token": OTHER,
+    "Cookie": f"a={OTHER}; b=c",
+    "x-client-secret": OTHER,
+    "x-password": OTHER,
+}
+secret_headers = pytest.mark.parametrize(
+    "header", SECRET_HEADERS.items(), ids=SECRET_HEADERS.keys()
+)
+
+
+@secret_headers
+@pytest.mark.parametrize(
+    "show",
+    [
+        repr,
+        lambda found: repr(found.preview(call())),
+        lambda found: str(found.preview(call())),
+        lambda found: found.preview(call()).curl,
+    ],
+    ids=["repr", "preview-repr", "preview-str", "curl"],
+)
+def test_a_header_that_looks_secret_is_not_shown(header: tuple[str, str], show):  # R-28
+    assert OTHER not in show(made(api_key=KEY, headers=dict([header])))
+
+
+@secret_headers
+def test_a_header_that_looks_secret_is_sent(header: tuple[str, str]):
+    assert sent(made(api_key=KEY, headers=dict([header])))[header[0].lower()] == header[1]
+
+
+@pytest.mark.parametrize(
+    "show",
+    [
+        repr,
+        lambda found: repr(made(api_key=KEY).preview(found)),
+        lambda found: repr(found.preview()),
+        lambda found: str(found.preview()),
+        lambda found: found.preview().curl,
+    ],
+    ids=["repr", "client-preview", "preview-repr", "preview-str", "curl"],
+)
+def test_a_secret_header_of_a_call_is_not_shown(show):  # R-28
+    assert OTHER not in show(call(headers={"authorization": f"Bearer {OTHER}"}))
+
+
+# --- preview --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{}, {"api_key": KEY}], ids=["no-key", "key"])
+def test_preview_shows_no_key_and_needs_none(options: dict[str, Any]):
+    assert str(made(**options, headers={"x-team": "a"}).preview(call(query={"a": "b c"}))) == (
+        "POST https://generativelanguage.googleapis.com/v1beta/models/m:generateContent?a=b%20c\n"
+        "user-agent: wire\n"
+        "accept-encoding: identity\n"
+        "x-team: a\n"
+        "x-goog-api-key: ***\n"
+        "\n"
+        '{"text":"it\'s"}'
+    )
+
+
+def test_preview_with_a_token_asks_for_none():
+    def token() -> str:
+        raise AssertionError("asked")
+
+    headers = made("gemini@vertex", token=token, **VERTEX).preview(call()).headers
+    assert headers["authorization"] == "Bearer ***"
+    assert "x-goog-api-key" not in headers
+
+
+def arguments(line: str) -> list[str]:
+    """What a shell makes of a command line of curl: the line is run with a function in its
+    place.
+    """
+    script = 'curl() { printf "%s\\n--\\n" "$@"; }\n' + line
+    done = subprocess.run(
+        ["/bin/sh", "-c", script], env={"API_KEY": KEY}, capture_output=True, check=True, text=True
+    )
+    return done.stdout.split("\n--\n")[:-1]
+
+
+@pytest.mark.parametrize(
+    "text", ["it's", "a\nb", '$HOME `id` $(id) \\ " !', "", "é 語", "*** ***"], ids=ascii
+)
+def test_curl_hands_the_body_on_as_it_is(text: str):
+    body = f'{{"text": "{text}"}}'
+    preview = made().preview(
+        Call("gemini", "POST", "/x", body.encode(), parse=bytes, read_error=error_of)
+    )
+    assert arguments(preview.curl)[-2:] == ["--data-binary", body]
+
+
+def test_curl_takes_the_key_from_a_variable():
+    assert arguments(
+        made(headers={"x-team": "it's $HOME"}).preview(call(query={"a": "b&c"})).curl
+    ) == [
+        "-sS",
+        "-X",
+        "POST",
+        "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent?a=b%26c",
+        "-H",
+        "user-agent: wire",
+        "-H",
+        "accept-encoding: identity",
+        "-H",
+        "x-team: it's $HOME",
+        "-H",
+        f"x-goog-api-key: {KEY}",
+        "--data-binary",
+        BODY.decode(),
+    ]
+
+
+def test_curl_with_a_token():
+    line = made("gemini@vertex", token=lambda: "x", **VERTEX).preview(call()).curl
+    assert f"authorization: Bearer {KEY}" in arguments(line)
+
+
+def test_curl_does_not_run_a_header_that_looks_hidden():
+    assert "x-note: *** $(echo run) `echo run`" in arguments(
+        made(headers={"x-note": "*** $(echo run) `echo run`"}).preview(call()).curl
+    )
+
+
+def test_preview_of_a_call_has_no_host():
+    assert (
+        str(call(query={"a": "b"}, headers={"x-a": "b"}).preview())
+        == 'POST /models/m:generateContent?a=b\nx-a: b\n\n{"text":"it\'s"}'
+    )
+
+
+def test_preview_without_a_body_ends_with_the_headers():
+    preview = Call("gemini", "GET", "/models", parse=bytes, read_error=error_of).preview()
+    assert str(preview) == "GET /models"
+    assert arguments(preview.curl) == ["-sS", "-X", "GET", "/models"]
+
+
+# --- which calls ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("what", "kind", "problem"),
+    [
+        (call("openai"), Call, "gemini: call: it speaks 'openai', and 'gemini' speaks 'gemini'"),
+        (
+            stream("openai"),
+            StreamCall,
+            "gemini: call: it speaks 'openai', and 'gemini' speaks 'gemini'",
+        ),
+        (stream(), Call, "call: a Call is wanted, not StreamCall; use stream() for it"),
+        (call(), StreamCall, "call: a StreamCall is wanted, not Call; use send() for it"),
+        ("hello", Call, "call: a Call is wanted, not str"),
+        (None, StreamCall, "call: a StreamCall is wanted, not NoneType"),
+    ],
+    ids=["other-wire", "other-wire-stream", "stream-to-send", "call-to-stream", "text", "nothing"],
+)
+def test_a_wrong_call_is_refused(what: Any, kind: type, problem: str):
+    with pytest.raises(ConfigurationError) as caught:
+        made(api_key=KEY).accept(what, kind)
+    assert str(caught.value) == problem
+
+
+def test_a_good_call_is_sent_as_it_is():
+    one, other = call(), stream()
+    found = made(api_key=KEY)
+    assert found.accept(one, Call) is one
+    assert found.accept(other, StreamCall) is other
+
+
+# --- what is told ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "env", "source"),
+    [
+        ("gemini", {"api_key": KEY}, {}, "argument"),
+        ("gemini", {"api_key": Secret(KEY)}, {}, "argument"),
+        ("gemini", {}, {"GEMINI_API_KEY": KEY}, "GEMINI_API_KEY"),
+        ("gemini", {}, {}, "missing (GEMINI_API_KEY)"),
+        ("gemini@vertex", VERTEX | {"token": lambda: KEY}, {}, "token callback"),
+    ],
+    ids=["argument", "secret", "env", "missing", "token"],
+)
+def test_describe_says_where_the_key_is_from(
+    name: str,
+    options: dict[str, Any],
+    env: dict[str, str],
+    source: str,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    for variable, value in env.items():
+        monkeypatch.setenv(variable, value)
+    found = made(name, **options).describe()
+    assert found["key"] == source
+    assert KEY not in repr(found)
+
+
+def test_describe():
+    assert made(
+        api_key=KEY, base_url="https://proxy.example/", timeouts=5, retry=None
+    ).describe() == {
+        "provider": "gemini",
+        "base_url": "https://proxy.example/v1beta",
+        "key": "argument",
+        "timeouts": Timeouts(first_byte=5, idle=5),
+        "retry": retry.NONE,
+        "limits": Limits(),
+    }
+
+
+def test_repr_shows_no_key():
+    assert KEY not in repr(made(api_key=KEY))
+
+
+def test_an_error_is_masked_and_gets_the_name_of_the_provider():  # R-29
+    error = APIError(f"bad key {KEY}, bad token {OTHER}", status=401, raw=KEY.encode())
+    assert made(api_key=KEY, headers={"x-token": OTHER}).masked(error) is error
+    assert str(error) == "gemini: 401: bad key ***, bad token ***"
+    assert error.raw == KEY.encode()
+
+
+@pytest.mark.parametrize("value", [f"Bearer {OTHER}", f"Basic {OTHER}"], ids=["bearer", "basic"])
+def test_a_secret_header_of_two_words_is_masked_as_well(value: str):  # R-29
+    error = made(api_key=KEY, headers={"authorization": value}).masked(
+        APIError(f"you sent {value}")
+    )
+    assert OTHER not in str(error)
+
+
+def test_a_token_of_a_callback_is_masked_as_well():  # R-29
+    def repeats(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(401, text=f"not accepted: {request.headers['authorization']}")
+
+    with Client(
+        "gemini@vertex", token=lambda: OTHER, http=httpx.MockTransport(repeats), **VERTEX
+    ) as client:
+        with pytest.raises(APIError, match="not accepted") as caught:
+            client.send(gemini.generate_content("gemini-3-pro-preview", REQUEST))
+    assert OTHER not in str(caught.value)
+
+
+def test_a_short_header_value_does_not_blot_out_the_message():
+    """It was no secret, its header is only called like one."""
+    assert (
+        str(made(headers={"x-token-version": "1"}).masked(APIError("1 of 10 is wrong")))
+        == "gemini: 1 of 10 is wrong"
+    )
+
+
+def test_an_error_that_has_a_provider_keeps_it():
+    assert made(api_key=KEY).masked(WireError("oops", provider="other")).provider == "other"
+
+
+@pytest.mark.parametrize("where", ["client", "call"])
+def test_the_key_is_sent_once(where: str):
+    """A header of the user's that is called like the key's is no second key."""
+    mine = {"X-Goog-Api-Key": OTHER}
+    client, one = (mine, {}) if where == "client" else ({}, mine)
+    headers = made(api_key=KEY, headers=client).send_headers(call(headers=one), None)
+    assert [value for name, value in headers if name == "x-goog-api-key"] == [KEY]

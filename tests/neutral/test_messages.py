@@ -1,0 +1,276 @@
+"""Neutral values: what they hold, what they refuse, and what lies beside their fields."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import msgspec
+import pytest
+
+from wire.core.memory import Note, notes, with_notes
+from wire.errors import BlockedError, RuleError
+from wire.gemini import Content, GenerateContentResponse
+from wire.neutral.messages import (
+    Media,
+    Message,
+    Origin,
+    Other,
+    Reply,
+    Stop,
+    Text,
+    Thought,
+    ToolCall,
+    ToolResult,
+    Usage,
+    checked,
+    with_answer,
+    with_origin,
+)
+from wire.neutral.request import Request, Tool
+
+NOW = Tool("now", "The time.")
+
+
+def test_s1_01_a_call_gets_an_id_of_its_own_once() -> None:
+    one, other = (
+        ToolCall(name="read", arguments={"path": "a"}),
+        ToolCall(name="read", arguments={"path": "a"}),
+    )
+    assert one.id != other.id
+    assert one.id.startswith("call_")
+    assert len(one.id) == 29
+    assert pickle.loads(pickle.dumps(one)) == one == copy.deepcopy(one)
+    assert ToolCall(id="a1", name="read", signature="c2ln").signature == "c2ln"
+    assert ToolCall(name="read").arguments == {}
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "answer"),
+    [
+        ("15 degrees", False, {"result": "15 degrees"}),
+        ({"temp": 15}, False, {"temp": 15}),
+        ([1, 2], False, {"result": [1, 2]}),
+        (None, False, {"result": None}),
+        ("boom", True, {"error": "boom"}),
+        ({"error": "boom", "code": 3}, True, {"error": "boom", "code": 3}),
+        ({"code": 3}, True, {"error": {"code": 3}}),
+    ],
+)
+def test_s1_03_s0_04_an_answer_is_an_object_with_name_id_and_flag(
+    content: object, error: bool, answer: dict[str, object]
+) -> None:
+    result = ToolResult("call_1", "get_weather", content, error)
+    assert (result.id, result.name, result.error, result.answer) == (
+        "call_1",
+        "get_weather",
+        error,
+        answer,
+    )
+
+
+@pytest.mark.parametrize("kind", [Text, Other, ToolCall, ToolResult])
+def test_s1_04_a_part_without_its_field_is_a_type_error(kind: type) -> None:
+    with pytest.raises(TypeError):
+        kind()
+
+
+def test_s1_04_an_empty_text_is_a_part() -> None:
+    assert Message.assistant(Text("", signature="c2ln")).parts == (Text("", signature="c2ln"),)
+
+
+def test_s1_05_four_constructors_and_the_order_of_parts() -> None:
+    call, other = ToolCall(id="a", name="read"), ToolCall(id="b", name="read")
+    assert Message.user("Hi") == Message("user", (Text("Hi"),))
+    assert Message.assistant("I look.", call, "Done.").parts == (
+        Text("I look."),
+        call,
+        Text("Done."),
+    )
+    assert Message.assistant_tool_calls([call, other], "Wait.") == Message(
+        "assistant", (Text("Wait."), call, other)
+    )
+    one, two = ToolResult("a", "read", "x"), ToolResult("b", "read", "y")
+    assert (
+        Message.tool_response(one, two)
+        == Message.tool_response([one, two])
+        == Message("tool", (one, two))
+    )
+    assert Message.tool_result(call, "no", is_error=True) == Message(
+        "tool", (ToolResult("a", "read", "no", True),)
+    )
+    assert Message.system("Be brief.").role == "system"
+
+
+def test_what_a_message_says() -> None:
+    call = ToolCall(id="a", name="read")
+    message = Message.assistant(Thought("hm"), "hello", Thought("!"), "world", call)
+    assert (message.text, message.thought, message.tool_calls, message.tool_results) == (
+        "helloworld",
+        "hm!",
+        (call,),
+        (),
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (
+            lambda: Message("model", ()),
+            "message.role: one of system, user, assistant, tool is wanted, not 'model'",
+        ),
+        (lambda: Message("user", (1,)), "message.parts: a text or a part is wanted, not int"),
+        (
+            lambda: Message.user({"text": "Hi"}),
+            "message.parts: a text or a part is wanted, not dict",
+        ),
+        (lambda: Media(), "media: either data or url is wanted"),
+        (
+            lambda: Media(data=b"x", url="https://example.com", media_type="image/png"),
+            "media: either data or url is wanted",
+        ),
+        (lambda: Media(data=b"x"), "media.media_type: data needs one, such as image/png"),
+        (
+            lambda: Media(url="data:image/png;base64,?"),
+            "media.url: this is no data URL: data:TYPE;base64,BYTES",
+        ),
+        (lambda: Tool("a b"), "tool.name: 'a b' is no name of a tool [G28]"),
+        (lambda: Tool("x" * 65), f"tool.name: '{'x' * 65}' is no name of a tool [G28]"),
+        (
+            lambda: Tool("now", parameters={"type": "string"}),
+            "tool now: parameters.type: a function takes an object, not 'string' [G50]",
+        ),
+        (
+            lambda: Tool("now", parameters=["x"]),
+            "tool now: parameters: a JSON Schema as a mapping is wanted, not list",
+        ),
+        (lambda: Request(messages=("Hi",)), "messages[0]: a Message is wanted, not str"),
+        (
+            lambda: Request(messages=(), tools=({"name": "x"},)),
+            "tools[0]: a Tool is wanted, not dict",
+        ),
+        (lambda: Request(messages=(), system=5), "system: a str is wanted, not int"),
+        (lambda: Request(messages=(), effort=5), "effort: a str is wanted, not int"),
+        (lambda: Request(messages=(), output={}), "output: a Output is wanted, not dict"),
+        (lambda: Request(messages=(), options=5), "options: a Mapping is wanted, not int"),
+        (
+            lambda: Request(messages=(), tool_choice=5),
+            "tool_choice: a str or tuple is wanted, not int",
+        ),
+        (lambda: Request(messages=(), tools=(NOW, NOW)), "tools: two tools are called now [G29]"),
+        (
+            lambda: Request(messages=(), tools=(NOW,), tool_choice="now"),
+            "tool_choice: auto, none or required, not 'now'",
+        ),
+        (
+            lambda: Request(messages=(), tool_choice=("now",)),
+            "tool_choice: no tool is called 'now'",
+        ),
+    ],
+)
+def test_what_is_no_value_is_refused_when_it_is_made(make: object, said: str) -> None:
+    with pytest.raises(RuleError) as refused:
+        make()  # type: ignore[operator]
+    assert str(refused.value).startswith(said)
+
+
+def test_data_urls_become_bytes() -> None:
+    assert Media(url="data:image/png;base64,iVBORw==") == Media(
+        data=b"\x89PNG", media_type="image/png"
+    )
+    assert Media(url="data:,a%20b") == Media(data=b"a b", media_type="text/plain")
+    assert Media(url="https://example.com/a.png").data is None
+
+
+def test_s1_06_a_schema_is_kept_as_it_is_given() -> None:
+    schema = {"properties": {"location": {"type": "string"}}, "required": ["location"]}
+    assert Tool("get_weather", "Weather", schema).parameters is schema
+    assert Tool("Get-weather_2").parameters == {"type": "object", "properties": {}}
+
+
+def test_usage_is_added_number_by_number() -> None:
+    one = Usage(input=3, output=2, cached=1, total=5, by_modality={"input_audio": 2})
+    other = Usage(input=10, reasoning=4, total=10, by_modality={"input_audio": 1, "input_text": 9})
+    assert one + other == Usage(
+        input=13,
+        output=2,
+        cached=1,
+        reasoning=4,
+        total=15,
+        by_modality={"input_audio": 3, "input_text": 9},
+    )
+
+
+def test_an_origin_lies_beside_the_fields_and_not_in_copies() -> None:
+    origin = Origin("gemini", "gemini-3-pro-preview", "gemini", b'{"text": "Hi"}')
+    said = with_origin(Text("Hi"), origin)
+    assert said == Text("Hi")
+    assert said.origin == origin
+    assert pickle.loads(pickle.dumps(said)).origin == origin
+    assert msgspec.structs.replace(said, text="Ho").origin is None
+    assert with_origin(said, None).origin is None
+    assert said.origin is origin
+    assert origin.is_of("gemini", "gemini-3-pro-preview")
+    assert not origin.is_of("gemini", "gemini-2.5-pro")
+    assert not origin.is_of("gemini@vertex", "gemini-3-pro-preview")
+
+
+def test_the_source_of_loaded_bytes_is_read_once() -> None:
+    read: list[bytes] = []
+
+    def reader(raw: bytes) -> Content:
+        read.append(raw)
+        return Content(role="model")
+
+    loaded = Origin("gemini", "m", "gemini", b'{"role":"model"}')
+    assert loaded.source(reader) is loaded.source(reader)
+    assert read == [b'{"role":"model"}']
+    assert Origin("gemini", "m", "gemini", Content(role="model")).raw == b'{"role":"model"}'
+
+
+def test_a_reply_remembers_the_wires_struct_and_takes_notes() -> None:
+    answer = GenerateContentResponse(response_id="r")
+    reply = with_answer(Reply(Message.assistant("Hi"), Stop("end")), answer)
+    assert reply.answer is answer
+    assert reply == Reply(Message.assistant("Hi"), Stop("end"))
+    assert notes(with_notes(reply, [Note("a", "b")])) == reply.notes == (Note("a", "b"),)
+
+
+@pytest.mark.parametrize(
+    ("parts", "empty"),
+    [
+        ((), True),
+        ((Text(""),), True),
+        ((Thought("hm"),), True),
+        ((Text("Hi"),), False),
+        ((ToolCall(name="now"),), False),
+    ],
+)
+def test_s1_14_a_filter_that_left_nothing_is_an_error_and_one_that_left_something_is_not(
+    parts: tuple[Text, ...], empty: bool
+) -> None:
+    reply = Reply(Message("assistant", parts), Stop("filter", "SAFETY", "no violence"))
+    assert reply.empty is empty
+    if not empty:
+        assert checked(reply) is reply
+        return
+    with pytest.raises(BlockedError) as blocked:
+        checked(reply)
+    assert (str(blocked.value), blocked.value.code, blocked.value.partial) == (
+        "SAFETY: blocked by the provider (SAFETY): no violence",
+        "SAFETY",
+        reply,
+    )
+
+
+def test_s0_02_s0_09_values_load_no_wire_and_no_transport() -> None:
+    code = (
+        "import sys, wire.neutral.messages, wire.neutral.request, wire.history; above = "
+        "('httpx', 'anyio', 'wire.gemini', 'wire.openai', 'wire.http.client');"
+        "print(sorted(name for name in sys.modules if name.startswith(above)))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "[]\n"

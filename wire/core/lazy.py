@@ -1,0 +1,42 @@
+"""Packages whose names are imported on first use, so that importing the package stays cheap (PEP
+562).
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+
+def lazy_names(
+    package: str,
+    names: Mapping[str, Sequence[str]],
+    *,
+    modules: Mapping[str, str] | None = None,
+    types: str = "",
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the `__getattr__` and the `__dir__` of a package.
+
+    `names` maps a module to the names that the package takes from it. `modules` maps a name to the
+    module that it stands for. `types` is a module whose `__all__` the package offers as well.
+    """
+    homes = {name: module for module, those in names.items() for name in those}
+    modules = modules or {}
+
+    def load(name: str) -> Any:
+        if name in modules:
+            return importlib.import_module(modules[name])
+        home = homes.get(name) or ("" if name.startswith("__") else types)
+        found = getattr(importlib.import_module(home), name, None) if home else None
+        if found is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        setattr(sys.modules[package], name, found)
+        return found
+
+    def listed() -> list[str]:
+        of_types = importlib.import_module(types).__all__ if types else ()
+        return sorted({*homes, *modules, *of_types, *vars(sys.modules[package])})
+
+    return load, listed

@@ -1,0 +1,258 @@
+"""The client for asyncio and trio.
+
+It sends, reads, sleeps and closes; every decision is elsewhere. `client.py` is its twin.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from random import Random
+from typing import Any, Self, TypeVar, Unpack, cast
+
+import anyio
+import httpx
+
+from wire.core.call import Answer, Call, Chunk, StreamCall
+from wire.core.exchange import Pause
+from wire.core.flow import Flow, Running
+from wire.core.incoming import Incoming
+from wire.core.secret import Secret
+from wire.errors import WireError
+from wire.http.lanes import AsyncLanes
+from wire.http.sending import DRAIN, FOREIGN, AnyCall, ClientState, Sending, StreamState, opened
+from wire.http.target import Options, target
+
+T = TypeVar("T")
+
+
+class AsyncStream(StreamState[Chunk, Answer]):
+    """The chunks of one answer, in order, once.
+
+    `result()` reads to the end and is what the plain call gives; `partial()` is the answer so far.
+    """
+
+    def __init__(
+        self, sending: Sending, incoming: Incoming[Chunk, Answer], body: httpx.AsyncByteStream
+    ) -> None:
+        super().__init__(sending, incoming)
+        self._body = body
+        self._reads = aiter(body)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Chunk:
+        incoming = self._incoming
+        while not incoming.ready:
+            if incoming.over:
+                incoming.check()
+                raise StopAsyncIteration
+            await self._read()
+        return incoming.ready.popleft()
+
+    async def result(self) -> Answer:
+        """Read to the end, and give what the plain call gives; the same object each time.
+
+        Chunks that were not handed out before are skipped. Raises what the stream broke with, each
+        time the same error, and `StreamIncomplete` if its block was left before its end; `partial`
+        of either is the answer so far.
+        """
+        while not self._incoming.over:
+            await self._read()
+            self._incoming.ready.clear()
+        return self._incoming.result()
+
+    async def _begin(self) -> Self:
+        while not (self._incoming.ready or self._incoming.over):
+            await self._read()
+        if not self._incoming.ready:
+            self._incoming.check()
+        return self
+
+    async def _read(self) -> None:
+        sending, limit, began = self._sending, self._sending.until_event, time.monotonic()
+        with self._one_reader:
+            try:
+                if limit is None:
+                    data = await anext(self._reads, None)
+                else:
+                    with anyio.fail_after(limit):
+                        data = await anext(self._reads, None)
+            except FOREIGN as cause:
+                self._incoming.lost(sending.lost(cause))
+            else:
+                sending.read(self._incoming, data, began)
+
+    async def _close(self) -> None:
+        self._incoming.abandon()
+        try:
+            if self._incoming.drains:
+                await self._drain()
+        finally:
+            await _close(self._reads, self._body)
+
+    async def _drain(self) -> None:
+        """Read the end of the body (R-25)."""
+        try:
+            with anyio.move_on_after(DRAIN):
+                async for _ in self._reads:
+                    pass
+        except FOREIGN:
+            pass
+
+
+def _body(response: httpx.Response) -> httpx.AsyncByteStream:
+    return cast(httpx.AsyncByteStream, response.stream)
+
+
+async def _close(*bodies: Any) -> None:
+    """Close a body, and before it the iterator over it: on trio, one left to the garbage collector
+    is a warning.
+    """
+    with anyio.CancelScope(shield=True):
+        for body in bodies:
+            close = getattr(body, "aclose", None)  # not every iterator has one
+            try:
+                await close() if close else None
+            except FOREIGN:
+                pass  # the lane is dropped, and nobody waits for what went wrong with it
+
+
+class AsyncClient(ClientState):
+    """One provider, one key, for asyncio and trio; what `wire.Client` is for threads.
+
+    >>> async def main() -> str:
+    ...     async with AsyncClient("gemini", api_key="fake-key") as client:
+    ...         return client.describe()["base_url"]
+    >>> anyio.run(main)
+    'https://generativelanguage.googleapis.com/v1beta'
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        http: httpx.AsyncBaseTransport | httpx.AsyncClient | str = "auto",
+        **options: Unpack[Options],
+    ) -> None:
+        super().__init__(target(name, options))
+        self._http, self._handle = opened(
+            http, AsyncLanes, "handle_async_request", httpx.AsyncClient
+        )
+        self._dice = Random()
+
+    async def send(self, call: Call[Answer]) -> Answer:
+        """Send one call and return its answer.
+
+        Raises `wire.WireError` of the kind that the failure is.
+        """
+        answer: Answer = await self._run(self._target.accept(call, Call), self._whole)
+        return answer
+
+    @asynccontextmanager
+    async def stream(
+        self, call: StreamCall[Chunk, Answer]
+    ) -> AsyncIterator[AsyncStream[Chunk, Answer]]:
+        """Send one call and hand out its stream when the first event is there.
+
+        Leaving the block closes the connection.
+        """
+        stream: AsyncStream[Chunk, Answer] = await self._run(
+            self._target.accept(call, StreamCall), self._chunks
+        )
+        try:
+            yield stream
+        finally:
+            await stream._close()
+
+    async def run(self, flow: Flow[Answer]) -> Answer:
+        """Do what a flow asks for, call by call, and return its answer.
+
+        Raises `wire.WireError` of the kind that the failure is.
+        """
+        with Running(flow) as running:
+            while running.step is not None:
+                running.tell(await self._done(running.step))
+        return running.answer
+
+    async def aclose(self) -> None:
+        """Close all connections; streams that are still read end in an error.
+
+        Closing twice is fine.
+        """
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        with anyio.CancelScope(shield=True):
+            await self.aclose()
+
+    async def _done(self, step: Call[Any] | Pause) -> Any:
+        try:
+            return await (anyio.sleep(step.seconds) if isinstance(step, Pause) else self.send(step))
+        except WireError as error:
+            return error
+
+    async def _run(
+        self, call: AnyCall, receive: Callable[[Sending, httpx.Response], Awaitable[T]]
+    ) -> T:
+        sending = Sending(self._target, call)
+        steps = sending.steps(self._dice)
+        next(steps)
+        while True:
+            try:
+                return await self._attempt(sending, receive)
+            except WireError as error:
+                pause = steps.send(sending.failed(error))
+            await anyio.sleep(sending.paused(pause))
+            next(steps)
+
+    async def _attempt(
+        self, sending: Sending, receive: Callable[[Sending, httpx.Response], Awaitable[T]]
+    ) -> T:
+        token = await self._token()
+        try:
+            with anyio.fail_after(sending.until_head):
+                response = await self._handle(sending.request(token))
+        except FOREIGN as cause:
+            raise sending.lost(cause) from cause
+        try:
+            if sending.head(response):
+                return await receive(sending, response)
+            raise sending.refused(response, await self._gather(sending, response, error=True))
+        except BaseException:
+            await _close(_body(response))
+            raise
+
+    async def _token(self) -> Secret | None:
+        if self._target.token is None:
+            return None
+        asked = self._target.token()
+        return Secret.unchecked(await asked if inspect.isawaitable(asked) else asked).check("token")
+
+    async def _whole(self, sending: Sending, response: httpx.Response) -> Any:
+        body = await self._gather(sending, response)
+        await _close(_body(response))
+        return sending.answer(body)
+
+    async def _chunks(self, sending: Sending, response: httpx.Response) -> Any:
+        return await AsyncStream(sending, sending.incoming(response), _body(response))._begin()
+
+    async def _gather(
+        self, sending: Sending, response: httpx.Response, *, error: bool = False
+    ) -> bytes:
+        gathering = sending.gathering(response, error=error)
+        try:
+            with anyio.fail_after(sending.left):
+                async for data in _body(response):
+                    if not gathering.feed(data):
+                        break
+        except FOREIGN as cause:
+            if not error:
+                raise sending.lost(cause) from cause
+        return gathering.content()

@@ -1,0 +1,244 @@
+"""The client for threads.
+
+It sends, reads, sleeps and closes; every decision is elsewhere. `aio.py` is its twin.
+"""
+
+from __future__ import annotations
+
+import collections
+import inspect
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from random import Random
+from typing import Any, Self, TypeVar, Unpack, cast
+
+import httpx
+
+from wire.core.call import Answer, Call, Chunk, StreamCall
+from wire.core.exchange import Pause
+from wire.core.flow import Flow, Running
+from wire.core.incoming import Incoming
+from wire.core.secret import Secret
+from wire.errors import ConfigurationError, WireError
+from wire.http.lanes import Lanes
+from wire.http.sending import DRAIN, FOREIGN, AnyCall, ClientState, Sending, StreamState, opened
+from wire.http.target import Options, target
+
+T = TypeVar("T")
+
+
+class Stream(StreamState[Chunk, Answer]):
+    """The chunks of one answer, in order, once.
+
+    `result()` reads to the end and is what the plain call gives; `partial()` is the answer so far.
+    """
+
+    def __init__(
+        self, sending: Sending, incoming: Incoming[Chunk, Answer], body: httpx.SyncByteStream
+    ) -> None:
+        super().__init__(sending, incoming)
+        self._body = body
+        self._reads = iter(body)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Chunk:
+        incoming = self._incoming
+        while not incoming.ready:
+            if incoming.over:
+                incoming.check()
+                raise StopIteration
+            self._read()
+        return incoming.ready.popleft()
+
+    def result(self) -> Answer:
+        """Read to the end, and give what the plain call gives; the same object each time.
+
+        Chunks that were not handed out before are skipped. Raises what the stream broke with, each
+        time the same error, and `StreamIncomplete` if its block was left before its end; `partial`
+        of either is the answer so far.
+        """
+        while not self._incoming.over:
+            self._read()
+            self._incoming.ready.clear()
+        return self._incoming.result()
+
+    def _begin(self) -> Self:
+        while not (self._incoming.ready or self._incoming.over):
+            self._read()
+        if not self._incoming.ready:
+            self._incoming.check()
+        return self
+
+    def _read(self) -> None:
+        sending, began = self._sending, time.monotonic()
+        with self._one_reader:
+            try:
+                data = next(self._reads, None)
+            except FOREIGN as cause:
+                self._incoming.lost(sending.lost(cause))
+            else:
+                sending.read(self._incoming, data, began)
+
+    def _close(self) -> None:
+        self._incoming.abandon()
+        try:
+            if self._incoming.drains:
+                self._drain()
+        finally:
+            _close(self._body)
+
+    def _drain(self) -> None:
+        """Read the end of the body (R-25).
+
+        A read cannot be interrupted, but the connection can be shut down under it.
+        """
+        abort: Callable[[], None] | None = getattr(self._body, "abort", None)
+        if abort is None:
+            return
+        late = threading.Timer(DRAIN, abort)
+        late.daemon = True
+        late.start()
+        try:
+            collections.deque(self._reads, 0)
+        except FOREIGN:
+            pass
+        finally:
+            late.cancel()
+            late.join()
+
+
+def _body(response: httpx.Response) -> httpx.SyncByteStream:
+    return cast(httpx.SyncByteStream, response.stream)
+
+
+def _close(body: httpx.SyncByteStream) -> None:
+    try:
+        body.close()
+    except FOREIGN:
+        pass  # the lane is dropped, and nobody waits for what went wrong with it
+
+
+class Client(ClientState):
+    """One provider, one key, for threads.
+
+    >>> with Client("gemini", api_key="fake-key") as client:
+    ...     client.describe()["base_url"]
+    'https://generativelanguage.googleapis.com/v1beta'
+
+    `http` is an httpx transport, an httpx client, or "auto"; it is closed with this client. The
+    other options are those of `wire.http.target.Options`. Raises `ConfigurationError` that names
+    the option; a missing key is an error of the first call.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        http: httpx.BaseTransport | httpx.Client | str = "auto",
+        **options: Unpack[Options],
+    ) -> None:
+        super().__init__(target(name, options))
+        if inspect.iscoroutinefunction(self._target.token):
+            raise ConfigurationError("token: an async function needs AsyncClient")
+        self._http, self._handle = opened(http, Lanes, "handle_request", httpx.Client)
+        self._dice = Random()
+
+    def send(self, call: Call[Answer]) -> Answer:
+        """Send one call and return its answer.
+
+        Raises `wire.WireError` of the kind that the failure is.
+        """
+        answer: Answer = self._run(self._target.accept(call, Call), self._whole)
+        return answer
+
+    @contextmanager
+    def stream(self, call: StreamCall[Chunk, Answer]) -> Iterator[Stream[Chunk, Answer]]:
+        """Send one call and hand out its stream when the first event is there.
+
+        Leaving the block closes the connection.
+        """
+        stream: Stream[Chunk, Answer] = self._run(
+            self._target.accept(call, StreamCall), self._chunks
+        )
+        try:
+            yield stream
+        finally:
+            stream._close()
+
+    def run(self, flow: Flow[Answer]) -> Answer:
+        """Do what a flow asks for, call by call, and return its answer.
+
+        Raises `wire.WireError` of the kind that the failure is.
+        """
+        with Running(flow) as running:
+            while running.step is not None:
+                running.tell(self._done(running.step))
+        return running.answer
+
+    def close(self) -> None:
+        """Close all connections; streams that are still read end in an error.
+
+        Closing twice is fine.
+        """
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _done(self, step: Call[Any] | Pause) -> Any:
+        try:
+            return time.sleep(step.seconds) if isinstance(step, Pause) else self.send(step)
+        except WireError as error:
+            return error
+
+    def _run(self, call: AnyCall, receive: Callable[[Sending, httpx.Response], T]) -> T:
+        sending = Sending(self._target, call)
+        steps = sending.steps(self._dice)
+        next(steps)
+        while True:
+            try:
+                return self._attempt(sending, receive)
+            except WireError as error:
+                pause = steps.send(sending.failed(error))
+            time.sleep(sending.paused(pause))
+            next(steps)
+
+    def _attempt(self, sending: Sending, receive: Callable[[Sending, httpx.Response], T]) -> T:
+        token = self._target.token and Secret.unchecked(self._target.token()).check("token")
+        try:
+            response = self._handle(sending.request(token))
+        except FOREIGN as cause:
+            raise sending.lost(cause) from cause
+        try:
+            if sending.head(response):
+                return receive(sending, response)
+            raise sending.refused(response, self._gather(sending, response, error=True))
+        except BaseException:
+            _close(_body(response))
+            raise
+
+    def _whole(self, sending: Sending, response: httpx.Response) -> Any:
+        body = self._gather(sending, response)
+        _close(_body(response))
+        return sending.answer(body)
+
+    def _chunks(self, sending: Sending, response: httpx.Response) -> Any:
+        return Stream(sending, sending.incoming(response), _body(response))._begin()
+
+    def _gather(self, sending: Sending, response: httpx.Response, *, error: bool = False) -> bytes:
+        gathering = sending.gathering(response, error=error)
+        try:
+            for data in _body(response):
+                if not gathering.feed(data):
+                    break
+        except FOREIGN as cause:
+            if not error:
+                raise sending.lost(cause) from cause
+        return gathering.content()

@@ -1,0 +1,406 @@
+"""Everything a client knows that is not I/O: who is asked, with which key, under which clocks.
+
+Both clients are built on it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, TypedDict, TypeVar
+from urllib.parse import urlsplit
+
+from wire.core import retry as presets
+from wire.core.call import LOOPBACK, Call, Preview, StreamCall, Timeouts
+from wire.core.limits import Limits
+from wire.core.retry import Retry
+from wire.core.secret import (
+    SHOWN,
+    Headers,
+    Secret,
+    checked_headers,
+    revealed_headers,
+    sealed,
+    shown_headers,
+)
+from wire.errors import ConfigurationError, WireError
+from wire.openai.common.dialect import Dialect
+from wire.providers import PROVIDERS, Provider, family_of, owner_of, unlisted
+
+T = TypeVar("T")
+AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
+
+Token = Callable[[], str | Awaitable[str]]
+
+_OPTION = re.compile(r"(?!\.+$)[A-Za-z0-9_.:-]+")
+_KEYED_URL = re.compile(r"[?#@]|(key|token)=", re.IGNORECASE)
+_URL = re.compile(r"https?://[^\s?#@\\]+", re.IGNORECASE)
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*(@[a-z0-9._-]+)?", re.IGNORECASE)
+_ENDPOINTS = {
+    "openai": re.compile(r"/(chat/completions|embeddings|models)/*$", re.IGNORECASE),
+    "anthropic": re.compile(r"/(v1(/(messages|models))?)/*$", re.IGNORECASE),
+}
+"""What a base URL must not end with: the calls bring it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where calls go and how; made by `target(...)`, the same for sync and async."""
+
+    provider: Provider
+    base_url: str
+    prefix: str
+    prefixes: dict[str, str]
+    """First word of a path -> what comes before it in place of `prefix`."""
+    headers: Headers
+    key: Secret | None
+    key_source: str
+    token: Token | None = field(repr=False)
+    timeouts: Timeouts
+    retry: Retry
+    limits: Limits
+
+    def accept(self, call: AnyCall, kind: type) -> AnyCall:
+        """The call as it is to be sent here.
+
+        Raises `ConfigurationError` unless `call` is of that kind, speaks this provider's wire, and
+        there is a key for it; `RuleError` for what the provider's dialect refuses.
+        """
+        if not isinstance(call, kind):
+            hint = (
+                "; use stream() for it"
+                if isinstance(call, StreamCall)
+                else "; use send() for it"
+                if isinstance(call, Call)
+                else ""
+            )
+            raise ConfigurationError(
+                f"call: a {kind.__name__} is wanted, not {type(call).__name__}{hint}"
+            )
+        if call.wire != self.provider.wire:
+            message = (
+                f"call: it speaks {call.wire!r}, and {self.provider.name!r} speaks "
+                f"{self.provider.wire!r}"
+            )
+            raise ConfigurationError(message, provider=self.provider.name)
+        if not call.url:
+            self.require_key()
+        try:
+            if self.provider.name in call.elsewhere:
+                call = call.elsewhere[self.provider.name](call)
+            return call if call.adapt is None else call.adapt(call, self.provider.dialect)
+        except WireError as error:
+            self.masked(error)
+            raise
+
+    def require_key(self) -> None:
+        """Raise `ConfigurationError`, which names the variable, if this provider needs a key and
+        there is none.
+        """
+        if self.key is None and self.token is None and self.provider.key_required:
+            message = f"no API key: give api_key= or set {self.provider.key_variable}"
+            raise ConfigurationError(message, provider=self.provider.name)
+
+    def url(self, call: Call[Any] | StreamCall[Any, Any]) -> str:
+        """The whole URL of a call; there is never a key in it (R-27)."""
+        if call.url:
+            return call.url
+        return (
+            self.base_url
+            + call.lead
+            + self.prefixes.get(call.path.lstrip("/").partition("/")[0], self.prefix)
+            + call.target
+        )
+
+    def send_headers(
+        self, call: Call[Any] | StreamCall[Any, Any], token: Secret | None
+    ) -> list[tuple[str, str]]:
+        """What goes over the wire, secrets revealed: to be handed on at once and never to be kept
+        in a variable.
+        """
+        if call.url:
+            return revealed_headers(self._headers(call))
+        name, scheme = self._auth
+        key = self.key if token is None else token
+        if key is None and not self.provider.key_required:
+            return revealed_headers(self._headers(call))
+        return [
+            *(
+                (other, value)
+                for other, value in revealed_headers(self._headers(call))
+                if other != name
+            ),
+            (name, scheme + (key.reveal() if key else "")),
+        ]
+
+    @property
+    def _auth(self) -> tuple[str, str]:
+        """The header that says who is asking, and what stands in it before the key."""
+        return (
+            ("authorization", "Bearer ")
+            if self.token
+            else (self.provider.key_header, self.provider.key_scheme)
+        )
+
+    def _headers(self, call: Call[Any] | StreamCall[Any, Any]) -> Headers:
+        return {**_AGENT, **({} if call.url else self.headers), **call.headers}
+
+    def preview(self, call: Call[Any] | StreamCall[Any, Any]) -> Preview:
+        """What would be sent; needs no key and shows none."""
+        if not isinstance(call, Call | StreamCall):
+            raise ConfigurationError(
+                f"call: a Call or StreamCall is wanted, not {type(call).__name__}"
+            )
+        name, scheme = self._auth
+        keyless = call.url or (
+            self.key is None and self.token is None and not self.provider.key_required
+        )
+        headers = shown_headers(
+            {**self._headers(call), **({} if keyless else {name: scheme + SHOWN})}
+        )
+        return Preview(call.method, call.shown(self.url(call)), headers, call.body)
+
+    def masked(self, error: WireError) -> WireError:
+        """The error with the provider's name on it, and without the key that a server may have
+        repeated (R-29).
+        """
+        error.provider = error.provider or self.provider.name
+        for secret in (self.key, *self.headers.values()):
+            if isinstance(secret, Secret):
+                secret.mask(error)
+        return error
+
+    def describe(self) -> dict[str, Any]:
+        """Settings in plain values, for a log or a bug report."""
+        return {
+            "provider": self.provider.name,
+            "base_url": self.base_url + self.prefix,
+            "key": "token callback" if self.token else self.key_source,
+            "timeouts": self.timeouts,
+            "retry": self.retry,
+            "limits": self.limits,
+        }
+
+
+class Options(TypedDict, total=False):
+    """What a client takes beside the provider's name and `http`."""
+
+    api_key: str | Secret | None
+    """Before the provider's environment variable."""
+    base_url: str | None
+    """Scheme, host and path up to the endpoint's own (`/chat/completions`); for Gemini without the
+    version.
+    """
+    timeouts: Timeouts | float | None
+    retry: Retry | None
+    """`None` for one attempt only."""
+    headers: Headers | None
+    limits: Limits | None
+    version: str | None
+    """Of the API, where the path names one."""
+    project: str | None
+    location: str | None
+    token: Token | None
+    """Function that returns a bearer token, asked before each attempt; with `AsyncClient` it may be
+    async.
+    """
+    dialect: Dialect | None
+    """What the host does differently, in place of what its row says."""
+
+
+def seal(options: Options) -> None:
+    """Hide what is secret in options, in place: errors go up through frames that have them as a
+    variable (R-28).
+    """
+    if not isinstance(options.get("api_key"), Secret | None):
+        options["api_key"] = Secret.unchecked(options.get("api_key"))
+    if options.get("headers") is not None:
+        options["headers"] = sealed(options.get("headers"))
+
+
+def target(name: str, options: Options) -> Target:
+    """Options of a client, checked, and what is secret in them hidden.
+
+    Raises `ConfigurationError` that names the option.
+    """
+    seal(options)
+    unknown = sorted(set(options) - set(Options.__annotations__))
+    if unknown:
+        raise ConfigurationError(
+            f"{unknown[0]}: no such option; there are http, {', '.join(Options.__annotations__)}"
+        )
+    base_url = options.get("base_url")
+    provider = _spoken(_provider(name, base_url), options.get("dialect"))
+    place = {
+        "version": options.get("version") or provider.version or None,
+        "project": options.get("project"),
+        "location": options.get("location"),
+    }
+    for option in ("project", "location"):
+        if bool(place[option]) != (option in provider.options):
+            problem = "has no such option" if place[option] else "needs it"
+            raise ConfigurationError(f"{option}: {provider.name} {problem}", provider=provider.name)
+    if place["version"] and not provider.version:
+        message = f"version: {provider.name} has no such option; it stands in the base URL"
+        raise ConfigurationError(message, provider=provider.name)
+    for option, value in place.items():
+        if value is not None and not (isinstance(value, str) and _OPTION.fullmatch(value)):
+            raise ConfigurationError(
+                f"{option}: {value!r} cannot stand in a path", provider=provider.name
+            )
+    token = options.get("token")
+    key, source = (
+        _key(options.get("api_key"), provider)
+        if token is None
+        else _no_key(token, options, provider)
+    )
+    if base_url is None and not provider.base_url:
+        message = f"base_url: {provider.name} needs it, such as {provider.base_url_like}"
+        raise ConfigurationError(message, provider=provider.name)
+    host = "" if place["location"] in (None, "global") else f"{place['location']}-"
+    return Target(
+        provider=provider,
+        base_url=provider.base_url.format(host=host)
+        if base_url is None
+        else _checked_url(base_url, provider, source),
+        prefix=provider.prefix.format(**place),
+        prefixes={word: prefix.format(**place) for word, prefix in provider.prefixes.items()},
+        headers=checked_headers(options.get("headers") or {}),
+        key=key,
+        key_source=source,
+        token=token,
+        timeouts=_checked_timeouts(options.get("timeouts")),
+        retry=_checked(options.get("retry", presets.DEFAULT), presets.NONE, "retry"),
+        limits=_checked(options.get("limits"), Limits(), "limits"),
+    )
+
+
+def _checked(value: Any, default: T, option: str) -> T:
+    if value is None:
+        return default
+    if not isinstance(value, type(default)):
+        raise ConfigurationError(
+            f"{option}: a {type(default).__name__} is wanted, not {type(value).__name__}"
+        )
+    return value
+
+
+def _checked_timeouts(timeouts: Any) -> Timeouts:
+    """One number is the time that anything may take but connecting: what users of other clients
+    mean by `timeout`.
+    """
+    if isinstance(timeouts, (int, float)) and not isinstance(timeouts, bool):
+        return Timeouts(first_byte=timeouts, idle=timeouts)
+    return _checked(timeouts, Timeouts(), "timeouts")
+
+
+def _key(given: str | Secret | None, provider: Provider) -> tuple[Secret | None, str]:
+    if isinstance(given, Secret):
+        return given.check("api_key"), "argument"
+    if os.environ.get(provider.key_variable, "").strip():
+        found = Secret.unchecked(os.environ[provider.key_variable].strip())
+        return found.check(provider.key_variable), provider.key_variable
+    return None, f"{'missing' if provider.key_required else 'none'} ({provider.key_variable})"
+
+
+def _no_key(token: object, options: Options, provider: Provider) -> tuple[None, str]:
+    if not callable(token):
+        raise ConfigurationError(
+            "token: a function that returns a token is wanted", provider=provider.name
+        )
+    if options.get("api_key") is not None:
+        raise ConfigurationError("token: give it or api_key, not both", provider=provider.name)
+    return None, "token callback"
+
+
+def _provider(name: Any, base_url: Any) -> Provider:
+    """The row of that name; with a base URL, one for a name that is not in the list."""
+    found = PROVIDERS.get(name.lower()) if isinstance(name, str) else None
+    if found is not None:
+        return found
+    # A region that is not there is a slip of the pen, and not a host of its own.
+    listed = isinstance(name, str) and name.lower().partition("@")[0] in PROVIDERS
+    if base_url is None or listed:
+        remedy = "" if listed else "; any other host of chat completions needs base_url="
+        raise ConfigurationError(
+            f"provider: {name!r} is unknown; known are {', '.join(sorted(PROVIDERS))}{remedy}"
+        )
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ConfigurationError(
+            f"provider: {name!r} is no name; letters, digits and . _ - are, and one @ "
+            "before a region"
+        )
+    scheme, host = _place(base_url)
+    # Where no key may go, none is required.
+    return unlisted(name, key_required=scheme != "http" and not LOOPBACK.fullmatch(host))
+
+
+def _spoken(provider: Provider, dialect: Any) -> Provider:
+    """The row with a dialect of the caller's, if one was given."""
+    if dialect is None:
+        return provider
+    if provider.dialect is None:
+        raise ConfigurationError(
+            f"dialect: {provider.name} has no such option", provider=provider.name
+        )
+    return dataclasses.replace(provider, dialect=_checked(dialect, provider.dialect, "dialect"))
+
+
+def _place(base_url: Any) -> tuple[str, str]:
+    """Scheme and host of a URL, both empty if it has no host or is no http(s) URL."""
+    try:
+        parts = urlsplit(base_url if isinstance(base_url, str) and _URL.fullmatch(base_url) else "")
+        return (
+            (parts.scheme, parts.hostname.rstrip("."))
+            if parts.hostname and parts.port != 0
+            else ("", "")
+        )
+    except ValueError:
+        return "", ""  # brackets that do not close, a port that is none
+
+
+def _checked_url(base_url: Any, provider: Provider, source: str) -> str:
+    """https, but for loopback and where no key goes; no key and no user in it, since URLs are
+    logged (R-27, R-31).
+
+    `source` says where the key is from: one of the environment goes to no host of another provider.
+    """
+    scheme, host = _place(base_url)
+    local = LOOPBACK.fullmatch(host)
+    owner = owner_of(host) if source == provider.key_variable and not local else None
+    if isinstance(base_url, str) and _KEYED_URL.search(base_url):
+        problem = "no user, key or query may stand in it; give api_key="
+    elif not host:
+        problem = "an http(s) URL with a host is wanted"
+    elif (found := _endpoint(provider.wire, base_url)) and not _is_foundry(host, found[1]):
+        problem = f"leave the endpoint's path out: {base_url[: found.start()]}"
+    elif (
+        scheme == "http" and not local and (provider.key_required or not source.startswith("none "))
+    ):
+        problem = f"https is wanted for {host}, or the key would travel in the open"
+    elif owner is not None and family_of(owner.name) != family_of(provider.name):
+        problem = (
+            f"{host} is a host of {owner.name!r}, and the key in {source} is not for it; "
+            f'use Client("{owner.name}"), or give api_key= if that key is meant'
+        )
+    else:
+        return str(base_url).rstrip("/")
+    raise ConfigurationError(f"base_url: {problem}", provider=provider.name)
+
+
+def _endpoint(wire: str, base_url: str) -> re.Match[str] | None:
+    """The path of an endpoint at the end of a base URL."""
+    return _ENDPOINTS[wire].search(base_url) if wire in _ENDPOINTS else None
+
+
+def _is_foundry(host: str, path: str) -> bool:
+    """Azure's model inference has a base URL that ends like the path of an endpoint."""
+    return path.lower() == "models" and host.endswith(".services.ai.azure.com")
+
+
+# `identity`: what we do not ask to be compressed need not be inflated, and events come as they are
+# written.
+_AGENT = {"user-agent": "wire", "accept-encoding": "identity"}

@@ -1,0 +1,1 @@
+"""One conversation for all vendors: messages, requests, replies and their events."""

@@ -1,0 +1,71 @@
+"""Ids of tool calls that a host takes, made of ids that it does not: the same each time, and the
+way back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallIds:
+    """What ids of tool calls may look like."""
+
+    least: int = 1
+    most: int = 0
+    """0 for no limit."""
+    letters: str = ""
+    """Regular expression of one letter; empty for any."""
+
+
+_ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_USUAL = 24
+
+
+class LegalIds:
+    """A two-way map of the ids of one conversation.
+
+    >>> ids = LegalIds(CallIds(least=9, most=9, letters="[a-zA-Z0-9]"))
+    >>> ids.legal("call_4KPTn0VsnQ5cRJ"), ids.legal("gSIMJiOkT")
+    ('ktATI8cV1', 'gSIMJiOkT')
+    >>> ids.original("ktATI8cV1")
+    'call_4KPTn0VsnQ5cRJ'
+
+    An id that is legal stays as it is, and every id keeps its own: none of two becomes one.
+    """
+
+    def __init__(self, rule: CallIds) -> None:
+        self._rule = rule
+        self._pattern = re.compile(
+            f"(?:{rule.letters or '.'}){{{rule.least},{rule.most or ''}}}", re.DOTALL
+        )
+        self._legal: dict[str, str] = {}
+        self._original: dict[str, str] = {}
+
+    def legal(self, id: str) -> str:
+        """The id as the host takes it."""
+        if id not in self._legal:
+            made = id if self._pattern.fullmatch(id) else self._made(id, 0)
+            turn = 0
+            while made in self._original:
+                turn += 1
+                made = self._made(id, turn)
+            self._legal[id] = made
+            self._original[made] = id
+        return self._legal[id]
+
+    def original(self, legal: str) -> str:
+        """The id that became this one; what this map has not made is its own original."""
+        return self._original.get(legal, legal)
+
+    def _made(self, id: str, turn: int) -> str:
+        number = int.from_bytes(
+            hashlib.sha256(f"{turn}:{id}".encode("utf-8", "surrogatepass")).digest(), "big"
+        )
+        letters: list[str] = []
+        for _ in range(max(self._rule.least, min(self._rule.most or _USUAL, _USUAL))):
+            number, digit = divmod(number, len(_ALPHABET))
+            letters.append(_ALPHABET[digit])
+        return "".join(letters)

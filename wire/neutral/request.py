@@ -1,0 +1,154 @@
+"""What a model is asked: the conversation, the tools it may call, how to answer.
+
+Each wire's `rendering.py` writes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from types import NoneType
+from typing import Any
+
+import msgspec
+
+from wire.core.memory import Beside
+from wire.errors import RuleError, Violation
+from wire.neutral.messages import Message
+
+TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+"""Names that every vendor takes (G28)."""
+
+
+class Tool(Beside, frozen=True):
+    """A function that the model may call, as it is told of it.
+
+    >>> Tool("now", "The time.").parameters
+    {'type': 'object', 'properties': {}}
+
+    `parameters` and `response` are JSON Schema, and are sent and validated as they are given, never
+    changed. Raises `RuleError` for a name that not every vendor takes, and for parameters that are
+    no schema of an object.
+    """
+
+    name: str
+    description: str = ""
+    parameters: dict[str, Any] = msgspec.field(
+        default_factory=lambda: {"type": "object", "properties": {}}
+    )
+    response: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not TOOL_NAME.fullmatch(self.name):
+            remedy = (
+                "a letter or underscore, then letters, digits, underscores or dashes, 64 in all"
+            )
+            raise RuleError(
+                violations=[
+                    Violation(
+                        "tool.name", f"{self.name!r} is no name of a tool", "G28", remedy=remedy
+                    )
+                ]
+            )
+        for path in ("parameters", "response"):
+            schema = getattr(self, path)
+            if not isinstance(schema, Mapping) and not (path == "response" and schema is None):
+                problem = f"a JSON Schema as a mapping is wanted, not {type(schema).__name__}"
+                raise RuleError(violations=[Violation(f"tool {self.name}: {path}", problem)])
+        kind = self.parameters.get("type", "object")
+        if kind != "object":
+            problem = f"a function takes an object, not {kind!r}"
+            remedy = "give the parameter a name: an object with one property"
+            raise RuleError(
+                violations=[
+                    Violation(f"tool {self.name}: parameters.type", problem, "G50", remedy=remedy)
+                ]
+            )
+
+
+class Output(Beside, frozen=True):
+    """What the answer is to be in place of prose: JSON that fits a schema."""
+
+    schema: dict[str, Any]
+    name: str = "answer"
+    strict: bool = False
+    """Asks hosts of chat completions to hold the model to the schema; they then take a part of JSON
+    Schema only.
+    """
+
+
+class Request(Beside, frozen=True, kw_only=True):
+    """All of what a model is asked; fields that are `None` or empty are not sent.
+
+    Raises `RuleError` for two tools of one name, and for a choice of a tool that is not there.
+    """
+
+    messages: tuple[Message, ...]
+    system: str = ""
+    """Comes before the system messages among `messages`."""
+    tools: tuple[Tool, ...] = ()
+    tool_choice: str | tuple[str, ...] | None = None
+    """`"auto"`, `"none"`, `"required"`, or the names of the tools of which one must be called."""
+    max_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    stop: tuple[str, ...] = ()
+    effort: str | None = None
+    """How much to think, in the vendors' words: `none`, `minimal`, `low`, `medium`, `high`; others
+    are passed on.
+    """
+    output: Output | None = None
+    search_grounding: bool = False
+    """Google's search beside the tools; of Gemini alone, and told in the notes elsewhere."""
+    raw_schemas: bool = False
+    """Gemini gets JSON Schema as it is, in place of its own dialect (D-06)."""
+    options: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
+    """Provider -> further keys of the body, for it alone."""
+
+    def __post_init__(self) -> None:
+        for path, value, kinds in self._typed():
+            if not isinstance(value, kinds):
+                wanted = " or ".join(kind.__name__ for kind in kinds if kind is not NoneType)
+                raise RuleError(
+                    violations=[
+                        Violation(path, f"a {wanted} is wanted, not {type(value).__name__}")
+                    ]
+                )
+        names = [tool.name for tool in self.tools]
+        for name in names:
+            if names.count(name) > 1:
+                raise RuleError(
+                    violations=[Violation("tools", f"two tools are called {name}", "G29")]
+                )
+        choice = self.tool_choice
+        if isinstance(choice, str) and choice not in ("auto", "none", "required"):
+            remedy = f"({choice!r},) for the tool of that name"
+            raise RuleError(
+                violations=[
+                    Violation(
+                        "tool_choice", f"auto, none or required, not {choice!r}", remedy=remedy
+                    )
+                ]
+            )
+        for name in choice if isinstance(choice, tuple) else ():
+            if name not in names:
+                raise RuleError(
+                    violations=[Violation("tool_choice", f"no tool is called {name!r}")]
+                )
+
+    def _typed(self) -> Iterator[tuple[str, Any, tuple[type, ...]]]:
+        """What no wire's types look at, with its path and what it has to be."""
+        yield from (
+            (f"messages[{index}]", each, (Message,)) for index, each in enumerate(self.messages)
+        )
+        yield from ((f"tools[{index}]", each, (Tool,)) for index, each in enumerate(self.tools))
+        yield from ((name, getattr(self, name), kinds) for name, kinds in _KINDS.items())
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "system": (str,),
+    "effort": (str, NoneType),
+    "output": (Output, NoneType),
+    "tool_choice": (str, tuple, NoneType),
+    "options": (Mapping,),
+}

@@ -1,0 +1,326 @@
+"""What a JSON value must be, said by a type or by a JSON Schema: the schema that a model is told,
+and the reading of what it sends.
+
+Types are read by msgspec, pydantic's models by themselves, JSON Schema is validated by
+`jsonschema-rs`, which is loaded for it alone. Values are JSON as `ToolCall.arguments` has it; what
+is read shares no list and no object with it, so that nobody who gets the one can change the other.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn, Protocol, TypeVar
+
+import msgspec
+
+from wire.core.decoders import converter, schema_components
+from wire.errors import ConfigurationError, one_line
+
+REFS = "#/$defs/{name}"
+
+_LIMIT = 500  # bytes of a reason: it quotes the value, and a model is told of it
+_PLAIN_KEY = re.compile(r"\w+")
+_Model = TypeVar("_Model")
+
+
+class Mismatch(ValueError):
+    """A value is not what it must be; `path` is the place in it, from `$`."""
+
+    def __init__(self, path: str, why: str) -> None:
+        self.path, self.why = path, one_line(why, _LIMIT)
+        super().__init__(f"{self.path}: {self.why}")
+
+
+class Shape(Protocol):
+    """What a JSON value must be."""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema that says it."""
+        ...
+
+    def read(self, value: Any) -> Any:
+        """The value, converted if it has a type. Raises `Mismatch`."""
+        ...
+
+
+def shape_of(kind: Any) -> Shape:
+    """The shape that a type, a pydantic model or a JSON Schema says: a mapping, JSON as text or
+    bytes, or a file of it.
+
+    >>> shape_of(list[int]).read([1, 2.0])
+    [1, 2]
+    >>> shape_of({"type": "object", "required": ["city"]}).read({})
+    Traceback (most recent call last):
+    wire.neutral.validation.Mismatch: $: "city" is a required property
+
+    Raises `ValueError` for what is no schema and `TypeError` for a type that JSON cannot say,
+    `ConfigurationError` without jsonschema-rs.
+    """
+    if is_schema(kind):
+        return SchemaShape(schema_from(kind))
+    return ModelShape(kind) if _is_model(kind) else TypeShape(kind)
+
+
+def is_schema(kind: Any) -> bool:
+    """Whether it is meant as JSON Schema, and not as a type: a path and a file of
+    `importlib.resources` are, since both can be read.
+    """
+    return isinstance(kind, (Mapping, str, bytes)) or (
+        hasattr(kind, "read_bytes") and not isinstance(kind, type)
+    )
+
+
+def schema_from(source: Any) -> dict[str, Any]:
+    """A JSON Schema from a mapping, JSON as text or bytes, or a file of it."""
+    if isinstance(source, Mapping):
+        return source if isinstance(source, dict) else dict(source)
+    try:
+        read: Any = msgspec.json.decode(
+            source if isinstance(source, (str, bytes)) else source.read_bytes()
+        )
+    except (OSError, UnicodeDecodeError, msgspec.DecodeError) as cause:
+        raise ValueError(f"it cannot be read: {cause}") from None
+    if not isinstance(read, dict):
+        raise ValueError(f"an object is wanted, not {one_line(repr(read), 100)}")
+    return read
+
+
+def plain(value: Any) -> Any:
+    """A copy of a JSON value that may be changed, at every depth.
+
+    Raises `Mismatch` if that is more than Python can go.
+    """
+    try:
+        return _plain(value)
+    except RecursionError:
+        raise Mismatch("$", "nested too deep") from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+# --- types ----------------------------------------------------------------------------------------
+
+
+class TypeShape:
+    """A type that msgspec knows; pydantic's models may stand in it."""
+
+    def __init__(self, kind: Any) -> None:
+        self._convert = converter(kind, _read_model)
+        self.schema = _schema_of_type(kind)
+
+    def read(self, value: Any) -> Any:
+        """The value as the type.
+
+        A number such as `2.0` is an integer to JSON Schema, and to some servers, so it is one here.
+        """
+        copy = plain(value)
+        try:
+            return self._converted(copy)
+        except Mismatch as mismatch:
+            try:
+                return self._converted(_with_integers(copy))
+            except Mismatch:
+                raise mismatch from mismatch.__cause__
+
+    def _converted(self, value: Any) -> Any:
+        try:
+            return self._convert(value)
+        except msgspec.ValidationError as error:
+            raise _mismatch(error) from None
+        except Exception as error:  # a struct's own `__post_init__` may raise anything, and says that the value is wrong
+            raise Mismatch("$", _said(error)) from error
+
+
+def _said(error: Exception) -> str:
+    return str(error) or type(error).__name__
+
+
+def _mismatch(error: msgspec.ValidationError) -> Mismatch:
+    why, at, path = str(error).rpartition(" - at `")
+    path = path.replace("`", "") if at else "$"
+    why = why if at else str(error)
+    inner = error.__cause__
+    return (
+        Mismatch(f"{path}{inner.path[1:]}", inner.why)
+        if isinstance(inner, Mismatch)
+        else Mismatch(path, why)
+    )
+
+
+def _with_integers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _with_integers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_with_integers(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _schema_of_type(kind: Any) -> dict[str, Any]:
+    """The schema of a type as one document: the type itself at the root, where some hosts look for
+    its `type`, others in `$defs`.
+    """
+    defs: dict[str, Any] = {}
+
+    def of_model(model: Any) -> dict[str, Any]:
+        if not _is_model(model):
+            raise NotImplementedError
+        return _lifted(_schema_of_model(model), defs)
+
+    root, found = schema_components(kind, of_model, REFS)
+    for definition in found.values():
+        if "description" in definition:  # a docstring, which has its margin in it up to Python 3.12
+            definition["description"] = inspect.cleandoc(definition["description"])
+    _lifted({"$defs": found}, defs)
+    name = str(root.get("$ref", "")).removeprefix(REFS.format(name=""))
+    if name in defs:
+        root = {**defs[name], **{key: value for key, value in root.items() if key != "$ref"}}
+    used: dict[str, Any] = {}
+    _gather(root, defs, used)
+    return {**root, "$defs": used} if used else root
+
+
+def _lifted(schema: dict[str, Any], defs: dict[str, Any]) -> dict[str, Any]:
+    """The schema without its definitions, which go to those of the whole."""
+    for name, definition in schema.pop("$defs", {}).items():
+        if defs.setdefault(name, definition) != definition:
+            raise TypeError(f"two types are called {name}")
+    return schema
+
+
+def _gather(schema: Any, defs: Mapping[str, Any], used: dict[str, Any]) -> None:
+    """Definitions that a schema refers to, at whatever depth."""
+    if isinstance(schema, dict):
+        name = str(schema.get("$ref", "")).removeprefix(REFS.format(name=""))
+        if name in defs and name not in used:
+            used[name] = defs[name]
+            _gather(defs[name], defs, used)
+    for inner in (
+        schema.values()
+        if isinstance(schema, dict)
+        else schema
+        if isinstance(schema, (list, tuple))
+        else ()
+    ):
+        _gather(inner, defs, used)
+
+
+# --- models of pydantic ---------------------------------------------------------------------------
+
+
+class ModelShape:
+    """A model of pydantic, known by its methods."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self.schema: dict[str, Any] = _rooted(_schema_of_model(model))
+
+    def read(self, value: Any) -> Any:
+        """The model's instance."""
+        return _read_model(self._model, value)
+
+
+def _is_model(kind: Any) -> bool:
+    return (
+        isinstance(kind, type)
+        and hasattr(kind, "model_json_schema")
+        and hasattr(kind, "model_validate_json")
+    )
+
+
+def _schema_of_model(model: Any) -> dict[str, Any]:
+    try:
+        schema: dict[str, Any] = model.model_json_schema(ref_template=REFS.replace("name", "model"))
+    except (
+        Exception
+    ) as cause:  # pydantic has classes of its own for it, and it is not imported here
+        raise TypeError(f"{model.__name__} has no JSON Schema: {cause}") from None
+    return schema
+
+
+def _rooted(schema: dict[str, Any]) -> dict[str, Any]:
+    """A model that contains itself is a reference at the root."""
+    name = str(schema.get("$ref", "")).removeprefix(REFS.format(name=""))
+    return {**schema["$defs"][name], "$defs": schema["$defs"]} if name else schema
+
+
+def _read_model(kind: type[_Model], value: Any) -> _Model:
+    if not _is_model(kind):
+        raise NotImplementedError
+    model: Any = kind
+    try:
+        # As JSON, since a model may be strict: a date is a string there.
+        read: _Model = model.model_validate_json(msgspec.json.encode(value))
+    except Exception as error:  # a validator of the model's own may raise anything
+        failed: Any = error
+        if not hasattr(failed, "errors"):
+            raise Mismatch("$", _said(error)) from error
+        first = failed.errors(include_url=False)[0]
+        raise Mismatch(json_path(first["loc"]), first["msg"]) from None
+    return read
+
+
+# --- JSON Schema ----------------------------------------------------------------------------------
+
+
+class SchemaShape:
+    """A JSON Schema, of 2020-12 or of the draft that its `$schema` names.
+
+    It is told as it is given; `default` changes no value.
+    """
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self.schema = schema
+        try:
+            import jsonschema_rs
+        except ImportError:
+            raise ConfigurationError(
+                "JSON Schema is validated by jsonschema-rs, which is not installed: pip "
+                'install "wire-llm[tools]"'
+            ) from None
+        try:
+            self._validator = jsonschema_rs.validator_for(plain(schema), retriever=_refuse)
+        except jsonschema_rs.ValidationError as error:
+            place = json_path(error.instance_path)
+            raise ValueError(
+                one_line(error.message if place == "$" else f"{place}: {error.message}", _LIMIT)
+            ) from None
+
+    def read(self, value: Any) -> Any:
+        """A copy of the value."""
+        copy = plain(value)
+        try:
+            self._validator.validate(copy)
+        except ValueError as error:  # also for what is nested deeper than the validator goes
+            raise Mismatch(
+                json_path(getattr(error, "instance_path", ())),
+                getattr(error, "message", str(error)),
+            ) from None
+        return copy
+
+
+def _refuse(uri: str) -> NoReturn:
+    """A schema is whole in itself: without this, a `$ref` to a URL would be fetched."""
+    raise ValueError(f"{uri} is not in the schema")
+
+
+def json_path(keys: Iterable[str | int]) -> str:
+    """Where a value lies inside another.
+
+    >>> json_path(["days", 0, "wind speed"])
+    '$.days[0]["wind speed"]'
+    """
+    return "$" + "".join(
+        f"[{key}]"
+        if isinstance(key, int)
+        else f".{key}"
+        if _PLAIN_KEY.fullmatch(key)
+        else f"[{msgspec.json.encode(key).decode()}]"
+        for key in keys
+    )

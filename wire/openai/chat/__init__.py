@@ -1,0 +1,1 @@
+"""Chat completions: types, calls, reading, rules, and their neutral door."""

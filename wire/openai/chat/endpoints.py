@@ -1,0 +1,213 @@
+"""The endpoints as values: each function returns what to send and how to read the answer, and sends
+nothing.
+
+Paths are relative to a base URL that ends in the version, which the client knows. The client also
+knows the dialect of the provider: before a call is sent, it is checked against it, and told how
+that provider's answer is read. Source of paths and bodies: OpenAI's API reference 2.3.0,
+2026-08-21.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any, TypeVar
+
+import msgspec
+
+from wire.core.bodies import checked_body, wrong_type
+from wire.core.call import Call, StreamCall
+from wire.core.memory import RAW
+from wire.errors import ConfigurationError, RuleError, Violation
+from wire.openai.chat.fold import fold
+from wire.openai.chat.reader import ChunkReader, parse_completion, parse_plain
+from wire.openai.chat.rules import check
+from wire.openai.chat.types import (
+    ChatCompletion,
+    ChatCompletionChunk,
+    ChatCompletionRequest,
+    DeletedModel,
+    EmbeddingList,
+    EmbeddingRequest,
+    Message,
+    Model,
+    ModelList,
+    StreamOptions,
+)
+from wire.openai.common.dialect import Dialect
+from wire.openai.common.error_body import parse_error
+
+AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
+
+JSON = {"content-type": "application/json"}
+
+
+def chat_completions(request: ChatCompletionRequest) -> Call[ChatCompletion]:
+    """One request, one whole answer.
+
+    >>> call = chat_completions(ChatCompletionRequest(model="gpt-5.4", messages=[Message(role="user", content="Hi")]))
+    >>> print(call.preview())
+    POST /chat/completions
+    content-type: application/json
+    <BLANKLINE>
+    {"model":"gpt-5.4","messages":[{"role":"user","content":"Hi"}]}
+
+    Raises `RuleError` for a request that every host refuses, or that JSON cannot say; what only the
+    client's provider refuses is a `RuleError` of the client, before anything is sent. The errors
+    name the JSON path.
+    """
+    if not isinstance(request, ChatCompletionRequest):
+        raise wrong_type("request", request, "ChatCompletionRequest")
+    if request.stream:
+        raise RuleError(
+            violations=[
+                Violation(
+                    "stream",
+                    "an answer in one piece is no stream",
+                    remedy="stream_chat_completions(request)",
+                )
+            ]
+        )
+    body, adapt = _chat(request)
+    return Call(
+        "openai",
+        "POST",
+        "/chat/completions",
+        body,
+        headers=JSON,
+        parse=parse_completion,
+        read_error=parse_error,
+        adapt=adapt,
+    )
+
+
+def stream_chat_completions(
+    request: ChatCompletionRequest,
+) -> StreamCall[ChatCompletionChunk, ChatCompletion]:
+    """One request, the answer as chunks; `reply()` of its stream is what `chat_completions` would
+    have given.
+
+    `stream` is set, and usage is asked for unless `stream_options` says otherwise: the plain answer
+    has it too.
+
+    >>> request = ChatCompletionRequest(model="gpt-5.4", messages=[Message(role="user", content="Hi")])
+    >>> stream_chat_completions(request).body
+    b'{"model":"gpt-5.4","messages":[{"role":"user","content":"Hi"}],"stream":true,"stream_options":{"include_usage":true}}'
+
+    Raises as `chat_completions`.
+    """
+    if not isinstance(request, ChatCompletionRequest):
+        raise wrong_type("request", request, "ChatCompletionRequest")
+    options = (
+        StreamOptions(include_usage=True)
+        if request.stream_options is None
+        else request.stream_options
+    )
+    body, adapt = _chat(msgspec.structs.replace(request, stream=True, stream_options=options))
+    return StreamCall(
+        "openai",
+        "POST",
+        "/chat/completions",
+        body,
+        headers=JSON,
+        reader=ChunkReader,
+        fold=fold,
+        read_error=parse_error,
+        adapt=adapt,
+    )
+
+
+def embeddings(request: EmbeddingRequest) -> Call[EmbeddingList]:
+    """Texts, or lists of token ids, as vectors.
+
+    >>> embeddings(EmbeddingRequest(model="text-embedding-3-small", input=["a", "b"])).body
+    b'{"model":"text-embedding-3-small","input":["a","b"]}'
+
+    Raises `RuleError` for what JSON cannot say.
+    """
+    if not isinstance(request, EmbeddingRequest):
+        raise wrong_type("request", request, "EmbeddingRequest")
+    body, _ = checked_body(request)
+    parse = functools.partial(parse_plain, EmbeddingList)
+    return Call(
+        "openai", "POST", "/embeddings", body, headers=JSON, parse=parse, read_error=parse_error
+    )
+
+
+def list_models() -> Call[ModelList]:
+    """The models that the key may use."""
+    return Call(
+        "openai",
+        "GET",
+        "/models",
+        parse=functools.partial(parse_plain, ModelList),
+        read_error=parse_error,
+    )
+
+
+def get_model(model: str) -> Call[Model]:
+    """What the host says of one model. Raises `ConfigurationError` for an empty name."""
+    return Call(
+        "openai",
+        "GET",
+        f"/models/{_named(model)}",
+        parse=functools.partial(parse_plain, Model),
+        read_error=parse_error,
+    )
+
+
+def delete_model(model: str) -> Call[DeletedModel]:
+    """Delete a model of your own. Raises `ConfigurationError` for an empty name."""
+    return Call(
+        "openai",
+        "DELETE",
+        f"/models/{_named(model)}",
+        parse=functools.partial(parse_plain, DeletedModel),
+        read_error=parse_error,
+    )
+
+
+def _named(model: str) -> str:
+    if not isinstance(model, str) or not model.strip("/. "):
+        raise ConfigurationError("model: a name is wanted, such as gpt-5.4")
+    if any(step in ("", ".", "..") for step in model.split("/")):
+        raise ConfigurationError(f"model: {model!r} is no model name")
+    return model
+
+
+# --- chat -----------------------------------------------------------------------------------------
+
+
+def _chat(request: ChatCompletionRequest) -> tuple[bytes, functools.partial[Any]]:
+    body, checked = checked_body(request, "messages", _is_sound)
+    _refuse(checked, None)
+    return body, functools.partial(_adapted, checked)
+
+
+def _adapted(request: ChatCompletionRequest, call: AnyCall, dialect: Dialect) -> AnyCall:
+    """The call as a provider of this dialect takes and answers it."""
+    _refuse(request, dialect)
+    if isinstance(call, StreamCall):
+        return dataclasses.replace(call, fold=functools.partial(fold, dialect=dialect))
+    return call
+
+
+def _refuse(request: ChatCompletionRequest, dialect: Dialect | None) -> None:
+    violations = [
+        each
+        for each in (check(request) if dialect is None else check(request, dialect))
+        if each.severity == "error"
+    ]
+    if violations:
+        raise RuleError(violations=violations)
+
+
+def _is_sound(message: object) -> bool:
+    """Nothing in it but what came from the wire, or texts."""
+    if type(message) is not Message:
+        return False
+    if RAW in message.__dict__:
+        return True
+    texts = message.role, message.content, message.tool_call_id
+    known = Message(role=message.role, content=message.content, tool_call_id=message.tool_call_id)
+    return all(type(text) is str or text is None for text in texts) and message == known

@@ -1,0 +1,48 @@
+"""Why a model stopped: one meaning for the words of many vendors (Q13)."""
+
+from __future__ import annotations
+
+from wire.neutral.messages import StopReason
+from wire.openai.chat.tool_calls import present
+from wire.openai.chat.types import Choice, ChunkChoice
+
+REASONS: dict[str, StopReason] = {
+    "stop": "end",
+    "end": "end",
+    "eos": "end",
+    "end_turn": "end",
+    "length": "length",
+    "model_length": "length",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "tool_use": "tool_calls",
+    "content_filter": "filter",
+    "sensitive": "filter",
+    "error": "error",
+    "network_error": "error",
+    "insufficient_system_resource": "error",
+}
+
+_CUT_OFF = {"length", "max_tokens", "max_output_tokens"}
+
+
+def finish_of(choice: Choice | ChunkChoice) -> str | None:
+    """The finish reason of a choice as it came, `None` if it has none."""
+    return present(choice.finish_reason) or present(choice.finish_reason_camel)
+
+
+def reason_of(finish: str | None, native: str | None = None, *, calls: bool = False) -> StopReason:
+    """The meaning of a finish reason, and of a native one beside it that says the call was cut off;
+    words that nobody knows are "other".
+
+    >>> reason_of("eos"), reason_of("stop", calls=True), reason_of("tool_calls", "MAX_TOKENS"), reason_of("bored")
+    ('end', 'tool_calls', 'length', 'other')
+    """
+    if finish is None:
+        return "other"
+    reason = "error" if finish.startswith("function_call_filter") else REASONS.get(finish, "other")
+    if reason in ("end", "tool_calls") and (native or "").lower() in _CUT_OFF:
+        return "length"
+    return "tool_calls" if reason == "end" and calls else reason

@@ -1,0 +1,167 @@
+"""The messages of OpenAI's chat completions, embeddings and models as structs, with what compatible
+hosts add.
+
+Sources: openai/openai-openapi of 2026-08-21 (API 2.3.0), pages and threads of the hosts, and
+recorded traffic of some thirty of them.
+
+Rules of this folder:
+
+- snake_case, as on the wire. One open struct per concept instead of one for each role or type: an
+  unknown role, type or kind of part is no error, and what an answer says can be put in a request.
+- Fields are by keyword. A request needs what OpenAI needs (`model` and `messages` or `input`);
+  everything else is optional: `None` is absent and is not sent; `0`, `False`, `""`, `[]` and an
+  empty struct (`{}`) are sent. `null` reads as absent.
+- Enums are text, also one that no list has; docstrings name the values known so far.
+- base64 is text and stays as it came. Times are Unix times in seconds.
+- What is not OpenAI's says whose it is; other hosts may answer 400 to it.
+"""
+
+from wire.openai.chat.types.answer import (
+    ChatCompletion,
+    ChatCompletionChunk,
+    Choice,
+    ChunkChoice,
+    CompletionTokensDetails,
+    CompletionUsage,
+    Logprobs,
+    Moderation,
+    ModerationResult,
+    ModerationResults,
+    PromptFilterResult,
+    PromptTokensDetails,
+    SearchResult,
+    TokenLogprob,
+    TopLogprob,
+    XGroq,
+)
+from wire.openai.chat.types.base import (
+    OpenAIStruct,
+)
+from wire.openai.chat.types.message import (
+    Annotation,
+    Audio,
+    CacheControl,
+    ContentPart,
+    CustomCall,
+    Delta,
+    FileInput,
+    FunctionCall,
+    ImageUrl,
+    InputAudio,
+    Message,
+    PromptCacheBreakpoint,
+    ReasoningDetail,
+    ToolCall,
+    UrlCitation,
+    VideoUrl,
+)
+from wire.openai.chat.types.request import (
+    ApproximateLocation,
+    AudioOptions,
+    ChatCompletionRequest,
+    CustomVoice,
+    JsonSchema,
+    ModerationConfig,
+    ModerationOptions,
+    ModerationPolicy,
+    Prediction,
+    PromptCacheOptions,
+    ReasoningOptions,
+    ResponseFormat,
+    StreamOptions,
+    Thinking,
+    UserLocation,
+    WebSearchOptions,
+)
+from wire.openai.chat.types.tools import (
+    AllowedTools,
+    CustomFormat,
+    CustomTool,
+    FunctionDefinition,
+    Grammar,
+    NamedFunction,
+    Tool,
+    ToolChoice,
+)
+from wire.openai.common.types.embeddings import (
+    Embedding,
+    EmbeddingList,
+    EmbeddingRequest,
+    EmbeddingUsage,
+)
+from wire.openai.common.types.errors import (
+    BaseResp,
+    ErrorBody,
+    ErrorObject,
+)
+from wire.openai.common.types.models import DeletedModel, Model, ModelList
+
+__all__ = [
+    "AllowedTools",
+    "Annotation",
+    "ApproximateLocation",
+    "Audio",
+    "AudioOptions",
+    "BaseResp",
+    "CacheControl",
+    "ChatCompletion",
+    "ChatCompletionChunk",
+    "ChatCompletionRequest",
+    "Choice",
+    "ChunkChoice",
+    "CompletionTokensDetails",
+    "CompletionUsage",
+    "ContentPart",
+    "CustomCall",
+    "CustomFormat",
+    "CustomTool",
+    "CustomVoice",
+    "DeletedModel",
+    "Delta",
+    "Embedding",
+    "EmbeddingList",
+    "EmbeddingRequest",
+    "EmbeddingUsage",
+    "ErrorBody",
+    "ErrorObject",
+    "FileInput",
+    "FunctionCall",
+    "FunctionDefinition",
+    "Grammar",
+    "ImageUrl",
+    "InputAudio",
+    "JsonSchema",
+    "Logprobs",
+    "Message",
+    "Model",
+    "ModelList",
+    "Moderation",
+    "ModerationConfig",
+    "ModerationOptions",
+    "ModerationPolicy",
+    "ModerationResult",
+    "ModerationResults",
+    "NamedFunction",
+    "OpenAIStruct",
+    "Prediction",
+    "PromptCacheBreakpoint",
+    "PromptCacheOptions",
+    "PromptFilterResult",
+    "PromptTokensDetails",
+    "ReasoningDetail",
+    "ReasoningOptions",
+    "ResponseFormat",
+    "SearchResult",
+    "StreamOptions",
+    "Thinking",
+    "TokenLogprob",
+    "Tool",
+    "ToolCall",
+    "ToolChoice",
+    "TopLogprob",
+    "UrlCitation",
+    "UserLocation",
+    "VideoUrl",
+    "WebSearchOptions",
+    "XGroq",
+]

@@ -1,0 +1,83 @@
+"""What the model may call, and whether it must."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wire.openai.chat.types.base import OpenAIStruct
+from wire.openai.chat.types.message import CacheControl
+
+
+class Tool(OpenAIStruct, frozen=True, kw_only=True):
+    """A tool of a request: a function, a custom tool that takes text, or one that the host runs."""
+
+    type: str | None = None
+    """`function`, `custom`; what else there is, is the host's."""
+    function: FunctionDefinition | None = None
+    custom: CustomTool | None = None
+    parameters: dict[str, Any] | None = None
+    """OpenRouter: settings of a tool that it runs."""
+    force_search: bool | None = None
+    """Xiaomi's `web_search`."""
+    cache_control: CacheControl | None = None
+    """OpenRouter."""
+
+
+class FunctionDefinition(OpenAIStruct, frozen=True, kw_only=True):
+    """A function that the model may call."""
+
+    name: str | None = None
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+    """JSON Schema of an object. OpenAI reads absent as no parameters, MiniMax refuses it."""
+    strict: bool | None = None
+    """Arguments fit the schema exactly; the schema must then be of the strict kind."""
+
+
+class CustomTool(OpenAIStruct, frozen=True, kw_only=True):
+    """A tool whose input is text instead of JSON."""
+
+    name: str | None = None
+    description: str | None = None
+    format: CustomFormat | None = None
+
+
+class CustomFormat(OpenAIStruct, frozen=True, kw_only=True):
+    """What the input of a custom tool looks like."""
+
+    type: str | None = None
+    """`text`, or `grammar`."""
+    grammar: Grammar | None = None
+
+
+class Grammar(OpenAIStruct, frozen=True, kw_only=True):
+    """A grammar of the input."""
+
+    definition: str | None = None
+    syntax: str | None = None
+    """`lark`, `regex`."""
+
+
+class ToolChoice(OpenAIStruct, frozen=True, kw_only=True):
+    """Which tool to call: `type`, and the field of that name."""
+
+    type: str | None = None
+    """`function`, `custom`, `allowed_tools`."""
+    function: NamedFunction | None = None
+    custom: NamedFunction | None = None
+    allowed_tools: AllowedTools | None = None
+
+
+class NamedFunction(OpenAIStruct, frozen=True, kw_only=True):
+    """A function or a custom tool by its name."""
+
+    name: str | None = None
+
+
+class AllowedTools(OpenAIStruct, frozen=True, kw_only=True):
+    """The only tools that may be called."""
+
+    mode: str | None = None
+    """`auto`, `required`."""
+    tools: list[dict[str, Any]] | None = None
+    """Each as in a `ToolChoice`."""

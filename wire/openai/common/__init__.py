@@ -1,0 +1,1 @@
+"""What OpenAI's families of endpoints share: errors, models, embeddings."""

@@ -1,0 +1,1 @@
+"""REST structs of errors, models and embeddings."""

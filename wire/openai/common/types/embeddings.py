@@ -1,0 +1,57 @@
+"""Embeddings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wire.openai.chat.types.base import OpenAIStruct
+
+
+class EmbeddingRequest(OpenAIStruct, frozen=True, kw_only=True):
+    """Body of embeddings."""
+
+    model: str | None = None
+    """As `ChatCompletionRequest.model`."""
+    input: str | list[Any]
+    """A text, texts, the tokens of one, or of several.
+
+    Four kinds of list, of which a union may name only one: hence `Any`.
+    """
+    encoding_format: str | None = None
+    """`float`, `base64`."""
+    dimensions: int | None = None
+    user: str | None = None
+
+
+class EmbeddingList(OpenAIStruct, frozen=True, kw_only=True):
+    """Answer of embeddings."""
+
+    object: str | None = None
+    """`list`."""
+    data: list[Embedding] | None = None
+    model: str | None = None
+    usage: EmbeddingUsage | None = None
+    id: str | None = None
+    """Azure, Mistral, OpenRouter."""
+
+
+class Embedding(OpenAIStruct, frozen=True, kw_only=True):
+    """The vector of one text."""
+
+    object: str | None = None
+    """`embedding`."""
+    index: int | None = None
+    """Of the text in `EmbeddingRequest.input`."""
+    embedding: list[float] | str | None = None
+    """Text is base64 of little-endian float32."""
+
+
+class EmbeddingUsage(OpenAIStruct, frozen=True, kw_only=True):
+    """Tokens of a call."""
+
+    prompt_tokens: int | None = None
+    total_tokens: int | None = None
+    completion_tokens: int | None = None
+    """Azure, Mistral: 0."""
+    cost: float | dict[str, Any] | None = None
+    """As `CompletionUsage.cost`."""

@@ -1,9 +1,0 @@
-"""The base of every message."""
-
-from __future__ import annotations
-
-from wire.memory import WireStruct
-
-
-class OpenAIStruct(WireStruct, frozen=True, kw_only=True):
-    """Base of every message of chat completions, embeddings and models."""

@@ -1,0 +1,259 @@
+"""A conversation for people to read: as Markdown, JSON or plain text. What only a vendor
+understands is not shown.
+
+Whatever was said, it cannot pose as something else: text that would run on over its end, or looks
+like a heading, is quoted in Markdown, and in plain text all that was said is indented.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal
+
+from wire.errors import ConfigurationError, one_line
+from wire.neutral.messages import Media, Message, Other, Part, Text, Thought, ToolCall, ToolResult
+from wire.sessions.session_file import Session, check_sayable
+
+Format = Literal["markdown", "json", "text"]
+
+
+def export(
+    messages: Session | Iterable[Message], format: Format = "markdown", *, thoughts: bool = False
+) -> str:
+    """The conversation as text: calls with their arguments, results, media by type and size;
+    thoughts only if asked for.
+
+    >>> print(export([Message.user("Hi"), Message.assistant("Hello!")], "text"), end="")
+    user:
+      Hi
+    <BLANKLINE>
+    assistant:
+      Hello!
+
+    Raises `ConfigurationError` for another format, `RuleError` for arguments or results that are no
+    JSON.
+    """
+    if format not in _FORMATS:
+        raise ConfigurationError(f"format: {format!r} is unknown; there are {', '.join(_FORMATS)}")
+    told = messages.messages if isinstance(messages, Session) else tuple(messages)
+    for index, message in enumerate(told):
+        for place, part in enumerate(message.parts):
+            shown = (
+                part.arguments
+                if isinstance(part, ToolCall)
+                else part.content
+                if isinstance(part, ToolResult)
+                else None
+            )
+            check_sayable(shown, f"messages[{index}].parts[{place}]")
+    return _FORMATS[format](
+        [
+            (message.role, [part for part in message.parts if _is_shown(part, thoughts)])
+            for message in told
+        ]
+    )
+
+
+_Turns = list[tuple[str, list[Part]]]
+
+
+def _is_shown(part: Part, thoughts: bool) -> bool:
+    """Not a text that is there for its signature only, and a thought only if it is asked for and
+    can be read.
+    """
+    return (
+        (thoughts and bool(part.text))
+        if isinstance(part, Thought)
+        else bool(part.text)
+        if isinstance(part, Text)
+        else True
+    )
+
+
+def _json(value: Any, indent: int | None = None) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
+def _arguments(call: ToolCall) -> str:
+    """As they came where they are no object."""
+    return call.text if call.arguments is None else _json(call.arguments)
+
+
+def _media(media: Media) -> str:
+    # What follows the path of a URL may be a permission to read it.
+    where = (
+        f"{len(media.data):,} bytes"
+        if media.data is not None
+        else (media.url or "").partition("?")[0]
+    )
+    return one_line(", ".join(filter(None, (media.name, media.media_type, where))))
+
+
+# --- JSON -----------------------------------------------------------------------------------------
+
+
+def _as_json(turns: _Turns) -> str:
+    return (
+        _json([{"role": role, "parts": list(map(_told, parts))} for role, parts in turns], indent=2)
+        + "\n"
+    )
+
+
+def _told(part: Part) -> dict[str, Any]:
+    match part:
+        case Text() | Thought():
+            return {"type": "text" if isinstance(part, Text) else "thought", "text": part.text}
+        case ToolCall():
+            arguments = (
+                {"text": part.text} if part.arguments is None else {"arguments": part.arguments}
+            )
+            return {"type": "tool_call", "id": part.id, "name": part.name, **arguments}
+        case ToolResult():
+            media = {"media": list(map(_told, part.media))} if part.media else {}
+            return {
+                "type": "tool_result",
+                "id": part.id,
+                "name": part.name,
+                "response": part.answer,
+                "error": part.error,
+                **media,
+            }
+        case Media():
+            where = (
+                {"size": len(part.data)}
+                if part.data is not None
+                else {"url": (part.url or "").partition("?")[0]}
+            )
+            name = {"name": part.name} if part.name else {}
+            return {"type": "media", "media_type": part.media_type, **name, **where}
+        case Other():
+            return {"type": "other", "kind": part.kind}
+
+
+# --- plain text -----------------------------------------------------------------------------------
+
+
+def _as_text(turns: _Turns) -> str:
+    sections = [
+        [f"{role}:", *(f"  {line}".rstrip() for part in parts for line in _lines(part))]
+        for role, parts in turns
+        if parts
+    ]
+    return "\n\n".join(map("\n".join, sections)) + "\n" if sections else ""
+
+
+def _lines(part: Part) -> Iterator[str]:
+    match part:
+        case Text():
+            yield from part.text.splitlines()
+        case Thought():
+            yield "[thought]"
+            yield from part.text.splitlines()
+        case ToolCall():
+            yield f"[call] {one_line(part.name)} {' '.join(_arguments(part).splitlines())}"
+        case ToolResult():
+            yield (
+                f"[{'error' if part.error else 'result'}] {one_line(part.name)} "
+                f"{_json(part.answer)}"
+            )
+            for media in part.media:
+                yield from _lines(media)
+        case Media():
+            yield f"[media] {_media(part)}"
+        case Other():
+            yield f"[{one_line(part.kind)}]"
+
+
+# --- Markdown -------------------------------------------------------------------------------------
+
+_LINE_END = re.compile(r"\r\n?|\n")  # no other letter ends a line of Markdown
+_OPENS = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+_CLOSES = re.compile(r" {0,3}(`+|~+)[ \t]*")
+
+
+def _as_markdown(turns: _Turns) -> str:
+    sections = [
+        "\n\n".join(
+            [f"## {role.capitalize()}", *(block for part in parts for block in _blocks(part))]
+        )
+        for role, parts in turns
+        if parts
+    ]
+    return "\n\n".join(sections) + "\n" if sections else ""
+
+
+def _blocks(part: Part) -> Iterator[str]:
+    match part:
+        case Text():
+            yield part.text if _keeps_to_itself(part.text) else _quoted(part.text)
+        case Thought():
+            yield _quoted(f"*Thought*\n\n{part.text}")
+        case ToolCall():
+            yield f"**Call** {_code(part.name)}"
+            yield (
+                _fenced(part.text)
+                if part.arguments is None
+                else _fenced(_json(part.arguments, indent=2), "json")
+            )
+        case ToolResult():
+            yield f"**{'Error' if part.error else 'Result'}** {_code(part.name)}"
+            yield _fenced(_json(part.answer, indent=2), "json")
+            for media in part.media:
+                yield from _blocks(media)
+        case Media():
+            yield f"**Media** {_code(_media(part))}"
+        case Other():
+            yield f"**Other** {_code(part.kind)}"
+
+
+def _keeps_to_itself(text: str) -> bool:
+    """Prose, lists, and fences that close: nothing that reaches beyond its end or could be taken
+    for a heading of ours.
+    """
+    fence = ""
+    for line in _LINE_END.split(text):
+        if fence:
+            closed = _CLOSES.fullmatch(line)
+            fence = "" if closed and closed[1].startswith(fence) else fence
+        elif opened := _OPENS.match(line):
+            fence = opened[1]
+        elif _looks_like_more(line):
+            return False
+    return not fence
+
+
+def _looks_like_more(line: str) -> bool:
+    """A heading, a fence or HTML, in a list or a quote too, or the line under a heading."""
+    rest = line.lstrip(" \t>*+.)-0123456789")
+    return rest.startswith(("#", "```", "~~~", "<")) or bool(
+        line.strip() and not line.strip("-= \t")
+    )
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in _LINE_END.split(text))
+
+
+def _longer(text: str, least: int) -> str:
+    """So many backticks that none in the text are as many."""
+    return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))
+
+
+def _fenced(text: str, language: str = "") -> str:
+    fence = _longer(text, 3)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _code(text: str) -> str:
+    text = one_line(text)
+    ticks = _longer(text, 1)
+    return f"{ticks} {text} {ticks}" if "`" in text else f"{ticks}{text}{ticks}"
+
+
+_FORMATS: dict[str, Callable[[_Turns], str]] = {
+    "markdown": _as_markdown,
+    "json": _as_json,
+    "text": _as_text,
+}

@@ -1,0 +1,154 @@
+"""What a session file holds, as structs, one for each part of a conversation.
+`schemas/session.schema.json` is their JSON Schema.
+
+Their fields are those of the neutral values in `wire.neutral.messages`, so that a new field there
+is a new key here and a diff in the schema. Bytes of a wire are JSON in UTF-8, and stand here as
+text; a part whose bytes stand in those of its message says only where.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from wire.core.decoders import json_schema
+
+FORMAT = "wire-session"
+VERSION = 1
+
+
+class _Strict(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Base of all: a key that is not known is an error, since what it holds would be lost when the
+    file is written again.
+    """
+
+
+class Origin(_Strict, frozen=True):
+    """Where a message or a part came from, and the JSON that it was there."""
+
+    provider: str
+    model: str
+    wire: str
+    raw: str = ""
+    base64: bytes = b""
+    """In place of `raw`, for bytes that are no UTF-8."""
+
+    def __post_init__(self) -> None:
+        if self.raw and self.base64:
+            raise ValueError("raw and base64: one of them is wanted, not both")
+
+    @property
+    def source(self) -> bytes:
+        """The bytes, whichever way they stand here."""
+        return self.base64 or self.raw.encode()
+
+
+class _Part(_Strict, frozen=True, kw_only=True, tag_field="type"):
+    origin: Origin | UnsetType = UNSET
+    at: (
+        Annotated[list[Annotated[int, Meta(ge=0)]], Meta(min_length=2, max_length=2)] | UnsetType
+    ) = UNSET
+    """In place of `origin`: it came with the message, and its bytes are those from here up to
+    there.
+    """
+
+    def __post_init__(self) -> None:
+        if self.origin is not UNSET and self.at is not UNSET:
+            raise ValueError("origin and at: one of them is wanted, not both")
+
+
+class Text(_Part, frozen=True, tag="text"):
+    """Something said to be read."""
+
+    text: str
+    signature: str = ""
+
+
+class Thought(_Part, frozen=True, tag="thought"):
+    """Something the model thought."""
+
+    text: str = ""
+    slot: str = ""
+    details: list[dict[str, Any]] = []
+    signature: str = ""
+
+
+class ToolCall(_Part, frozen=True, tag="tool_call"):
+    """A call that the model wants made."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any] | None
+    text: str = ""
+    kind: Literal["function", "custom"] = "function"
+    extra: dict[str, Any] | None = None
+    signature: str = ""
+
+
+class Media(_Part, frozen=True, tag="media"):
+    """An image, a sound, a film, a document; bytes are base64."""
+
+    data: bytes | None = None
+    url: str | None = None
+    media_type: str = ""
+    name: str = ""
+    detail: Literal["", "low", "high", "auto"] = ""
+    start: str = ""
+    end: str = ""
+    fps: float | None = None
+
+
+class ToolResult(_Part, frozen=True, tag="tool_result"):
+    """The answer to one call."""
+
+    id: str
+    name: str
+    content: Any = ""
+    error: bool = False
+    media: list[Media] = []
+
+
+class Other(_Part, frozen=True, tag="other"):
+    """Something that only its vendor understands."""
+
+    kind: str
+    data: Any = None
+
+
+Part = Text | Thought | ToolCall | Media | ToolResult | Other
+KINDS: dict[str, type[Part]] = {
+    kind.__name__: kind for kind in (Text, Thought, ToolCall, Media, ToolResult, Other)
+}
+"""Name of a class here and in `wire.neutral.messages` -> the class here."""
+
+
+class Message(_Strict, frozen=True):
+    """One turn."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    parts: list[Part]
+    origin: Origin | UnsetType = UNSET
+
+
+class Session(_Strict, frozen=True, kw_only=True):
+    """A conversation, and what its owner wants to know of it."""
+
+    format: Literal["wire-session"]
+    version: Literal[1]
+    metadata: dict[str, Any] = {}
+    messages: list[Message]
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) of a session file; `schemas/session.schema.json` is its text."""
+    made = json_schema(Session)
+    for name in KINDS:
+        made["$defs"][name]["not"] = {"required": ["origin", "at"]}
+    made["$defs"]["Origin"]["not"] = {"required": ["raw", "base64"]}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"wire session, version {VERSION}",
+        **made,
+    }

@@ -1,0 +1,125 @@
+"""Where a cassette is wrong: the JSON path and the line of a fault that the decoder found.
+
+msgspec names the path, for objects not to the key, and no line; a person with a file of 10,000
+lines needs both. This runs only when something is wrong, so it may be slow.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+Path = tuple[str | int, ...]
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:,]|[^\s\[\]{}:,"]+', re.DOTALL)
+_STEP = re.compile(r"\.([A-Za-z_]\w*)|\[(\.\.\.|\d+)\]")
+_WHERE = re.compile(r" - at `(\$.*?)`$", re.DOTALL)
+_FIELD = re.compile(r"unknown field `(.*?)`", re.DOTALL)
+_BYTE = re.compile(r"\(byte (\d+)\)")
+
+
+class Fault(ValueError):
+    """What is wrong, at which JSON path, on which line (0 if nobody knows)."""
+
+    def __init__(self, path: str, message: str, line: int = 0) -> None:
+        super().__init__(message)
+        self.path = path
+        self.message = message
+        self.line = line
+
+
+def found_fault(text: str, cause: BaseException) -> Fault:
+    """The fault that made the decoder raise `cause` while it read `text`."""
+    if isinstance(cause, RecursionError):
+        return Fault("", "nested too deeply")
+    if isinstance(cause, Fault):
+        return Fault(cause.path, cause.message, line_of(text, ("wire_cassette",)))
+    if not isinstance(cause, msgspec.ValidationError):
+        return _broken(text, cause)
+    message = _WHERE.sub("", str(cause))
+    where = _WHERE.search(str(cause))
+    path = _exact(where[1] if where else "$", json.loads(text))
+    unknown = _FIELD.search(message)
+    line = line_of(text, (*path, unknown[1]) if unknown else path)
+    return Fault(shown(path), message[:1].lower() + message[1:], line)
+
+
+def shown(path: Path) -> str:
+    """A path as it is written; `*` is any index.
+
+    >>> shown(("interactions", 0, "headers", "content-type"))
+    '$.interactions[0].headers["content-type"]'
+    """
+    return "$" + "".join(
+        f"[{step}]"
+        if isinstance(step, int) or step == "*"
+        else f".{step}"
+        if step.isidentifier()
+        else f"[{json.dumps(step)}]"
+        for step in path
+    )
+
+
+def line_of(text: str, path: Path) -> int:
+    """The line on which the value at `path` begins (with its key, if it has one); 0 if there is
+    none.
+    """
+    for here, at in _places(text):
+        if here == path:
+            return text.count("\n", 0, at) + 1
+    return 0
+
+
+def _broken(text: str, cause: BaseException) -> Fault:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError) as found:
+        if isinstance(found, json.JSONDecodeError):
+            return Fault("", f"no JSON: {found.msg}, column {found.colno}", found.lineno)
+    found_byte = _BYTE.search(str(cause))
+    line = text.encode()[: int(found_byte[1])].count(b"\n") + 1 if found_byte else 0
+    return Fault("", f"no JSON: {cause}", line)
+
+
+def _places(text: str) -> Iterator[tuple[Path, int]]:
+    """Every value of a JSON text with the place where it begins: that of its key in an object."""
+    open_: list[
+        list[Any]
+    ] = []  # of each bracket that is open: the step to the value at hand, or None before a key
+    key_at = 0
+    for found in _TOKEN.finditer(text):
+        token, at = found[0], found.start()
+        if token in "]}":
+            open_.pop()
+        elif token == ",":
+            step = open_[-1]
+            step[0] = step[0] + 1 if isinstance(step[0], int) else None
+        elif token == ":":
+            pass
+        elif open_ and open_[-1][0] is None:
+            open_[-1][0], key_at = json.loads(token), at
+        else:
+            in_object = bool(open_) and isinstance(open_[-1][0], str)
+            yield tuple(step[0] for step in open_), key_at if in_object else at
+            if token in "[{":
+                open_.append([0 if token == "[" else None])
+
+
+def _exact(path: str, value: Any) -> Path:
+    """msgspec's path as steps; in place of its `[...]`, for some key of an object of texts, the key
+    whose value is no text.
+    """
+    steps: list[str | int] = []
+    for name, index in _STEP.findall(path):
+        step = name or (
+            next(key for key, item in value.items() if not isinstance(item, str))
+            if index == "..."
+            else int(index)
+        )
+        steps.append(step)
+        value = value[step]
+    return tuple(steps)

@@ -1,0 +1,90 @@
+"""What of a request and its response is written: headers of an allow-list, and URLs without keys
+and users (C-11, C-12).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from urllib.parse import parse_qsl, urlsplit
+
+Headers = Iterable[tuple[str, str]]
+
+# A list of what is written, not of what is left out: the header that nobody thought of is the one
+# that leaks.
+_REQUEST = re.compile(
+    r"accept|content-type|content-encoding|x-goog-upload-[a-z-]+|anthropic-(version|beta)|"
+    r"openai-(version|beta)|api-version|x-github-api-version"
+)
+_RESPONSE = re.compile(
+    r"content-type|content-encoding|x-goog-upload-[a-z-]+|retry-after(-ms)?|"
+    r"x-should-retry|openai-version|openai-processing-version"
+    r"|(x-|anthropic-)?ratelimit-[a-z0-9-]+|x-ms-ratelimit-[a-z0-9-]+"
+)
+_REQUEST_ID = re.compile(r"x-request-id|request-id|apim-request-id")
+_KEY_NAME = re.compile(
+    r"auth|key|token|secret|password|signature|^sig$|credential|cookie|^upload_id$", re.IGNORECASE
+)
+_NO_KEY_NAME = re.compile(r"page|next|count|max|idempotency", re.IGNORECASE)
+
+_UPLOAD = "x-goog-upload-url"
+
+SHOWN = "***"
+
+
+def request_headers(headers: Headers) -> dict[str, str]:
+    """Headers of a request that are written."""
+    return _listed(headers, _REQUEST)
+
+
+def response_headers(headers: Headers) -> dict[str, str]:
+    """Headers of a response that are written; of an id only that there was one, since it points
+    into somebody's account.
+    """
+    headers = list(headers)
+    ids = {name: SHOWN for name, _ in headers if _REQUEST_ID.fullmatch(name)}
+    listed = _listed(headers, _RESPONSE)
+    if _UPLOAD in listed:  # whoever has this URL may write to the file
+        listed[_UPLOAD] = kept_url(listed[_UPLOAD])
+    return dict(sorted({**listed, **ids}.items()))
+
+
+def key_like(name: str) -> bool:
+    """Whether a header or parameter of this name carries what nobody else may know.
+
+    >>> [name for name in ("key", "access_token", "pageToken", "alt") if key_like(name)]
+    ['key', 'access_token']
+    """
+    return _KEY_NAME.search(name) is not None and _NO_KEY_NAME.search(name) is None
+
+
+def kept_url(url: str) -> str:
+    """The URL without user, fragment and the values of key-like parameters, all else letter by
+    letter.
+
+    >>> kept_url("https://me:pw@host/v1/m?alt=sse&key=fake")
+    'https://host/v1/m?alt=sse&key=***'
+    """
+    parts = urlsplit(url)
+    query = "&".join(_without_value(each) for each in parts.query.split("&")) if parts.query else ""
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query=query, fragment="").geturl()
+
+
+def open_query(url: str) -> list[tuple[str, str]]:
+    """Parameters of a URL by name, those that are key-like left out."""
+    pairs = parse_qsl(urlsplit(url).query, keep_blank_values=True)
+    return sorted((pair for pair in pairs if not key_like(pair[0])), key=lambda pair: pair[0])
+
+
+def _listed(headers: Headers, names: re.Pattern[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, value in headers:
+        name = name.lower()
+        if names.fullmatch(name):
+            found[name] = f"{found[name]}, {value}" if name in found else value
+    return dict(sorted(found.items()))
+
+
+def _without_value(parameter: str) -> str:
+    name = parse_qsl(parameter, keep_blank_values=True)
+    return f"{parameter.partition('=')[0]}={SHOWN}" if name and key_like(name[0][0]) else parameter
