@@ -14,8 +14,8 @@ import msgspec
 import pytest
 
 from wire import gemini, notes, openai
-from wire.core.memory import Note, kept_bytes
-from wire.errors import BlockedError
+from wire.core.memory import PARTIAL, Note, kept_bytes, with_notes
+from wire.errors import BlockedError, ConnectionLost
 from wire.gemini import PLACEHOLDER, parse_reply, render, render_request, render_whole
 from wire.gemini.reader import parse_answer, read_chunk
 from wire.neutral.messages import (
@@ -24,6 +24,7 @@ from wire.neutral.messages import (
     Message,
     Origin,
     Other,
+    Stop,
     Text,
     TextDelta,
     Thought,
@@ -346,7 +347,7 @@ def test_replies_remember_who_was_asked_and_what_was_told():
     reader = streamed.reader(1 << 20)
     chunks = [*reader.feed(body), *reader.close()]
     events = [event for chunk in chunks for event in reading.feed(chunk)]
-    folded = streamed.fold([kept_bytes(chunk) for chunk in chunks])
+    folded = streamed.convert(streamed.fold([kept_bytes(chunk) for chunk in chunks]), None)
     events += reading.close(folded)
     whole = plain.parse(body)
     assert (type(events[-1]), events[-1].reply, folded) == (Done, whole, whole)
@@ -369,9 +370,10 @@ def test_s1_14_a_blocked_answer_is_an_error_of_both_calls():
         render_whole(asked(), MODEL).parse(body)
     assert (blocked.value.code, blocked.value.partial.stop.raw) == ("SAFETY", "SAFETY")
     call = render(asked(), MODEL)
-    folded = call.fold([kept_bytes(read_chunk(body))])  # a partial answer is none yet
+    # Only the end of a stream is blocked: a reply so far is read like any other.
+    reply = call.convert(call.fold([kept_bytes(read_chunk(body))]), None)
     with pytest.raises(BlockedError):
-        call.telling().close(folded)
+        call.telling().close(reply)
 
 
 def test_a_stream_that_broke_off_has_a_reply():
@@ -379,7 +381,9 @@ def test_a_stream_that_broke_off_has_a_reply():
     reader = call.reader(1 << 20)
     chunks = reader.feed(STREAMS["no-finish"])
     assert call.telling().feed(chunks[0]) == [TextDelta("The tide")]
-    assert call.fold([kept_bytes(chunk) for chunk in chunks]).text == "The tide is"
+    answer = with_notes(call.fold([kept_bytes(chunk) for chunk in chunks]), [PARTIAL])
+    reply = call.convert(answer, ConnectionLost("gone"))
+    assert (reply.text, reply.stop, reply.notes) == ("The tide is", Stop("other"), (PARTIAL,))
 
 
 # --- laws -----------------------------------------------------------------------------------------
