@@ -457,7 +457,7 @@ def test_s1_70_the_policy_is_that_of_resume_agent_unless_another_is_given() -> N
 
 
 def test_s1_69_no_vendors_sdk_is_a_dependency() -> None:
-    project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text("utf-8"))[
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))[
         "project"
     ]
     asked = {

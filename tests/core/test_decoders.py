@@ -13,7 +13,7 @@ import pytest
 
 from tests.core.first_calls import CALLS, DOORS, FORMS, MODELS, SHIP, Harbour, Ship
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 SEEN = {
     "struct": "{'a': 1, 'inner': 0, 'b': 2}",
     "dataclass": "{'a': 1, 'b': 2}",

@@ -16,6 +16,7 @@ import pytest
 import wire
 from wire.core.memory import FrozenList, WireStruct, encode, freeze, remember
 from wire.openai.chat import types
+from wire.openai.common import types as common_types
 from wire.openai.chat.types import (
     Annotation,
     ChatCompletion,
@@ -82,8 +83,9 @@ def read(body: bytes | str, cls: type[Any]) -> Any:
 def test_all_is_exported_and_nothing_is_missing():
     modules = [
         value
-        for value in vars(types).values()
-        if inspect.ismodule(value) and value.__name__.startswith(types.__name__)
+        for package in (types, common_types)
+        for value in vars(package).values()
+        if inspect.ismodule(value) and value.__name__.startswith(package.__name__)
     ]
     defined = {
         name

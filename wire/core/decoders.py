@@ -63,9 +63,13 @@ def converter(kind: Any, read_other: Callable[[Any, Any], Any]) -> Callable[[Any
 
 
 def json_schema(kind: Any) -> dict[str, Any]:
-    """`msgspec.json.schema`, which builds the tables of a decoder too."""
+    """`msgspec.json.schema`, which builds the tables of a decoder too; each description on one line."""
     _build(kind)
-    return msgspec.json.schema(kind)
+    schema = msgspec.json.schema(kind)
+    for part in schema.get("$defs", {}).values():
+        if "description" in part:  # a docstring, with the line breaks of its source
+            part["description"] = " ".join(part["description"].split())
+    return schema
 
 
 def schema_components(

@@ -125,9 +125,10 @@ def workspace_tools(folder: Path, *, command_timeout: float = 30) -> list[Functi
         """Replace one text in a file of the work folder by another. Nothing is changed unless the
         old text stands there exactly once.
 
-        Args: path: The file, relative to the work folder. old: The text to replace, exactly as in
-        the file, blanks and line ends too, with enough around it to be the only one. new: The text
-        that comes in its place.
+        Args:
+            path: The file, relative to the work folder.
+            old: The text to replace, exactly as in the file, with enough around it to be unique.
+            new: The text that replaces it.
         """
         line = 0
 
