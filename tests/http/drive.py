@@ -12,11 +12,19 @@ import anyio
 import pytest
 
 from wire import Account, AsyncClient, Client, WireError, gemini, retry
+from wire.http.lanes import AsyncLanes
 
 CALL = gemini.generate_content("m", gemini.GenerateContentRequest(contents=gemini.contents("Hi")))
 STREAM_CALL = gemini.stream_generate_content(
     "m", gemini.GenerateContentRequest(contents=gemini.contents("Hi"))
 )
+
+
+def of_one_loop(lanes: AsyncLanes) -> Any:
+    """Lanes, limiter and all, of the one event loop that has used them."""
+    (only,) = lanes._loops.values()
+    return only
+
 
 QUICK = retry.Retry(base=0)
 """Three attempts without waits."""

@@ -17,7 +17,7 @@ import anyio.lowlevel
 import httpx
 import pytest
 
-from tests.http.drive import CALL, QUICK, Drive
+from tests.http.drive import CALL, QUICK, Drive, of_one_loop
 from tests.http.loopback import ANSWER, Loopback, Step, loopback, whole
 from wire import AsyncClient, Client, errors, gemini
 from wire.core.exchange import Pause
@@ -297,8 +297,8 @@ def test_a_cancelled_upload_leaves_no_lane_open(backend: str, native: bool) -> N
                     tasks.start_soon(client.run, watched())
                     await arrived.wait()
                     tasks.cancel_scope.cancel()
-            assert lanes._limiter is not None
-            assert (lanes._limiter.value, len(lanes._busy), closed) == (1, 0, [True])
+            used = of_one_loop(lanes)
+            assert (used.limiter.value, len(used.busy), closed) == (1, 0, [True])
             storage.trouble, storage.arrived = {}, b""
             with anyio.fail_after(10):
                 assert (await client.run(uploading())).name == "files/abc"

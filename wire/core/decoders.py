@@ -3,7 +3,8 @@
 msgspec builds a table of the fields of a struct, dataclass, TypedDict or named tuple when a decoder
 first meets the type. It publishes the table before it has filled it, and evaluates annotations in
 between, which releases the GIL. A second thread that decodes the same type meanwhile reads the half
-of the table that is still empty, and the interpreter ends with a segmentation fault (R-41).
+of the table that is still empty, and the interpreter ends with a segmentation fault (R-41);
+`docs/upstream-msgspec.md` has a program that shows it.
 
 Each function of msgspec that builds such tables is therefore called in this module only, under one
 lock; a test forbids it elsewhere in `wire`. Encoding, `to_builtins` and `msgspec.structs` build

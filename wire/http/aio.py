@@ -9,7 +9,7 @@ import inspect
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from random import Random
+from random import SystemRandom
 from typing import Any, Self, TypeVar, Unpack, cast
 
 import anyio
@@ -124,6 +124,8 @@ async def _close(*bodies: Any) -> None:
 class AsyncClient(ClientState):
     """One provider, one key, for asyncio and trio; what `wire.Client` is for threads.
 
+    Several event loops may use it, one after another or at once; each opens connections of its own.
+
     >>> async def main() -> str:
     ...     async with AsyncClient("gemini", api_key="fake-key") as client:
     ...         return client.describe()["base_url"]
@@ -142,7 +144,7 @@ class AsyncClient(ClientState):
         self._http, self._handle = opened(
             http, AsyncLanes, "handle_async_request", httpx.AsyncClient
         )
-        self._dice = Random()
+        self._dice = SystemRandom()  # as in `Client`
 
     async def send(self, call: Call[Answer]) -> Answer:
         """Send one call and return its answer.
@@ -179,9 +181,10 @@ class AsyncClient(ClientState):
         return running.answer
 
     async def aclose(self) -> None:
-        """Close all connections; streams that are still read end in an error.
+        """Close all connections; streams that are still read end in an error. Closing twice is
+        fine.
 
-        Closing twice is fine.
+        Connections of another event loop are closed when that loop ends.
         """
         await self._http.aclose()
 

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from random import Random
+from random import SystemRandom
 from typing import Any, Self, TypeVar, Unpack, cast
 
 import httpx
@@ -145,7 +145,8 @@ class Client(ClientState):
         if inspect.iscoroutinefunction(self._target.token):
             raise ConfigurationError("token: an async function needs AsyncClient")
         self._http, self._handle = opened(http, Lanes, "handle_request", httpx.Client)
-        self._dice = Random()
+        # Not seeded: forked children would all draw the same waits before their retries (R-42).
+        self._dice = SystemRandom()
 
     def send(self, call: Call[Answer]) -> Answer:
         """Send one call and return its answer.

@@ -10,16 +10,28 @@ that make it hold (R-21, R-25):
   it is closed and dropped.
 - A shield of anyio does not stop a native `task.cancel()`, so nothing awaits between "closed" and
   "given back", and the place in the limiter is released before anything that can be cancelled.
+
+A connection belongs to the process that opened it, and to its event loop (R-24, R-42):
+
+- A child that was forked has the parent's sockets. If both used one, each would read answers to the
+  other. So the child forgets all lanes, and starts with free locks and a limiter that counts anew.
+- A second event loop cannot use a socket that the first one watches. So each loop has lanes and a
+  limiter of its own, and closes its idle lanes when it ends.
 """
 
 from __future__ import annotations
 
+import asyncio
+import os
 import socket
 import threading
+import weakref
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from typing import Any
 
 import anyio
+import anyio.lowlevel
 import httpx
 
 from wire.errors import ConfigurationError
@@ -39,15 +51,67 @@ def _closed() -> ConfigurationError:
     return ConfigurationError("the client is closed")
 
 
+class _Lane:
+    """A transport with one connection, and the httpcore stream of that connection."""
+
+    __slots__ = ("_inode", "_network", "transport")
+
+    def __init__(self, transport: Any) -> None:
+        self.transport = transport
+        self._network: Any = None
+        self._inode: int | None = None
+
+    def opened(self, response: httpx.Response) -> None:
+        """Note the connection on which a response came: a transport may have opened another one."""
+        network = response.extensions.get("network_stream")
+        if network is not self._network:
+            self._network = network
+            self._inode = _inode(self.socket)
+
+    @property
+    def socket(self) -> Any:
+        """The socket, or what an event loop shows of it."""
+        return self._network.get_extra_info("socket") if self._network is not None else None
+
+    def cut_off(self) -> None:
+        """Close this process's descriptor of the socket, and nothing else.
+
+        Nothing is sent, not even TLS's close_notify, and the connection is not shut down: the
+        process that it is shared with goes on with it.
+        """
+        found = self.socket
+        if isinstance(found, socket.socket):
+            found.close()
+        elif self._inode is not None and self._inode == _inode(found):
+            # The socket is an event loop's, which cannot be asked to close it: it has ended, or is
+            # the parent's. It will close the descriptor again, which must be no other file then.
+            null = os.open(os.devnull, os.O_RDWR)
+            os.dup2(null, found.fileno(), inheritable=False)
+            os.close(null)
+
+
+def _inode(found: Any) -> int | None:
+    """What tells a socket from another one that has got the same descriptor after it was closed."""
+    try:
+        return os.fstat(found.fileno()).st_ino if os.name == "posix" else None
+    except (AttributeError, OSError):
+        return None
+
+
 class Lanes(httpx.BaseTransport):
     """Lanes for threads: at most `limit` at a time, at most `keep` idle ones an origin."""
 
     def __init__(self, limit: int = LIMIT, keep: int = KEEP) -> None:
-        self._limiter, self._keep = threading.Semaphore(limit), keep
-        self._idle: defaultdict[Origin, list[httpx.HTTPTransport]] = defaultdict(list)
-        self._busy: set[_Leased] = set()
-        self._lock = threading.Lock()
+        self._limit, self._keep = limit, keep
         self._closed = False
+        self._start()
+        _ALL.add(self)
+
+    def _start(self) -> None:
+        """The state of a process that has opened no connection yet."""
+        self._limiter, self._lock = threading.Semaphore(self._limit), threading.Lock()
+        self._idle: defaultdict[Origin, list[_Lane]] = defaultdict(list)
+        self._busy: set[_Leased] = set()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send on a lane of the request's origin; the lane is held until the response is closed."""
@@ -57,36 +121,38 @@ class Lanes(httpx.BaseTransport):
         lane = None
         try:
             lane = self._take(origin)
-            response = lane.handle_request(request)
+            response: httpx.Response = lane.transport.handle_request(request)
             leased = _Leased(response, self, origin, lane)
             with self._lock:
                 self._busy.add(leased)
         except BaseException:
             self._limiter.release()
             if lane is not None:
-                lane.close()
+                lane.transport.close()
             raise
         response.stream = leased
         return response
 
-    def _take(self, origin: Origin) -> httpx.HTTPTransport:
+    def _take(self, origin: Origin) -> _Lane:
         with self._lock:
             if self._closed:
                 raise _closed()
             idle = self._idle[origin]
             if idle:
                 return idle.pop()
-        return httpx.HTTPTransport(
-            verify=tls(origin[0]), limits=_ONE, proxy=proxy_for(*origin), trust_env=False
+        verify, proxy = tls(origin[0]), proxy_for(*origin)
+        return _Lane(
+            httpx.HTTPTransport(verify=verify, limits=_ONE, proxy=proxy, trust_env=False),
         )
 
     def _take_back(self, leased: _Leased, clean: bool) -> bool:
         """True if the lane was kept."""
         with self._lock:
             self._busy.discard(leased)
-            kept = clean and not self._closed and len(self._idle[leased.origin]) < self._keep
+            idle = self._idle[leased.origin]
+            kept = clean and not self._closed and len(idle) < self._keep
             if kept:
-                self._idle[leased.origin].append(leased.lane)
+                idle.append(leased.lane)
         self._limiter.release()
         return kept
 
@@ -98,21 +164,34 @@ class Lanes(httpx.BaseTransport):
             self._idle.clear()
             busy = list(self._busy)
         for lane in idle:
-            lane.close()
+            lane.transport.close()
         for leased in busy:
             leased.abort()
+
+    def _forked(self) -> None:
+        """Leave all connections to the parent. Locks may be held by threads that are not here."""
+        for leased in self._busy:
+            leased.forget()
+        for lanes in self._idle.values():
+            for lane in lanes:
+                lane.cut_off()
+        self._start()
 
 
 class _Leased(httpx.SyncByteStream):
     """The body of a response, and the lane it comes on."""
 
     def __init__(
-        self, response: httpx.Response, lanes: Lanes, origin: Origin, lane: httpx.HTTPTransport
+        self,
+        response: httpx.Response,
+        lanes: Lanes,
+        origin: Origin,
+        lane: _Lane,
     ) -> None:
         assert isinstance(response.stream, httpx.SyncByteStream)
+        lane.opened(response)
         self.origin, self.lane = origin, lane
         self._body, self._lanes = response.stream, lanes
-        self._network = response.extensions.get("network_stream")
         self._whole = self._ended = self._aborted = False
 
     def __iter__(self) -> Iterator[bytes]:
@@ -128,80 +207,141 @@ class _Leased(httpx.SyncByteStream):
             clean = self._whole and not self._aborted
         finally:
             if not self._lanes._take_back(self, clean):
-                self.lane.close()
+                self.lane.transport.close()
 
     def abort(self) -> None:
         """Shut the socket down: closing it would not wake a thread that waits in `recv`."""
         self._aborted = True
-        found = self._network.get_extra_info("socket") if self._network is not None else None
+        found = self.lane.socket
         if found is not None:
             try:
                 found.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass  # the other side was faster
 
+    def forget(self) -> None:
+        """Leave the connection to the parent: whoever reads on in this process gets an error."""
+        self._ended = True
+        self.lane.cut_off()
+
 
 class AsyncLanes(httpx.AsyncBaseTransport):
-    """Lanes for asyncio and trio: at most `limit` at a time, at most `keep` idle ones an origin."""
+    """Lanes for asyncio and trio: in each event loop at most `limit` at a time, at most `keep`
+    idle ones an origin."""
 
     def __init__(self, limit: int = LIMIT, keep: int = KEEP) -> None:
         self._limit, self._keep = limit, keep
-        self._limiter: anyio.Semaphore | None = (
-            None  # made at the first call, inside the event loop it belongs to
-        )
-        self._idle: defaultdict[Origin, list[httpx.AsyncHTTPTransport]] = defaultdict(list)
-        self._busy: set[_AsyncLeased] = set()
+        self._loops: dict[object, _LoopLanes] = {}
         self._closed = False
+        _ALL.add(self)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send on a lane of the request's origin; the lane is held until the response is closed."""
-        if self._limiter is None:
-            self._limiter = anyio.Semaphore(self._limit)
+        ours = self._loops.get(_current_loop()) or await self._start()
         origin = _origin(request)
-        await self._limiter.acquire()
+        await ours.limiter.acquire()
         lane = None
         try:
-            lane = self._take(origin)
-            response = await lane.handle_async_request(request)
+            lane = self._take(ours, origin)
+            response: httpx.Response = await lane.transport.handle_async_request(request)
         except BaseException:
-            self._limiter.release()
+            ours.limiter.release()
             if lane is not None:
                 with anyio.CancelScope(shield=True):
-                    await lane.aclose()
+                    await lane.transport.aclose()
             raise
-        leased = _AsyncLeased(response, self, origin, lane)
-        self._busy.add(leased)
+        leased = _AsyncLeased(response, ours, origin, lane)
+        ours.busy.add(leased)
         response.stream = leased
         return response
 
-    def _take(self, origin: Origin) -> httpx.AsyncHTTPTransport:
+    async def _start(self) -> _LoopLanes:
+        """Lanes of this event loop; those of loops that ended are dropped."""
         if self._closed:
             raise _closed()
-        idle = self._idle[origin]
+        for loop, lanes in list(self._loops.items()):
+            ended = isinstance(loop, asyncio.AbstractEventLoop) and loop.is_closed()
+            if ended:  # perhaps without `shutdown_asyncgens`, so that nobody closed its lanes
+                lanes.cut_off()
+            if ended or lanes.over:
+                self._loops.pop(loop, None)
+        ours = self._loops[_current_loop()] = _LoopLanes(self._limit, self._keep)
+        await anext(ours.until_the_end)
+        return ours
+
+    def _take(self, ours: _LoopLanes, origin: Origin) -> _Lane:
+        if self._closed:
+            raise _closed()
+        idle = ours.idle[origin]
         if idle:
             return idle.pop()
-        return httpx.AsyncHTTPTransport(
-            verify=tls(origin[0]), limits=_ONE, proxy=proxy_for(*origin), trust_env=False
+        verify, proxy = tls(origin[0]), proxy_for(*origin)
+        return _Lane(
+            httpx.AsyncHTTPTransport(verify=verify, limits=_ONE, proxy=proxy, trust_env=False),
         )
 
-    def _take_back(self, leased: _AsyncLeased, clean: bool) -> bool:
+    async def aclose(self) -> None:
+        """Close idle lanes and those in use; readers of the latter wake up with an error.
+
+        Lanes of another event loop that runs in another thread are closed when that loop ends.
+        """
+        self._closed = True
+        ours = self._loops.pop(_current_loop(), None)
+        for lanes in list(self._loops.values()):
+            lanes.over = True
+        if ours is not None and not ours.over:
+            await ours.until_the_end.aclose()
+
+    def _forked(self) -> None:
+        """Leave all connections to the parent."""
+        for lanes in self._loops.values():
+            lanes.cut_off()
+        _INHERITED.extend(self._loops.values())
+        self._loops = {}
+
+
+class _LoopLanes:
+    """The lanes of one event loop."""
+
+    def __init__(self, limit: int, keep: int) -> None:
+        self.limiter, self.keep = anyio.Semaphore(limit), keep
+        self.idle: defaultdict[Origin, list[_Lane]] = defaultdict(list)
+        self.busy: set[_AsyncLeased] = set()
+        self.over = False
+        self.until_the_end = self._close_at_the_end()
+
+    async def _close_at_the_end(self) -> AsyncGenerator[None, None]:
+        """Suspended as long as the event loop runs. A loop that ends closes its generators, which
+        is the last moment to close a connection without leaving it to the garbage collector."""
+        try:
+            yield
+        finally:
+            self.over = True
+            lanes = [lane for idle in self.idle.values() for lane in idle]
+            lanes += [leased.lane for leased in self.busy]
+            self.idle.clear()
+            with anyio.CancelScope(shield=True):
+                for lane in lanes:
+                    await lane.transport.aclose()
+
+    def take_back(self, leased: _AsyncLeased, clean: bool) -> bool:
         """True if the lane was kept. No await in here."""
-        assert self._limiter is not None
-        self._busy.discard(leased)
-        self._limiter.release()
-        if clean and not self._closed and len(self._idle[leased.origin]) < self._keep:
-            self._idle[leased.origin].append(leased.lane)
+        self.busy.discard(leased)
+        self.limiter.release()
+        idle = self.idle[leased.origin]
+        if clean and not self.over and len(idle) < self.keep:
+            idle.append(leased.lane)
             return True
         return False
 
-    async def aclose(self) -> None:
-        """Close idle lanes and those in use; readers of the latter wake up with an error."""
-        self._closed = True
-        lanes = [lane for idle in self._idle.values() for lane in idle]
-        lanes += [leased.lane for leased in self._busy]
-        self._idle.clear()
-        for lane in lanes:
-            await lane.aclose()
+    def cut_off(self) -> None:
+        """Close the sockets without the event loop."""
+        self.over = True
+        for idle in self.idle.values():
+            for lane in idle:
+                lane.cut_off()
+        for leased in self.busy:
+            leased.forget()
 
 
 class _AsyncLeased(httpx.AsyncByteStream):
@@ -210,11 +350,12 @@ class _AsyncLeased(httpx.AsyncByteStream):
     def __init__(
         self,
         response: httpx.Response,
-        lanes: AsyncLanes,
+        lanes: _LoopLanes,
         origin: Origin,
-        lane: httpx.AsyncHTTPTransport,
+        lane: _Lane,
     ) -> None:
         assert isinstance(response.stream, httpx.AsyncByteStream)
+        lane.opened(response)
         self.origin, self.lane = origin, lane
         self._body, self._reads, self._lanes = response.stream, aiter(response.stream), lanes
         self._whole = self._failed = self._ended = False
@@ -229,9 +370,8 @@ class _AsyncLeased(httpx.AsyncByteStream):
             self._whole = not self._failed
             raise
         except BaseException:
-            self._failed = (
-                True  # a generator that raised ends the next time as if the body were whole
-            )
+            # A generator that raised ends the next time as if the body were whole.
+            self._failed = True
             raise
 
     async def aclose(self) -> None:
@@ -239,7 +379,7 @@ class _AsyncLeased(httpx.AsyncByteStream):
             return
         self._ended = True
         if not self._whole:
-            self._lanes._take_back(self, clean=False)
+            self._lanes.take_back(self, clean=False)
             await self._drop()
             return
         clean = False
@@ -247,17 +387,42 @@ class _AsyncLeased(httpx.AsyncByteStream):
             await self._body.aclose()
             clean = True
         finally:
-            if not self._lanes._take_back(self, clean):
+            if not self._lanes.take_back(self, clean):
                 await self._drop()
+
+    def forget(self) -> None:
+        """Leave the connection alone: whoever reads on gets an error."""
+        self._ended = True
+        self.lane.cut_off()
 
     async def _drop(self) -> None:
         """Close the connection, then let the generators in which httpx reads run into that: one of
         them left to the garbage collector is a warning on trio. What they still hold is at most one
         read of the socket."""
         with anyio.CancelScope(shield=True):
-            await self.lane.aclose()
+            await self.lane.transport.aclose()
             try:
                 while True:
                     await anext(self)
             except (httpx.TransportError, OSError, RuntimeError, StopAsyncIteration):
                 pass  # a RuntimeError is another task that reads; the closed connection wakes it up
+
+
+def _current_loop() -> object:
+    """The running event loop: of asyncio the loop itself, of trio a token."""
+    token = anyio.lowlevel.current_token()
+    return getattr(token, "native_token", token)  # since anyio 4.11 wrapped
+
+
+_ALL: weakref.WeakSet[Lanes | AsyncLanes] = weakref.WeakSet()
+_INHERITED: list[_LoopLanes] = []
+"""Of the parent's event loops: kept, since their finalizers would wake up the parent's loop."""
+
+
+def _forked() -> None:
+    for lanes in list(_ALL):
+        lanes._forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)

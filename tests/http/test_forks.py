@@ -1,0 +1,285 @@
+"""A client whose process is forked, and one that more than one event loop uses."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import json
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from tests.http.drive import CALL, STREAM_CALL, Drive
+from tests.http.forking import CALLS, call
+from tests.http.loopback import (
+    ANSWER,
+    GOOD_STREAM,
+    LAST,
+    STREAM,
+    Loopback,
+    Script,
+    Step,
+    event,
+    loopback,
+    text,
+    whole,
+)
+from wire import AsyncClient, errors
+
+ROOT = Path(__file__).parents[2]
+
+forks = pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+
+
+class Waiting(list[Step]):
+    """Steps of which the second is played when `event` is set."""
+
+    def __init__(self, steps: list[Step], event: threading.Event) -> None:
+        super().__init__(steps)
+        self._event = event
+
+    def __iter__(self) -> Iterator[Step]:
+        for place, step in enumerate(list.__iter__(self)):
+            if place == 2:
+                assert self._event.wait(30)
+            yield step
+
+
+class Secure(Loopback):
+    """The same over TLS."""
+
+    def __init__(self, script: Script, certificate: Path) -> None:
+        super().__init__(script)
+        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._context.load_cert_chain(certificate)
+
+    @property
+    def url(self) -> str:
+        return super().url.replace("http:", "https:")
+
+    def _serve(self, peer: socket.socket) -> None:
+        super()._serve(self._context.wrap_socket(peer, server_side=True))
+
+
+@contextlib.contextmanager
+def serving(script: Script, certificate: Path | None) -> Iterator[Loopback]:
+    if certificate is None:
+        with loopback(script) as server:
+            yield server
+        return
+    server = Secure(script, certificate)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate of loopback with its key, made for this run."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl is not installed")
+    made, key = tmp_path_factory.mktemp("tls") / "both.pem", "key.pem"
+    command = [openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+    command += ["-nodes", "-days", "2", "-subj", "/CN=loopback", "-out", made.name, "-keyout", key]
+    command += ["-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(command, cwd=made.parent, check=True, capture_output=True)
+    made.write_bytes(made.read_bytes() + (made.parent / key).read_bytes())
+    return made
+
+
+def scene(name: str, backend: str, certificate: Path | None = None) -> tuple[Any, Loopback]:
+    """What a process in a scene of `forking.py` prints, and the server that it called."""
+    go_on = threading.Event()
+
+    def script(number: int, request: bytes) -> list[Step]:
+        top, _, body = request.partition(b"\r\n\r\n")
+        words = json.loads(body)["contents"][0]["parts"][0]["text"]
+        if b"stream" in top.split(b"\r\n")[0]:
+            *first, last = words.split()
+            events = [*(event(text(word)) for word in first), event(text(last, "STOP"))]
+            return Waiting([STREAM, *events, LAST], go_on)
+        if words == "go on":
+            go_on.set()
+        elif words == "has one been closed?":
+            words = "yes" if server.closed.acquire(timeout=10) else "no"
+        return [whole(text(words, "STOP"))]
+
+    environment = {**os.environ, **({"SSL_CERT_FILE": str(certificate)} if certificate else {})}
+    with serving(script, certificate) as server:
+        command = [sys.executable, "-m", "tests.http.forking", name, server.url, backend]
+        options: Any = {"capture_output": True, "text": True, "timeout": 60}
+        done = subprocess.run(command, cwd=ROOT, env=environment, **options)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), server
+
+
+@forks
+def test_parent_and_child_call_at_the_same_time(drive: Drive) -> None:
+    """Each answer belongs to its request, at the first attempt, on a connection of one's own."""
+    found, server = scene("both_call", drive.name)
+    assert found == [[CALLS, CALLS], [CALLS, CALLS]]
+    assert server.connections == (2 if drive.name == "sync" else 6)
+
+
+@forks
+def test_a_child_ends_no_session_of_tls(drive: Drive, certificate: Path) -> None:
+    """What the child sent to close its side would be the end of the parent's connection too."""
+    found, server = scene("both_call", drive.name, certificate)
+    assert found == [[CALLS, CALLS], [CALLS, CALLS]]
+    assert server.connections == (2 if drive.name == "sync" else 6)
+    found, _ = scene("reading", drive.name, certificate)
+    assert found[1:] == [["a", "b", "c"], "after"]
+
+
+@forks
+def test_a_child_that_is_forked_while_a_stream_is_read(drive: Drive) -> None:
+    found, _ = scene("reading", drive.name)
+    child = ["ConnectionLost", "child"] if drive.name == "sync" else "child"
+    assert found == [child, ["a", "b", "c"], "after"]
+
+
+@forks
+def test_a_connection_is_closed_though_a_child_lives(drive: Drive) -> None:
+    found, _ = scene("closing", drive.name)
+    assert found == ["yes", "x"]
+
+
+@forks
+def test_locks_that_are_held_when_a_child_is_forked() -> None:
+    found, _ = scene("locks", "sync")
+    assert found == ["parent", "child"]
+
+
+@forks
+def test_parent_and_child_draw_other_waits() -> None:
+    found, _ = scene("jitter", "sync")
+    assert found is True
+
+
+# --- event loops ----------------------------------------------------------------------------------
+
+
+async def used(client: AsyncClient) -> list[Any]:
+    """Texts of an answer and of a stream, and in how many attempts they came."""
+    answer = await client.send(CALL)
+    async with client.stream(STREAM_CALL) as chunks:
+        texts = [chunk.text async for chunk in chunks]
+    account = client.account(answer)
+    return [answer.text, texts, account and account.attempts, chunks.account.attempts]
+
+
+USED = ["Hello.", ["Hel", "lo."], 1, 1]
+
+
+def script(number: int, request: bytes) -> list[Step]:
+    return list(GOOD_STREAM) if b"stream" in request.split(b"\r\n")[0] else [whole(ANSWER)]
+
+
+def client_of(server: Loopback) -> AsyncClient:
+    return AsyncClient("gemini", api_key="fake-key", base_url=server.url)
+
+
+@pytest.mark.parametrize("first", ["asyncio", "trio"])
+@pytest.mark.parametrize("second", ["asyncio", "trio"])
+def test_one_client_in_two_event_loops(first: str, second: str) -> None:
+    """The connections of a loop end with it, and the next loop opens its own (R-24)."""
+    with loopback(script) as server:
+        client = client_of(server)
+        for connections, backend in ((1, first), (2, second)):
+            assert anyio.run(used, client, backend=backend) == USED
+            assert server.closed.acquire(timeout=10)
+            assert server.connections == connections
+        del client
+        gc.collect()  # of a connection that is still open it would warn
+
+
+def test_event_loops_at_the_same_time() -> None:
+    results: list[Any] = []
+    barrier = threading.Barrier(4)
+
+    async def many(client: AsyncClient, who: str) -> list[bool]:
+        barrier.wait()
+        return [(await client.send(call(f"{who} {n}"))).text == f"{who} {n}" for n in range(25)]
+
+    def echo(number: int, request: bytes) -> list[Step]:
+        body = json.loads(request.partition(b"\r\n\r\n")[2])
+        return [whole(text(body["contents"][0]["parts"][0]["text"], "STOP"))]
+
+    with loopback(echo) as server:
+        client = client_of(server)
+
+        def run(who: int) -> None:
+            backend = ("asyncio", "trio")[who % 2]
+            results.append(anyio.run(many, client, str(who), backend=backend))
+
+        threads = [threading.Thread(target=run, args=(who,)) for who in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert results == [[True] * 25] * 4
+        assert server.connections == 4
+
+
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # asyncio's, of a transport
+def test_an_event_loop_that_is_closed_without_its_generators() -> None:
+    with loopback(script) as server:
+        client = client_of(server)
+        for connections in (1, 2, 3):
+            loop = asyncio.new_event_loop()
+            assert loop.run_until_complete(used(client)) == USED
+            loop.close()
+            assert server.connections == connections
+            if connections > 1:  # the lanes of a loop are dropped when the next one begins
+                assert server.closed.acquire(timeout=10)
+        del client, loop
+        gc.collect()
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_client_that_another_event_loop_closes(backend: str) -> None:
+    with loopback(script) as server:
+        client = client_of(server)
+        assert anyio.run(used, client, backend=backend) == USED
+        anyio.run(client.aclose, backend=backend)
+        for _ in range(2):
+            with pytest.raises(errors.ConfigurationError, match="the client is closed"):
+                anyio.run(used, client, backend=backend)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_client_that_is_closed_while_its_event_loop_ends(backend: str) -> None:
+    """Generators that are left open are closed together with the lanes, in any order."""
+    open_ones: list[Any] = []
+
+    async def serving(client: AsyncClient) -> Any:
+        try:
+            yield await used(client)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await client.aclose()
+
+    async def main(client: AsyncClient) -> Any:
+        for _ in range(3):
+            open_ones.append(serving(client))
+            assert await anext(open_ones[-1]) == USED
+
+    with loopback(script) as server:
+        client = client_of(server)
+        anyio.run(main, client, backend=backend)
+        assert server.closed.acquire(timeout=10)
+        assert server.connections == 1
