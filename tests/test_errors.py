@@ -18,8 +18,10 @@ from wire.errors import (
     Violation,
     WireError,
     class_of_status,
+    leaves,
     one_line,
     retryable_status,
+    ungrouped,
 )
 
 KEY = "fake-key-4711"
@@ -306,3 +308,17 @@ def test_a_key_is_masked_also_where_a_long_message_is_cut(before: int):
 )
 def test_status(status: int, name: str, retryable: bool):
     assert (class_of_status(status).__name__, retryable_status(status)) == (name, retryable)
+
+
+def test_an_exception_comes_out_of_its_group():
+    one, two, three = ValueError("1"), KeyError("2"), SystemExit(3)
+    assert ungrouped(one) is one
+    assert ungrouped(ExceptionGroup("g", [ExceptionGroup("h", [one])])) is one
+    assert not hasattr(one, "__notes__")
+    group = ExceptionGroup("g", [one, ExceptionGroup("h", [two])])
+    assert leaves(group) == [one, two]
+    for _ in range(2):
+        assert ungrouped(group) is one
+        assert one.__notes__ == ["raised together with KeyError('2')"]
+    assert ungrouped(BaseExceptionGroup("g", [two, GeneratorExit(), three])) is three
+    assert type(ungrouped(BaseExceptionGroup("g", [two, GeneratorExit()]))) is GeneratorExit

@@ -71,6 +71,41 @@ def one_line(text: str, limit: int = MESSAGE_LIMIT) -> str:
     return f"{data[:half].decode('utf-8', 'ignore')} ... {data[-half:].decode('utf-8', 'ignore')}"
 
 
+def ungrouped(error: BaseException) -> BaseException:
+    """The exception to raise in place of a group, so that `except` clauses match it.
+
+    >>> ungrouped(ExceptionGroup("tasks", [ValueError("x"), KeyError("y")])).__notes__
+    ["raised together with KeyError('y')"]
+
+    Of several exceptions it is the one that has to end the program (`KeyboardInterrupt`,
+    `SystemExit`), else a cancellation, else the first; its notes name the other ones. An
+    exception that is no group is returned as it is.
+    """
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    inside = leaves(error)
+    first = min(inside, key=_rank)
+    known = getattr(first, "__notes__", ())
+    for other in inside:
+        note = f"raised together with {other!r}"
+        if other is not first and isinstance(other, Exception) and note not in known:
+            first.add_note(note)
+    return first
+
+
+def leaves(error: BaseException) -> list[BaseException]:
+    """The exceptions in a group, at every depth; of an exception that is no group, itself."""
+    if not isinstance(error, BaseExceptionGroup):
+        return [error]
+    return [leaf for each in error.exceptions for leaf in leaves(each)]
+
+
+def _rank(error: BaseException) -> int:
+    if isinstance(error, (KeyboardInterrupt, SystemExit)):
+        return 0
+    return 2 if isinstance(error, Exception) else 1
+
+
 class Violation(msgspec.Struct, frozen=True, repr_omit_defaults=True):
     """One rule that a request breaks: the JSON path, what is wrong, what to do; and how a server
     would refuse it.

@@ -8,6 +8,7 @@ import pytest
 
 from wire.agent.guard import ATTRACTOR, Guard
 from wire.agent.steps import (
+    INTERRUPTED,
     Ask,
     Finished,
     RunCalls,
@@ -371,7 +372,9 @@ def test_calls_that_are_not_ours_wait_beside_those_that_are_run() -> None:
     steps.answered(done(mine))
     result = finished(steps)
     assert (result.reason, result.waiting) == ("waiting", (yours,))
-    assert result.messages[-1].tool_calls == (yours, mine)
+    turn, answers = result.messages
+    assert turn.tool_calls == (yours, mine)
+    assert answers.tool_results == (ToolResult("a", "get_weather", "sunny"),)
 
 
 def test_a_waiting_run_goes_on_with_the_results() -> None:
@@ -442,3 +445,93 @@ def test_a_run_stops_where_it_is_told_to_and_goes_on_later() -> None:
     assert isinstance(again.next(), Ask)
     again.replied(said("Sunny."))
     assert (finished(again).reason, len(finished(again).messages)) == ("end", 3)
+
+
+# --- results one by one, and runs that end in the middle of a turn --------------------------------
+
+
+def asked_for(*calls: ToolCall, **options: object) -> Steps:
+    """A run whose model has made these calls."""
+    steps = steps_of(**options)
+    steps.next()
+    steps.replied(said(*calls))
+    assert steps.next() == RunCalls(calls)
+    return steps
+
+
+def test_each_result_stands_in_the_state_when_it_is_there_in_call_order() -> None:
+    seen: list[RunState] = []
+    a, b = call("a"), call("b")
+    steps = asked_for(a, b, on_change=seen.append)
+    steps.started(a)
+    steps.started(b)
+    assert (steps.state.started, steps.state.open_calls) == (("a", "b"), (a, b))
+    steps.answered(done(b, content="rain"))
+    assert (steps.state.started, steps.state.open_calls) == (("a",), (a,))
+    assert [result.id for result in steps.result.messages[-1].tool_results] == ["b"]
+    steps.answered(done(a))
+    assert (steps.state.started, steps.state.open_calls) == ((), ())
+    assert [result.id for result in steps.result.messages[-1].tool_results] == ["a", "b"]
+    assert [run.call.id for run in steps.result.runs] == ["a", "b"]
+    assert [len(state.messages) for state in seen] == [2, 2, 2, 3, 3]
+    assert seen[-1] is steps.state
+
+
+def test_a_run_that_is_interrupted_answers_the_calls_that_were_started() -> None:
+    a, b, c, d = call("a"), call("b"), call("c", "read", path="x"), call("d")
+    steps = asked_for(a, b, c, d)
+    for each in (a, b, c):
+        steps.started(each)
+    steps.answered(done(a))
+    steps.interrupted()
+    results = steps.result.messages[-1].tool_results
+    assert [result.answer for result in results] == [{"result": "sunny"}, {"error": INTERRUPTED}]
+    # What changes nothing may run twice, and what was not started has not run.
+    assert (steps.state.started, steps.state.open_calls) == ((), (c, d))
+    errors = [str(run.error) for run in steps.result.runs]
+    assert errors == ["None", f"tool get_weather: {INTERRUPTED}"]
+    state = steps.state
+    steps.interrupted()
+    assert steps.state is state
+    assert Steps(resumed(state), TOOLS).next() == RunCalls((c, d))
+
+
+def test_a_state_of_a_run_that_nobody_interrupted_is_resumed_as_if_somebody_had() -> None:
+    a, b = call("a"), call("b")
+    steps = asked_for(a, b)
+    steps.started(a)
+    again = Steps(resumed(steps.state), TOOLS)
+    assert again.next() == RunCalls((b,))
+    assert again.state.messages[-1].tool_results[0].answer == {"error": INTERRUPTED}
+    assert [run.call for run in again.result.runs] == [a]
+    assert again.result.steps == ()
+    known = ToolResult("a", "get_weather", "it was sunny")
+    again = Steps(resumed(steps.state, [known]), TOOLS)
+    assert again.state.started == ()
+    assert again.next() == RunCalls((b,))
+    assert again.state.messages[-1].tool_results == (known,)
+    again = Steps(resumed(steps.state), TOOLS, verdicts={"a": True})
+    assert again.next() == RunCalls((a, b))
+    again = Steps(resumed(steps.state), TOOLS, verdicts={"a": "no"})
+    again.next()
+    assert again.state.messages[-1].tool_results[0].answer == {"error": "no"}
+
+
+def test_a_final_result_that_came_with_resume_ends_the_run() -> None:
+    steps = asked_for(call("a", "leave", word="bye"))
+    again = Steps(resumed(steps.state, [ToolResult("a", "leave", "bye")]), TOOLS)
+    assert finished(again).reason == "final"
+    # One of an earlier run does not.
+    later = Steps(begun(again.state.messages), TOOLS)
+    assert isinstance(later.next(), Ask)
+
+
+def test_what_is_no_exception_is_raised_as_it_is() -> None:
+    steps = steps_of()
+    steps.next()
+    with pytest.raises(KeyboardInterrupt):
+        steps.failed(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        steps.failed(BaseExceptionGroup("g", [KeyboardInterrupt(), ConnectionError()]))
+    steps.failed(ExceptionGroup("g", [ConnectionError()]))
+    assert steps.next() == Pause(1.0)

@@ -8,6 +8,7 @@ import pytest
 
 from wire.errors import RuleError
 from wire.history import check
+from wire.history.order import unanswered, with_results
 from wire.neutral.messages import Media, Message, Other, Text, Thought, ToolCall, ToolResult
 
 from .histories import conversation
@@ -183,3 +184,20 @@ def test_what_is_no_message_is_named():
         check(HI)
     with pytest.raises(RuleError, match="messages: a list of messages is wanted, not str"):
         check("Hi")
+
+
+def test_results_join_their_turn_one_by_one_in_call_order():
+    calls = [ToolCall(id=id, name="f") for id in "abb"]
+    said = (Message.user("Hi"), Message.assistant(*calls[:2]), Message.assistant(calls[2]))
+    assert with_results(said, []) == said
+    for id, left in (("b", "ab"), ("a", "b"), ("b", "")):
+        said = with_results(said, [ToolResult(id, "f", left)])
+        assert "".join(call.id for call in unanswered(said)) == left
+    assert len(said) == 4
+    assert [(result.id, result.content) for result in said[-1].tool_results] == [
+        ("a", "b"),
+        ("b", "ab"),
+        ("b", ""),
+    ]
+    nobody = with_results(said, [ToolResult("z", "f", "?")])
+    assert [result.id for result in nobody[-1].tool_results] == ["a", "b", "b", "z"]

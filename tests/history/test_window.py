@@ -270,3 +270,15 @@ def test_s1_40_whole_conversations_stay_within_the_limits():
                 turns = [index for index, each in enumerate(sent) if each.role == "user"]
                 assert len(sent) <= 10 or len(turns) == 1, seed
                 assert len(made) == len(sent), seed
+
+
+def test_a_message_takes_the_place_of_another():
+    calls = Message.assistant(A, B)
+    some, all_ = Message.tool_response(B_DONE), Message.tool_response(A_DONE, B_DONE)
+    made = history(HI, calls, some)
+    made.replace(some, all_)
+    assert (made.messages, made.open_calls, made.notes) == ([HI, calls, all_], (), ())
+    made.replace(Message.tool_response(B_DONE), Message.assistant("Done."))  # equal, but not it
+    assert made.messages == [HI, calls, all_, Message.assistant("Done.")]
+    with pytest.raises(RuleError, match="message: a Message is wanted, not str"):
+        made.replace(all_, "Hi")  # type: ignore[arg-type]

@@ -488,3 +488,57 @@ def test_u_118_results_of_one_turn() -> None:
         ("call_7", False),
         ("call_8", True),
     ]
+
+
+def test_a_call_that_a_hook_failed_on_is_refused_with_the_reason() -> None:
+    error = ExceptionGroup("g", [OSError("no terminal"), KeyError()])
+    run = Toolbox([get_weather]).hook_failed(call(city="Oslo"), "approve", error)
+    told = "refused: the approve hook failed: no terminal; KeyError"
+    result = ToolResult("call_7", "get_weather", told, error=True)
+    assert run == ToolRun(call(city="Oslo"), result, error)
+
+
+@pytest.mark.parametrize(
+    ("on_error", "told", "note"),
+    [
+        (lambda error, call: {}[error], "KeyError", "on_error raised KeyError: OSError("),
+        (lambda error, call: 5, "TypeError", "on_error raised TypeError: a text is wanted"),
+    ],
+)
+def test_an_on_error_that_fails_still_hides(on_error: Any, told: str, note: str) -> None:
+    toolbox = Toolbox([get_weather], on_error=on_error)
+    secret = OSError("password=hunter2")
+    run = toolbox.finish(ready_of(toolbox, call(city="Oslo")), error=secret)
+    assert run.result.answer == {"error": f"tool get_weather failed, and on_error raised {told}"}
+    assert run.error is secret
+    assert [each.startswith(note) for each in secret.__notes__] == [True]
+
+
+def test_a_final_that_fails_ends_nothing_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    toolbox = Toolbox([tool(get_weather, final=lambda content: content["done"])])
+    assert toolbox.is_final(ToolResult("1", "get_weather", {})) is False
+    (record,) = caplog.records
+    assert (record.name, record.levelname) == ("wire.tools", "WARNING")
+    told = "final of tool get_weather failed, so its result does not end the run: 'done'"
+    assert record.getMessage() == told
+    assert record.exc_info
+
+
+class Odd:
+    """A shape whose reader has a mistake in it."""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        return {"type": "object"}
+
+    def read(self, value: Any) -> Any:
+        raise LookupError("no reader")
+
+
+def test_a_reader_that_breaks_says_that_the_arguments_are_invalid() -> None:
+    made = tool(get_weather)
+    signature = dataclasses.replace(made.signature, shape=Odd())
+    toolbox = Toolbox([msgspec.structs.replace(made, signature=signature)])
+    refused = toolbox.prepare(call(city="Oslo"))
+    assert isinstance(refused, ToolResult)
+    assert refused.answer == {"error": "invalid parameters: no reader"}

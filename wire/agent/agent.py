@@ -18,7 +18,7 @@ from typing import Any, Self, Unpack
 import anyio
 
 from wire.agent.provider import ChatModel, ChatProvider, Collected, StreamDelta, create_provider
-from wire.agent.state import MAX_STEPS, AgentOptions, AgentState
+from wire.agent.state import MAX_STEPS, AgentOptions, AgentState, without_groups
 from wire.agent.steps import Finished, RunCalls, RunResult, RunState, Steps, Verdict, is_transient
 from wire.agent.tool_calls import run_calls
 from wire.chat import AsyncChat
@@ -108,8 +108,13 @@ class LLMAgent(AgentState):
         With `stream`, deltas go to `on_stream_delta` (a function or an async one) as they come.
         Without `user_input` the run goes on from the history as it is. The result has exactly the
         messages that were added. `max_steps` is how often the model is asked at most; a run that
-        reaches it returns, with the reason. Errors of the provider are raised; what was done before
-        them is in the history.
+        reaches it returns, with the reason.
+
+        Errors of the provider are raised, never in an `ExceptionGroup`. Whatever ends the run, be
+        it a cancellation: results that are there are in the history, and `last_run.state` can be
+        resumed. No tool that was started is started again: one that had not returned gets the error
+        "cancelled while it ran; it may have had effects" for its result. A tool that is `read_only`
+        does no harm and is run again.
         """
         return await self._run(self._begin(user_input, max_steps), stream, on_stream_delta)
 
@@ -156,43 +161,43 @@ class LLMAgent(AgentState):
             await self.aclose()
 
     async def _run(self, steps: Steps, stream: bool, on_delta: OnDelta | None) -> RunResult:
-        async with aclosing(self._deltas(steps, stream)) as deltas:
-            async for delta in deltas:
-                told = on_delta(delta) if on_delta is not None else None
-                if inspect.isawaitable(told):
-                    await told
+        with without_groups():
+            async with aclosing(self._deltas(steps, stream)) as deltas:
+                async for delta in deltas:
+                    told = on_delta(delta) if on_delta is not None else None
+                    if inspect.isawaitable(told):
+                        await told
         return steps.result
 
     async def _deltas(self, steps: Steps, stream: bool) -> AsyncGenerator[StreamDelta, None]:
         """Do what the steps want; yield what the model says on the way, if it is to be streamed."""
-        while not isinstance(step := steps.next(), Finished):
-            if isinstance(step, Pause):
-                await anyio.sleep(step.seconds)
-            elif isinstance(step, RunCalls):
-                model = str(getattr(self.provider, "model", ""))
-                runs = await run_calls(
-                    self.tools,
-                    step.calls,
-                    self._approve,
-                    model=model,
-                    messages=steps.state.messages,
-                )
-                steps.answered(runs)
-            else:
-                collected = Collected()
-                try:
-                    if stream:
-                        async with aclosing(self._streamed(step.messages, collected)) as deltas:
-                            async for delta in deltas:
-                                yield delta
-                        reply = collected.response.reply
-                    else:
-                        reply = await self._asked(step.messages)
-                except Exception as error:
-                    steps.failed(error, seen=collected.begun)
+        with self._driven(steps):
+            while not isinstance(step := steps.next(), Finished):
+                if isinstance(step, Pause):
+                    await anyio.sleep(step.seconds)
+                elif isinstance(step, RunCalls):
+                    await run_calls(
+                        self.tools,
+                        step.calls,
+                        self._approve,
+                        model=str(getattr(self.provider, "model", "")),
+                        messages=steps.state.messages,
+                        progress=steps,
+                    )
                 else:
-                    steps.replied(reply)
-            self._remember(steps)
+                    collected = Collected()
+                    try:
+                        if stream:
+                            async with aclosing(self._streamed(step.messages, collected)) as deltas:
+                                async for delta in deltas:
+                                    yield delta
+                            reply = collected.response.reply
+                        else:
+                            reply = await self._asked(step.messages)
+                    except BaseException as error:
+                        steps.failed(error, seen=collected.begun)
+                    else:
+                        steps.replied(reply)
 
     async def _asked(self, messages: Sequence[Message]) -> Reply:
         response = await self.provider.generate(messages, **self._settings("system_prompt"))

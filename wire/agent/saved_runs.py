@@ -1,5 +1,7 @@
-"""A run as a file, and back: a session whose metadata tells where the run stands, so that whatever
-reads sessions reads it too.
+"""A run as a file, and back: a session whose metadata says where the run stands.
+
+Whatever reads sessions reads it too. While calls of the last turn are open, the last message has
+the results of the other ones.
 """
 
 from __future__ import annotations
@@ -12,14 +14,8 @@ import msgspec
 from wire.agent.steps import Reason, RunState
 from wire.core.decoders import convert
 from wire.errors import ConfigurationError
-from wire.neutral.messages import Message, Usage
-from wire.sessions.session_file import (
-    Session,
-    deserialize_message,
-    dump_session,
-    load_session,
-    serialize_message,
-)
+from wire.neutral.messages import Usage
+from wire.sessions.session_file import Session, dump_session, load_session
 
 _KEY = "run"
 
@@ -32,8 +28,8 @@ class _Kept(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     tool_only: int = 0
     repeats: dict[str, int] = {}
     usage: Usage = Usage()
-    results: dict[str, Any] | None = None
-    """Results of the last turn, as a message."""
+    started: tuple[str, ...] = ()
+    """Ids of open calls whose tools were started."""
     reason: Reason | None = None
 
 
@@ -48,7 +44,7 @@ def dump_run(state: RunState, metadata: Mapping[str, Any] | None = None) -> byte
         tool_only=state.tool_only,
         repeats=state.repeats,
         usage=state.usage,
-        results=serialize_message(Message.tool_response(state.results)) if state.results else None,
+        started=state.started,
         reason=state.reason,
     )
     return dump_session(
@@ -80,6 +76,6 @@ def load_run(source: bytes | str | Mapping[str, Any], name: str = "run") -> RunS
         tool_only=kept.tool_only,
         repeats=kept.repeats,
         usage=kept.usage,
-        results=deserialize_message(kept.results).tool_results if kept.results is not None else (),
+        started=kept.started,
         reason=kept.reason,
     )

@@ -4,7 +4,8 @@ remembered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypedDict, Unpack
 
 from wire.agent.guard import Guard
@@ -12,7 +13,7 @@ from wire.agent.steps import RunState, Steps, Verdict, begun, resumed
 from wire.agent.tool_calls import Approve
 from wire.core import retry as presets
 from wire.core.retry import Retry
-from wire.errors import ConfigurationError
+from wire.errors import ConfigurationError, ungrouped
 from wire.history import HistoryManager, prune
 from wire.neutral.messages import Message, Parts, ToolCall, ToolResult
 from wire.neutral.request import Tool
@@ -31,7 +32,10 @@ class AgentOptions(TypedDict, total=False):
     history: HistoryManager | None
     """Keeps the conversation from run to run, and limits what is sent of it."""
     approve: Approve | None
-    """Asked before each call: `True` lets it be made, `False` or a reason refuses it."""
+    """Asked before each call: `True` lets it be made, `False` or a reason refuses it.
+
+    If it raises an exception, its call is refused with that as the reason, and the run goes on.
+    """
     guard: Guard | None
     """Stops or steers a model that repeats itself."""
     stop_when: Callable[[RunState], bool] | None
@@ -67,9 +71,10 @@ class AgentState:
         self._approve, self._guard = options.get("approve"), options.get("guard")
         self._stop_when, self._view = options.get("stop_when"), options.get("view")
         self._retry = options.get("retry", presets.RESUME_AGENT)
-        self._remembered = 0
+        self._remembered: tuple[Message, ...] = ()
+        """The messages of the run that are in the history."""
         self.last_run: Steps | None = None
-        """The run that was begun last; after an error its `result` has what was done before it."""
+        """The run that was begun last; at any moment its `result` has what was done so far."""
 
     def register_tool(self, tool: Tool | Callable[..., Any], *, replace: bool = False) -> None:
         """Add a tool. Raises `RuleError` for a name that is taken, unless it is to be replaced."""
@@ -97,9 +102,12 @@ class AgentState:
         return self._steps(state, max_steps, verdicts)
 
     def _steps(
-        self, state: RunState, max_steps: int | None, verdicts: Mapping[str, Verdict] | None = None
+        self,
+        state: RunState,
+        max_steps: int | None,
+        verdicts: Mapping[str, Verdict] | None = None,
     ) -> Steps:
-        self._remembered = len(state.messages)
+        self._remembered = state.messages
         self.last_run = Steps(
             state,
             self.tools,
@@ -110,6 +118,7 @@ class AgentState:
             asks_approval=self._approve is not None,
             verdicts=verdicts,
             retry=self._retry,
+            on_change=self._remember,
         )
         return self.last_run
 
@@ -121,11 +130,25 @@ class AgentState:
             estimate=self.history.estimate,
         )
 
-    def _remember(self, steps: Steps) -> None:
-        """Messages that a step has added, into the history."""
-        for message in steps.state.messages[self._remembered :]:
+    def _remember(self, state: RunState) -> None:
+        """Put messages of a run that are new or have grown into the history."""
+        before, now = self._remembered, state.messages
+        last = len(before) - 1
+        if before and now[last] is not before[last]:
+            self.history.replace(before[last], now[last])
+        for message in now[len(before) :]:
             self.history.add_message(message, allow_incomplete=True)
-        self._remembered = len(steps.state.messages)
+        self._remembered = now
+
+    @contextmanager
+    def _driven(self, steps: Steps) -> Iterator[None]:
+        """The time in which a driver runs: however it ends, all that is there is kept."""
+        try:
+            with without_groups():
+                yield
+        finally:
+            steps.interrupted()
+            self._remember(steps.state)  # Ctrl-C may have come between a state and the history
 
     def _settings(self, system: str) -> dict[str, Any]:
         """What is said with each question; `system` is what the asker calls the system prompt."""
@@ -136,3 +159,19 @@ class AgentState:
             "temperature": self.temperature,
         }
         return {name: value for name, value in given.items() if value is not None}
+
+
+@contextmanager
+def without_groups() -> Iterator[None]:
+    """Raise an exception that comes in a group without the group."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        error = ungrouped(group)
+    else:
+        return
+    context = error.__context__
+    try:
+        raise error
+    finally:
+        error.__context__ = context  # what it had before, and not the group that holds it

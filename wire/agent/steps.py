@@ -1,8 +1,9 @@
 """The loop of an agent as a state machine: what to do next, told what came of it. No clock, no I/O.
 
 `Steps.next()` says what is to be done: ask the model, run calls, wait, or nothing more. The drivers
-(`loop.py` for asyncio and trio, `threads.py`) do it and tell. Everything that a run needs in order
-to go on later is in its `RunState`, which can be saved between steps.
+(`agent.py` for asyncio and trio, `threads.py`) do it and report: each call when it starts, each
+result when it is there, so that a run that ends in the middle of a turn loses none. Everything that
+a run needs in order to go on later is in its `RunState`, which can be saved at any moment.
 """
 
 from __future__ import annotations
@@ -23,10 +24,13 @@ from wire.errors import (
     HistoryError,
     RuleError,
     StreamIncomplete,
+    ToolError,
     Violation,
     WireError,
+    ungrouped,
 )
 from wire.history import check
+from wire.history.order import unanswered, with_results
 from wire.neutral.messages import Message, Reply, ToolCall, ToolResult, Usage
 from wire.tools import Toolbox, ToolRun
 
@@ -36,15 +40,19 @@ Verdict: TypeAlias = bool | str | None
 """Of one call: `True` or `None` lets it be made, `False` or a reason refuses it."""
 
 
-def is_transient(error: Exception) -> bool:
-    """Whether another attempt may succeed: errors of this library say it themselves, of others
-    these classes do (S1-70).
+INTERRUPTED = "cancelled while it ran; it may have had effects"
+"""The result of a call whose tool was started and did not return before its run ended."""
+
+
+def is_transient(error: BaseException) -> bool:
+    """Whether another attempt may succeed (S1-70).
+
+    Errors of this library say so themselves; of the others these classes do.
     """
-    return (
-        error.retryable
-        if isinstance(error, WireError)
-        else isinstance(error, (ConnectionError, TimeoutError, EOFError))
-    )
+    error = ungrouped(error)
+    if isinstance(error, WireError):
+        return error.retryable
+    return isinstance(error, (ConnectionError, TimeoutError, EOFError))
 
 
 class Ask(msgspec.Struct, frozen=True):
@@ -54,7 +62,7 @@ class Ask(msgspec.Struct, frozen=True):
 
 
 class RunCalls(msgspec.Struct, frozen=True):
-    """Run these calls, at once if possible; tell `answered`."""
+    """Run these calls, at once if possible; tell `started` and `answered` of each."""
 
     calls: tuple[ToolCall, ...]
 
@@ -79,6 +87,7 @@ class RunState(Beside, frozen=True, kw_only=True):
     """Where a run is: enough to go on later, in another process, with the same model or another."""
 
     messages: tuple[Message, ...]
+    """While calls of the last turn are open, the tool message at the end lacks their results."""
     begun: int
     """How many of the messages were there before the run."""
     asked: int = 0
@@ -88,17 +97,15 @@ class RunState(Beside, frozen=True, kw_only=True):
     repeats: dict[str, int] = msgspec.field(default_factory=dict)
     """Each call of the last turn -> how many times in a row it had been made before."""
     usage: Usage = msgspec.field(default_factory=Usage)
-    results: tuple[ToolResult, ...] = ()
-    """Answers to calls of the last turn, while others are waited for."""
+    started: tuple[str, ...] = ()
+    """Ids of open calls whose tools were started: these may have had effects already."""
     reason: Reason | None = None
     """Why it stopped; `None` while it goes on."""
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
         """Calls of the last turn that have no answer yet."""
-        calls = self.messages[-1].tool_calls if self.messages else ()
-        answered = {result.id for result in self.results}
-        return tuple(call for call in calls if call.id not in answered)
+        return unanswered(self.messages)
 
 
 class RunResult(Beside, frozen=True, kw_only=True):
@@ -107,6 +114,8 @@ class RunResult(Beside, frozen=True, kw_only=True):
     state: RunState
     steps: tuple[StepRecord, ...] = ()
     """Of this run, or of this part of it if it was resumed."""
+    resumed: tuple[ToolRun, ...] = ()
+    """Runs of calls that were open when the run was resumed; their reply came before that."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -147,7 +156,7 @@ class RunResult(Beside, frozen=True, kw_only=True):
     @property
     def runs(self) -> tuple[ToolRun, ...]:
         """Every call that was run or answered, with the exception behind an error."""
-        return tuple(run for step in self.steps for run in step.runs)
+        return (*self.resumed, *(run for step in self.steps for run in step.runs))
 
     def __str__(self) -> str:
         return self.text
@@ -159,7 +168,9 @@ class Steps:
     `max_steps` is how many times the model is asked at most, `None` for no limit. `view` makes of
     all messages those that are sent. `stop_when` is asked between steps whether to stop here; the
     run can go on later. `asks_approval`: somebody is there to be asked about each call; without,
-    calls of tools that need approval wait.
+    calls of tools that need approval wait. `on_change` gets each new state.
+
+    `started`, `answered` and `interrupted` may be called from any thread, one at a time.
     """
 
     def __init__(
@@ -175,6 +186,7 @@ class Steps:
         verdicts: Mapping[str, Verdict] | None = None,
         retry: Retry = presets.RESUME_AGENT,
         dice: Random | None = None,
+        on_change: Callable[[RunState], None] | None = None,
     ) -> None:
         if max_steps is not None and (type(max_steps) is not int or max_steps < 1):
             raise ConfigurationError(f"max_steps: a number from 1 up or None, not {max_steps!r}")
@@ -190,7 +202,11 @@ class Steps:
         self._attempt = 0
         self._pause: float | None = None
         self._records: list[StepRecord] = []
+        self._resumed: tuple[ToolRun, ...] = ()
         self._guarded = False
+        self._refusals: dict[str, ToolRun] = {}
+        """Id of a call of the last turn that the guard failed on -> its answer."""
+        self._on_change = on_change
 
     def next(self) -> Step:
         """What is to be done. Raises `HistoryError` for a conversation that cannot be sent."""
@@ -198,9 +214,7 @@ class Steps:
             pause, self._pause = self._pause, None
             return Pause(pause)
         while self.state.reason is None:
-            if not self.state.messages or self.state.messages[-1].role != "assistant":
-                return self._ask()
-            step = self._calls()
+            step = self._calls() if self.state.open_calls else self._ask()
             if step is not None:
                 return step
         return Finished(self.result)
@@ -208,29 +222,40 @@ class Steps:
     @property
     def result(self) -> RunResult:
         """What the run has come to so far."""
-        return RunResult(state=self.state, steps=tuple(self._records))
+        return RunResult(state=self.state, steps=tuple(self._records), resumed=self._resumed)
 
     def _change(self, **fields: Any) -> None:
         self.state = msgspec.structs.replace(self.state, **fields)
+        if self._on_change is not None:
+            self._on_change(self.state)
 
     # --- the model
 
-    def _ask(self) -> Step:
-        if (
-            self._records
-            and self._stop_when is not None
-            and self._attempt == 0
-            and self._stop_when(self.state)
-        ):
-            self._change(reason="stopped")
-        elif self._max_steps is not None and self.state.asked >= self._max_steps:
-            self._change(reason="max_steps")
-        else:
-            violations = check(self.state.messages)
-            if violations:
-                raise HistoryError(violations=violations)
-            return Ask(tuple(self._view(self.state.messages)))
-        return Finished(self.result)
+    def _ask(self) -> Step | None:
+        """The next question; `None` if there is a reason to end the run in place of it."""
+        reason = self._ends() if self._attempt == 0 else None
+        if reason is not None:
+            self._change(reason=reason)
+            return None
+        violations = check(self.state.messages)
+        if violations:
+            raise HistoryError(violations=violations)
+        return Ask(tuple(self._view(self.state.messages)))
+
+    def _ends(self) -> Reason | None:
+        """Why the run ends after this turn, whose calls are all answered."""
+        if self._guarded:
+            return "guard"
+        # A run may begin after the results that have ended the one before.
+        own = len(self.state.messages) > self.state.begun
+        results = self.state.messages[-1].tool_results if own else ()
+        if any(self._toolbox.is_final(result) for result in results):
+            return "final"
+        if self._records and self._stop_when is not None and self._stop_when(self.state):
+            return "stopped"
+        if self._max_steps is not None and self.state.asked >= self._max_steps:
+            return "max_steps"
+        return None
 
     def replied(self, reply: Reply) -> None:
         """The model has answered.
@@ -252,30 +277,29 @@ class Steps:
         self._attempt = 0
         self._records.append(StepRecord(reply))
         calls = reply.tool_calls
-        repeats = self._guard.counted(calls, self.state.repeats) if self._guard is not None else {}
+        tool_only = self.state.tool_only + 1 if calls and not reply.text else 0
+        repeats = self._counted(calls)
+        self._guarded = self._stops(calls, repeats, tool_only)
         self._change(
             messages=(*self.state.messages, reply.message)
             if reply.message.parts
             else self.state.messages,
             asked=self.state.asked + 1,
-            tool_only=self.state.tool_only + 1 if calls and not reply.text else 0,
+            tool_only=tool_only,
             repeats=repeats,
             usage=self.state.usage + reply.usage if reply.usage is not None else self.state.usage,
             reason=None if calls else "end",
         )
-        self._guarded = (
-            self._guard is not None
-            and bool(calls)
-            and self._guard.stops(calls, repeats, self.state.tool_only, self._toolbox)
-        )
 
-    def failed(self, error: Exception, *, seen: bool = False) -> None:
-        """The model could not be asked. Raises the error, unless another attempt is worth it: then
-        the next step is a pause.
+    def failed(self, error: BaseException, *, seen: bool = False) -> None:
+        """The model could not be asked: the next step is a pause if another attempt is worth it.
 
-        `seen`: a part of the answer was handed out, and nothing is tried again.
+        Else it raises the error, out of the group that it came in. `seen`: a part of the answer was
+        handed out, and nothing is tried again. What is no `Exception`, such as a cancellation, is
+        never tried again.
         """
-        if seen:
+        error = ungrouped(error)
+        if seen or not isinstance(error, Exception):
             raise error
         self._attempt += 1
         known = error if isinstance(error, WireError) else WireError(retryable=is_transient(error))
@@ -285,17 +309,49 @@ class Steps:
             raise error
         self._pause = wait
 
+    # --- the guard: a failure of it refuses the calls that it was asked about, and no others
+
+    def _counted(self, calls: Iterable[ToolCall]) -> dict[str, int]:
+        self._refusals.clear()
+        counts: dict[str, int] = {}
+        if self._guard is None:
+            return counts
+        for call in calls:
+            try:
+                counts |= self._guard.counted([call], {**self.state.repeats, **counts})
+            except Exception as error:
+                self._refusals[call.id] = self._toolbox.hook_failed(call, "guard", error)
+        return counts
+
+    def _stops(self, calls: Iterable[ToolCall], counts: Mapping[str, int], tool_only: int) -> bool:
+        asked = [call for call in calls if call.id not in self._refusals]
+        if self._guard is None or not asked:
+            return False
+        try:
+            return self._guard.stops(asked, counts, tool_only, self._toolbox)
+        except Exception as error:
+            for call in asked:
+                self._refusals[call.id] = self._toolbox.hook_failed(call, "guard", error)
+            return False
+
+    def _steered(self, call: ToolCall) -> ToolRun | None:
+        if self._guard is None or call.id in self._refusals:
+            return self._refusals.get(call.id)
+        try:
+            steering = self._guard.steers(call, self.state.repeats, self._toolbox)
+        except Exception as error:
+            return self._toolbox.hook_failed(call, "guard", error)
+        return _answered_with(call, steering) if steering else None
+
     # --- its calls
 
     def _calls(self) -> Step | None:
         """Calls to be run; `None` if those that could be answered at once were all there were."""
-        if not self.state.open_calls:  # the results of all that waited came with `resumed`
-            self._settle()
         answered, to_run, waiting = [], [], False
         for call in self.state.open_calls:
-            result = self._answer_at_once(call)
-            if result is not None:
-                answered.append(ToolRun(call, result))
+            run = self._answer_at_once(call)
+            if run is not None:
+                answered.append(run)
             elif self._waits(call):
                 waiting = True
             else:
@@ -308,16 +364,18 @@ class Steps:
             self._change(reason="waiting")
         return None
 
-    def _answer_at_once(self, call: ToolCall) -> ToolResult | None:
+    def _answer_at_once(self, call: ToolCall) -> ToolRun | None:
         if self._guarded:
-            return ToolResult(
-                call.id, call.name, "stopped: the same calls were made again and again", error=True
-            )
-        if self._guard is not None and (
-            steering := self._guard.steers(call, self.state.repeats, self._toolbox)
-        ):
-            return ToolResult(call.id, call.name, steering, error=True)
-        return refused(call, self._verdicts.get(call.id))
+            return _answered_with(call, "stopped: the same calls were made again and again")
+        verdict = self._verdicts.get(call.id)
+        steered = self._steered(call)
+        if steered is not None:
+            return steered
+        refusal = refused(call, verdict)
+        if refusal is not None:
+            return ToolRun(call, refusal)
+        # Of a run that was saved while its calls ran. A verdict says that it may run again.
+        return self._interrupted(call) if verdict is not True else None
 
     def _waits(self, call: ToolCall) -> bool:
         tool = self._toolbox.get(call.name)
@@ -327,32 +385,52 @@ class Steps:
             getattr(tool, "needs_approval", False) and not self._asks_approval
         )
 
+    def started(self, call: ToolCall) -> None:
+        """The tool of an open call is about to run: from here on it may have effects."""
+        self._change(started=(*self.state.started, call.id))
+
     def answered(self, runs: Iterable[ToolRun]) -> None:
-        """Calls have been run, or answered otherwise; when the last of a turn is, their results go
-        into one message in call order.
-        """
+        """Calls have been run, or answered otherwise; runs and results stand in call order."""
         runs = tuple(runs)
+        if not runs:
+            return
+        messages = with_results(self.state.messages, [run.result for run in runs])
+        place = {result.id: index for index, result in enumerate(messages[-1].tool_results)}
+
+        def ordered(before: tuple[ToolRun, ...]) -> tuple[ToolRun, ...]:
+            return tuple(sorted((*before, *runs), key=lambda run: place[run.result.id]))
+
         if self._records:
             last = self._records[-1]
-            self._records[-1] = msgspec.structs.replace(last, runs=(*last.runs, *runs))
-        self._change(results=(*self.state.results, *(run.result for run in runs)))
-        if not self.state.open_calls:
-            self._settle()
+            self._records[-1] = msgspec.structs.replace(last, runs=ordered(last.runs))
+        else:
+            self._resumed = ordered(self._resumed)
+        ids = {run.call.id for run in runs}
+        started = tuple(id for id in self.state.started if id not in ids)
+        self._change(messages=messages, started=started)
 
-    def _settle(self) -> None:
-        """All calls of the turn are answered."""
-        by_id = {result.id: result for result in self.state.results}
-        results = tuple(by_id[call.id] for call in self.state.messages[-1].tool_calls)
-        reason: Reason | None = None
-        if self._guarded:
-            reason = "guard"
-        elif any(self._toolbox.is_final(result) for result in results):
-            reason = "final"
-        self._change(
-            messages=(*self.state.messages, Message.tool_response(results)),
-            results=(),
-            reason=reason,
-        )
+    def interrupted(self) -> None:
+        """The driver has stopped, and what still runs will not be heard of any more.
+
+        Calls that were started are answered with an error, so that `resume` does not start them
+        again without a word. Other calls stay open, and so do those of read-only tools, which do
+        no harm if they run twice.
+        """
+        if self.state.started:
+            cut_off = (self._interrupted(call) for call in self.state.open_calls)
+            self.answered(run for run in cut_off if run is not None)
+            self._change(started=())
+
+    def _interrupted(self, call: ToolCall) -> ToolRun | None:
+        if call.id not in self.state.started:
+            return None
+        if getattr(self._toolbox.get(call.name), "read_only", False):
+            return None
+        return _answered_with(call, INTERRUPTED, ToolError(f"tool {call.name}: {INTERRUPTED}"))
+
+
+def _answered_with(call: ToolCall, message: str, error: Exception | None = None) -> ToolRun:
+    return ToolRun(call, ToolResult(call.id, call.name, message, error=True), error)
 
 
 def refused(call: ToolCall, verdict: Verdict) -> ToolResult | None:
@@ -389,9 +467,11 @@ def resumed(state: RunState, results: Iterable[ToolResult] = ()) -> RunState:
             )
         waiting.remove(result.id)
     goes_on = state.reason in ("waiting", "stopped", "max_steps")
+    ids = {result.id for result in results}
     return msgspec.structs.replace(
         state,
-        results=(*state.results, *results),
+        messages=with_results(state.messages, results),
+        started=tuple(id for id in state.started if id not in ids),
         asked=0 if state.reason == "max_steps" else state.asked,
         reason=None if goes_on else state.reason,
     )

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from typing import Self, Unpack
 
 from wire.agent.provider import Collected, Deltas, StreamDelta
-from wire.agent.state import MAX_STEPS, AgentOptions, AgentState
+from wire.agent.state import MAX_STEPS, AgentOptions, AgentState, without_groups
 from wire.agent.steps import Finished, RunCalls, RunResult, RunState, Steps, Verdict
 from wire.agent.tool_calls import run_calls_in_threads
 from wire.chat import Chat
@@ -34,6 +34,9 @@ class RunStream:
 
 class Agent(AgentState):
     """A model that calls tools until it has an answer; each call of a turn in a thread of its own.
+
+    `KeyboardInterrupt` ends a run as a cancellation ends one of `LLMAgent`: results that are there
+    are kept, and tools that still run are not waited for.
 
     It takes a `Chat` and the options of `wire.agent.state.AgentOptions`. The methods are those of
     `LLMAgent`.
@@ -98,9 +101,12 @@ class Agent(AgentState):
         self.close()
 
     def _run(
-        self, steps: Steps, stream: bool, on_delta: Callable[[StreamDelta], None] | None
+        self,
+        steps: Steps,
+        stream: bool,
+        on_delta: Callable[[StreamDelta], None] | None,
     ) -> RunResult:
-        with closing(self._deltas(steps, stream)) as deltas:
+        with without_groups(), closing(self._deltas(steps, stream)) as deltas:
             for delta in deltas:
                 if on_delta is not None:
                     on_delta(delta)
@@ -108,31 +114,31 @@ class Agent(AgentState):
 
     def _deltas(self, steps: Steps, stream: bool) -> Generator[StreamDelta, None, None]:
         """Do what the steps want; yield what the model says on the way, if it is to be streamed."""
-        while not isinstance(step := steps.next(), Finished):
-            if isinstance(step, Pause):
-                time.sleep(step.seconds)
-            elif isinstance(step, RunCalls):
-                runs = run_calls_in_threads(
-                    self.tools,
-                    step.calls,
-                    self._approve,
-                    model=self.chat.model,
-                    messages=steps.state.messages,
-                )
-                steps.answered(runs)
-            else:
-                collected = Collected()
-                try:
-                    if stream:
-                        yield from self._streamed(step.messages, collected)
-                        reply = collected.response.reply
-                    else:
-                        reply = self._asked(step.messages)
-                except Exception as error:
-                    steps.failed(error, seen=collected.begun)
+        with self._driven(steps):
+            while not isinstance(step := steps.next(), Finished):
+                if isinstance(step, Pause):
+                    time.sleep(step.seconds)
+                elif isinstance(step, RunCalls):
+                    run_calls_in_threads(
+                        self.tools,
+                        step.calls,
+                        self._approve,
+                        model=self.chat.model,
+                        messages=steps.state.messages,
+                        progress=steps,
+                    )
                 else:
-                    steps.replied(reply)
-            self._remember(steps)
+                    collected = Collected()
+                    try:
+                        if stream:
+                            yield from self._streamed(step.messages, collected)
+                            reply = collected.response.reply
+                        else:
+                            reply = self._asked(step.messages)
+                    except BaseException as error:
+                        steps.failed(error, seen=collected.begun)
+                    else:
+                        steps.replied(reply)
 
     def _asked(self, messages: Sequence[Message]) -> Reply:
         return self.chat.ask(messages=messages, **self._settings("system"))

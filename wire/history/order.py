@@ -175,8 +175,39 @@ def _left_open(waiting: dict[str, list[tuple[tuple[int, int], ToolCall]]]) -> It
 
 
 def unanswered(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
-    """The calls at the end of the conversation that wait for their results; neighbouring messages
-    of the assistant are one turn.
+    """The calls of the last turn that have no result yet."""
+    calls, results = _last_turn(messages)
+    for id in results:
+        answered = next((place for place, call in enumerate(calls) if call.id == id), None)
+        if answered is not None:
+            calls.pop(answered)
+    return tuple(calls)
+
+
+def with_results(messages: Sequence[Message], results: Iterable[ToolResult]) -> tuple[Message, ...]:
+    """The messages with more results of the last turn, in one tool message, in call order.
+
+    >>> calls = [ToolCall(id=id, name="now") for id in ("a", "b")]
+    >>> said = (Message.user("Hi"), Message.assistant(*calls))
+    >>> for result in (ToolResult("b", "now", "noon"), ToolResult("a", "now", "one")):
+    ...     said = with_results(said, [result])
+    >>> len(said), [result.content for result in said[-1].tool_results]
+    (3, ['one', 'noon'])
+    """
+    added = tuple(results)
+    if not added:
+        return tuple(messages)
+    place = {call.id: index for index, call in enumerate(_last_turn(messages)[0])}
+    begun = bool(messages) and messages[-1].role == "tool"
+    parts: list[Part] = [*(messages[-1].parts if begun else ()), *added]
+    parts.sort(key=lambda part: place.get(getattr(part, "id", ""), len(place)))
+    return (*(messages[:-1] if begun else messages), Message("tool", tuple(parts)))
+
+
+def _last_turn(messages: Sequence[Message]) -> tuple[list[ToolCall], list[str]]:
+    """The calls at the end of the conversation, and the ids of the results that follow them.
+
+    Neighbouring messages of the assistant are one turn.
     """
     results: list[str] = []
     calls: list[ToolCall] = []
@@ -189,8 +220,4 @@ def unanswered(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
             calls[:0] = message.tool_calls
         elif message.role != "system":
             break
-    for id in results:
-        answered = next((place for place, call in enumerate(calls) if call.id == id), None)
-        if answered is not None:
-            calls.pop(answered)
-    return tuple(calls)
+    return calls, results

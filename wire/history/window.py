@@ -59,19 +59,26 @@ class HistoryManager:
         """
         if message is None:
             return
-        if not isinstance(message, Message):
-            raise RuleError(
-                violations=[
-                    Violation("message", f"a Message is wanted, not {type(message).__name__}")
-                ]
-            )
-        self._kept.append(message)
+        self._kept.append(_message(message))
         if allow_incomplete or unanswered(self._kept):
             return
         ordered = repair(self._kept, open_calls=self.on_open_calls)
         pruned = self._pruned(ordered)
         self._kept = list(pruned)
         self._notes += (*ordered.notes, *pruned.notes)
+
+    def replace(self, old: Message, new: Message) -> None:
+        """Put `new` where the message `old` stands: a tool message to which a result was added.
+
+        If `old` is gone, `new` is added at the end. Nothing is mended or pruned. Raises
+        `RuleError` for what is no message.
+        """
+        checked = _message(new)
+        for index in reversed(range(len(self._kept))):
+            if self._kept[index] is old:
+                self._kept[index] = checked
+                return
+        self._kept.append(checked)
 
     @property
     def messages(self) -> Noted[Message]:
@@ -112,3 +119,10 @@ class HistoryManager:
 
     def _pruned(self, messages: list[Message]) -> Noted[Message]:
         return prune(messages, self.max_messages, self.max_tokens, estimate=self.estimate)
+
+
+def _message(message: Message) -> Message:
+    if not isinstance(message, Message):
+        problem = f"a Message is wanted, not {type(message).__name__}"
+        raise RuleError(violations=[Violation("message", problem)])
+    return message

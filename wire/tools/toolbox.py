@@ -8,19 +8,22 @@ Nothing is run here. Whoever runs it awaits or calls `Ready.run`, and hands what
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from wire.errors import RuleError, ToolError, Violation, one_line
+from wire.errors import RuleError, ToolError, Violation, leaves, one_line
 from wire.neutral.messages import ToolCall, ToolResult, with_origin
 from wire.neutral.request import Tool
 from wire.neutral.validation import Mismatch, plain
 from wire.tools.definition import FunctionTool, tool
 from wire.tools.results import result_of, text_of
 from wire.tools.signature import ToolContext, is_async
+
+log = logging.getLogger("wire.tools")
 
 _SHOWN = 200  # bytes of arguments that are no JSON, quoted to the model
 
@@ -65,8 +68,9 @@ class Toolbox:
     {'error': 'unknown tool: get_time'}
 
     Functions are made tools by `tool`. `on_error(error, call)` makes the message that the model
-    gets of an exception or of an invalid result, so that nothing internal is told. Raises
-    `RuleError` for two tools of one name (G29), and what `tool` raises.
+    gets of an exception or of an invalid result, so that nothing internal is told; if it raises,
+    the model gets the class of that exception alone. Raises `RuleError` for two tools of one name
+    (G29), and what `tool` raises.
     """
 
     def __init__(
@@ -127,12 +131,20 @@ class Toolbox:
     def is_final(self, result: ToolResult) -> bool:
         """Whether this result ends the loop (S3-24).
 
-        One that is an error does not: the model may try again.
+        One that is an error does not: the model may try again. Neither does one whose `final`
+        raises: the tool has run, so its result is kept, and the exception is logged.
         """
         found = self._tools.get(result.name)
         if result.error or not isinstance(found, FunctionTool):
             return False
-        return found.final if isinstance(found.final, bool) else bool(found.final(result.content))
+        if isinstance(found.final, bool):
+            return found.final
+        try:
+            return bool(found.final(result.content))
+        except Exception as error:
+            told = "final of tool %s failed, so its result does not end the run: %s"
+            log.warning(told, result.name, _message(error), exc_info=error)
+            return False
 
     def prepare(self, call: ToolCall, context: ToolContext | None = None) -> Ready | ToolResult:
         """The call, ready to be made; or its answer, if there is no such tool or the arguments are
@@ -151,8 +163,8 @@ class Toolbox:
             args, keywords = found.signature.bind(
                 _arguments(call), _unshared(context or ToolContext(call))
             )
-        except Mismatch as mismatch:
-            return _error(call, f"invalid parameters: {mismatch}")
+        except Exception as problem:  # a reader or validator of the user's own may raise anything
+            return _error(call, f"invalid parameters: {_message(problem)}")
         return Ready(
             call,
             found,
@@ -188,25 +200,38 @@ class Toolbox:
         told = f"tool {ready.call.name} timeout after {ready.timeout or 0:g} s"
         return ToolRun(ready.call, _error(ready.call, told), ToolError(told))
 
+    def hook_failed(self, call: ToolCall, hook: str, error: Exception) -> ToolRun:
+        """The answer to a call that was not made, because a hook that decides on it raised."""
+        reason = "; ".join(map(_message, leaves(error)))
+        told = f"refused: the {hook} hook failed: {reason}"
+        return self._failed(call, error, told)
+
     def _failed(self, call: ToolCall, error: Exception, told: str) -> ToolRun:
-        return ToolRun(
-            call,
-            _error(call, told if self._on_error is None else self._on_error(error, call)),
-            error,
-        )
+        if self._on_error is None:
+            return ToolRun(call, _error(call, told), error)
+        try:
+            words = self._on_error(error, call)
+            if not isinstance(words, str):
+                raise TypeError(f"a text is wanted, not {type(words).__name__}")
+            result = _error(call, words)
+        except Exception as raised:
+            # `on_error` hides what is internal, so neither message is for the model.
+            kind = type(raised).__name__
+            error.add_note(f"on_error raised {kind}: {_message(raised)}")
+            told = f"tool {call.name} failed, and on_error raised {kind}"
+            result = _error(call, told)
+        return ToolRun(call, result, error)
 
 
 def _error(call: ToolCall, told: str) -> ToolResult:
     return ToolResult(call.id, call.name, text_of(told), error=True)
 
 
-def _message(error: Exception) -> str:
+def _message(error: BaseException) -> str:
     """What it says, or its class if it says nothing."""
     try:
         return str(error) or type(error).__name__
-    except (
-        Exception
-    ):  # the exception is the user's, and a run does not end because it cannot be shown
+    except Exception:  # the exception is the user's; one that cannot be shown must not end a run
         return type(error).__name__
 
 
