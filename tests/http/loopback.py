@@ -7,9 +7,11 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from tests.threads import running
@@ -60,10 +62,16 @@ GOOD_STREAM = [STREAM, event(text("Hel")), event(text("lo.", "STOP")), LAST]
 
 
 class Loopback:
-    """Plays `script` to every request; counts connections and keeps the requests."""
+    """Plays `script` to every request; counts connections and keeps the requests.
 
-    def __init__(self, script: Script) -> None:
+    With `certificate`, a file of a certificate and its key, it speaks TLS.
+    """
+
+    def __init__(self, script: Script, certificate: Path | None = None) -> None:
         self.script = script
+        self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER) if certificate else None
+        if self._tls is not None:
+            self._tls.load_cert_chain(str(certificate))
         self.requests: list[bytes] = []
         self.connections = 0
         self._socket = socket.create_server(("127.0.0.1", 0))
@@ -79,7 +87,8 @@ class Loopback:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        scheme = "https" if self._tls else "http"
+        return f"{scheme}://127.0.0.1:{self._socket.getsockname()[1]}"
 
     def start(self) -> None:
         self._accepting.start()
@@ -105,17 +114,20 @@ class Loopback:
 
     def _serve(self, peer: socket.socket) -> None:
         try:
-            with contextlib.suppress(OSError), peer:
-                while request := _read_request(peer):
+            with contextlib.suppress(OSError), peer, self._secured(peer) as talk:
+                while request := _read_request(talk):
                     with self._lock:
                         number = len(self.requests)
                         self.requests.append(request)
-                    if not self._play(peer, self.script(number, request)):
+                    if not self._play(talk, self.script(number, request)):
                         return
         finally:
             with self._lock:
                 self._open.discard(peer)
             self.closed.release()
+
+    def _secured(self, peer: socket.socket) -> socket.socket:
+        return self._tls.wrap_socket(peer, server_side=True) if self._tls else peer
 
     def _play(self, peer: socket.socket, steps: Sequence[Step]) -> bool:
         """True if the connection stays."""
@@ -174,10 +186,13 @@ def _read_request(peer: socket.socket) -> bytes:
 
 
 @contextlib.contextmanager
-def loopback(script: Script | Sequence[Step]) -> Iterator[Loopback]:
+def loopback(
+    script: Script | Sequence[Step],
+    certificate: Path | None = None,
+) -> Iterator[Loopback]:
     """A running server; a list of steps is played to every request."""
     steps = script if callable(script) else (lambda number, request: script)
-    server = Loopback(steps)
+    server = Loopback(steps, certificate)
     server.start()
     try:
         yield server

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
 import json
 import os
 import shutil
-import socket
-import ssl
 import subprocess
 import sys
 import threading
@@ -28,7 +25,6 @@ from tests.http.loopback import (
     LAST,
     STREAM,
     Loopback,
-    Script,
     Step,
     event,
     loopback,
@@ -43,7 +39,7 @@ forks = pytest.mark.skipif(sys.platform == "win32", reason="no fork")
 
 
 class Waiting(list[Step]):
-    """Steps of which the second is played when `event` is set."""
+    """The head and the first event of a stream at once, the rest when `event` is set."""
 
     def __init__(self, steps: list[Step], event: threading.Event) -> None:
         super().__init__(steps)
@@ -54,36 +50,6 @@ class Waiting(list[Step]):
             if place == 2:
                 assert self._event.wait(30)
             yield step
-
-
-class Secure(Loopback):
-    """The same over TLS."""
-
-    def __init__(self, script: Script, certificate: Path) -> None:
-        super().__init__(script)
-        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._context.load_cert_chain(certificate)
-
-    @property
-    def url(self) -> str:
-        return super().url.replace("http:", "https:")
-
-    def _serve(self, peer: socket.socket) -> None:
-        super()._serve(self._context.wrap_socket(peer, server_side=True))
-
-
-@contextlib.contextmanager
-def serving(script: Script, certificate: Path | None) -> Iterator[Loopback]:
-    if certificate is None:
-        with loopback(script) as server:
-            yield server
-        return
-    server = Secure(script, certificate)
-    server.start()
-    try:
-        yield server
-    finally:
-        server.stop()
 
 
 @pytest.fixture(scope="session")
@@ -119,7 +85,7 @@ def scene(name: str, backend: str, certificate: Path | None = None) -> tuple[Any
         return [whole(text(words, "STOP"))]
 
     environment = {**os.environ, **({"SSL_CERT_FILE": str(certificate)} if certificate else {})}
-    with serving(script, certificate) as server:
+    with loopback(script, certificate) as server:
         command = [sys.executable, "-m", "tests.http.forking", name, server.url, backend]
         options: Any = {"capture_output": True, "text": True, "timeout": 60}
         done = subprocess.run(command, cwd=ROOT, env=environment, **options)
