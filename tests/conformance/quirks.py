@@ -65,7 +65,7 @@ def check(case: Case) -> None:
     first = read(case, [body])
     compare(first, case["expect"])
     for pieces in cuts(body):
-        again = read(case, pieces)
+        again = heard(case, pieces)  # what holds of the same events and the same answer holds again
         if again.told() != first.told():
             raise Mismatch(
                 f"cut into {[len(piece) for piece in pieces][:4]}, it is {again.told()}, "
@@ -87,6 +87,7 @@ def cuts(body: bytes) -> Iterator[list[bytes]]:
 class Seen:
     """What a caller has of one answer."""
 
+    events: dict[int, list[Event]]
     replies: dict[int, Reply]
     answer: ChatCompletion | None
     error: WireError | None
@@ -94,7 +95,8 @@ class Seen:
 
     def told(self) -> Any:
         """All of it, as what can be compared."""
-        return self.replies, self.answer and self.answer.raw, repr(self.error), self.warnings
+        raw = self.answer and self.answer.raw
+        return self.events, self.replies, raw, repr(self.error), self.warnings
 
 
 class Served(httpx.BaseTransport):
@@ -119,6 +121,17 @@ class _Pieces(httpx.SyncByteStream):
 
 
 def read(case: Case, pieces: Sequence[bytes]) -> Seen:
+    """The case as a client's caller sees it, the events and the answer held to the replies."""
+    seen = heard(case, pieces)
+    for index, reply in seen.replies.items():
+        check_events(seen.events[index], reply)
+    if seen.answer is not None and seen.error is None:
+        profile = case.get("profile")
+        check_fold(seen.answer, seen.replies, PROFILES[profile], _asked(profile).body)
+    return seen
+
+
+def heard(case: Case, pieces: Sequence[bytes]) -> Seen:
     """The case as a client's caller sees it."""
     dialect = PROFILES[case.get("profile")]
     call = _asked(case.get("profile"))
@@ -146,14 +159,11 @@ def read(case: Case, pieces: Sequence[bytes]) -> Seen:
             failure = error
     for index, reading in readings.items():
         events[index] += reading.close(error=failure)
-        check_events(events[index], reading.reply())
     replies = {index: reading.reply() for index, reading in readings.items()}
-    if answer is not None and failure is None:
-        check_fold(answer, replies, dialect, call.body)
     partial = failure.partial if failure is not None else answer
     dropped = [note for note in (notes(partial) if partial is not None else ()) if note != PARTIAL]
     told = tuple(note.message.partition(":")[0] for note in dropped)
-    return Seen(replies, partial, failure, told)
+    return Seen(events, replies, partial, failure, told)
 
 
 @functools.cache
