@@ -19,8 +19,12 @@ examples: .venv/.dev
 bench: .venv/.run
 	@$(BIN)/python bench/memory.py
 
+# In random order: make prints the command with its seed, and `make test SEED=7` repeats that order.
+test: SEED := $(or $(SEED),$(shell $(PYTHON) -c 'import random; print(random.randrange(10**6))'))
+# Each worker imports all tests, and many tests start a Python: without bytecode each compiles it all again.
+test: export PYTHONDONTWRITEBYTECODE =
 test: .venv/.dev
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal --random-order-bucket=global --random-order-seed=$(SEED)
 
 test-slow: .venv/.dev
 	$(BIN)/python -m pytest -q -m slow

@@ -1,6 +1,7 @@
 """What holds for every test: Hypothesis has no deadline (the machines are shared), no key of the
 environment is seen, and no thread is left at the end of the run."""
 
+import os
 import threading
 from collections.abc import Iterator
 
@@ -15,16 +16,22 @@ settings.register_profile(
 )
 settings.load_profile("wire")
 
+NAMES = {row.key_variable for row in PROVIDERS.values()} | {
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+}
+OF_THE_MACHINE = NAMES | {name.lower() for name in NAMES}
+
 
 @pytest.fixture(autouse=True)
 def _no_environment(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys and proxies of the machine decide nothing here; the live tests alone see them."""
     if "live" in request.keywords:
         return
-    keys = {row.key_variable for row in PROVIDERS.values()}
-    for name in (*keys, "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
+    for name in OF_THE_MACHINE & os.environ.keys():
+        monkeypatch.delenv(name)
 
 
 @pytest.fixture(scope="session", autouse=True)
