@@ -68,7 +68,7 @@ def say(
         stop=["</tool_call>", "\n\n"],  # this model does not know when to stop
     )
     call = openai.stream_chat_completions(request)
-    reading = openai.Reading(dialect, body=call.body)
+    reading = openai.EventReader(dialect, body=call.body)
     with client.stream(call) as chunks:
         for chunk in chunks:
             for event in reading.feed(chunk):

@@ -21,7 +21,7 @@ from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, cast
 import msgspec
 
 from wire.core.account import Account
-from wire.core.call import Call, StreamCall, Telling
+from wire.core.call import Call, EventSource, StreamCall
 from wire.errors import ConfigurationError, OutputError, RuleError, Violation
 from wire.http.aio import AsyncClient, AsyncStream
 from wire.http.client import Client, Stream
@@ -131,12 +131,12 @@ class ChatState(Generic[AnyClient]):
 
     def whole(self, *args: Any, output: Any = None, **settings: Any) -> Call[Reply]:
         """The call that `ask` sends."""
-        call: Call[Reply] = self._rendered("render_whole", args, output, settings)
+        call: Call[Reply] = self._rendered("call", args, output, settings)
         return call
 
     def streamed(self, *args: Any, output: Any = None, **settings: Any) -> StreamCall[Event, Reply]:
         """The call that `stream` sends."""
-        call: StreamCall[Event, Reply] = self._rendered("render", args, output, settings)
+        call: StreamCall[Event, Reply] = self._rendered("stream_call", args, output, settings)
         return call
 
     def _rendered(
@@ -146,8 +146,8 @@ class ChatState(Generic[AnyClient]):
         wanted = OutputType(output) if output is not None else None
         if wanted is not None:
             request = msgspec.structs.replace(request, output=wanted.output)
-        wire = WIRES[self.client.wire]()
-        call = getattr(wire, how)(request, self.model, self.client.dialect, provider=self.provider)
+        make = getattr(WIRES[self.client.wire], how)
+        call = make(request, self.model, self.client.row)
         return call if wanted is None else expecting(call, wanted)
 
 
@@ -385,9 +385,9 @@ def expecting(call: AnyCall, wanted: OutputType) -> AnyCall:
         return cast(
             AnyCall, dataclasses.replace(call, parse=functools.partial(_parsed, call.parse, wanted))
         )
-    assert call.telling is not None
-    telling = functools.partial(_Expecting, call.telling, wanted)
-    return cast(AnyCall, dataclasses.replace(call, telling=telling))
+    assert call.events is not None
+    events = functools.partial(_Expecting, call.events, wanted)
+    return cast(AnyCall, dataclasses.replace(call, events=events))
 
 
 def _parsed(parse: Callable[[bytes], Reply], wanted: OutputType, body: bytes) -> Reply:
@@ -412,14 +412,14 @@ def _read(reply: Reply, wanted: OutputType) -> Reply:
 class _Expecting:
     """Events of an answer whose output is wanted."""
 
-    def __init__(self, telling: Callable[[], Telling], wanted: OutputType) -> None:
-        self._telling, self._wanted = telling(), wanted
+    def __init__(self, events: Callable[[], EventSource], wanted: OutputType) -> None:
+        self._events, self._wanted = events(), wanted
 
     def feed(self, chunk: Any) -> Sequence[Event]:
-        return self._telling.feed(chunk)
+        return self._events.feed(chunk)
 
     def close(self, answer: Reply) -> Sequence[Event]:
-        events = self._telling.close(answer)
+        events = self._events.close(answer)
         return [
             Done(_read(each.reply, self._wanted)) if isinstance(each, Done) else each
             for each in events

@@ -250,6 +250,13 @@ class RuleError(WireError):
         super().__init__(message or "; ".join(map(str, self.violations)), **fields)
 
 
+def refuse(violations: Iterable[Violation], error: type[RuleError] = RuleError) -> None:
+    """Raise `error` if any of the violations is an error; warnings are passed over."""
+    errors = [each for each in violations if each.severity == "error"]
+    if errors:
+        raise error(violations=errors)
+
+
 class HistoryError(RuleError):
     """The turns of a conversation cannot be brought into the order that the wire asks for."""
 

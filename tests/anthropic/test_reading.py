@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from wire import AsyncChat, Chat
-from wire.anthropic import MessageResponse, Reading
+from wire.anthropic import EventReader, MessageResponse
 from wire.anthropic.finish import REASONS, reason_of
 from wire.anthropic.fold import fold
 from wire.anthropic.parse import parse_reply, usage_of
@@ -333,7 +333,7 @@ def test_a_reply_is_the_same_whole_and_streamed():
 @pytest.mark.parametrize("size", [1, 2, 7, 50])
 def test_events_do_not_depend_on_where_the_bytes_were_cut(size: int):
     data = sse(*STREAM)
-    reader, reading = ChunkReader(), Reading(model=MODEL)
+    reader, reading = ChunkReader(), EventReader(model=MODEL)
     told = [
         event
         for at in range(0, len(data), size)

@@ -19,7 +19,7 @@ from wire.anthropic.batches import create_batch
 from wire.anthropic.endpoints import count_tokens, create_message, stream_message
 from wire.anthropic.error_body import parse_error
 from wire.anthropic.fold import fold
-from wire.anthropic.parse import Reading, parse_reply
+from wire.anthropic.parse import EventReader, parse_reply
 from wire.anthropic.reader import ChunkReader, parse_message, parse_plain, parse_results
 from wire.core.call import Call, StreamCall
 from wire.core.lenient import decoded
@@ -210,7 +210,7 @@ def check_reply(reply: Reply, plain: Any) -> None:
 
 def check_told(events: list[types.MessageStreamEvent], answer: types.MessageResponse) -> None:
     """What the neutral events say is what the answer says that they fold into."""
-    reading, reply = Reading(), parse_reply(answer)
+    reading, reply = EventReader(), parse_reply(answer)
     told = [each for event in events for each in reading.feed(event)]
     same(
         "".join(each.text for each in told if isinstance(each, TextDelta)), reply.text, "told text"

@@ -18,7 +18,7 @@ from wire.neutral.messages import Reply
 from wire.openai.chat import types
 from wire.openai.chat.endpoints import chat_completions, stream_chat_completions
 from wire.openai.chat.fold import fold
-from wire.openai.chat.parse import Reading, parse_reply
+from wire.openai.chat.parse import EventReader, parse_reply
 from wire.openai.chat.reader import ChunkReader, parse_completion, parse_plain
 from wire.openai.common.error_body import parse_error
 
@@ -246,7 +246,7 @@ def check_fold(
             if (each.get("index") or 0) == index
         ]
         deltas = [piece.get("delta") or {} for piece in pieces]
-        reading = Reading(choice=index)
+        reading = EventReader(choice=index)
         for chunk in chunks:
             reading.feed(chunk)
         reading.close(error=reader.error)

@@ -34,7 +34,7 @@ from wire.neutral.messages import (
     ToolCallEnd,
     ToolCallStart,
 )
-from wire.openai import ChatCompletion, Dialect, ErrorObject, Message, Reading, parse_reply
+from wire.openai import ChatCompletion, Dialect, ErrorObject, EventReader, Message, parse_reply
 from wire.openai.common.error_body import upstream_message
 
 PROFILES = {
@@ -135,7 +135,7 @@ def heard(case: Case, pieces: Sequence[bytes]) -> Seen:
     """The case as a client's caller sees it."""
     dialect = PROFILES[case.get("profile")]
     call = _asked(case.get("profile"))
-    readings: dict[int, Reading] = {0: Reading(dialect, body=call.body)}
+    readings: dict[int, EventReader] = {0: EventReader(dialect, body=call.body)}
     events: dict[int, list[Event]] = {0: []}
     failure: WireError | None = None
     answer: ChatCompletion | None = None
@@ -149,7 +149,7 @@ def heard(case: Case, pieces: Sequence[bytes]) -> Seen:
                         for index in {0} | {choice.index or 0 for choice in chunk.choices or ()}:
                             if index not in readings:
                                 readings[index], events[index] = (
-                                    Reading(dialect, body=call.body, choice=index),
+                                    EventReader(dialect, body=call.body, choice=index),
                                     [],
                                 )
                             events[index] += readings[index].feed(chunk)

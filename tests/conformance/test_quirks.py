@@ -21,7 +21,7 @@ from tests.conformance.result import Mismatch
 from wire.core.lenient import Halves
 from wire.core.sse import Event
 from wire.errors import StreamIncomplete
-from wire.openai import Reading
+from wire.openai import EventReader
 from wire.openai.chat import parse
 from wire.openai.chat import reader as stream
 from wire.openai.chat import tool_calls as calls
@@ -207,7 +207,7 @@ def ends_at_the_finish(note: Any) -> Any:
 
 
 MUTANTS = {
-    "the first usage counts": Mutant(Reading, "feed", first_usage, "baseten-text-after-finish"),
+    "the first usage counts": Mutant(EventReader, "feed", first_usage, "baseten-text-after-finish"),
     "a call is known by its place": Mutant(
         Calls,
         "add",

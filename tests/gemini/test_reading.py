@@ -19,7 +19,13 @@ from hypothesis import strategies as st
 from tests.conformance.records import body_of, lines
 from wire.core.memory import Note, kept_bytes, unknown, with_notes
 from wire.errors import BlockedError, WireError
-from wire.gemini import FinishReason, GenerateContentResponse, Reading, UsageMetadata, parse_reply
+from wire.gemini import (
+    EventReader,
+    FinishReason,
+    GenerateContentResponse,
+    UsageMetadata,
+    parse_reply,
+)
 from wire.gemini.finish import reason_of
 from wire.gemini.fold import fold
 from wire.gemini.parse import usage_of
@@ -86,7 +92,7 @@ def read(stream: bytes, body: bytes = BODY) -> tuple[list[Event], Reply, ChunkRe
     """Events, what the stream folds to, and its reader; without `Done`, which says the same."""
     reader = ChunkReader()
     chunks = [*reader.feed(stream), *reader.close()]
-    reading = Reading(body=body, model=MODEL)
+    reading = EventReader(body=body, model=MODEL)
     events = [event for chunk in chunks for event in reading.feed(chunk)]
     reply = parse_reply(fold([kept_bytes(chunk) for chunk in chunks]), body=body, model=MODEL)
     if reply.stop.reason == "filter" and reply.empty:
@@ -461,7 +467,7 @@ def test_s1_14_a_blocked_prompt():
         Usage(input=9, total=9),
     )
     with pytest.raises(BlockedError) as blocked:
-        Reading().close(reply)
+        EventReader().close(reply)
     assert (blocked.value.code, blocked.value.partial) == ("PROHIBITED_CONTENT", reply)
 
 
@@ -599,7 +605,7 @@ def test_s2_07_u_77_a_text_and_a_call_in_one_chunk_are_both_told_at_once():
         )
     )
     made = ToolCall(id=f"call_{HASH}_0", name="tide", arguments={"port": "Łódź"})
-    assert Reading(body=BODY).feed(chunk) == [
+    assert EventReader(body=BODY).feed(chunk) == [
         ThoughtDelta("Hm."),
         TextDelta("Let me see. "),
         ToolCallStart(0, "tide", made.id),

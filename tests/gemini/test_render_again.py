@@ -343,7 +343,7 @@ def test_replies_remember_who_was_asked_and_what_was_told():
         render(request, MODEL, provider="gemini@vertex"),
     )
     body = STREAMS["parallel-calls"]
-    reading = streamed.telling()
+    reading = streamed.events()
     reader = streamed.reader(1 << 20)
     chunks = [*reader.feed(body), *reader.close()]
     events = [event for chunk in chunks for event in reading.feed(chunk)]
@@ -373,14 +373,14 @@ def test_s1_14_a_blocked_answer_is_an_error_of_both_calls():
     # Only the end of a stream is blocked: a reply so far is read like any other.
     reply = call.convert(call.fold([kept_bytes(read_chunk(body))]), None)
     with pytest.raises(BlockedError):
-        call.telling().close(reply)
+        call.events().close(reply)
 
 
 def test_a_stream_that_broke_off_has_a_reply():
     call = render(asked(), MODEL)
     reader = call.reader(1 << 20)
     chunks = reader.feed(STREAMS["no-finish"])
-    assert call.telling().feed(chunks[0]) == [TextDelta("The tide")]
+    assert call.events().feed(chunks[0]) == [TextDelta("The tide")]
     answer = with_notes(call.fold([kept_bytes(chunk) for chunk in chunks]), [PARTIAL])
     reply = call.convert(answer, ConnectionLost("gone"))
     assert (reply.text, reply.stop, reply.notes) == ("The tide is", Stop("other"), (PARTIAL,))

@@ -10,7 +10,7 @@ from tests.conformance.quirks import check_events, check_fold
 from wire.core.memory import Note
 from wire.errors import WireError
 from wire.neutral.messages import Event, Reply
-from wire.openai import PLAIN, ChatCompletion, ChatCompletionChunk, Dialect, Reading
+from wire.openai import PLAIN, ChatCompletion, ChatCompletionChunk, Dialect, EventReader
 from wire.openai.chat.fold import fold
 from wire.openai.chat.reader import ChunkReader
 
@@ -67,7 +67,7 @@ def told(*pieces: bytes, dialect: Dialect = PLAIN, choice: int = 0) -> Told:
     """The body read as a stream: its events come to the reply, and so does its fold."""
     reader = ChunkReader()
     chunks = [chunk for data in pieces for chunk in reader.feed(data)] + reader.close()
-    reading = Reading(dialect, body=REQUEST, choice=choice)
+    reading = EventReader(dialect, body=REQUEST, choice=choice)
     events = [event for chunk in chunks for event in reading.feed(chunk)] + reading.close(
         error=reader.error
     )

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import wire
 from wire.core.memory import encode
-from wire.openai import ChatCompletion, Dialect, Reading, parse_reply
+from wire.openai import ChatCompletion, Dialect, EventReader, parse_reply
 from wire.openai.chat.fold import fold
 from wire.openai.chat.reader import ChunkReader, parse_completion
 
@@ -629,7 +629,7 @@ def test_a_whole_answer_is_a_stream_of_one_chunk(data):
     plain = json.dumps(data.draw(answers())).encode()
     reader = ChunkReader()
     [one] = [*reader.feed(plain), *reader.close()]
-    reading = Reading(body=REQUEST)
+    reading = EventReader(body=REQUEST)
     events = [*reading.feed(one), *reading.close(reader.error)]
     assert events[-1].reply == reading.reply() == parse_reply(parse_completion(plain), body=REQUEST)
 

@@ -94,7 +94,7 @@ def conversation(
             msgspec.structs.replace(request, messages=made, tools=[TOOL])
         )
         chunks, answer = yield call
-        reading = openai.Reading(dialect, body=call.body)
+        reading = openai.EventReader(dialect, body=call.body)
         events = [event for chunk in chunks for event in reading.feed(chunk)] + reading.close()
         sent = json.loads(call.body)["messages"]
         steps.append(
@@ -325,7 +325,7 @@ def test_the_body_may_be_cut_anywhere(name: str):
                 for at in range(0, len(body), size)
                 for chunk in reader.feed(body[at : at + size])
             ] + reader.close()
-            reading = openai.Reading(PROVIDERS[name].dialect or Dialect())
+            reading = openai.EventReader(PROVIDERS[name].dialect or Dialect())
             for chunk in chunks:
                 reading.feed(chunk)
             assert (reading.close()[-1], reader.error, reader.notes) == (step.events[-1], None, [])

@@ -29,7 +29,14 @@ from wire.neutral.messages import (
     ToolCallStart,
     Usage,
 )
-from wire.openai import ChatCompletion, ChatCompletionChunk, Choice, Dialect, Reading, parse_reply
+from wire.openai import (
+    ChatCompletion,
+    ChatCompletionChunk,
+    Choice,
+    Dialect,
+    EventReader,
+    parse_reply,
+)
 from wire.openai import Message as WireMessage
 from wire.openai.chat.finish import REASONS, finish_of, reason_of
 from wire.openai.chat.fold import fold
@@ -341,7 +348,7 @@ def test_events_in_the_order_of_their_coming():
 
 
 def test_a_reply_on_its_way():
-    reading = Reading()
+    reading = EventReader()
     first, second = told(sse(chunk({"content": "Hi"}), chunk(CALL))).chunks
     reading.feed(first)
     partial = reading.reply()
@@ -367,7 +374,7 @@ def test_a_reply_on_its_way():
 )
 def test_a_reply_so_far_claims_no_end(finish: str, reason: str):
     """The usage may be missing yet, so that a finish alone is no end."""
-    reading = Reading()
+    reading = EventReader()
     for each in told(sse(chunk({"content": "Hi"}), chunk(piece("{}", name="f"), finish))).chunks:
         reading.feed(each)
     assert reading.reply().stop == Stop(reason, finish)
@@ -377,7 +384,7 @@ def test_a_call_of_a_custom_tool_in_the_middle_has_no_input_yet():
     """Its input is a text, of which nobody can say whether more is to come."""
     custom = {"index": 0, "id": "c", "type": "custom", "custom": {"name": "f", "input": "SELECT"}}
     chunks = told(sse(chunk({"tool_calls": [custom]}))).chunks
-    reading = Reading()
+    reading = EventReader()
     reading.feed(chunks[0])
     (call,) = reading.reply().tool_calls
     assert (call.kind, call.arguments, call.text) == ("custom", None, "SELECT")
@@ -392,7 +399,7 @@ def test_a_call_of_a_custom_tool_in_the_middle_has_no_input_yet():
 def test_a_call_in_the_middle_has_the_arguments_that_are_known(arguments: str | None, read: Any):
     """A partial answer of the raw door gives the same reply: it says in its notes what it is."""
     chunks = told(sse(chunk(piece(arguments, id="c", name="f")))).chunks
-    reading = Reading()
+    reading = EventReader()
     reading.feed(chunks[0])
     reply = parse_reply(with_notes(fold(chunks), [PARTIAL]))
     for each in (reply, reading.reply()):
@@ -412,7 +419,7 @@ def test_a_call_in_the_middle_has_the_arguments_that_are_known(arguments: str | 
 )
 def test_closed_with_an_error(error, stop):
     """What was collected is told all the same (Q14)."""
-    reading = Reading()
+    reading = EventReader()
     reading.feed(told(sse(chunk(piece('{"a"', id="c1", name="f")))).chunks[0])
     *_, end, done = reading.close(error=error)
     assert (end.call.text, end.call.arguments, done.reply.stop) == ('{"a"', None, stop)
@@ -496,7 +503,7 @@ def test_chunks_are_left_as_they_are():
     ).chunks
     before = one.raw, repr(one)
     for _ in range(2):
-        reading = Reading()
+        reading = EventReader()
         reading.feed(one)
         reading.feed(one)
         assert reading.reply().message.parts[0].details[0]["text"] == "AA"
@@ -504,7 +511,7 @@ def test_chunks_are_left_as_they_are():
 
 
 def test_a_chunk_that_was_built_here():
-    reading = Reading()
+    reading = EventReader()
     assert reading.feed(ChatCompletionChunk(choices=None)) == []
     assert reading.close() == [
         Done(Reply(message=Message(role="assistant"), stop=Stop(reason="other")))
@@ -609,7 +616,7 @@ def test_s1_52_the_last_event_is_the_folded_reply():
     seen = streamed(*datas)
     assert (seen.reply.id, seen.reply.model) == ("a1", "m-1") == (seen.answer.id, seen.answer.model)
     folded = asked(seen.answer, body=REQUEST)
-    reading = Reading(body=REQUEST, provider="deepseek", model="deepseek-chat")
+    reading = EventReader(body=REQUEST, provider="deepseek", model="deepseek-chat")
     for each in seen.chunks:
         reading.feed(each)
     assert reading.reply().message.parts[0].origin == Origin("deepseek", "deepseek-chat", "openai")
@@ -620,7 +627,7 @@ def test_s1_52_the_last_event_is_the_folded_reply():
 
 
 def test_u_61_a_filtered_reply_is_an_error_at_the_end():
-    reading = Reading()
+    reading = EventReader()
     for each in told(sse(chunk({"reasoning": "Hm"}), chunk({}, "content_filter"), DONE)).chunks:
         reading.feed(each)
     with pytest.raises(BlockedError) as caught:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wire.neutral.messages import Text, TextDelta, Thought, ThoughtDelta
-from wire.openai import Dialect, Reading, parse_reply
+from wire.openai import Dialect, EventReader, parse_reply
 from wire.openai.chat.fold import joined_details
 from wire.openai.chat.reader import parse_completion
 from wire.openai.chat.thinking import Tags
@@ -247,7 +247,7 @@ def test_q7_cumulative_details():
 
 
 def test_q7_cumulative_details_that_begin_anew():
-    reading = Reading(Dialect(cumulative_details=True))
+    reading = EventReader(Dialect(cumulative_details=True))
     for data in (
         [{"text": "A"}],
         [{"text": "AB"}],

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from wire.neutral.messages import ToolCall, ToolCallDelta, ToolCallEnd, ToolCallStart
-from wire.openai import Reading, parse_reply
+from wire.openai import EventReader, parse_reply
 from wire.openai.chat.reader import parse_completion
 from wire.openai.chat.tool_calls import arguments_of, present
 
@@ -265,7 +265,7 @@ def test_q11_pieces(pieces, text, arguments):
 
 
 def test_q11_a_value_replaces_pieces_that_came_before_it():
-    reading = Reading()
+    reading = EventReader()
     reader = parse_completion(
         sse(chunk(piece('{"a"', id="c", name="f")), chunk(piece({"b": 2})), b"[DONE]")
     )

@@ -16,7 +16,6 @@ import pytest
 import wire
 from wire.core.memory import FrozenList, WireStruct, encode, freeze, remember
 from wire.openai.chat import types
-from wire.openai.common import types as common_types
 from wire.openai.chat.types import (
     Annotation,
     ChatCompletion,
@@ -52,6 +51,7 @@ from wire.openai.chat.types import (
     TopLogprob,
     UrlCitation,
 )
+from wire.openai.common import types as common_types
 
 STRUCTS = sorted(
     {

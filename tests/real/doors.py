@@ -67,7 +67,7 @@ class _SyncDoor:
     def read(self, call: Any, most: int | None = None) -> Heard:
         heard, reading = (
             Heard(),
-            openai.Reading(self.client.dialect or openai.PLAIN, body=call.body),
+            openai.EventReader(self.client.dialect or openai.PLAIN, body=call.body),
         )
         with self.client.stream(call) as chunks:
             for chunk in chunks:
@@ -112,7 +112,7 @@ class _AsyncDoor:
     async def _read(self, call: Any, most: int | None) -> Heard:
         heard, reading = (
             Heard(),
-            openai.Reading(self.client.dialect or openai.PLAIN, body=call.body),
+            openai.EventReader(self.client.dialect or openai.PLAIN, body=call.body),
         )
         async with self.client.stream(call) as chunks:
             async for chunk in chunks:

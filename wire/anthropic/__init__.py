@@ -19,16 +19,21 @@ if TYPE_CHECKING:
     from wire.anthropic.batches import delete_batch as delete_batch
     from wire.anthropic.batches import get_batch as get_batch
     from wire.anthropic.batches import list_batches as list_batches
+    from wire.anthropic.dialect import Dialect as Dialect
     from wire.anthropic.endpoints import count_tokens as count_tokens
     from wire.anthropic.endpoints import create_message as create_message
     from wire.anthropic.endpoints import get_model as get_model
     from wire.anthropic.endpoints import list_models as list_models
     from wire.anthropic.endpoints import stream_message as stream_message
-    from wire.anthropic.parse import Reading as Reading
+    from wire.anthropic.error_body import parse_error as parse_error
+    from wire.anthropic.parse import EventReader as EventReader
     from wire.anthropic.parse import parse_reply as parse_reply
-    from wire.anthropic.rendering import render as render
+    from wire.anthropic.rendering import call as call
     from wire.anthropic.rendering import render_request as render_request
-    from wire.anthropic.rendering import render_whole as render_whole
+    from wire.anthropic.rendering import stream_call as stream_call
+    from wire.anthropic.rows import ROWS as ROWS
+    from wire.anthropic.rows import endpoint_paths as endpoint_paths
+    from wire.anthropic.rows import messages_host as messages_host
     from wire.anthropic.rules import check as check
     from wire.anthropic.types import *  # noqa: F403
 
@@ -41,6 +46,7 @@ _NAMES = {
         "get_batch",
         "list_batches",
     ),
+    "wire.anthropic.dialect": ("Dialect",),
     "wire.anthropic.endpoints": (
         "count_tokens",
         "create_message",
@@ -48,8 +54,10 @@ _NAMES = {
         "list_models",
         "stream_message",
     ),
-    "wire.anthropic.parse": ("Reading", "parse_reply"),
-    "wire.anthropic.rendering": ("render", "render_request", "render_whole"),
+    "wire.anthropic.error_body": ("parse_error",),
+    "wire.anthropic.parse": ("EventReader", "parse_reply"),
+    "wire.anthropic.rendering": ("call", "render_request", "stream_call"),
+    "wire.anthropic.rows": ("ROWS", "endpoint_paths", "messages_host"),
     "wire.anthropic.rules": ("check",),
 }
 _MODULES = {

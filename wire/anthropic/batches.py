@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from wire.anthropic.endpoints import headers, page, plain, refused, segment
+from wire.anthropic.endpoints import headers, page, plain, segment
 from wire.anthropic.error_body import parse_error
 from wire.anthropic.reader import parse_results
+from wire.anthropic.rules import check
 from wire.anthropic.types import (
     BatchCreateRequest,
     BatchRequest,
@@ -106,5 +107,7 @@ def _violations(requests: Sequence[BatchRequest]) -> Iterator[Violation]:
             yield Violation(
                 f"{path}.params.stream", "a batch does not stream", remedy="leave it out"
             )
-        for found in refused(item.params, "anthropic"):
+        for found in check(item.params):
+            if found.severity != "error":
+                continue
             yield msgspec.structs.replace(found, path=f"{path}.params.{found.path}".rstrip("."))

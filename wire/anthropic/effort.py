@@ -4,6 +4,7 @@ tokens.
 
 from __future__ import annotations
 
+from wire.anthropic.dialect import Dialect
 from wire.anthropic.families import (
     EFFORTS,
     Family,
@@ -21,23 +22,21 @@ BUDGETS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384}
 them can say.
 """
 
-ADAPTIVE_HOSTS = ("minimax",)
-"""Other hosts of this wire whose models know no budget."""
-
 
 def thinking(
-    effort: str, of: Family, provider: str, most: int | None, found: list[Note]
+    effort: str, of: Family, dialect: Dialect, most: int | None, found: list[Note]
 ) -> tuple[Thinking | None, str | None]:
     """The thinking that an effort asks of a model, and the word of `output_config.effort`; `most`
     is `max_tokens`, if the caller named it.
 
+    >>> from wire.anthropic.dialect import PLAIN
     >>> from wire.anthropic.families import family
-    >>> thinking("medium", family("claude-sonnet-4-6"), "anthropic", None, [])
+    >>> thinking("medium", family("claude-sonnet-4-6"), PLAIN, None, [])
     (Thinking(type='adaptive'), 'medium')
-    >>> thinking("medium", family("claude-sonnet-4-5"), "anthropic", None, [])
+    >>> thinking("medium", family("claude-sonnet-4-5"), PLAIN, None, [])
     (Thinking(type='enabled', budget_tokens=8192), None)
     """
-    word, host = str(effort).lower(), provider.partition("@")[0]
+    word = str(effort).lower()
     if of.before(3, 7):
         if word != "none":
             found.append(Note("effort", "not sent: models before 3.7 do not think"))
@@ -47,16 +46,16 @@ def thinking(
             return Thinking(type="disabled"), None
         found.append(Note("effort", "low: this model cannot do without thinking"))
         return Thinking(type="adaptive"), "low"
-    unknown_here = of.version is None and host == "anthropic"
-    if (of.version is not None and takes_adaptive(of)) or unknown_here or host in ADAPTIVE_HOSTS:
+    unknown_here = of.version is None and dialect.newest_models
+    if (of.version is not None and takes_adaptive(of)) or unknown_here or dialect.adaptive_only:
         # Since 4.7 thoughts are left out unless they are asked for; what they are is the caller's
         # to see.
         display = "summarized" if of.since(4, 7) else None
         return Thinking(
             type="adaptive", display=display
-        ), None if host in ADAPTIVE_HOSTS else _level(word, of, found)
+        ), None if dialect.adaptive_only else _level(word, of, found)
     # DeepSeek takes no notice of budgets, and reads the effort.
-    level = _level(word, of, found) if host == "deepseek" else None
+    level = _level(word, of, found) if dialect.reads_effort else None
     budget = _budget(word, most, found) if takes_budget(of) else None
     return (Thinking(type="enabled", budget_tokens=budget) if budget is not None else None), level
 

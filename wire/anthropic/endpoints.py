@@ -30,18 +30,21 @@ from wire.anthropic.types import (
 )
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call, StreamCall
-from wire.core.memory import RAW, WireStruct
-from wire.errors import ConfigurationError, RuleError, Violation
+from wire.core.memory import RAW, WireStruct, notes
+from wire.core.provider import Provider
+from wire.errors import ConfigurationError, RuleError, Violation, refuse
 
 W = TypeVar("W", bound=WireStruct)
-P = TypeVar("P", MessageRequest, CountTokensRequest)
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
+HostRules = Callable[[Any, Provider], Any]
 
 VERSION = "2023-06-01"
 """Of the API, in the header `anthropic-version`."""
 
 
-def create_message(request: MessageRequest, *, betas: Sequence[str] = ()) -> Call[MessageResponse]:
+def create_message(
+    request: MessageRequest, *, betas: Sequence[str] = (), checked: bool = True
+) -> Call[MessageResponse]:
     """One request, one whole answer. `betas` are names of what is not in the API for everybody yet.
 
     >>> request = MessageRequest(model="claude-opus-4-8", max_tokens=100, messages=[Message(role="user", content="Hi")])
@@ -69,7 +72,7 @@ def create_message(request: MessageRequest, *, betas: Sequence[str] = ()) -> Cal
                 )
             ]
         )
-    body, elsewhere = _body(request)
+    body, host_rules = _body(request, checked)
     sent = headers(betas, json=True)
     return Call(
         "anthropic",
@@ -79,12 +82,13 @@ def create_message(request: MessageRequest, *, betas: Sequence[str] = ()) -> Cal
         headers=sent,
         parse=parse_message,
         read_error=parse_error,
-        elsewhere=elsewhere,
+        host_rules=host_rules,
+        notes=notes(request),
     )
 
 
 def stream_message(
-    request: MessageRequest, *, betas: Sequence[str] = ()
+    request: MessageRequest, *, betas: Sequence[str] = (), checked: bool = True
 ) -> StreamCall[MessageStreamEvent, MessageResponse]:
     """One request, the answer as events; `reply()` of its stream is what `create_message` would
     have given.
@@ -97,7 +101,7 @@ def stream_message(
     """
     if not isinstance(request, MessageRequest):
         raise wrong_type("request", request, "MessageRequest")
-    body, elsewhere = _body(msgspec.structs.replace(request, stream=True))
+    body, host_rules = _body(msgspec.structs.replace(request, stream=True), checked)
     sent = headers(betas, json=True)
     return StreamCall(
         "anthropic",
@@ -108,7 +112,8 @@ def stream_message(
         reader=ChunkReader,
         fold=fold,
         read_error=parse_error,
-        elsewhere=elsewhere,
+        host_rules=host_rules,
+        notes=notes(request),
     )
 
 
@@ -130,9 +135,15 @@ def count_tokens(
         )
     if not isinstance(request, CountTokensRequest):
         raise wrong_type("request", request, "CountTokensRequest or MessageRequest")
-    body, elsewhere = _body(request)
+    body, host_rules = _body(request)
     return plain(
-        TokenCount, "POST", "/messages/count_tokens", body, betas=betas, elsewhere=elsewhere
+        TokenCount,
+        "POST",
+        "/messages/count_tokens",
+        body,
+        betas=betas,
+        host_rules=host_rules,
+        notes=notes(request),
     )
 
 
@@ -207,31 +218,22 @@ def segment(what: str, name: str, example: str) -> str:
     return name
 
 
-def _body(request: P) -> tuple[bytes, dict[str, Callable[[Any], Any]]]:
-    """A prompt as JSON, and what is asked of the call before it goes to a certain provider."""
-    body, checked = checked_body(request, "messages", _is_sound)
-    _refuse(checked, "")
-    return body, {"anthropic": functools.partial(_at_anthropic, checked)}
+def _body(
+    request: MessageRequest | CountTokensRequest, checked: bool = True
+) -> tuple[bytes, HostRules | None]:
+    """A prompt as JSON, and what a host is asked about it before it is sent there."""
+    body, read = checked_body(request, "messages", _is_sound)
+    if not checked:
+        return body, None
+    refuse(check(read, "", ""))
+    return body, functools.partial(_judged, read)
 
 
-def _at_anthropic(request: MessageRequest | CountTokensRequest, call: AnyCall) -> AnyCall:
-    """The call, which Anthropic does not refuse; other hosts have models and rules of their own."""
-    _refuse(request, "anthropic")
+def _judged(
+    request: MessageRequest | CountTokensRequest, call: AnyCall, provider: Provider
+) -> AnyCall:
+    refuse(check(request, "", provider))
     return call
-
-
-def _refuse(request: MessageRequest | CountTokensRequest, provider: str) -> None:
-    if violations := refused(request, provider):
-        raise RuleError(violations=violations)
-
-
-def refused(request: MessageRequest | CountTokensRequest, provider: str) -> list[Violation]:
-    """What a provider refuses of a request; every host of the wire, if none is named."""
-    return [
-        violation
-        for violation in check(request, provider=provider)
-        if violation.severity == "error"
-    ]
 
 
 def _is_sound(message: object) -> bool:

@@ -165,11 +165,11 @@ def usage_of(usage: Usage) -> Tokens:
 # --- events ---------------------------------------------------------------------------------------
 
 
-class Reading:
+class EventReader:
     """Events of one answer in, neutral events out.
 
     >>> from wire.anthropic.types import MessageStreamEvent
-    >>> Reading().feed(MessageStreamEvent(type="content_block_delta", index=0, delta=Delta(type="text_delta", text="Hi")))
+    >>> EventReader().feed(MessageStreamEvent(type="content_block_delta", index=0, delta=Delta(type="text_delta", text="Hi")))
     [TextDelta(text='Hi')]
     """
 

@@ -7,20 +7,20 @@ What the model said goes back in the bytes it came in; everything else is writte
 
 from __future__ import annotations
 
-import dataclasses
+import functools
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from wire import history
+from wire.anthropic.dialect import Dialect
 from wire.anthropic.effort import thinking
 from wire.anthropic.endpoints import create_message, stream_message
 from wire.anthropic.families import Family, answer_tokens, family, takes_schema
-from wire.anthropic.parse import Reading, parse_reply
+from wire.anthropic.parse import EventReader, parse_reply
 from wire.anthropic.parts import system_of, wire_messages
-from wire.anthropic.reader import parse_message
+from wire.anthropic.rows import provider_row
 from wire.anthropic.rules import check
 from wire.anthropic.schemas import closed, unsayable
 from wire.anthropic.types import (
@@ -32,12 +32,16 @@ from wire.anthropic.types import (
     ToolChoice,
 )
 from wire.anthropic.types import Tool as WireTool
-from wire.core.bodies import merged_options, with_options, wrong_type
+from wire.core.bodies import wrong_type
 from wire.core.call import Call, StreamCall
-from wire.core.memory import Note, notes, with_notes
-from wire.errors import HistoryError, RuleError, Violation, WireError
-from wire.neutral.messages import Event, Reply, checked, with_answer
+from wire.core.memory import Note, with_notes
+from wire.core.provider import Provider
+from wire.errors import RuleError, Violation
+from wire.neutral.messages import Event, Reply
+from wire.neutral.rendering import ReplyReader, wire_call
 from wire.neutral.request import Output, Request, Tool
+
+AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
 SCHEMA_WORDS = "Answer with JSON that fits this schema: "
 """Said in the system text where the model takes no schema."""
@@ -46,56 +50,49 @@ FILES = "files-api-2025-04-14"
 """The beta under which ids of uploaded files are read."""
 
 
-def render(
-    request: Request, model: str, dialect: object = None, *, provider: str = "anthropic"
+def call(request: Request, model: str, provider: Provider | str = "anthropic") -> Call[Reply]:
+    """The request as a call with one whole reply. Takes and raises what `stream_call` does."""
+    raw = _wire_call(create_message, request, model, provider)
+    return _reader(raw, model, provider).whole_call(raw)
+
+
+def stream_call(
+    request: Request, model: str, provider: Provider | str = "anthropic"
 ) -> StreamCall[Event, Reply]:
-    """The request as a stream of events; its `result()` is what `render_whole` would have given.
+    """The request as a call whose stream hands out events; `reply()` gives what `call` gives.
 
     >>> from wire.neutral.messages import Message
-    >>> render(Request(messages=(Message.user("Hi"),), max_tokens=9), "claude-opus-4-8").body
+    >>> request = Request(messages=(Message.user("Hi"),), max_tokens=9)
+    >>> stream_call(request, "claude-opus-4-8").body
     b'{"model":"claude-opus-4-8","messages":[{"role":"user","content":"Hi"}],"max_tokens":9,"stream":true}'
 
-    `provider` is the name of the client's row: it decides whose rules are asked, and what goes back
-    as it came. There are no dialects of this wire. It wants `max_tokens`: a request that names none
-    gets a number that the model takes, and a note.
+    `provider` is a row or its name. It decides which rules apply, and which messages go back as
+    they came. This wire requires `max_tokens`: a request without it gets the most that the model
+    takes, and a note.
 
-    Raises `HistoryError` for turns that are out of order, `RuleError` for what this model refuses
-    or this wire cannot say.
+    Raises `HistoryError` for turns that are out of order, `RuleError` for what the provider refuses
+    or this wire cannot express.
     """
-    raw, answers = _rendered(stream_message, request, model, provider)
-    return dataclasses.replace(
-        raw,
-        telling=answers.reading,
-        convert=answers.reply,
-        notes=answers.notes,
-    )
-
-
-def render_whole(
-    request: Request, model: str, dialect: object = None, *, provider: str = "anthropic"
-) -> Call[Reply]:
-    """The request as a call with one whole reply. Takes and raises what `render` does."""
-    raw, answers = _rendered(create_message, request, model, provider)
-    return dataclasses.replace(raw, parse=answers.whole, notes=answers.notes)
+    raw = _wire_call(stream_message, request, model, provider)
+    return _reader(raw, model, provider).event_call(raw)
 
 
 def render_request(
-    request: Request, model: str, dialect: object = None, *, provider: str = "anthropic"
+    request: Request, model: str, provider: Provider | str = "anthropic"
 ) -> MessageRequest:
-    """The body as a struct, without the request's `options`; `wire.notes` tells what was changed or
-    left out. Raises as `render`.
+    """The body as a struct, without the request's `options`.
+
+    `wire.notes` of it reports what was changed or left out. Raises as `stream_call`.
     """
     if not isinstance(request, Request):
         raise wrong_type("request", request, "Request")
-    violations = [each for each in history.check(request.messages) if each.severity == "error"]
-    if violations:
-        raise HistoryError(violations=violations)
+    row = provider_row(provider)
     of = family(model)
-    left, found = history.handed(request.messages, provider, model)
+    left, found = history.sendable(request.messages, row.name, model)
     said = [(f"messages[{index}]", message) for index, message in left.items()]
     if request.search_grounding:
         found.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
-    output_format, words = _output_format(request.output, of, provider, found)
+    output_format, words = _output_format(request.output, of, row.dialect, found)
     system = [*system_of(request.system, said, found), *([words] if words else [])]
     built = MessageRequest(
         model=model,
@@ -113,7 +110,7 @@ def render_request(
         output_config=OutputConfig(format=output_format) if output_format is not None else None,
     )
     if request.effort is not None:
-        built = _thinking(built, request, of, provider, found)
+        built = _thinking(built, request, of, row, found)
     if request.max_tokens is None:
         budget = built.thinking.budget_tokens if built.thinking is not None else None
         most = answer_tokens(of) + (budget or 0)
@@ -125,31 +122,30 @@ def render_request(
 # --- the call -------------------------------------------------------------------------------------
 
 
-def _rendered(
-    make: Callable[..., Any], request: Request, model: str, provider: str
-) -> tuple[Any, _Answers]:
-    """The call of the raw door, and how its answers are read."""
-    built = render_request(request, model, provider=provider)
-    options = merged_options(request.options, provider, built)
-    seen = with_options(built, options)
-    raw = make(seen, betas=[FILES] if _has_files(built) else [])
-    if (
-        provider.partition("@")[0] == "anthropic"
-    ):  # what every host refuses, the call of the raw door has asked
-        violations = [each for each in check(seen, model, provider) if each.severity == "error"]
-        if violations:
-            raise RuleError(violations=violations)
-        raw = dataclasses.replace(raw, elsewhere={})
-    try:
-        raw = raw.replace(body_extra=options)
-    except RuleError as error:
-        raise RuleError(
-            violations=[
-                msgspec.structs.replace(each, path=f"options.{provider}")
-                for each in error.violations
-            ]
-        ) from None
-    return raw, _Answers(raw.body, provider, model, notes(built))
+def _wire_call(
+    make: Callable[..., AnyCall], request: Request, model: str, provider: Provider | str
+) -> AnyCall:
+    row = provider_row(provider)
+    built = render_request(request, model, row)
+    betas = [FILES] if _has_files(built) else []
+    return wire_call(
+        built,
+        request.options,
+        row,
+        functools.partial(make, betas=betas, checked=False),
+        lambda built, row: check(built, model, row),
+    )
+
+
+def _reader(raw: AnyCall, model: str, provider: Provider | str) -> ReplyReader[MessageResponse]:
+    asked: dict[str, Any] = {
+        "body": raw.body,
+        "provider": provider_row(provider).name,
+        "model": model,
+    }
+    return ReplyReader(
+        functools.partial(parse_reply, **asked), functools.partial(EventReader, **asked), raw.notes
+    )
 
 
 def _has_files(built: MessageRequest) -> bool:
@@ -164,55 +160,21 @@ def _has_files(built: MessageRequest) -> bool:
     return any(getattr(block.source, "file_id", None) for block in (*blocks, *inner))
 
 
-@dataclass(frozen=True, slots=True)
-class _Answers:
-    """How the answers to one call are read."""
-
-    body: bytes
-    provider: str
-    model: str
-    notes: tuple[Note, ...]
-
-    def whole(self, data: bytes) -> Reply:
-        try:
-            answer = parse_message(data)
-        except WireError as error:
-            if isinstance(error.partial, MessageResponse):
-                error.partial = self.reply(error.partial, error)
-            raise
-        return checked(self.reply(answer))
-
-    def reading(self) -> Reading:
-        return Reading(body=self.body, provider=self.provider, model=self.model)
-
-    def reply(self, answer: MessageResponse, error: WireError | None = None) -> Reply:
-        reply = parse_reply(
-            answer,
-            body=self.body,
-            provider=self.provider,
-            model=self.model,
-            error=error,
-        )
-        return with_answer(
-            msgspec.structs.replace(reply, notes=(*self.notes, *reply.notes)), answer
-        )
-
-
 # --- settings -------------------------------------------------------------------------------------
 
 
 def _thinking(
-    built: MessageRequest, request: Request, of: Family, provider: str, found: list[Note]
+    built: MessageRequest, request: Request, of: Family, row: Provider, found: list[Note]
 ) -> MessageRequest:
     """The request with as much thinking as is asked for, if the turn that it goes on with can be
     thought about (A17).
     """
-    how, effort = thinking(str(request.effort), of, provider, request.max_tokens, found)
+    how, effort = thinking(str(request.effort), of, row.dialect, request.max_tokens, found)
     asked = msgspec.structs.replace(built, thinking=how)
     if (
         how is not None
         and how.type == "enabled"
-        and any(each.rule == "A17" for each in check(asked, built.model, provider))
+        and any(each.rule == "A17" for each in check(asked, built.model, row))
     ):
         found.append(
             Note("effort", "not sent: the calls that are answered here were made without thinking")
@@ -254,15 +216,14 @@ def _tool_choice(choice: str | tuple[str, ...] | None, found: list[Note]) -> Too
 
 
 def _output_format(
-    output: Output | None, of: Family, provider: str, found: list[Note]
+    output: Output | None, of: Family, dialect: Dialect, found: list[Note]
 ) -> tuple[OutputFormat | None, str]:
     """The form that the model takes, and what the system text says in its place."""
     if output is None:
         return None, ""
-    if takes_schema(of) or (of.version is None and provider.partition("@")[0] == "anthropic"):
+    problem = "this model takes no schema"
+    if takes_schema(of) or (of.version is None and dialect.newest_models):
         problem = unsayable(output.schema)
-    else:
-        problem = "this model takes no schema"
     if not problem:
         return OutputFormat(
             type="json_schema", schema=closed(output.schema, "output.schema", found)

@@ -17,6 +17,7 @@ import msgspec
 
 from wire.core.decoders import decoder
 from wire.core.memory import Note, encode
+from wire.core.provider import Provider
 from wire.core.secret import SHOWN, Headers, checked_headers, sealed, shown_headers
 from wire.errors import APIError, ConfigurationError, RuleError, Violation, WireError
 
@@ -79,7 +80,7 @@ class Reader(Protocol[Chunk_co]):
         ...
 
 
-class Telling(Protocol):
+class EventSource(Protocol):
     """What a stream hands out in place of the chunks that it reads."""
 
     def feed(self, chunk: Any) -> Sequence[Any]:
@@ -176,24 +177,22 @@ class _Request:
     query: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     headers: Headers = field(default_factory=dict, kw_only=True)
     timeouts: Timeouts | None = field(default=None, kw_only=True)
-    adapt: Callable[[Any, Any], Any] | None = field(default=None, kw_only=True, repr=False)
-    """Given this call and a provider's dialect: the call as that provider wants it sent and read.
-    It raises `RuleError` for what the dialect refuses. `None`: the same for every provider."""
-    elsewhere: Mapping[str, Callable[[Any], Any]] = field(
-        default_factory=dict, kw_only=True, repr=False
+    host_rules: Callable[[Any, Provider], Any] | None = field(
+        default=None, kw_only=True, repr=False
     )
-    """Name of a provider -> this call as it is sent there.
+    """What `judge` asks: given this call and a provider, the call as that provider takes it.
 
-    The function raises `ConfigurationError` if there is no such endpoint.
+    Raises `RuleError` for what the provider refuses, `ConfigurationError` for an endpoint that it
+    does not have. `None`: every provider takes the call as it is.
     """
-    lead: str = field(default="", kw_only=True, repr=False)
-    """Comes before the version: `/upload` of `/upload/v1beta/files`."""
+    path_prefix: str = field(default="", kw_only=True, repr=False)
+    """Stands before the version: `/upload` of `/upload/v1beta/files`."""
     url: str = field(default="", kw_only=True, repr=False)
     """A whole URL that a server handed out, in place of path and query; https, or a loopback
     address. It is a permission of its own: no key and no header of the client goes there, and it is
     shown without the values of its query."""
-    once: bool = field(default=False, kw_only=True, repr=False)
-    """A repetition would be something else: it is not sent again without being asked for."""
+    idempotent: bool = field(default=True, kw_only=True, repr=False)
+    """False: sending it twice has a different effect, so it is never retried automatically."""
     notes: tuple[Note, ...] = field(default=(), kw_only=True, repr=False)
     """What was changed, added or dropped in building it; `wire.notes(call)` tells it."""
 
@@ -243,6 +242,17 @@ class _Request:
             timeouts=self.timeouts if timeouts is None else timeouts,
         )
 
+    def judge(self, provider: Provider) -> Self:
+        """This call as `provider` takes it. Every door asks before it sends.
+
+        Raises `RuleError` for what the provider refuses, `ConfigurationError` for an endpoint that
+        it does not have.
+        """
+        if self.host_rules is None:
+            return self
+        judged: Self = self.host_rules(self, provider)
+        return judged
+
     @property
     def target(self) -> str:
         """Path and query, percent-encoded; or the whole URL that a server handed out."""
@@ -254,7 +264,10 @@ class _Request:
     def preview(self) -> Preview:
         """What would be sent, without a host: that is the client's to know."""
         return Preview(
-            self.method, self.shown(self.lead + self.target), shown_headers(self.headers), self.body
+            self.method,
+            self.shown(self.path_prefix + self.target),
+            shown_headers(self.headers),
+            self.body,
         )
 
     def shown(self, url: str) -> str:
@@ -332,7 +345,7 @@ class Call(_Request, Generic[Answer]):
 
     parse: Callable[[bytes], Answer] = field(kw_only=True, repr=False)
     read_error: ReadError = field(kw_only=True, repr=False)
-    heads: Callable[[Answer, Mapping[str, str]], Answer] | None = field(
+    read_headers: Callable[[Answer, Mapping[str, str]], Answer] | None = field(
         default=None, kw_only=True, repr=False
     )
     """Given the answer and the headers that it came under: the answer with what they say.
@@ -347,12 +360,12 @@ class StreamCall(_Request, Generic[Chunk, Answer]):
 
     `reader` makes the reader of one answer, given the most bytes that one event may have. `fold`
     makes of the bytes that the chunks came in what the plain call would have given. The neutral
-    door hands out something else: as `Chunk` what `telling` makes of the chunks, as `Answer` what
+    door hands out something else: as `Chunk` what `events` makes of the chunks, as `Answer` what
     `convert` makes of the folded answer.
     """
 
     reader: Callable[[int], Reader[Any]] = field(kw_only=True, repr=False)
-    telling: Callable[[], Telling] | None = field(default=None, kw_only=True, repr=False)
+    events: Callable[[], EventSource] | None = field(default=None, kw_only=True, repr=False)
     fold: Callable[[Sequence[msgspec.Raw]], Any] = field(kw_only=True, repr=False)
     convert: Convert[Answer] | None = field(default=None, kw_only=True, repr=False)
     read_error: ReadError = field(kw_only=True, repr=False)

@@ -43,7 +43,7 @@ class Incoming(Generic[Chunk, Answer]):
         self.account = account
         self._call = call
         self._reader = call.reader(limits.event)
-        self._telling = call.telling() if call.telling is not None else None
+        self._events = call.events() if call.events is not None else None
         self._handed_out = False
         self._inflater = Inflater(encoding, limits)
         self._kept: list[
@@ -134,20 +134,20 @@ class Incoming(Generic[Chunk, Answer]):
         self._take(self._reader.close())
         error = self._reader.error
         self._complete = error is None
-        if error is None and self._telling is not None:
+        if error is None and self._events is not None:
             try:
-                self._hand_out(self._telling.close(self.partial()))
+                self._hand_out(self._events.close(self.partial()))
             except WireError as meant:
                 error = meant
         self._end(error)
 
     def _take(self, chunks: Sequence[Any]) -> None:
         self._kept += [kept_bytes(chunk) for chunk in chunks]
-        if self._telling is None:
+        if self._events is None:
             self._hand_out(chunks)
         else:
             for chunk in chunks:
-                self._hand_out(self._telling.feed(chunk))
+                self._hand_out(self._events.feed(chunk))
 
     def _hand_out(self, told: Sequence[Any]) -> None:
         self.ready.extend(told)

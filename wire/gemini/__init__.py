@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from wire.gemini.context_cache import ContextCache as ContextCache
     from wire.gemini.declarations import function_declaration as function_declaration
     from wire.gemini.declarations import tools as tools
+    from wire.gemini.dialect import Dialect as Dialect
     from wire.gemini.embeddings import batch_embed_contents as batch_embed_contents
     from wire.gemini.embeddings import embed_content as embed_content
     from wire.gemini.endpoints import count_tokens as count_tokens
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from wire.gemini.endpoints import get_model as get_model
     from wire.gemini.endpoints import list_models as list_models
     from wire.gemini.endpoints import stream_generate_content as stream_generate_content
+    from wire.gemini.error_body import parse_error as parse_error
     from wire.gemini.files import create_file as create_file
     from wire.gemini.files import delete_file as delete_file
     from wire.gemini.files import download_file as download_file
@@ -47,15 +49,17 @@ if TYPE_CHECKING:
     from wire.gemini.files import list_files as list_files
     from wire.gemini.files import register_files as register_files
     from wire.gemini.files import wait_for_file as wait_for_file
-    from wire.gemini.parse import Reading as Reading
+    from wire.gemini.parse import EventReader as EventReader
     from wire.gemini.parse import parse_reply as parse_reply
     from wire.gemini.prediction import compute_tokens as compute_tokens
     from wire.gemini.prediction import get_operation as get_operation
     from wire.gemini.prediction import predict as predict
     from wire.gemini.prediction import predict_long_running as predict_long_running
-    from wire.gemini.rendering import render as render
+    from wire.gemini.rendering import call as call
     from wire.gemini.rendering import render_request as render_request
-    from wire.gemini.rendering import render_whole as render_whole
+    from wire.gemini.rendering import stream_call as stream_call
+    from wire.gemini.rows import ROWS as ROWS
+    from wire.gemini.rows import endpoint_paths as endpoint_paths
     from wire.gemini.rules import check as check
     from wire.gemini.schemas import schema as schema
     from wire.gemini.stores import create_file_search_store as create_file_search_store
@@ -101,6 +105,7 @@ _NAMES = {
     ),
     "wire.gemini.context_cache": ("ContextCache",),
     "wire.gemini.declarations": ("function_declaration", "tools"),
+    "wire.gemini.dialect": ("Dialect",),
     "wire.gemini.embeddings": ("batch_embed_contents", "embed_content"),
     "wire.gemini.endpoints": (
         "count_tokens",
@@ -109,6 +114,7 @@ _NAMES = {
         "list_models",
         "stream_generate_content",
     ),
+    "wire.gemini.error_body": ("parse_error",),
     "wire.gemini.files": (
         "create_file",
         "delete_file",
@@ -118,14 +124,15 @@ _NAMES = {
         "register_files",
         "wait_for_file",
     ),
-    "wire.gemini.parse": ("Reading", "parse_reply"),
+    "wire.gemini.parse": ("EventReader", "parse_reply"),
     "wire.gemini.prediction": (
         "compute_tokens",
         "get_operation",
         "predict",
         "predict_long_running",
     ),
-    "wire.gemini.rendering": ("render", "render_request", "render_whole"),
+    "wire.gemini.rendering": ("call", "render_request", "stream_call"),
+    "wire.gemini.rows": ("ROWS", "endpoint_paths"),
     "wire.gemini.rules": ("check",),
     "wire.gemini.schemas": ("schema",),
     "wire.gemini.stores": (

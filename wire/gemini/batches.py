@@ -16,7 +16,7 @@ from wire.core.memory import encode, remember
 from wire.errors import RuleError, StreamInvalid, Violation, one_line
 from wire.gemini.endpoints import generate_body
 from wire.gemini.fold import whole
-from wire.gemini.paths import NOT_ON_VERTEX, checked, named, page, plain, resource
+from wire.gemini.paths import checked, named, not_on_vertex, page, plain, resource
 from wire.gemini.reader import parse_plain
 from wire.gemini.types import (
     AsyncBatchEmbedContentRequest,
@@ -78,7 +78,7 @@ def create_embed_batch(model: str, batch: EmbedContentBatch) -> Call[EmbedBatchO
         "POST",
         f"/{resource(model)}:asyncBatchEmbedContent",
         body,
-        elsewhere=NOT_ON_VERTEX,
+        host_rules=not_on_vertex,
     )
 
 
@@ -89,7 +89,7 @@ def get_batch(name: str) -> Call[BatchOperation]:
 
 def get_embed_batch(name: str) -> Call[EmbedBatchOperation]:
     """As `get_batch`, for a batch of embeddings."""
-    return plain(EmbedBatchOperation, "GET", f"/{named(name, 'batches')}", elsewhere=NOT_ON_VERTEX)
+    return plain(EmbedBatchOperation, "GET", f"/{named(name, 'batches')}", host_rules=not_on_vertex)
 
 
 def list_batches(
@@ -101,7 +101,7 @@ def list_batches(
         "GET",
         "/batches",
         query=page(page_size, page_token),
-        elsewhere=NOT_ON_VERTEX,
+        host_rules=not_on_vertex,
     )
 
 
@@ -114,7 +114,7 @@ def update_batch(
         checked(batch, GenerateContentBatch, "batch"),
     )
     return plain(
-        GenerateContentBatch, "PATCH", path, body, _mask(update_mask), elsewhere=NOT_ON_VERTEX
+        GenerateContentBatch, "PATCH", path, body, _mask(update_mask), host_rules=not_on_vertex
     )
 
 
@@ -127,18 +127,18 @@ def update_embed_batch(
         checked(batch, EmbedContentBatch, "batch"),
     )
     return plain(
-        EmbedContentBatch, "PATCH", path, body, _mask(update_mask), elsewhere=NOT_ON_VERTEX
+        EmbedContentBatch, "PATCH", path, body, _mask(update_mask), host_rules=not_on_vertex
     )
 
 
 def cancel_batch(name: str) -> Call[Empty]:
     """Stop a batch; what is answered stays."""
-    return plain(Empty, "POST", f"/{named(name, 'batches')}:cancel", elsewhere=NOT_ON_VERTEX)
+    return plain(Empty, "POST", f"/{named(name, 'batches')}:cancel", host_rules=not_on_vertex)
 
 
 def delete_batch(name: str) -> Call[Empty]:
     """Forget a batch; one that runs is to be cancelled first."""
-    return plain(Empty, "DELETE", f"/{named(name, 'batches')}", elsewhere=NOT_ON_VERTEX)
+    return plain(Empty, "DELETE", f"/{named(name, 'batches')}", host_rules=not_on_vertex)
 
 
 def _batch(requests: Any, display_name: str | None) -> GenerateContentBatch:
@@ -175,7 +175,7 @@ def _batch(requests: Any, display_name: str | None) -> GenerateContentBatch:
 
 def _batch_call(method: str, path: str, body: bytes = b"") -> Call[BatchOperation]:
     return dataclasses.replace(
-        plain(BatchOperation, method, path, body, elsewhere=NOT_ON_VERTEX), parse=parse_batch
+        plain(BatchOperation, method, path, body, host_rules=not_on_vertex), parse=parse_batch
     )
 
 

@@ -10,7 +10,7 @@ import msgspec
 from wire.core.bodies import wrong_type
 from wire.core.call import Call
 from wire.errors import RuleError, Violation
-from wire.gemini.paths import NOT_ON_VERTEX, checked, plain, resource
+from wire.gemini.paths import checked, not_on_vertex, plain, resource
 from wire.gemini.types import (
     BatchEmbedContentsRequest,
     BatchEmbedContentsResponse,
@@ -70,7 +70,7 @@ def batch_embed_contents(
         "POST",
         f"/{name}:batchEmbedContents",
         body,
-        elsewhere=NOT_ON_VERTEX,
+        host_rules=not_on_vertex,
     )
 
 

@@ -11,19 +11,21 @@ Source of paths and bodies: Generative Language REST reference, v1beta, 2026-08-
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import TypeVar
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call, StreamCall
 from wire.core.decoders import decoder
-from wire.core.memory import RAW, WireStruct
-from wire.errors import RuleError, Violation
+from wire.core.memory import RAW, WireStruct, notes
+from wire.core.provider import Provider
+from wire.errors import RuleError, Violation, refuse
 from wire.gemini.error_body import parse_error
 from wire.gemini.fold import fold
-from wire.gemini.paths import JSON, NOT_ON_VERTEX, page, plain, resource
+from wire.gemini.paths import JSON, not_on_vertex, page, plain, resource
 from wire.gemini.reader import ChunkReader, parse_answer
 from wire.gemini.rules import check
 from wire.gemini.types import (
@@ -38,6 +40,8 @@ from wire.gemini.types import (
 )
 
 T = TypeVar("T", bound=WireStruct)
+AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
+HostRules = Callable[[Any, Provider], Any]
 
 
 def generate_content(
@@ -52,19 +56,23 @@ def generate_content(
     <BLANKLINE>
     {"contents":[{"parts":[{"text":"Hi"}]}]}
 
-    Raises `ConfigurationError` for a model name that no path can hold, `RuleError` for a request
-    that this model refuses on every host, or that JSON cannot say; the error names the JSON path.
-    `gemini.check` tells what one host alone refuses, and warnings. `checked=False` leaves the
-    model's rules to the server.
+    Raises `ConfigurationError` for a model name that cannot stand in a path, `RuleError` for a
+    request that this model refuses on every host, or that is not JSON; the error names the JSON
+    path. What the client's own host refuses is a `RuleError` of the client, before anything is
+    sent. `gemini.check` reports warnings too. `checked=False` leaves all rules to the server.
     """
+    endpoint = "generateContent"
+    body, host_rules = _generate_body(request, model, endpoint, checked)
     return Call(
         "gemini",
         "POST",
-        f"/{resource(model)}:generateContent",
-        generate_body(request, model, checked=checked),
+        f"/{resource(model)}:{endpoint}",
+        body,
         headers=JSON,
         parse=parse_answer,
         read_error=parse_error,
+        host_rules=host_rules,
+        notes=notes(request),
     )
 
 
@@ -76,16 +84,20 @@ def stream_generate_content(
 
     Raises as `generate_content`.
     """
+    endpoint = "streamGenerateContent"
+    body, host_rules = _generate_body(request, model, endpoint, checked)
     return StreamCall(
         "gemini",
         "POST",
-        f"/{resource(model)}:streamGenerateContent",
-        generate_body(request, model, "streamGenerateContent", checked=checked),
+        f"/{resource(model)}:{endpoint}",
+        body,
         query={"alt": "sse"},
         headers=JSON,
         reader=ChunkReader,
         fold=fold,
         read_error=parse_error,
+        host_rules=host_rules,
+        notes=notes(request),
     )
 
 
@@ -113,12 +125,16 @@ def count_tokens(
         "POST",
         f"/{name}:countTokens",
         _body(request)[0],
-        elsewhere={"gemini@vertex": _counted_on_vertex},
+        host_rules=_counted_on_vertex,
     )
 
 
-def _counted_on_vertex(call: Call[CountTokensResponse]) -> Call[CountTokensResponse]:
-    """Vertex wants what is counted beside the contents, and not a whole request."""
+def _counted_on_vertex(
+    call: Call[CountTokensResponse], provider: Provider
+) -> Call[CountTokensResponse]:
+    """Vertex takes the counted fields at the top of the body, not in a whole request."""
+    if provider.dialect.api != "vertex":
+        return call
     body = decoder(dict[str, msgspec.Raw]).decode(call.body)
     if "generateContentRequest" not in body:
         return call
@@ -152,7 +168,7 @@ def list_models(
         "GET",
         "/models",
         query=page(page_size, page_token),
-        elsewhere=NOT_ON_VERTEX,
+        host_rules=not_on_vertex,
     )
 
 
@@ -161,31 +177,36 @@ def get_model(model: str) -> Call[Model]:
 
     Raises `ConfigurationError` for a name that no path can hold.
     """
-    return plain(Model, "GET", f"/{resource(model)}", elsewhere=NOT_ON_VERTEX)
+    return plain(Model, "GET", f"/{resource(model)}", host_rules=not_on_vertex)
 
 
 # --- bodies ---------------------------------------------------------------------------------------
 
 
-def generate_body(
-    request: GenerateContentRequest,
-    model: str = "",
-    endpoint: str = "generateContent",
-    *,
-    checked: bool = True,
-) -> bytes:
-    """A request as JSON.
+def generate_body(request: GenerateContentRequest) -> bytes:
+    """A request as JSON. Raises `RuleError` that names the JSON path of what every model refuses."""
+    return _generate_body(request, "", "generateContent", True)[0]
 
-    Raises `RuleError` that names the JSON path of what the model refuses, or JSON cannot say.
-    """
+
+def _generate_body(
+    request: GenerateContentRequest, model: str, endpoint: str, checked: bool
+) -> tuple[bytes, HostRules | None]:
+    """The request as JSON, and what a host is asked about it before it is sent there."""
     if not isinstance(request, GenerateContentRequest):
         raise wrong_type("request", request, "GenerateContentRequest")
     body, read = _body(request)
-    found = check(read, model, "", endpoint=endpoint) if checked else []
-    violations = [each for each in found if each.severity == "error"]
-    if violations:
-        raise RuleError(violations=violations)
-    return body
+    if not checked:
+        return body, None
+    # No host is known yet: only what all of them refuse is found.
+    refuse(check(read, model, "", endpoint=endpoint))
+    return body, functools.partial(_judged, read, model, endpoint)
+
+
+def _judged(
+    request: GenerateContentRequest, model: str, endpoint: str, call: AnyCall, provider: Provider
+) -> AnyCall:
+    refuse(check(request, model, provider, endpoint=endpoint))
+    return call
 
 
 def _body(request: T) -> tuple[bytes, T]:

@@ -9,7 +9,7 @@ from wire.core.call import Call
 from wire.core.flow import Flow, ask
 from wire.errors import StreamInvalid
 from wire.gemini.error_body import parse_error
-from wire.gemini.paths import NOT_ON_VERTEX, checked, named, page, plain
+from wire.gemini.paths import checked, named, not_on_vertex, page, plain
 from wire.gemini.types import (
     CreateFileRequest,
     CreateFileResponse,
@@ -25,7 +25,7 @@ from wire.gemini.waiting import Patience, failed
 
 def get_file(name: str) -> Call[File]:
     """What is said of a file."""
-    return plain(File, "GET", f"/{named(name, 'files')}", elsewhere=NOT_ON_VERTEX)
+    return plain(File, "GET", f"/{named(name, 'files')}", host_rules=not_on_vertex)
 
 
 def list_files(
@@ -37,13 +37,13 @@ def list_files(
         "GET",
         "/files",
         query=page(page_size, page_token),
-        elsewhere=NOT_ON_VERTEX,
+        host_rules=not_on_vertex,
     )
 
 
 def delete_file(name: str) -> Call[Empty]:
     """Delete a file before its 48 hours are over."""
-    return plain(Empty, "DELETE", f"/{named(name, 'files')}", elsewhere=NOT_ON_VERTEX)
+    return plain(Empty, "DELETE", f"/{named(name, 'files')}", host_rules=not_on_vertex)
 
 
 def create_file(file: File) -> Call[CreateFileResponse]:
@@ -51,7 +51,7 @@ def create_file(file: File) -> Call[CreateFileResponse]:
     `upload_file`.
     """
     body = checked(CreateFileRequest(file=file), CreateFileRequest)
-    return plain(CreateFileResponse, "POST", "/files", body, elsewhere=NOT_ON_VERTEX)
+    return plain(CreateFileResponse, "POST", "/files", body, host_rules=not_on_vertex)
 
 
 def register_files(uris: Sequence[str]) -> Call[RegisterFilesResponse]:
@@ -61,7 +61,7 @@ def register_files(uris: Sequence[str]) -> Call[RegisterFilesResponse]:
     if not isinstance(uris, (list, tuple)):
         raise wrong_type("uris", uris, "list of gs:// URIs")
     body = checked(RegisterFilesRequest(uris=list(uris)), RegisterFilesRequest)
-    return plain(RegisterFilesResponse, "POST", "/files:register", body, elsewhere=NOT_ON_VERTEX)
+    return plain(RegisterFilesResponse, "POST", "/files:register", body, host_rules=not_on_vertex)
 
 
 def download_file(name: str) -> Call[bytes]:
@@ -80,8 +80,8 @@ def download_file(name: str) -> Call[bytes]:
         query={"alt": "media"},
         parse=bytes,
         read_error=parse_error,
-        lead="/download",
-        elsewhere=NOT_ON_VERTEX,
+        path_prefix="/download",
+        host_rules=not_on_vertex,
     )
 
 

@@ -327,11 +327,11 @@ def _modality(count: ModalityTokenCount) -> str:
 # --- events ---------------------------------------------------------------------------------------
 
 
-class Reading:
+class EventReader:
     """Chunks of one answer in, events out: the first candidate.
 
     >>> from wire.gemini.reader import read_chunk
-    >>> Reading().feed(read_chunk(b'{"candidates":[{"content":{"parts":[{"text":"Hi"}]}}]}'))
+    >>> EventReader().feed(read_chunk(b'{"candidates":[{"content":{"parts":[{"text":"Hi"}]}}]}'))
     [TextDelta(text='Hi')]
     """
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call
 from wire.core.memory import WireStruct
+from wire.core.provider import Provider
 from wire.errors import ConfigurationError, RuleError, Violation
 from wire.gemini.error_body import parse_error
 from wire.gemini.reader import parse_plain
@@ -107,14 +108,19 @@ def checked(value: Any, kind: type[T], path: str = "request") -> bytes:
 # --- hosts ----------------------------------------------------------------------------------------
 
 
-def _absent(call: Call[Any]) -> Call[Any]:
-    raise ConfigurationError(
-        f"call: this host has no {call.method} {call.lead}{call.path} in this form"
-    )
+def not_on_vertex(call: Call[Any], provider: Provider) -> Call[Any]:
+    """Host rules of an endpoint that Vertex AI has not, or has under another path."""
+    return _only(call, provider, "gemini")
 
 
-NOT_ON_VERTEX = {"gemini@vertex": _absent}
-"""For an endpoint that Vertex has not, or under another path with other messages."""
+def only_on_vertex(call: Call[Any], provider: Provider) -> Call[Any]:
+    """Host rules of an endpoint that the Gemini API has not."""
+    return _only(call, provider, "vertex")
 
-ONLY_ON_VERTEX = {"gemini": _absent}
-"""For an endpoint that the Gemini API has not."""
+
+def _only(call: Call[Any], provider: Provider, api: str) -> Call[Any]:
+    if provider.dialect.api not in ("", api):
+        raise ConfigurationError(
+            f"call: {provider.name} has no {call.method} {call.path_prefix}{call.path} in this form"
+        )
+    return call

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from wire.core.bodies import wrong_type
 from wire.core.call import Call
 from wire.errors import ConfigurationError
-from wire.gemini.paths import NOT_ON_VERTEX, ONLY_ON_VERTEX, checked, plain, resource
+from wire.gemini.paths import checked, not_on_vertex, only_on_vertex, plain, resource
 from wire.gemini.types import (
     ComputeTokensRequest,
     ComputeTokensResponse,
@@ -42,7 +42,7 @@ def get_operation(name: str) -> Call[Operation]:
     """
     if not isinstance(name, str) or "/" not in name:
         raise ConfigurationError(f"name: the full name of a job is wanted, not {name!r}")
-    return plain(Operation, "GET", f"/{resource(name)}", elsewhere=NOT_ON_VERTEX)
+    return plain(Operation, "GET", f"/{resource(name)}", host_rules=not_on_vertex)
 
 
 def compute_tokens(
@@ -59,5 +59,5 @@ def compute_tokens(
         "POST",
         f"/{resource(model)}:computeTokens",
         body,
-        elsewhere=ONLY_ON_VERTEX,
+        host_rules=only_on_vertex,
     )

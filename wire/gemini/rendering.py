@@ -7,26 +7,25 @@ of the neutral request, all others a place in the body.
 
 from __future__ import annotations
 
-import dataclasses
+import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from wire import history
-from wire.core.bodies import merged_options, with_options, wrong_type
+from wire.core.bodies import wrong_type
 from wire.core.call import Call, StreamCall
 from wire.core.memory import Note, notes, with_notes
-from wire.errors import HistoryError, RuleError, WireError
+from wire.core.provider import Provider
 from wire.gemini.declarations import tools
 from wire.gemini.effort import thinking
 from wire.gemini.endpoints import generate_content, stream_generate_content
 from wire.gemini.families import Family, family
-from wire.gemini.parse import Reading, parse_reply
+from wire.gemini.parse import EventReader, parse_reply
 from wire.gemini.parts import system_instruction, wire_turns
 from wire.gemini.paths import resource
-from wire.gemini.reader import parse_answer
+from wire.gemini.rows import provider_row
 from wire.gemini.rules import check
 from wire.gemini.schemas import schema
 from wire.gemini.turns import contents
@@ -41,65 +40,55 @@ from wire.gemini.types import (
     Tool,
     ToolConfig,
 )
-from wire.neutral.messages import Event, Message, Reply, checked, with_answer
+from wire.neutral.messages import Event, Message, Reply
+from wire.neutral.rendering import ReplyReader, wire_call
 from wire.neutral.request import Output, Request
 from wire.neutral.request import Tool as Function
 
-HOSTS = {"gemini": "gemini", "gemini@vertex": "vertex"}
-"""Providers whose own rules are known -> what `check` calls them."""
+AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
 
-def render(
-    request: Request, model: str, dialect: object = None, *, provider: str = "gemini"
+def call(request: Request, model: str, provider: Provider | str = "gemini") -> Call[Reply]:
+    """The request as a call with one whole reply. Takes and raises what `stream_call` does."""
+    raw = _wire_call(generate_content, "generateContent", request, model, provider)
+    return _reader(raw, model, provider).whole_call(raw)
+
+
+def stream_call(
+    request: Request, model: str, provider: Provider | str = "gemini"
 ) -> StreamCall[Event, Reply]:
-    """The request as a stream of events; its `result()` is what `render_whole` would have given.
+    """The request as a call whose stream hands out events; `reply()` gives what `call` gives.
 
     >>> from wire.neutral.messages import Message
-    >>> render(Request(messages=(Message.user("Hi"),), max_tokens=9), "gemini-3-pro-preview").body
+    >>> request = Request(messages=(Message.user("Hi"),), max_tokens=9)
+    >>> stream_call(request, "gemini-3-pro-preview").body
     b'{"contents":[{"parts":[{"text":"Hi"}],"role":"user"}],"generationConfig":{"maxOutputTokens":9}}'
 
-    `provider` is the name of the client's row: it decides whose rules are asked, and what goes back
-    as it came. There are no dialects of this wire.
+    `provider` is a row or its name. It decides which rules apply, and which messages go back as
+    they came.
 
     Raises `HistoryError` for turns that are out of order, `RuleError` for what this model refuses,
-    `SchemaError` for a schema that Gemini cannot say, `ConfigurationError` for a model name that no
-    path can hold.
+    `SchemaError` for a schema that Gemini cannot express, `ConfigurationError` for a model name
+    that cannot stand in a path.
     """
-    raw, answers = _rendered(stream_generate_content, request, model, provider)
-    return dataclasses.replace(
-        raw,
-        telling=answers.reading,
-        convert=answers.reply,
-        notes=answers.notes,
-    )
-
-
-def render_whole(
-    request: Request, model: str, dialect: object = None, *, provider: str = "gemini"
-) -> Call[Reply]:
-    """The request as a call with one whole reply. Takes and raises what `render` does."""
-    raw, answers = _rendered(generate_content, request, model, provider)
-    return dataclasses.replace(raw, parse=answers.whole, notes=answers.notes)
+    raw = _wire_call(stream_generate_content, "streamGenerateContent", request, model, provider)
+    return _reader(raw, model, provider).event_call(raw)
 
 
 def render_request(
-    request: Request, model: str, *, provider: str = "gemini"
+    request: Request, model: str, provider: Provider | str = "gemini"
 ) -> GenerateContentRequest:
-    """The body as a struct, without the request's `options`; `wire.notes` tells what was changed or
-    left out. Raises as `render`.
+    """The body as a struct, without the request's `options`.
+
+    `wire.notes` of it reports what was changed or left out. Raises as `stream_call`.
     """
     if not isinstance(request, Request):
         raise wrong_type("request", request, "Request")
-    name = resource(model).removeprefix("models/")
-    of, vertex = family(name), HOSTS.get(provider) == "vertex"
-    said = tuple(request.messages)
-    violations = [each for each in history.check(said) if each.severity == "error"]
-    if violations:
-        raise HistoryError(violations=violations)
-    left, found = history.handed(said, provider, name)
-    # One for each, so that what is told of a message names its place; one that says nothing becomes
-    # no Content.
-    handed = [left.get(index, Message("assistant")) for index in range(len(said))]
+    row, name = provider_row(provider), _name(model)
+    of, vertex = family(name), row.dialect.api == "vertex"
+    left, found = history.sendable(request.messages, row.name, name)
+    # One for each message, so that notes name its position. An empty one becomes no Content.
+    handed = [left.get(index, Message("assistant")) for index in range(len(request.messages))]
     system = system_instruction(request.system, handed, found)
     turns = wire_turns(handed, [tool.name for tool in request.tools], of, found, vertex=vertex)
     made = contents(*turns, model=name)
@@ -118,48 +107,38 @@ def render_request(
 # --- the call -------------------------------------------------------------------------------------
 
 
-def _rendered(
-    make: Callable[..., Any], request: Request, model: str, provider: str
-) -> tuple[Any, _Answers]:
-    """The call of the raw door, and how its answers are read."""
-    built = render_request(request, model, provider=provider)
-    options = merged_options(request.options, provider, built)
-    raw = make(model, built, checked=False).replace(body_extra=options)
-    name = resource(model).removeprefix("models/")
-    endpoint = raw.path.rpartition(":")[2]
-    found = check(with_options(built, options), name, HOSTS.get(provider, ""), endpoint=endpoint)
-    violations = [each for each in found if each.severity == "error"]
-    if violations:
-        raise RuleError(violations=violations)
-    return raw, _Answers(raw.body, provider, name, notes(built))
+def _name(model: str) -> str:
+    return resource(model).removeprefix("models/")
 
 
-@dataclass(frozen=True, slots=True)
-class _Answers:
-    """How the answers to one call are read."""
+def _wire_call(
+    make: Callable[..., AnyCall],
+    endpoint: str,
+    request: Request,
+    model: str,
+    provider: Provider | str,
+) -> AnyCall:
+    row = provider_row(provider)
+    return wire_call(
+        render_request(request, model, row),
+        request.options,
+        row,
+        lambda built: make(model, built, checked=False),
+        lambda built, row: check(built, _name(model), row, endpoint=endpoint),
+    )
 
-    body: bytes
-    provider: str
-    model: str
-    notes: tuple[Note, ...]
 
-    def whole(self, data: bytes) -> Reply:
-        return checked(self.reply(parse_answer(data)))
-
-    def reading(self) -> Reading:
-        return Reading(body=self.body, provider=self.provider, model=self.model)
-
-    def reply(self, answer: GenerateContentResponse, error: WireError | None = None) -> Reply:
-        reply = parse_reply(
-            answer,
-            body=self.body,
-            provider=self.provider,
-            model=self.model,
-            error=error,
-        )
-        return with_answer(
-            msgspec.structs.replace(reply, notes=(*self.notes, *reply.notes)), answer
-        )
+def _reader(
+    raw: AnyCall, model: str, provider: Provider | str
+) -> ReplyReader[GenerateContentResponse]:
+    asked: dict[str, Any] = {
+        "body": raw.body,
+        "provider": provider_row(provider).name,
+        "model": _name(model),
+    }
+    return ReplyReader(
+        functools.partial(parse_reply, **asked), functools.partial(EventReader, **asked), raw.notes
+    )
 
 
 # --- tools ----------------------------------------------------------------------------------------

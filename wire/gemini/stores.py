@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from wire.core.call import Call
 from wire.errors import ConfigurationError
-from wire.gemini.paths import NOT_ON_VERTEX, checked, named, page, plain
+from wire.gemini.paths import checked, named, not_on_vertex, page, plain
 from wire.gemini.types import (
     Document,
     Empty,
@@ -28,13 +28,13 @@ def create_file_search_store(store: FileSearchStore) -> Call[FileSearchStore]:
         "POST",
         f"/{STORES}",
         checked(store, FileSearchStore, "store"),
-        elsewhere=NOT_ON_VERTEX,
+        host_rules=not_on_vertex,
     )
 
 
 def get_file_search_store(name: str) -> Call[FileSearchStore]:
     """What is said of a store."""
-    return plain(FileSearchStore, "GET", f"/{named(name, STORES)}", elsewhere=NOT_ON_VERTEX)
+    return plain(FileSearchStore, "GET", f"/{named(name, STORES)}", host_rules=not_on_vertex)
 
 
 def list_file_search_stores(
@@ -46,7 +46,7 @@ def list_file_search_stores(
         "GET",
         f"/{STORES}",
         query=page(page_size, page_token),
-        elsewhere=NOT_ON_VERTEX,
+        host_rules=not_on_vertex,
     )
 
 
@@ -57,7 +57,7 @@ def delete_file_search_store(name: str, *, force: bool = False) -> Call[Empty]:
         "DELETE",
         f"/{named(name, STORES)}",
         query={"force": "true"} if force else {},
-        elsewhere=NOT_ON_VERTEX,
+        host_rules=not_on_vertex,
     )
 
 
@@ -68,13 +68,13 @@ def import_file(store: str, request: ImportFileRequest) -> Call[Operation]:
         "POST",
         f"/{named(store, STORES)}:importFile",
         checked(request, ImportFileRequest),
-        elsewhere=NOT_ON_VERTEX,
+        host_rules=not_on_vertex,
     )
 
 
 def get_document(name: str) -> Call[Document]:
     """What is said of a document, by its full name `fileSearchStores/S/documents/D`."""
-    return plain(Document, "GET", f"/{_document(name)}", elsewhere=NOT_ON_VERTEX)
+    return plain(Document, "GET", f"/{_document(name)}", host_rules=not_on_vertex)
 
 
 def list_documents(
@@ -89,7 +89,7 @@ def list_documents(
         "GET",
         f"/{named(store, STORES)}/documents",
         query=query,
-        elsewhere=NOT_ON_VERTEX,
+        host_rules=not_on_vertex,
     )
 
 
@@ -100,7 +100,7 @@ def delete_document(name: str, *, force: bool = False) -> Call[Empty]:
         "DELETE",
         f"/{_document(name)}",
         query={"force": "true"} if force else {},
-        elsewhere=NOT_ON_VERTEX,
+        host_rules=not_on_vertex,
     )
 
 

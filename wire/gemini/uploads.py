@@ -27,7 +27,7 @@ from wire.core.memory import WireStruct
 from wire.core.retry import DEFAULT, Retry
 from wire.errors import ConfigurationError, RuleError, StreamInvalid, Violation, WireError
 from wire.gemini.error_body import parse_error
-from wire.gemini.paths import JSON, NOT_ON_VERTEX, checked, named
+from wire.gemini.paths import JSON, checked, named, not_on_vertex
 from wire.gemini.reader import parse_plain
 from wire.gemini.types import (
     CreateFileRequest,
@@ -103,7 +103,7 @@ def send_piece(
     command = (
         "upload, finalize" if last and (data or not offset) else "finalize" if last else "upload"
     )
-    return _to(upload, url, command, data, {"x-goog-upload-offset": str(offset)}, once=True)
+    return _to(upload, url, command, data, {"x-goog-upload-offset": str(offset)}, idempotent=False)
 
 
 def query_upload(upload: Call[Upload], url: str) -> Call[Upload]:
@@ -129,8 +129,8 @@ def _start(
     more: Any = {
         "read_error": parse_error,
         "heads": _with_heads,
-        "lead": "/upload",
-        "elsewhere": NOT_ON_VERTEX,
+        "path_prefix": "/upload",
+        "host_rules": not_on_vertex,
     }
     return Call("gemini", "POST", path, body, headers=headers, parse=parse, **more)
 
@@ -155,7 +155,7 @@ def _to(
         parse=parse,
         timeouts=timeouts,
         read_error=parse_error,
-        heads=_with_heads,
+        read_headers=_with_heads,
         **more,
     )
 

@@ -4,6 +4,7 @@ another model may be told. Pure.
 
 from wire.history.hand_over import hand_over as hand_over
 from wire.history.hand_over import handed as handed
+from wire.history.hand_over import sendable as sendable
 from wire.history.order import check as check
 from wire.history.prune import prune as prune
 from wire.history.repair import repair as repair

@@ -10,8 +10,8 @@ from typing import Literal, TypeAlias, get_args
 import msgspec
 
 from wire.core.memory import Note, Noted
-from wire.errors import ConfigurationError
-from wire.history.order import listed
+from wire.errors import ConfigurationError, HistoryError, refuse
+from wire.history.order import check, listed
 from wire.neutral.messages import Message, Other, Part, Text, Thought, ToolCall, with_origin
 
 Thoughts: TypeAlias = Literal["withhold", "as_text"]
@@ -74,6 +74,18 @@ def handed(
         else:
             found.append(Note(path, "left out: nothing of it is left"))
     return result, found
+
+
+def sendable(
+    messages: Iterable[Message], provider: str, model: str
+) -> tuple[dict[int, Message], list[Note]]:
+    """As `handed`, for messages that are about to be sent.
+
+    Raises `HistoryError` for turns that are out of order.
+    """
+    asked = tuple(messages)
+    refuse(check(asked), HistoryError)
+    return handed(asked, provider, model)
 
 
 def _is_own(message: Message, provider: str, model: str) -> bool:

@@ -33,6 +33,7 @@ from wire.core.call import Answer, Call, Chunk, Preview, StreamCall
 from wire.core.exchange import Failed, Outcome, Pause, Step, exchange
 from wire.core.incoming import Incoming
 from wire.core.limits import Gathering
+from wire.core.provider import Provider
 from wire.core.retry import NONE
 from wire.core.secret import Secret
 from wire.errors import (
@@ -47,7 +48,6 @@ from wire.errors import (
     WireError,
 )
 from wire.http.target import Target
-from wire.openai.common.dialect import Dialect
 
 _log = logging.getLogger("wire")
 
@@ -83,7 +83,9 @@ class Sending:
 
     def steps(self, dice: Random) -> Generator[Step, Outcome, None]:
         """The attempts and pauses of this call."""
-        return exchange(NONE if self.call.once else self.target.retry, self.clocks.total, dice)
+        return exchange(
+            self.target.retry if self.call.idempotent else NONE, self.clocks.total, dice
+        )
 
     @property
     def elapsed(self) -> float:
@@ -226,8 +228,8 @@ class Sending:
         """The answer that a whole body is, with the account beside it."""
         assert isinstance(self.call, Call)
         answer = self.call.parse(body)
-        if self.call.heads is not None:
-            answer = self.call.heads(answer, self._headers)
+        if self.call.read_headers is not None:
+            answer = self.call.read_headers(answer, self._headers)
         self.account.seconds, self.account.received = self.elapsed, len(body)
         keep_account(answer, self.account)
         return answer
@@ -303,12 +305,17 @@ class ClientState:
         return self._target.provider.name
 
     @property
+    def row(self) -> Provider:
+        """The row of the provider that calls go to, with the options of this client."""
+        return self._target.provider
+
+    @property
     def wire(self) -> str:
         """The wire that calls for it must speak: `gemini`, `openai`."""
         return self._target.provider.wire
 
     @property
-    def dialect(self) -> Dialect | None:
+    def dialect(self) -> Any:
         """What this provider does differently on its wire, `None` if nobody else speaks the
         wire.
         """

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar, cast
 from urllib.parse import urlsplit
 
 from wire.core import retry as presets
@@ -27,8 +27,8 @@ from wire.core.secret import (
     shown_headers,
 )
 from wire.errors import ConfigurationError, WireError
-from wire.openai.common.dialect import Dialect
-from wire.providers import PROVIDERS, Provider, family_of, owner_of, unlisted
+from wire.providers import PROVIDERS, Provider, owner_of, unlisted
+from wire.wires import WIRES
 
 T = TypeVar("T")
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
@@ -39,11 +39,6 @@ _OPTION = re.compile(r"(?!\.+$)[A-Za-z0-9_.:-]+")
 _KEYED_URL = re.compile(r"[?#@]|(key|token)=", re.IGNORECASE)
 _URL = re.compile(r"https?://[^\s?#@\\]+", re.IGNORECASE)
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*(@[a-z0-9._-]+)?", re.IGNORECASE)
-_ENDPOINTS = {
-    "openai": re.compile(r"/(chat/completions|embeddings|models)/*$", re.IGNORECASE),
-    "anthropic": re.compile(r"/(v1(/(messages|models))?)/*$", re.IGNORECASE),
-}
-"""What a base URL must not end with: the calls bring it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +62,7 @@ class Target:
         """The call as it is to be sent here.
 
         Raises `ConfigurationError` unless `call` is of that kind, speaks this provider's wire, and
-        there is a key for it; `RuleError` for what the provider's dialect refuses.
+        there is a key for it; `RuleError` for what the provider refuses.
         """
         if not isinstance(call, kind):
             hint = (
@@ -89,9 +84,7 @@ class Target:
         if not call.url:
             self.require_key()
         try:
-            if self.provider.name in call.elsewhere:
-                call = call.elsewhere[self.provider.name](call)
-            return call if call.adapt is None else call.adapt(call, self.provider.dialect)
+            return cast(AnyCall, call.judge(self.provider))
         except WireError as error:
             self.masked(error)
             raise
@@ -110,7 +103,7 @@ class Target:
             return call.url
         return (
             self.base_url
-            + call.lead
+            + call.path_prefix
             + self.prefixes.get(call.path.lstrip("/").partition("/")[0], self.prefix)
             + call.target
         )
@@ -207,7 +200,7 @@ class Options(TypedDict, total=False):
     """Function that returns a bearer token, asked before each attempt; with `AsyncClient` it may be
     async.
     """
-    dialect: Dialect | None
+    dialect: Any
     """What the host does differently, in place of what its row says."""
 
 
@@ -342,11 +335,13 @@ def _spoken(provider: Provider, dialect: Any) -> Provider:
     """The row with a dialect of the caller's, if one was given."""
     if dialect is None:
         return provider
-    if provider.dialect is None:
+    wanted = WIRES[provider.wire].Dialect
+    if not isinstance(dialect, wanted):
         raise ConfigurationError(
-            f"dialect: {provider.name} has no such option", provider=provider.name
+            f"dialect: a {wanted.__module__}.Dialect is wanted, not {type(dialect).__name__}",
+            provider=provider.name,
         )
-    return dataclasses.replace(provider, dialect=_checked(dialect, provider.dialect, "dialect"))
+    return dataclasses.replace(provider, dialect=dialect)
 
 
 def _place(base_url: Any) -> tuple[str, str]:
@@ -375,13 +370,13 @@ def _checked_url(base_url: Any, provider: Provider, source: str) -> str:
         problem = "no user, key or query may stand in it; give api_key="
     elif not host:
         problem = "an http(s) URL with a host is wanted"
-    elif (found := _endpoint(provider.wire, base_url)) and not _is_foundry(host, found[1]):
+    elif found := WIRES[provider.wire].endpoint_paths.search(base_url):
         problem = f"leave the endpoint's path out: {base_url[: found.start()]}"
     elif (
         scheme == "http" and not local and (provider.key_required or not source.startswith("none "))
     ):
         problem = f"https is wanted for {host}, or the key would travel in the open"
-    elif owner is not None and family_of(owner.name) != family_of(provider.name):
+    elif owner is not None and owner.family != provider.family:
         problem = (
             f"{host} is a host of {owner.name!r}, and the key in {source} is not for it; "
             f'use Client("{owner.name}"), or give api_key= if that key is meant'
@@ -389,16 +384,6 @@ def _checked_url(base_url: Any, provider: Provider, source: str) -> str:
     else:
         return str(base_url).rstrip("/")
     raise ConfigurationError(f"base_url: {problem}", provider=provider.name)
-
-
-def _endpoint(wire: str, base_url: str) -> re.Match[str] | None:
-    """The path of an endpoint at the end of a base URL."""
-    return _ENDPOINTS[wire].search(base_url) if wire in _ENDPOINTS else None
-
-
-def _is_foundry(host: str, path: str) -> bool:
-    """Azure's model inference has a base URL that ends like the path of an endpoint."""
-    return path.lower() == "models" and host.endswith(".services.ai.azure.com")
 
 
 # `identity`: what we do not ask to be compressed need not be inflated, and events come as they are

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from wire.openai.chat.endpoints import get_model as get_model
     from wire.openai.chat.endpoints import list_models as list_models
     from wire.openai.chat.endpoints import stream_chat_completions as stream_chat_completions
-    from wire.openai.chat.parse import Reading as Reading
+    from wire.openai.chat.parse import EventReader as EventReader
     from wire.openai.chat.parse import parse_reply as parse_reply
-    from wire.openai.chat.rendering import render as render
+    from wire.openai.chat.rendering import call as call
     from wire.openai.chat.rendering import render_request as render_request
-    from wire.openai.chat.rendering import render_whole as render_whole
+    from wire.openai.chat.rendering import stream_call as stream_call
     from wire.openai.chat.rules import check as check
     from wire.openai.chat.turns import Turn as Turn
     from wire.openai.chat.turns import messages as messages
@@ -32,6 +32,11 @@ if TYPE_CHECKING:
     from wire.openai.common.dialect import CallIds as CallIds
     from wire.openai.common.dialect import Dialect as Dialect
     from wire.openai.common.dialect import Refusal as Refusal
+    from wire.openai.common.error_body import parse_error as parse_error
+    from wire.openai.common.rows import ROWS as ROWS
+    from wire.openai.common.rows import chat_host as chat_host
+    from wire.openai.common.rows import endpoint_paths as endpoint_paths
+    from wire.openai.common.rows import unlisted as unlisted
 
 _NAMES = {
     "wire.openai.chat.endpoints": (
@@ -42,11 +47,13 @@ _NAMES = {
         "list_models",
         "stream_chat_completions",
     ),
-    "wire.openai.chat.parse": ("Reading", "parse_reply"),
-    "wire.openai.chat.rendering": ("render", "render_request", "render_whole"),
+    "wire.openai.chat.parse": ("EventReader", "parse_reply"),
+    "wire.openai.chat.rendering": ("call", "render_request", "stream_call"),
     "wire.openai.chat.rules": ("check",),
     "wire.openai.chat.turns": ("Turn", "messages", "tool_message"),
     "wire.openai.common.dialect": ("CallIds", "Dialect", "PLAIN", "Refusal"),
+    "wire.openai.common.error_body": ("parse_error",),
+    "wire.openai.common.rows": ("ROWS", "chat_host", "endpoint_paths", "unlisted"),
 }
 _MODULES = {
     "types": "wire.openai.chat.types",

@@ -20,13 +20,15 @@ from typing import Any
 import msgspec
 
 from wire.anthropic.families import family
+from wire.anthropic.rows import provider_row
 from wire.anthropic.rules import settings, turns
-from wire.anthropic.rules.rule_input import Asked, refused
+from wire.anthropic.rules.rule_input import RuleInput, refused
 from wire.anthropic.types import CountTokensRequest, MessageRequest
 from wire.core.memory import RAW, kept_bytes
+from wire.core.provider import Provider
 from wire.errors import Violation
 
-Rule = Callable[[Asked], Iterator[Violation]]
+Rule = Callable[[RuleInput], Iterator[Violation]]
 
 RULES: tuple[tuple[str, Rule], ...] = (
     ("A1", turns.messages_are_there),
@@ -67,7 +69,7 @@ CHECKED = frozenset(name for names, _ in RULES for name in names.split())
 def check(
     request: MessageRequest | CountTokensRequest | bytes | Mapping[str, Any],
     model: str = "",
-    provider: str = "anthropic",
+    provider: Provider | str = "anthropic",
     *,
     endpoint: str = "messages",
 ) -> list[Violation]:
@@ -79,8 +81,8 @@ def check(
     >>> print(check(request)[0])
     temperature: `temperature` is not supported for this model. [A37] (leave it out)
 
-    The model is that of the request unless another one is named. `provider` is the name of the
-    client's row, empty where it is not known yet: then what the vendor alone refuses is not found.
+    The model is that of the request unless another one is named. `provider` is a row or its
+    name; `""` stands for an unknown host, where what the vendor alone refuses is not found.
     `endpoint` is `messages` or `count_tokens`, which wants no `max_tokens`.
     """
     if isinstance(request, CountTokensRequest):
@@ -90,7 +92,7 @@ def check(
         if not isinstance(plain, Mapping):
             return [refused("", "an object is wanted", "A1")]
         model = model or str(plain.get("model") or "")
-        asked = Asked(plain, model, family(model), provider, endpoint)
+        asked = RuleInput(plain, model, family(model), provider_row(provider).dialect, endpoint)
         return [violation for _, rule in RULES for violation in rule(asked)]
     except (TypeError, ValueError, RecursionError) as cause:
         return [refused("", f"the body is no JSON that can be read: {cause}", "A1")]

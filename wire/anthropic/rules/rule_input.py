@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from wire.anthropic.dialect import Dialect
 from wire.anthropic.families import Family
 from wire.errors import Violation
 
@@ -56,19 +57,19 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is asked of a model of a provider. An empty provider is one that is not known yet."""
+class RuleInput:
+    """A request, and the model and host that it is for."""
 
     plain: Plain
     model: str
     family: Family
-    provider: str
+    dialect: Dialect
     endpoint: str
 
     @property
     def at_anthropic(self) -> bool:
-        """It goes to the vendor itself, and not to another host of this wire."""
-        return self.provider.partition("@")[0] == "anthropic"
+        """It goes to a host that enforces the rules of Anthropic's own API."""
+        return self.dialect.vendor_rules
 
     @functools.cached_property
     def turns(self) -> list[Turn]:

@@ -16,7 +16,7 @@ from wire.anthropic.families import (
     takes_sampling,
     thinks_unasked,
 )
-from wire.anthropic.rules.rule_input import Asked, an_object, dotted, refused
+from wire.anthropic.rules.rule_input import RuleInput, an_object, dotted, refused
 from wire.anthropic.rules.turns import TOOL_NAME, name_problem
 from wire.errors import Violation
 
@@ -29,7 +29,7 @@ Found = Iterator[Violation]
 # --- tools ----------------------------------------------------------------------------------------
 
 
-def tools_are_sound(asked: Asked) -> Found:
+def tools_are_sound(asked: RuleInput) -> Found:
     """A24, A25, A26."""
     known: set[str] = set()
     for tool in asked.tools:
@@ -73,7 +73,7 @@ def tools_are_sound(asked: Asked) -> Found:
             )
 
 
-def choice_fits(asked: Asked) -> Found:
+def choice_fits(asked: RuleInput) -> Found:
     """A27, A28."""
     choice = an_object(asked.plain.get("tool_choice"))
     kind = choice.get("type")
@@ -116,7 +116,7 @@ def choice_fits(asked: Asked) -> Found:
             )
 
 
-def strict_schemas_are_small(asked: Asked) -> Found:
+def strict_schemas_are_small(asked: RuleInput) -> Found:
     """A29, A30: limits of the compiler of schemas."""
     strict = [
         tool for tool in asked.tools if tool.plain.get("strict") and tool.type in ("", "custom")
@@ -210,7 +210,7 @@ def circular(schema: Mapping[str, Any]) -> str:
     return next((found for name in leads if (found := walk(name, ()))), "")
 
 
-def answer_is_closed(asked: Asked) -> Found:
+def answer_is_closed(asked: RuleInput) -> Found:
     """A31, and A30 for the schema of the answer."""
     for path, form in (
         ("output_config.format", asked.config.get("format")),
@@ -239,7 +239,7 @@ def answer_is_closed(asked: Asked) -> Found:
 # --- thinking -------------------------------------------------------------------------------------
 
 
-def budget_fits(asked: Asked) -> Found:
+def budget_fits(asked: RuleInput) -> Found:
     """A32."""
     budget, most = asked.thinking.get("budget_tokens"), asked.plain.get("max_tokens")
     if asked.thinking.get("type") != "enabled":
@@ -262,7 +262,7 @@ def budget_fits(asked: Asked) -> Found:
         yield refused(path, said, "A32", "the answer needs tokens too", severity)
 
 
-def thinking_is_known(asked: Asked) -> Found:
+def thinking_is_known(asked: RuleInput) -> Found:
     """A33: which types of thinking there are differs by model."""
     kind, of = asked.thinking.get("type"), asked.family
     path = "thinking.type"
@@ -298,7 +298,7 @@ def thinking_is_known(asked: Asked) -> Found:
             yield refused(path, said, "A33", "an effort up to high")
 
 
-def effort_is_known(asked: Asked) -> Found:
+def effort_is_known(asked: RuleInput) -> Found:
     """A34."""
     effort, taken = asked.config.get("effort"), efforts(asked.family)
     if effort is None or effort in taken:
@@ -318,7 +318,7 @@ def effort_is_known(asked: Asked) -> Found:
         yield refused("output_config.effort", said, "A34")
 
 
-def edits_fit(asked: Asked) -> Found:
+def edits_fit(asked: RuleInput) -> Found:
     """A35."""
     edits = an_object(asked.plain.get("context_management")).get("edits")
     thinks = asked.thinking.get("type") in ("enabled", "adaptive") or (
@@ -335,7 +335,7 @@ def edits_fit(asked: Asked) -> Found:
 # --- numbers --------------------------------------------------------------------------------------
 
 
-def tokens_are_named(asked: Asked) -> Found:
+def tokens_are_named(asked: RuleInput) -> Found:
     """A36."""
     most = asked.plain.get("max_tokens")
     if asked.endpoint == "count_tokens":
@@ -351,7 +351,7 @@ def tokens_are_named(asked: Asked) -> Found:
         yield refused("max_tokens", "max_tokens: Input should be greater than or equal to 1", "A36")
 
 
-def sampling_is_known(asked: Asked) -> Found:
+def sampling_is_known(asked: RuleInput) -> Found:
     """A37, A38, A39."""
     temperature = asked.plain.get("temperature")
     given = [
@@ -374,7 +374,7 @@ def sampling_is_known(asked: Asked) -> Found:
             yield refused("temperature", said, "A39", "leave it out")
 
 
-def tools_are_told(asked: Asked) -> Found:
+def tools_are_told(asked: RuleInput) -> Found:
     """A40: not a rule of the vendor."""
     if not asked.plain.get("tools"):
         call = next(

@@ -7,7 +7,15 @@ import re
 from collections.abc import Iterator, Mapping
 
 from wire.anthropic.families import pairs_calls, takes_prefill
-from wire.anthropic.rules.rule_input import Asked, Block, Turn, an_object, dotted, objects, refused
+from wire.anthropic.rules.rule_input import (
+    Block,
+    RuleInput,
+    Turn,
+    an_object,
+    dotted,
+    objects,
+    refused,
+)
 from wire.errors import Violation
 
 ID = re.compile(r"[a-zA-Z0-9_-]+")
@@ -17,13 +25,13 @@ _MOST_MARKS = 4
 Found = Iterator[Violation]
 
 
-def messages_are_there(asked: Asked) -> Found:
+def messages_are_there(asked: RuleInput) -> Found:
     """A1."""
     if not asked.plain.get("messages"):
         yield refused("messages", "messages: at least one message is required", "A1")
 
 
-def roles_are_known(asked: Asked) -> Found:
+def roles_are_known(asked: RuleInput) -> Found:
     """A2."""
     for turn in asked.turns:
         path = f"{turn.path}.role"
@@ -41,7 +49,7 @@ def roles_are_known(asked: Asked) -> Found:
             yield refused(path, said, "A2", "put it into system")
 
 
-def user_comes_first(asked: Asked) -> Found:
+def user_comes_first(asked: RuleInput) -> Found:
     """A3: no longer a rule of the vendor."""
     first = next((turn for turn in asked.turns if turn.role != "system"), None)
     if first is not None and first.role == "assistant":
@@ -54,7 +62,7 @@ def user_comes_first(asked: Asked) -> Found:
         )
 
 
-def roles_alternate(asked: Asked) -> Found:
+def roles_alternate(asked: RuleInput) -> Found:
     """A4: no longer a rule of the vendor, which puts neighbours together."""
     spoken = [turn for turn in asked.turns if turn.role != "system"]
     for before, turn in itertools.pairwise(spoken):
@@ -66,7 +74,7 @@ def roles_alternate(asked: Asked) -> Found:
             yield refused(turn.path, said, "A4", "make one message of them", "warning")
 
 
-def contents_are_there(asked: Asked) -> Found:
+def contents_are_there(asked: RuleInput) -> Found:
     """A5."""
     for index, turn in enumerate(asked.turns):
         if turn.says_nothing and not (turn.role == "assistant" and index == len(asked.turns) - 1):
@@ -77,7 +85,7 @@ def contents_are_there(asked: Asked) -> Found:
             yield refused(f"{turn.path}.content", said, "A5", "leave the message out")
 
 
-def texts_say_something(asked: Asked) -> Found:
+def texts_say_something(asked: RuleInput) -> Found:
     """A6: what the model itself has said may be blank, as its own answers are at times."""
     for turn in asked.turns:
         for block in turn.of("text"):
@@ -118,7 +126,7 @@ def _text(block: Block, where: str, own: bool = False) -> Found:
 # --- calls and results ----------------------------------------------------------------------------
 
 
-def calls_are_answered(asked: Asked) -> Found:
+def calls_are_answered(asked: RuleInput) -> Found:
     """A8: every call is answered in the message that follows, ahead of everything else there."""
     severity = "error" if pairs_calls(asked.family) else "warning"
     for index, turn in enumerate(asked.turns):
@@ -161,7 +169,7 @@ def _leading(blocks: list[Block]) -> list[Block]:
     return list(itertools.takewhile(lambda block: block.type == "tool_result", blocks))
 
 
-def results_have_calls(asked: Asked) -> Found:
+def results_have_calls(asked: RuleInput) -> Found:
     """A9, A10: each result answers a call of the message before it, and each call has one."""
     severity = "error" if pairs_calls(asked.family) else "warning"
     calls: set[str] = set()
@@ -198,7 +206,7 @@ def results_have_calls(asked: Asked) -> Found:
             answered.add(id)
 
 
-def server_results_have_calls(asked: Asked) -> Found:
+def server_results_have_calls(asked: RuleInput) -> Found:
     """A11."""
     known: set[str] = set()
     for turn in asked.turns:
@@ -220,7 +228,7 @@ def server_results_have_calls(asked: Asked) -> Found:
                     )
 
 
-def ids_are_sound(asked: Asked) -> Found:
+def ids_are_sound(asked: RuleInput) -> Found:
     """A12, A13."""
     known: set[str] = set()
     for turn in asked.turns:
@@ -250,7 +258,7 @@ def ids_are_sound(asked: Asked) -> Found:
                 known.add(id)
 
 
-def calls_are_objects(asked: Asked) -> Found:
+def calls_are_objects(asked: RuleInput) -> Found:
     """A14, and A24 for the names of calls that were made."""
     for turn in asked.turns:
         for block in turn.of("tool_use"):
@@ -275,7 +283,7 @@ def name_problem(name: object) -> str:
     return "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'"
 
 
-def errors_are_text(asked: Asked) -> Found:
+def errors_are_text(asked: RuleInput) -> Found:
     """A15."""
     for turn in asked.turns:
         for block in turn.of("tool_result"):
@@ -294,7 +302,7 @@ def errors_are_text(asked: Asked) -> Found:
 # --- thoughts -------------------------------------------------------------------------------------
 
 
-def thoughts_are_signed(asked: Asked) -> Found:
+def thoughts_are_signed(asked: RuleInput) -> Found:
     """A16: other hosts of this wire sign nothing."""
     for turn in asked.turns if asked.at_anthropic else ():
         for block in turn.of("thinking"):
@@ -314,7 +322,7 @@ def current(turns: list[Turn]) -> list[Turn]:
     return found
 
 
-def thinks_first(asked: Asked) -> Found:
+def thinks_first(asked: RuleInput) -> Found:
     """A17: holds for `thinking.type: enabled` only."""
     if (
         asked.thinking.get("type") != "enabled"
@@ -343,7 +351,7 @@ def thinks_first(asked: Asked) -> Found:
         )
 
 
-def no_thoughts_while_off(asked: Asked) -> Found:
+def no_thoughts_while_off(asked: RuleInput) -> Found:
     """A18."""
     kind = asked.thinking.get("type")
     off = kind == "disabled" or (kind is None and asked.family.before(4, 7))
@@ -365,7 +373,7 @@ def no_thoughts_while_off(asked: Asked) -> Found:
 # --- the end, the cache ---------------------------------------------------------------------------
 
 
-def prefill_is_known(asked: Asked) -> Found:
+def prefill_is_known(asked: RuleInput) -> Found:
     """A19, A20."""
     last = asked.turns[-1] if asked.turns else None
     if last is None or last.role != "assistant" or last.of("server_tool_use", "mcp_tool_use"):
@@ -386,7 +394,7 @@ def prefill_is_known(asked: Asked) -> Found:
         yield refused(last.blocks[-1].path, said, "A20", "strip it")
 
 
-def marks_are_few(asked: Asked) -> Found:
+def marks_are_few(asked: RuleInput) -> Found:
     """A21, A22, A23."""
     marks: list[tuple[str, str]] = []
     for block in _marked(asked):
@@ -418,7 +426,7 @@ def marks_are_few(asked: Asked) -> Found:
         short = short or ttl == "5m"
 
 
-def _marked(asked: Asked) -> Iterator[Block]:
+def _marked(asked: RuleInput) -> Iterator[Block]:
     """All that can have a mark, in the order in which the server goes through it."""
     yield from asked.tools
     yield from asked.system

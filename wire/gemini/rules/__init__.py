@@ -1,6 +1,6 @@
 """What Gemini refuses, found before anything is sent; ids as in docs/rules.md.
 
-`check(request, model, host)` gives all violations at once, each with its JSON path, the rule's id,
+`check(request, model, provider)` gives all violations at once, each with its JSON path, the rule's id,
 what to do, and the words in which the server would refuse. Which rules there are is the table
 `RULES`; what a server alone can know is `STATE`.
 
@@ -23,18 +23,20 @@ import msgspec
 
 from wire.core.decoders import convert
 from wire.core.memory import RAW, WireStruct, kept_bytes
+from wire.core.provider import Provider
 from wire.errors import Violation
 from wire.gemini.families import UNKNOWN, family
+from wire.gemini.rows import provider_row
 from wire.gemini.rules import contents, generation, schemas, tools
 from wire.gemini.rules.parser import is_plain_result, parsed
 from wire.gemini.rules.refusals import answer_of as answer_of
-from wire.gemini.rules.rule_input import Asked, Plain
+from wire.gemini.rules.rule_input import Plain, RuleInput
 from wire.gemini.rules.words import STATE as STATE
 from wire.gemini.rules.words import WORDS as WORDS
 from wire.gemini.rules.words import said as said
 from wire.gemini.types import Content, CountTokensRequest, GenerateContentRequest, Part
 
-Rule = Callable[[Asked], Iterator[Violation]]
+Rule = Callable[[RuleInput], Iterator[Violation]]
 
 RULES: tuple[tuple[str, Rule], ...] = (
     ("G81", generation.model_is_a_name),
@@ -103,8 +105,7 @@ _MOST_IN_A_BATCH = 100
 def check(
     request: GenerateContentRequest | bytes,
     model: str = "",
-    host: str | None = None,
-    version: str = "v1beta",
+    provider: Provider | str = "gemini",
     *,
     endpoint: str = "generateContent",
 ) -> list[Violation]:
@@ -118,13 +119,14 @@ def check(
     >>> print(found.message)
     Invalid JSON payload received. Unknown name "mood" at 'contents.parts': Cannot find field.
 
-    `host` is `gemini` unless said otherwise, or `vertex`, or `""` where it is not known yet.
-    Without a model only what every model refuses is found, and of a host's own rules only those of
-    a host that was named. A body that the parser refuses is looked at no further, as the server
-    does. `endpoint` is the REST method's name; of countTokens and the embedding and cache methods
-    only their own rules are known.
+    `provider` is a row or its name: `gemini`, `gemini@vertex`, or `""` for an unknown host. Without
+    a model only what every model refuses is found; for an unknown host, only what both hosts
+    refuse. A body that the parser refuses is not checked further, as on the server. `endpoint` is
+    the name of the REST method; for countTokens and the methods of embeddings and caches only
+    their own rules are known.
     """
-    host = ("gemini" if model else "") if host is None else host
+    row = provider_row(provider)
+    host, version = row.dialect.api, row.version or "v1beta"
     if isinstance(request, GenerateContentRequest) and RAW in request.__dict__:
         request = bytes(kept_bytes(request))  # what is sent is these bytes
     found, asked = (
@@ -142,7 +144,7 @@ def check(
 
 def _typed(
     request: GenerateContentRequest, model: str, host: str, version: str, endpoint: str
-) -> tuple[list[Violation], Asked]:
+) -> tuple[list[Violation], RuleInput]:
     """A struct: its parts that were built here go through the parser one by one, all else
     at once.
     """
@@ -184,7 +186,7 @@ def _with_set_nulls(plain: Plain, request: GenerateContentRequest) -> Plain:
 
 def _received(
     body: bytes, model: str, host: str, version: str, endpoint: str
-) -> tuple[list[Violation], Asked | None]:
+) -> tuple[list[Violation], RuleInput | None]:
     """The bytes of a body."""
     try:
         value = json.loads(body)
@@ -209,8 +211,10 @@ def _received(
 
 def _asked(
     turns: Sequence[Content], plain: Plain, model: str, host: str, version: str, endpoint: str
-) -> Asked:
-    return Asked(turns, plain, model, family(model) if model else UNKNOWN, host, version, endpoint)
+) -> RuleInput:
+    return RuleInput(
+        turns, plain, model, family(model) if model else UNKNOWN, host, version, endpoint
+    )
 
 
 def _batch(value: Any) -> list[Violation]:

@@ -15,7 +15,7 @@ from wire.core.memory import RAW
 from wire.errors import Violation
 from wire.gemini.families import ends_with_user, is_of, signs_calls
 from wire.gemini.rules.fields import snake
-from wire.gemini.rules.rule_input import Asked, Plain
+from wire.gemini.rules.rule_input import Plain, RuleInput
 from wire.gemini.rules.turns import Exchange, Turn, pairs
 from wire.gemini.types import Part
 
@@ -39,7 +39,7 @@ _ROLES_OF_36 = frozenset(
 # --- the shape (G4 to G9, G78) --------------------------------------------------------------------
 
 
-def contents_are_there(asked: Asked) -> Found:
+def contents_are_there(asked: RuleInput) -> Found:
     """G4, G5: a conversation, and something in each of its turns."""
     if not asked.contents:
         yield asked.refused("G4", "contents")
@@ -47,7 +47,7 @@ def contents_are_there(asked: Asked) -> Found:
         yield asked.refused("G5", f"contents[{index}].parts", "contents.parts must not be empty.")
 
 
-def parts_say_something(asked: Asked) -> Found:
+def parts_say_something(asked: RuleInput) -> Found:
     """G6: a data member in each part. What came from the wire may hold one that no struct has."""
     for index in asked.talk.odd:
         content = asked.contents[index]
@@ -67,7 +67,7 @@ def is_empty(part: Part) -> bool:
     )
 
 
-def system_says_something(asked: Asked) -> Found:
+def system_says_something(asked: RuleInput) -> Found:
     """G7: as G6 in the system instruction."""
     parts: list[Plain] = (asked.plain.get("systemInstruction") or {}).get("parts") or []
     for place, part in enumerate(parts):
@@ -75,7 +75,7 @@ def system_says_something(asked: Asked) -> Found:
             yield asked.refused("G7", f"systemInstruction.parts[{place}].data")
 
 
-def roles_are_known(asked: Asked) -> Found:
+def roles_are_known(asked: RuleInput) -> Found:
     """G8, G9: user and model; before 3.6 `function` as well, from 3.6 on a list of others and not
     `function`.
     """
@@ -92,7 +92,7 @@ def roles_are_known(asked: Asked) -> Found:
             yield asked.refused("G8", path, f"{role!r} is no role: user or model")
 
 
-def vertex_wants_words(asked: Asked) -> Found:
+def vertex_wants_words(asked: RuleInput) -> Found:
     """G78: on Vertex, a user turn that is nothing but an empty text."""
     if not asked.vertex or not asked.family.since(3):
         return
@@ -108,7 +108,7 @@ def vertex_wants_words(asked: Asked) -> Found:
 # --- the order of turns (G10 to G15) --------------------------------------------------------------
 
 
-def calls_follow_the_user(asked: Asked) -> Found:
+def calls_follow_the_user(asked: RuleInput) -> Found:
     """G10: a call is no beginning.
 
     Any other call follows a user turn, since neighbouring model Contents are one turn.
@@ -124,7 +124,7 @@ def calls_follow_the_user(asked: Asked) -> Found:
         )
 
 
-def calls_are_answered(asked: Asked) -> Found:
+def calls_are_answered(asked: RuleInput) -> Found:
     """G11, G12: all results of a turn's calls in the one Content after it.
 
     One fault, one rule: what comes later than directly after its call is G11; a number that differs
@@ -147,7 +147,7 @@ def calls_are_answered(asked: Asked) -> Found:
             yield from _counted(asked, exchange.asked, answers)
 
 
-def _unanswered(asked: Asked, exchange: Exchange) -> Found:
+def _unanswered(asked: RuleInput, exchange: Exchange) -> Found:
     assert exchange.asked is not None
     if not exchange.after and asked.contents[-1].role == "model" and ends_with_user(asked.family):
         last = exchange.asked is asked.talk.turns[-1]
@@ -165,7 +165,7 @@ def _unanswered(asked: Asked, exchange: Exchange) -> Found:
     )
 
 
-def _counted(asked: Asked, turn: Turn, answers: list[Turn]) -> Found:
+def _counted(asked: RuleInput, turn: Turn, answers: list[Turn]) -> Found:
     wanted, given = len(turn.calls), len(answers[0].results)
     path = f"contents[{answers[0].index}]"
     if given == wanted:
@@ -186,7 +186,7 @@ def _counted(asked: Asked, turn: Turn, answers: list[Turn]) -> Found:
         )
 
 
-def results_stand_alone(asked: Asked) -> Found:
+def results_stand_alone(asked: RuleInput) -> Found:
     """G13, G14: nothing after results in their Content."""
     vertex = asked.vertex and asked.family.since(3)
     parallel = asked.family.before(3)
@@ -216,7 +216,7 @@ def results_stand_alone(asked: Asked) -> Found:
             yield asked.refused("G14", f"contents[{turn.index}].parts[{media[0]}]", told, "warning")
 
 
-def user_has_the_last_word(asked: Asked) -> Found:
+def user_has_the_last_word(asked: RuleInput) -> Found:
     """G15: from 3.6 on, 3.5-flash-lite, and 1.x as long as there was one."""
     last = asked.contents[-1] if asked.contents else None
     if (
@@ -236,7 +236,7 @@ def user_has_the_last_word(asked: Asked) -> Found:
 # --- results (G16 to G22) -------------------------------------------------------------------------
 
 
-def results_are_named(asked: Asked) -> Found:
+def results_are_named(asked: RuleInput) -> Found:
     """G16."""
     for turn in asked.talk.turns:
         for result in turn.results:
@@ -244,7 +244,7 @@ def results_are_named(asked: Asked) -> Found:
                 yield asked.refused("G16", f"{result.path}.functionResponse.name")
 
 
-def results_match_their_calls(asked: Asked) -> Found:
+def results_match_their_calls(asked: RuleInput) -> Found:
     """G17, G18, G18b: name and id of the call, in the order of the calls."""
     if not asked.family.version:
         return
@@ -280,7 +280,7 @@ def results_match_their_calls(asked: Asked) -> Found:
                 )
 
 
-def ids_of_old(asked: Asked) -> Found:
+def ids_of_old(asked: RuleInput) -> Found:
     """G19: backends of 2024 and 2025, and proxies, do not know ids of results; the models before
     3.5 mostly gave none.
     """
@@ -300,7 +300,7 @@ def ids_of_old(asked: Asked) -> Found:
                 )
 
 
-def results_hold_no_pointer(asked: Asked) -> Found:
+def results_hold_no_pointer(asked: RuleInput) -> Found:
     """G21: from 3 on, a key `$ref` in a result points to a media part of the same result by its
     displayName.
     """
@@ -340,7 +340,7 @@ def _refs(value: Any, path: str) -> Iterator[tuple[str, Any]]:
             ]
 
 
-def media_in_results(asked: Asked) -> Found:
+def media_in_results(asked: RuleInput) -> Found:
     """G22: 2.5 and older take no media inside a result."""
     if not asked.family.before(3):
         return
@@ -353,7 +353,7 @@ def media_in_results(asked: Asked) -> Found:
 # --- signatures (G24 to G27) ----------------------------------------------------------------------
 
 
-def calls_are_signed(asked: Asked) -> Found:
+def calls_are_signed(asked: RuleInput) -> Found:
     """G24: the first call of each step of the current turn, and all parts of server-run tools."""
     if not signs_calls(asked.family):
         return
@@ -371,7 +371,7 @@ def calls_are_signed(asked: Asked) -> Found:
     yield from _tool_parts_are_signed(asked)
 
 
-def _tool_parts_are_signed(asked: Asked) -> Found:
+def _tool_parts_are_signed(asked: RuleInput) -> Found:
     bare = [
         (index, place)
         for index in asked.talk.odd
@@ -408,7 +408,7 @@ _TEXT = re.compile(rb"[\x20-\x7e\t\r\n]{8,}")
 _HEAD = 96  # letters of a signature that are looked at: a whole number of base64 groups
 
 
-def signatures_are_geminis(asked: Asked) -> Found:
+def signatures_are_geminis(asked: RuleInput) -> Found:
     """G25: a signature that is no Gemini's by its first bytes.
 
     What came from the wire is not judged.
@@ -483,7 +483,7 @@ def _after_length(data: bytes, at: int) -> int:
     return at + 1
 
 
-def signatures_are_all_there(asked: Asked) -> Found:
+def signatures_are_all_there(asked: RuleInput) -> Found:
     """G27: from 3.5 on, the signatures of all earlier turns or of none.
 
     How it is refused is not recorded.

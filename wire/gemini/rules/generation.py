@@ -11,12 +11,12 @@ from collections.abc import Iterator
 
 from wire.errors import Violation
 from wire.gemini.families import NO_LOGPROBS, REFUSED_LEVELS, UNLISTED_LEVELS, budget
-from wire.gemini.rules.rule_input import Asked, Plain
+from wire.gemini.rules.rule_input import Plain, RuleInput
 
 Found = Iterator[Violation]
 
 
-def json_beside_tools(asked: Asked) -> Found:
+def json_beside_tools(asked: RuleInput) -> Found:
     """G56: before 3."""
     if (
         asked.family.before(3)
@@ -33,11 +33,11 @@ def json_beside_tools(asked: Asked) -> Found:
 _LEVELS = ("THINKING_LEVEL_UNSPECIFIED", "MINIMAL", "LOW", "MEDIUM", "HIGH")
 
 
-def _thinking(asked: Asked) -> Plain:
+def _thinking(asked: RuleInput) -> Plain:
     return asked.config.get("thinkingConfig") or {}
 
 
-def _level(asked: Asked) -> str:
+def _level(asked: RuleInput) -> str:
     """The level by its name, however it is spelled."""
     level = _thinking(asked).get("thinkingLevel")
     if level is None:
@@ -47,7 +47,7 @@ def _level(asked: Asked) -> str:
     return str(level).upper().removeprefix("THINKING_LEVEL_")
 
 
-def thinking_is_in_range(asked: Asked) -> Found:
+def thinking_is_in_range(asked: RuleInput) -> Found:
     """G57: the budgets of 2.5; 3.x takes any, as far as recorded."""
     tokens, range_ = _thinking(asked).get("thinkingBudget"), budget(asked.family)
     if tokens is None or range_ is None or range_.takes(int(tokens)):
@@ -59,13 +59,13 @@ def thinking_is_in_range(asked: Asked) -> Found:
         yield asked.refused("G57", path, budget=tokens)
 
 
-def one_thinking_control(asked: Asked) -> Found:
+def one_thinking_control(asked: RuleInput) -> Found:
     """G58."""
     if _thinking(asked).get("thinkingBudget") is not None and _level(asked):
         yield asked.refused("G58", "generationConfig.thinkingConfig")
 
 
-def level_is_known(asked: Asked) -> Found:
+def level_is_known(asked: RuleInput) -> Found:
     """G59: a level on 2.5; one that a model of 3.x lacks."""
     level, family = _level(asked), asked.family
     if not level:
@@ -82,20 +82,20 @@ def level_is_known(asked: Asked) -> Found:
 # --- sampling -------------------------------------------------------------------------------------
 
 
-def one_candidate(asked: Asked) -> Found:
+def one_candidate(asked: RuleInput) -> Found:
     """G60: 3.x."""
     if asked.family.since(3) and int(asked.config.get("candidateCount") or 1) > 1:
         yield asked.refused("G60", "generationConfig.candidateCount")
 
 
-def no_penalties(asked: Asked) -> Found:
+def no_penalties(asked: RuleInput) -> Found:
     """G61: from 2.5 on, the Gemini API."""
     for name in ("frequencyPenalty", "presencePenalty"):
         if asked.gemini and asked.family.since(2, 5) and asked.config.get(name):
             yield asked.refused("G61", f"generationConfig.{name}", model=asked.model_name)
 
 
-def log_probabilities(asked: Asked) -> Found:
+def log_probabilities(asked: RuleInput) -> Found:
     """G79, G80: not in a stream, and not of every model; the Gemini API."""
     name = next((name for name in ("responseLogprobs", "logprobs") if asked.config.get(name)), None)
     if name is None or not asked.gemini:
@@ -106,7 +106,7 @@ def log_probabilities(asked: Asked) -> Found:
         yield asked.refused("G79", f"generationConfig.{name}")
 
 
-def temperature_is_in_range(asked: Asked) -> Found:
+def temperature_is_in_range(asked: RuleInput) -> Found:
     """G82: Vertex."""
     temperature = asked.config.get("temperature")
     if asked.vertex and temperature is not None and not 0 <= float(temperature) < 2.0001:
@@ -114,7 +114,7 @@ def temperature_is_in_range(asked: Asked) -> Found:
         yield asked.refused("G82", "generationConfig.temperature", temperature=temperature)
 
 
-def cache_holds_the_rest(asked: Asked) -> Found:
+def cache_holds_the_rest(asked: RuleInput) -> Found:
     """G62."""
     if asked.plain.get("cachedContent") is None:
         return
@@ -130,7 +130,7 @@ def cache_holds_the_rest(asked: Asked) -> Found:
 _MODEL = re.compile(r"[A-Za-z0-9_.@:/<>-]+")
 
 
-def model_is_a_name(asked: Asked) -> Found:
+def model_is_a_name(asked: RuleInput) -> Found:
     """G81: a space or another odd character."""
     if asked.gemini and not _MODEL.fullmatch(asked.model):
         yield asked.refused("G81", "model", f"{asked.model!r} is no model name")
@@ -144,7 +144,7 @@ _UNSUPPORTED_WITHOUT_A_WORD = frozenset({"image/bmp", "image/tiff"})
 _IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM", b"II*\0", b"MM\0*")
 
 
-def media_are_of_a_type(asked: Asked) -> Found:
+def media_are_of_a_type(asked: RuleInput) -> Found:
     """G64: a type that is none, and those that were seen to be refused; which others are is not
     told.
     """
@@ -155,7 +155,7 @@ def media_are_of_a_type(asked: Asked) -> Found:
             yield asked.refused("G64", f"{path}.mimeType", mime=mime)
 
 
-def images_are_images(asked: Asked) -> Found:
+def images_are_images(asked: RuleInput) -> Found:
     """G66: by the first bytes."""
     for path, mime, data in asked.media:
         if data and mime.startswith("image/") and mime not in _UNSUPPORTED and not _is_image(data):

@@ -46,7 +46,7 @@ class Declared:
 
 
 @dataclass(frozen=True)
-class Asked:
+class RuleInput:
     """What is asked of a model on a host.
 
     An empty host is one that is not known yet: then only what both refuse is found.

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from wire.errors import Violation
 from wire.gemini.rules.fields import snake
-from wire.gemini.rules.rule_input import Asked
+from wire.gemini.rules.rule_input import RuleInput
 from wire.gemini.schema_values import DEEPEST, TYPES
 
 Found = Iterator[Violation]
@@ -73,7 +73,7 @@ class Rooted(NamedTuple):
         return f"`{self.name}` functionDeclaration `{dotted}`" if self.name else f"`{dotted}`"
 
 
-def schemas_are_sound(asked: Asked) -> Found:
+def schemas_are_sound(asked: RuleInput) -> Found:
     """G41 to G54, in the order of the schemas."""
     for root in _roots(asked):
         if root.json:
@@ -91,7 +91,7 @@ def schemas_are_sound(asked: Asked) -> Found:
         yield from _limits(asked, root)
 
 
-def _roots(asked: Asked) -> Iterator[Rooted]:
+def _roots(asked: RuleInput) -> Iterator[Rooted]:
     for each in asked.declared:
         for key in ("parameters", "response", "parametersJsonSchema", "responseJsonSchema"):
             plain = each.plain.get(key)
@@ -149,7 +149,7 @@ _HARMLESS = frozenset(
 # --- one node of the proto (G41 to G50) -----------------------------------------------------------
 
 
-def _node(asked: Asked, root: Rooted, node: Node) -> Found:
+def _node(asked: RuleInput, root: Rooted, node: Node) -> Found:
     plain = node.plain
     alone = asked.vertex and "anyOf" in plain and len(plain) > 1
     if alone:
@@ -186,7 +186,7 @@ def _node(asked: Asked, root: Rooted, node: Node) -> Found:
         )
 
 
-def _enum(asked: Asked, node: Node) -> Found:
+def _enum(asked: RuleInput, node: Node) -> Found:
     members = node.plain.get("enum")
     if not members:
         return
@@ -199,7 +199,7 @@ def _enum(asked: Asked, node: Node) -> Found:
             )
 
 
-def _object(asked: Asked, node: Node) -> Found:
+def _object(asked: RuleInput, node: Node) -> Found:
     properties, required = node.plain.get("properties"), node.plain.get("required") or ()
     if properties and node.kind != "OBJECT":
         yield asked.refused(
@@ -223,7 +223,7 @@ def _object(asked: Asked, node: Node) -> Found:
             )
 
 
-def _array(asked: Asked, node: Node) -> Found:
+def _array(asked: RuleInput, node: Node) -> Found:
     if node.kind == "ARRAY" and "items" not in node.plain:
         yield asked.refused("G45", f"{node.path}.items", field=f"{node.field}.items")
     if "items" in node.plain and node.kind != "ARRAY":
@@ -253,7 +253,7 @@ def _json_nodes(root: Any, path: str) -> Iterator[tuple[Mapping[str, Any], str, 
             todo += [(item, f"{here}[{index}]", True) for index, item in enumerate(value)]
 
 
-def _references(asked: Asked, root: Rooted) -> Found:
+def _references(asked: RuleInput, root: Rooted) -> Found:
     if not isinstance(root.plain, dict):
         return
     nodes = [
@@ -298,7 +298,7 @@ def _leads_somewhere(root: Any, ref: str) -> bool:
 # --- limits of both (G52 to G54) ------------------------------------------------------------------
 
 
-def _limits(asked: Asked, root: Rooted) -> Found:
+def _limits(asked: RuleInput, root: Rooted) -> Found:
     depth, items, count = _measure(root.plain)
     if depth > DEEPEST:
         told = f"nested {depth} levels deep, and {DEEPEST} are taken"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from wire.errors import Violation
-from wire.gemini.rules.rule_input import Asked
+from wire.gemini.rules.rule_input import RuleInput
 
 Found = Iterator[Violation]
 
@@ -18,7 +18,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 _NEWER_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
 
 
-def functions_have_names(asked: Asked) -> Found:
+def functions_have_names(asked: RuleInput) -> Found:
     """G28."""
     for each in asked.declared:
         if _NAME.fullmatch(each.name):
@@ -29,7 +29,7 @@ def functions_have_names(asked: Asked) -> Found:
         )
 
 
-def functions_are_unique(asked: Asked) -> Found:
+def functions_are_unique(asked: RuleInput) -> Found:
     """G29."""
     seen: set[str] = set()
     for each in asked.declared:
@@ -38,7 +38,7 @@ def functions_are_unique(asked: Asked) -> Found:
         seen.add(each.name)
 
 
-def functions_are_few(asked: Asked) -> Found:
+def functions_are_few(asked: RuleInput) -> Found:
     """G30: 512; of Vertex one report claims 128."""
     many = len(asked.declared)
     if many > MOST_FUNCTIONS:
@@ -54,13 +54,13 @@ def functions_are_few(asked: Asked) -> Found:
         )
 
 
-def config_has_functions(asked: Asked) -> Found:
+def config_has_functions(asked: RuleInput) -> Found:
     """G31: accepted without functions where built-in tools are asked for as parts."""
     if asked.calling is not None and not asked.declared and not asked.circulates:
         yield asked.refused("G31", "toolConfig.functionCallingConfig")
 
 
-def built_in_beside_functions(asked: Asked) -> Found:
+def built_in_beside_functions(asked: RuleInput) -> Found:
     """G32, G33: 3.x of the Gemini API wants a flag for it; 2.x refuses it, also where only the
     history has calls.
     """
@@ -73,7 +73,7 @@ def built_in_beside_functions(asked: Asked) -> Found:
         yield asked.refused("G33", asked.built_in[0])
 
 
-def flag_is_known(asked: Asked) -> Found:
+def flag_is_known(asked: RuleInput) -> Found:
     """G34: the flag of G32 on 2.5 and older."""
     if asked.circulates and asked.gemini and asked.family.before(3):
         yield asked.refused(
@@ -81,7 +81,7 @@ def flag_is_known(asked: Asked) -> Found:
         )
 
 
-def allowed_names_have_a_mode(asked: Asked) -> Found:
+def allowed_names_have_a_mode(asked: RuleInput) -> Found:
     """G35."""
     if (asked.calling or {}).get("allowedFunctionNames") and asked.mode not in ("ANY", "VALIDATED"):
         yield asked.refused(
@@ -91,7 +91,7 @@ def allowed_names_have_a_mode(asked: Asked) -> Found:
         )
 
 
-def model_has_the_feature(asked: Asked) -> Found:
+def model_has_the_feature(asked: RuleInput) -> Found:
     """G36: what Gemma 3 has not."""
     family = asked.family
     if not asked.gemini or family.name != "gemma" or not family.version or family.version >= (4, 0):
@@ -109,7 +109,7 @@ def model_has_the_feature(asked: Asked) -> Found:
         yield asked.refused("G36", path, feature=feature, model=asked.model_name)
 
 
-def one_dialect(asked: Asked) -> Found:
+def one_dialect(asked: RuleInput) -> Found:
     """G37."""
     for each in asked.declared:
         for one, other in (

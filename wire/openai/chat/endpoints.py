@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
 
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call, StreamCall
-from wire.core.memory import RAW
-from wire.errors import ConfigurationError, RuleError, Violation
+from wire.core.memory import RAW, notes
+from wire.core.provider import Provider
+from wire.errors import ConfigurationError, RuleError, Violation, refuse
 from wire.openai.chat.fold import fold
 from wire.openai.chat.reader import ChunkReader, parse_completion, parse_plain
 from wire.openai.chat.rules import check
@@ -34,15 +36,17 @@ from wire.openai.chat.types import (
     ModelList,
     StreamOptions,
 )
-from wire.openai.common.dialect import Dialect
 from wire.openai.common.error_body import parse_error
 
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
+HostRules = Callable[[Any, Provider], Any]
 
 JSON = {"content-type": "application/json"}
 
 
-def chat_completions(request: ChatCompletionRequest) -> Call[ChatCompletion]:
+def chat_completions(
+    request: ChatCompletionRequest, *, checked: bool = True
+) -> Call[ChatCompletion]:
     """One request, one whole answer.
 
     >>> call = chat_completions(ChatCompletionRequest(model="gpt-5.4", messages=[Message(role="user", content="Hi")]))
@@ -68,7 +72,7 @@ def chat_completions(request: ChatCompletionRequest) -> Call[ChatCompletion]:
                 )
             ]
         )
-    body, adapt = _chat(request)
+    body, host_rules = _chat(request, checked)
     return Call(
         "openai",
         "POST",
@@ -77,12 +81,13 @@ def chat_completions(request: ChatCompletionRequest) -> Call[ChatCompletion]:
         headers=JSON,
         parse=parse_completion,
         read_error=parse_error,
-        adapt=adapt,
+        host_rules=host_rules,
+        notes=notes(request),
     )
 
 
 def stream_chat_completions(
-    request: ChatCompletionRequest,
+    request: ChatCompletionRequest, *, checked: bool = True
 ) -> StreamCall[ChatCompletionChunk, ChatCompletion]:
     """One request, the answer as chunks; `reply()` of its stream is what `chat_completions` would
     have given.
@@ -103,7 +108,9 @@ def stream_chat_completions(
         if request.stream_options is None
         else request.stream_options
     )
-    body, adapt = _chat(msgspec.structs.replace(request, stream=True, stream_options=options))
+    body, host_rules = _chat(
+        msgspec.structs.replace(request, stream=True, stream_options=options), checked
+    )
     return StreamCall(
         "openai",
         "POST",
@@ -113,7 +120,8 @@ def stream_chat_completions(
         reader=ChunkReader,
         fold=fold,
         read_error=parse_error,
-        adapt=adapt,
+        host_rules=host_rules,
+        notes=notes(request),
     )
 
 
@@ -178,28 +186,21 @@ def _named(model: str) -> str:
 # --- chat -----------------------------------------------------------------------------------------
 
 
-def _chat(request: ChatCompletionRequest) -> tuple[bytes, functools.partial[Any]]:
-    body, checked = checked_body(request, "messages", _is_sound)
-    _refuse(checked, None)
-    return body, functools.partial(_adapted, checked)
+def _chat(request: ChatCompletionRequest, checked: bool) -> tuple[bytes, HostRules]:
+    """The request as JSON, and what a host is asked about it before it is sent there."""
+    body, read = checked_body(request, "messages", _is_sound)
+    if checked:
+        refuse(check(read, "", ""))
+    return body, functools.partial(_judged, read if checked else None)
 
 
-def _adapted(request: ChatCompletionRequest, call: AnyCall, dialect: Dialect) -> AnyCall:
-    """The call as a provider of this dialect takes and answers it."""
-    _refuse(request, dialect)
+def _judged(request: ChatCompletionRequest | None, call: AnyCall, provider: Provider) -> AnyCall:
+    """The call as this provider takes it, and answers it."""
+    if request is not None:
+        refuse(check(request, "", provider))
     if isinstance(call, StreamCall):
-        return dataclasses.replace(call, fold=functools.partial(fold, dialect=dialect))
+        return dataclasses.replace(call, fold=functools.partial(fold, dialect=provider.dialect))
     return call
-
-
-def _refuse(request: ChatCompletionRequest, dialect: Dialect | None) -> None:
-    violations = [
-        each
-        for each in (check(request) if dialect is None else check(request, dialect))
-        if each.severity == "error"
-    ]
-    if violations:
-        raise RuleError(violations=violations)
 
 
 def _is_sound(message: object) -> bool:

@@ -87,7 +87,7 @@ def parse_reply(
     answer with `wire.core.memory.PARTIAL` in its notes becomes a reply that claims no end; `error`
     is what its stream broke with, if it did.
     """
-    reading = Reading(dialect, body=body, choice=choice, provider=provider, model=model)
+    reading = EventReader(dialect, body=body, choice=choice, provider=provider, model=model)
     reading.feed(answer)
     partial = PARTIAL in notes(answer)
     reading.close(error=error or StreamIncomplete() if partial else None)
@@ -113,11 +113,11 @@ def says_its_calls(source: WireMessage, message: Message) -> bool:
     return len(source.tool_calls or ()) == len(message.tool_calls)
 
 
-class Reading:
+class EventReader:
     """Chunks of one answer in, events out; `reply()` is what they come to.
 
     >>> from wire.openai.chat.reader import ChunkReader
-    >>> reading = Reading()
+    >>> reading = EventReader()
     >>> for chunk in ChunkReader().feed(b'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\\n\\n'):
     ...     print(reading.feed(chunk))
     [TextDelta(text='Hi')]

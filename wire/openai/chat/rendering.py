@@ -10,21 +10,21 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from wire import history
-from wire.core.bodies import merged_options, with_options, wrong_type
+from wire.core.bodies import wrong_type
 from wire.core.call import Call, StreamCall
-from wire.core.memory import Note, notes, with_notes
-from wire.errors import HistoryError, RuleError, StreamInvalid, WireError
-from wire.neutral.messages import Event, Reply, checked, with_answer
+from wire.core.memory import Note, with_notes
+from wire.core.provider import Provider
+from wire.errors import StreamInvalid
+from wire.neutral.messages import Event, Reply
+from wire.neutral.rendering import ReplyReader, wire_call
 from wire.neutral.request import Output, Request, Tool
 from wire.openai.chat.endpoints import chat_completions, stream_chat_completions
-from wire.openai.chat.fold import fold
-from wire.openai.chat.parse import Reading, parse_reply
+from wire.openai.chat.parse import EventReader, parse_reply
 from wire.openai.chat.parts import json_of, one_system, wire_messages
 from wire.openai.chat.reader import parse_completion
 from wire.openai.chat.rules import check
@@ -42,61 +42,57 @@ from wire.openai.chat.types import (
 )
 from wire.openai.chat.types import Message as WireMessage
 from wire.openai.chat.types import Tool as WireTool
-from wire.openai.common.dialect import PLAIN, Dialect
+from wire.openai.common.dialect import Dialect
+from wire.openai.common.rows import provider_row
+
+AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
 SCHEMA_WORDS = "Answer with JSON that fits this schema: "
 """Said in the system text where the host takes no schema."""
 
 
-def render(
-    request: Request, model: str, dialect: Dialect | None = PLAIN, *, provider: str = "openai"
+def call(request: Request, model: str, provider: Provider | str = "openai") -> Call[Reply]:
+    """The request as a call with one whole reply. Takes and raises what `stream_call` does."""
+    raw = _wire_call(chat_completions, request, model, provider)
+    raw = dataclasses.replace(raw, parse=_parse_answered)
+    return _reader(raw, model, provider).whole_call(raw)
+
+
+def stream_call(
+    request: Request, model: str, provider: Provider | str = "openai"
 ) -> StreamCall[Event, Reply]:
-    """The request as a stream of events; its `result()` is what `render_whole` would have given.
+    """The request as a call whose stream hands out events; `reply()` gives what `call` gives.
 
     >>> from wire.neutral.messages import Message
-    >>> render(Request(messages=(Message.user("Hi"),), effort="low"), "gpt-5.4").body[:85]
+    >>> request = Request(messages=(Message.user("Hi"),), effort="low")
+    >>> stream_call(request, "gpt-5.4").body[:85]
     b'{"model":"gpt-5.4","messages":[{"role":"user","content":"Hi"}],"stream":true,"stream_'
 
-    `provider` is the name of the client's row and `dialect` its `client.dialect`: they decide what
-    goes back of what the model said.
+    `provider` is a row or its name. Its dialect decides which rules apply, and what goes back of a
+    message that the model sent.
 
-    Raises `HistoryError` for turns that are out of order, `RuleError` for what this wire cannot
-    say; what the provider refuses is a `RuleError` of the client, before anything is sent.
+    Raises `HistoryError` for turns that are out of order, `RuleError` for what the provider refuses
+    or this wire cannot express.
     """
-    raw, answers = _rendered(stream_chat_completions, request, model, dialect, provider)
-    return dataclasses.replace(
-        raw,
-        telling=answers.reading,
-        fold=functools.partial(fold, dialect=answers.dialect),
-        convert=answers.reply,
-        **_shared(raw, answers),
-    )
-
-
-def render_whole(
-    request: Request, model: str, dialect: Dialect | None = PLAIN, *, provider: str = "openai"
-) -> Call[Reply]:
-    """The request as a call with one whole reply. Takes and raises what `render` does."""
-    raw, answers = _rendered(chat_completions, request, model, dialect, provider)
-    return dataclasses.replace(raw, parse=answers.whole, **_shared(raw, answers))
+    raw = _wire_call(stream_chat_completions, request, model, provider)
+    return _reader(raw, model, provider).event_call(raw)
 
 
 def render_request(
-    request: Request, model: str, dialect: Dialect | None = PLAIN, *, provider: str = "openai"
+    request: Request, model: str, provider: Provider | str = "openai"
 ) -> ChatCompletionRequest:
-    """The body as a struct, without the request's `options`; `wire.notes` tells what was changed or
-    left out. Raises as `render`.
+    """The body as a struct, without the request's `options`.
+
+    `wire.notes` of it reports what was changed or left out. Raises as `stream_call`.
     """
     if not isinstance(request, Request):
         raise wrong_type("request", request, "Request")
-    dialect = dialect or PLAIN
-    violations = [each for each in history.check(request.messages) if each.severity == "error"]
-    if violations:
-        raise HistoryError(violations=violations)
-    left, found = history.handed(request.messages, provider, model)
+    row = provider_row(provider)
+    dialect: Dialect = row.dialect
+    left, found = history.sendable(request.messages, row.name, model)
     if request.search_grounding:
         found.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
-    response_format, words = _response_format(request.output, model, dialect, found)
+    response_format, words = _response_format(request.output, model, row, found)
     turns = wire_messages(
         [(f"messages[{index}]", message) for index, message in left.items()], dialect, found
     )
@@ -112,108 +108,61 @@ def render_request(
         reasoning_effort=request.effort,
         response_format=response_format,
         tools=list(map(_tool, request.tools)) or None,
-        tool_choice=_tool_choice(request.tool_choice, model, dialect, found),
+        tool_choice=_tool_choice(request.tool_choice, model, row, found),
     )
-    built = msgspec.structs.replace(built, **{_limit(model, dialect): request.max_tokens})
+    built = msgspec.structs.replace(built, **{_limit(model, row): request.max_tokens})
     return with_notes(built, (*found, *made.notes))
 
 
 # --- the call -------------------------------------------------------------------------------------
 
 
-def _rendered(
-    make: Callable[[ChatCompletionRequest], Any],
-    request: Request,
-    model: str,
-    dialect: Dialect | None,
-    provider: str,
-) -> Any:
-    """The call of the raw door, and how its answers are read."""
-    dialect = dialect or PLAIN
-    built = render_request(request, model, dialect, provider=provider)
-    options = merged_options(request.options, provider, built)
-    seen = with_options(built, options)
-    raw = make(seen)
-    try:
-        raw = raw.replace(body_extra=options)
-    except RuleError as error:
-        raise RuleError(
-            violations=[
-                msgspec.structs.replace(each, path=f"options.{provider}")
-                for each in error.violations
-            ]
-        ) from None
-    ignored = [
-        Note(each.path, f"ignored by the host: {each.message}")
-        for each in check(seen, dialect)
-        if each.severity == "warning"
-    ]
-    return raw, _Answers(dialect, raw.body, provider, model, (*notes(built), *ignored))
+def _wire_call(
+    make: Callable[..., AnyCall], request: Request, model: str, provider: Provider | str
+) -> AnyCall:
+    row = provider_row(provider)
+    return wire_call(
+        render_request(request, model, row),
+        request.options,
+        row,
+        functools.partial(make, checked=False),
+        lambda built, row: check(built, model, row),
+    )
 
 
-def _shared(raw: Any, answers: _Answers) -> dict[str, Any]:
-    return {"adapt": functools.partial(_adapted, raw), "notes": answers.notes}
+def _reader(raw: AnyCall, model: str, provider: Provider | str) -> ReplyReader[ChatCompletion]:
+    row = provider_row(provider)
+    asked: dict[str, Any] = {"body": raw.body, "provider": row.name, "model": model}
+    return ReplyReader(
+        functools.partial(parse_reply, dialect=row.dialect, **asked),
+        functools.partial(EventReader, row.dialect, **asked),
+        raw.notes,
+    )
 
 
-def _adapted(raw: Any, call: Any, dialect: Dialect) -> Any:
-    """The call as it is, after the rules of the provider were asked."""
-    raw.adapt(raw, dialect)
-    return call
-
-
-@dataclass(frozen=True, slots=True)
-class _Answers:
-    """How the answers to one call are read."""
-
-    dialect: Dialect
-    body: bytes
-    provider: str
-    model: str
-    notes: tuple[Note, ...]
-
-    def whole(self, data: bytes) -> Reply:
-        try:
-            answer = parse_completion(data)
-            if not answer.choices:
-                raise StreamInvalid("the answer has no choices", partial=answer, raw=data)
-        except WireError as error:
-            if isinstance(error.partial, ChatCompletion):
-                error.partial = self.reply(error.partial, error)
-            raise
-        return checked(self.reply(answer))
-
-    def reading(self) -> Reading:
-        return Reading(self.dialect, body=self.body, provider=self.provider, model=self.model)
-
-    def reply(self, answer: ChatCompletion, error: WireError | None = None) -> Reply:
-        reply = parse_reply(
-            answer,
-            self.dialect,
-            body=self.body,
-            provider=self.provider,
-            model=self.model,
-            error=error,
-        )
-        return with_answer(
-            msgspec.structs.replace(reply, notes=(*self.notes, *reply.notes)), answer
-        )
+def _parse_answered(data: bytes) -> ChatCompletion:
+    """The whole answer, which a reply needs a choice of."""
+    answer = parse_completion(data)
+    if not answer.choices:
+        raise StreamInvalid("the answer has no choices", partial=answer, raw=data)
+    return answer
 
 
 # --- settings -------------------------------------------------------------------------------------
 
 
-def _takes(dialect: Dialect, model: str, **fields: Any) -> bool:
+def _takes(row: Provider, model: str, **fields: Any) -> bool:
     """Whether the host does what these fields say, as far as its dialect tells."""
     asked = ChatCompletionRequest(model=model, messages=[], **fields)
-    return all(violation.rule != "O7" for violation in check(asked, dialect))
+    return all(violation.rule != "O7" for violation in check(asked, model, row))
 
 
-def _limit(model: str, dialect: Dialect) -> str:
+def _limit(model: str, row: Provider) -> str:
     """The field for the most tokens of an answer: most hosts know the old one only, OpenAI's
     reasoning models refuse it.
     """
     names = ("max_tokens", "max_completion_tokens")
-    return next((name for name in names if _takes(dialect, model, **{name: 1})), names[0])
+    return next((name for name in names if _takes(row, model, **{name: 1})), names[0])
 
 
 def _tool(tool: Tool) -> WireTool:
@@ -225,7 +174,7 @@ def _tool(tool: Tool) -> WireTool:
 
 
 def _tool_choice(
-    choice: str | tuple[str, ...] | None, model: str, dialect: Dialect, found: list[Note]
+    choice: str | tuple[str, ...] | None, model: str, row: Provider, found: list[Note]
 ) -> str | ToolChoice | None:
     if not choice:
         return None
@@ -237,7 +186,7 @@ def _tool_choice(
     allowed = ToolChoice(
         type="allowed_tools", allowed_tools=AllowedTools(mode="required", tools=named)
     )
-    if _takes(dialect, model, tool_choice=allowed):
+    if _takes(row, model, tool_choice=allowed):
         return allowed
     found.append(
         Note(
@@ -249,17 +198,17 @@ def _tool_choice(
 
 
 def _response_format(
-    output: Output | None, model: str, dialect: Dialect, found: list[Note]
+    output: Output | None, model: str, row: Provider, found: list[Note]
 ) -> tuple[ResponseFormat | None, str]:
     """The best form that the host takes, and what the system text says in its place."""
     if output is None:
         return None, ""
     schema = JsonSchema(name=output.name, schema=dict(output.schema), strict=output.strict or None)
     response_format: ResponseFormat | None = ResponseFormat(type="json_schema", json_schema=schema)
-    if _takes(dialect, model, response_format=response_format):
+    if _takes(row, model, response_format=response_format):
         return response_format, ""
     response_format = ResponseFormat(type="json_object")
-    if not _takes(dialect, model, response_format=response_format):
+    if not _takes(row, model, response_format=response_format):
         response_format = None
     form = "asked for in words alone" if response_format is None else "as json_object"
     found.append(

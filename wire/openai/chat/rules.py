@@ -1,7 +1,7 @@
 """What the server refuses, found before anything is sent; ids as in docs/rules.md.
 
-`check(request)` gives what every host of chat completions refuses, `check(request, dialect)` what
-one provider refuses as well: all violations at once, each with its JSON path, the server's words,
+`check(request, model, provider)` gives what every host of chat completions refuses and what that
+provider refuses as well: all violations at once, each with its JSON path, the server's words,
 the rule's id and what to do. Of severity "warning" is what is answered all the same, and not as
 asked.
 """
@@ -13,20 +13,32 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
+
 from wire.core.memory import WireStruct
+from wire.core.provider import Provider
 from wire.errors import Violation
 from wire.openai.chat.types import ChatCompletionRequest, Message, ToolChoice
-from wire.openai.common.dialect import PLAIN, Dialect, Refusal
+from wire.openai.common.dialect import Dialect, Refusal
+from wire.openai.common.rows import provider_row
 
 Rule = Callable[[ChatCompletionRequest, Dialect], Iterator[Violation]]
 
 
-def check(request: ChatCompletionRequest, dialect: Dialect = PLAIN) -> list[Violation]:
+def check(
+    request: ChatCompletionRequest, model: str = "", provider: Provider | str = "openai"
+) -> list[Violation]:
     """Every rule that the request breaks.
 
     >>> check(ChatCompletionRequest(model="m", messages=[]))[0].rule
     'O1'
+
+    The model is that of the request unless another one is named. `provider` is a row or its name;
+    `""` stands for an unknown host, where only what every host refuses is found.
     """
+    dialect = provider_row(provider).dialect
+    if model and model != request.model:
+        request = msgspec.structs.replace(request, model=model)
     return [violation for rule in _RULES for violation in rule(request, dialect)]
 
 

@@ -28,7 +28,6 @@ from wire.gemini.types import (
 from wire.openai.chat.rules import check
 from wire.openai.chat.types import ChatCompletionRequest, Message
 from wire.openai.chat.types import FunctionCall as CalledFunction
-from wire.openai.common.dialect import PLAIN, Dialect
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.catalog import Traits
 from wire.testing.emulator.model import Said
@@ -78,9 +77,7 @@ def as_google(answer: Answer) -> Answer:
     )
 
 
-def chat_request(
-    body: bytes, dialect: Dialect | None, *, era: bool, lenient: bool
-) -> ChatCompletionRequest:
+def chat_request(body: bytes, provider: str, *, era: bool, lenient: bool) -> ChatCompletionRequest:
     """The request that a body is. Raises `Refusal` in OpenAI's words."""
     try:
         request: ChatCompletionRequest = decoder(ChatCompletionRequest).decode(body)
@@ -98,7 +95,7 @@ def chat_request(
     broken = (
         []
         if lenient
-        else [each for each in check(request, dialect or PLAIN) if era or each.severity == "error"]
+        else [each for each in check(request, "", provider) if era or each.severity == "error"]
     )
     if broken:
         raise chat_refusal(400, broken[0].message, param=broken[0].path)

@@ -18,7 +18,6 @@ from wire.anthropic.types import CountTokensRequest as CountMessages
 from wire.anthropic.types import MessageRequest
 from wire.errors import ConfigurationError
 from wire.gemini.types import CachedContent, CountTokensRequest, GenerateContentRequest
-from wire.providers import PROVIDERS
 from wire.testing.emulator import chat, claude, embeddings, messages, refusals
 from wire.testing.emulator.answer import Answer, array, events, lines, whole
 from wire.testing.emulator.caches import Caches
@@ -303,9 +302,9 @@ class Emulator:
 
     def _chat(self, request: Received, where: Route) -> Answer:
         google = where.host == "compat"
-        dialect = PROVIDERS["gemini@openai"].dialect if google else None
+        provider = "gemini@openai" if google else ""
         wanted = chat.chat_request(
-            request.body, dialect, era=self._warnings_too, lenient=self._lenient
+            request.body, provider, era=self._warnings_too, lenient=self._lenient
         )
         where = replace(where, name=(wanted.model or "").removeprefix("models/"))
         model = (

@@ -4,6 +4,7 @@ that need a server's memory.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -11,6 +12,7 @@ from typing import Any, TypeVar
 from wire.core.memory import WireStruct
 from wire.errors import RuleError, Violation
 from wire.gemini.decode import decode
+from wire.gemini.rows import provider_row
 from wire.gemini.rules import WORDS, answer_of, check, said
 from wire.gemini.types import Content, GenerateContentRequest
 from wire.testing.emulator.answer import EVENTS, Answer, whole
@@ -99,7 +101,8 @@ def check_body(
     signatures: Signatures,
 ) -> None:
     """Raise `Refusal` if the rules of an endpoint refuse a body."""
-    found = check(body, model, host, version, endpoint=endpoint)
+    row = provider_row("gemini@vertex" if host == "vertex" else "gemini")
+    found = check(body, model, dataclasses.replace(row, version=version), endpoint=endpoint)
     if not era and any(each.rule in ("G18", "G25") and each.layer != "parser" for each in found):
         contents = typed(body, GenerateContentRequest).contents or ()
         found = [each for each in found if not _is_ours(each, contents, signatures)]

@@ -1,0 +1,90 @@
+"""`Provider`: where one host lives, which wire it speaks and how it wants its key."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """One row of `wire.providers.PROVIDERS`: data only.
+
+    `{...}` in `base_url` and `prefix` stands for an option of the client.
+    """
+
+    name: str
+    wire: str
+    """Name of the wire, a key of `wire.wires.WIRES`."""
+    base_url: str
+    """Empty where each customer has a URL of their own; then `base_url=` is required."""
+    prefix: str
+    """Stands between the base URL and the path of a call. Paths of calls name no version."""
+    key_variable: str
+    """The environment variable that is read when no `api_key` is given."""
+    key_header: str
+    key_scheme: str = ""
+    """Stands before the key in the header: `Bearer `."""
+    version: str = ""
+    """Default of the option `version`; empty if there is no such option."""
+    options: tuple[str, ...] = ()
+    """Client options that are required."""
+    key_required: bool = True
+    """False for self-hosted servers: without a key, no authentication header is sent."""
+    regions: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Region to base URL. `PROVIDERS` has a row for each, named `name@region`."""
+    hosts: tuple[str, ...] = ()
+    """Further host names of this provider, with `*` as a wildcard. No other provider's key is sent
+    there."""
+    base_url_like: str = ""
+    """An example of a base URL, where there is no default."""
+    prefixes: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """First segment of a call's path to the prefix that replaces `prefix`."""
+    dialect: Any = field(default=None, hash=False)
+    """The `Dialect` of its wire: what this host does differently from the vendor's reference."""
+
+    @property
+    def family(self) -> str:
+        """The name before the `@`, which rows of one provider share."""
+        return family_of(self.name)
+
+
+def family_of(name: str) -> str:
+    """The name of a provider before the `@`."""
+    return name.partition("@")[0]
+
+
+def with_regions(row: Provider) -> Iterator[Provider]:
+    """The row, then one row for each of its regions."""
+    yield row
+    for region, base_url in row.regions.items():
+        # A region is a hosted service, even where the row itself is a self-hosted server.
+        yield dataclasses.replace(
+            row, name=f"{row.name}@{region}", base_url=base_url, regions={}, key_required=True
+        )
+
+
+class ProviderNames:
+    """Rows of one wire by name, for functions that take a row or the name of one."""
+
+    def __init__(self, wire: str, rows: Iterable[Provider], dialect: Any) -> None:
+        self._rows = {each.name: each for row in rows for each in with_regions(row)}
+        self._unlisted = Provider("", wire, "", "", "", "", dialect=dialect)
+
+    def row(self, provider: Provider | str) -> Provider:
+        """The row itself, the row of that name, or for another name one with the default dialect."""
+        if isinstance(provider, Provider):
+            return provider
+        return self._rows.get(provider) or dataclasses.replace(self._unlisted, name=provider)
+
+
+def key_variable_of(name: str) -> str:
+    """The environment variable for the key of a provider that has no row.
+
+    >>> key_variable_of("my-host")
+    'MY_HOST_API_KEY'
+    """
+    return re.sub(r"[^A-Z0-9]", "_", name.upper()) + "_API_KEY"

@@ -1,0 +1,47 @@
+"""Hosts of Gemini's wire: the Gemini API and Vertex AI.
+
+Sources and dates of the facts: docs/providers.md.
+"""
+
+from __future__ import annotations
+
+import re
+
+from wire.core.provider import Provider, ProviderNames
+from wire.gemini.dialect import Dialect
+
+ROWS: tuple[Provider, ...] = (
+    Provider(
+        "gemini",
+        wire="gemini",
+        base_url="https://generativelanguage.googleapis.com",
+        prefix="/{version}",
+        key_variable="GEMINI_API_KEY",
+        key_header="x-goog-api-key",
+        version="v1beta",
+        dialect=Dialect(api="gemini"),
+    ),
+    # A bearer token from a callback, or an express-mode API key (gemini.md section 1).
+    Provider(
+        "gemini@vertex",
+        wire="gemini",
+        base_url="https://{host}aiplatform.googleapis.com",
+        prefix="/{version}/projects/{project}/locations/{location}/publishers/google",
+        key_variable="GOOGLE_API_KEY",
+        key_header="x-goog-api-key",
+        version="v1beta1",
+        options=("project", "location"),
+        hosts=("aiplatform.googleapis.com", "*-aiplatform.googleapis.com"),
+        prefixes={
+            "projects": "/{version}",  # a full name, as answers have it
+            "publishers": "/{version}/projects/{project}/locations/{location}",
+            "cachedContents": "/{version}/projects/{project}/locations/{location}",
+        },
+        dialect=Dialect(api="vertex"),
+    ),
+)
+
+provider_row = ProviderNames("gemini", ROWS, Dialect()).row
+
+endpoint_paths = re.compile(r"/v1(beta\\d*|alpha)?(/.*)?/*$", re.IGNORECASE)
+"""Matches the end of a base URL that names an endpoint: calls add that path themselves."""

@@ -1,0 +1,114 @@
+"""From a wire's own call to a neutral one, for all wires.
+
+A wire renders the request as its own struct. Here the request's `options` are merged into it, the
+rules are asked, and the call is changed so that its answers are read as replies and events.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
+
+import msgspec
+
+from wire.core.bodies import merged_options, with_options
+from wire.core.call import Call, EventSource, StreamCall
+from wire.core.memory import Note, WireStruct, notes
+from wire.core.provider import Provider
+from wire.errors import RuleError, Violation, WireError, refuse
+from wire.neutral.messages import Event, Reply, checked, with_answer
+
+A = TypeVar("A", bound=WireStruct)
+Built = TypeVar("Built", bound=WireStruct)
+AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
+
+Check = Callable[[Any, Provider], list[Violation]]
+"""A wire's `check` with the model bound: request struct and provider to violations."""
+
+
+def wire_call(
+    built: Built,
+    options: Mapping[str, Mapping[str, Any]],
+    provider: Provider,
+    make: Callable[[Built], AnyCall],
+    check: Check,
+) -> AnyCall:
+    """The call of the raw door for a rendered request, checked for `provider`.
+
+    `options` are those of the neutral request: provider name to further keys of the body. The notes
+    of the call are those of rendering, and the warnings of `check`. Raises `RuleError` for what the
+    provider refuses; sent to another provider, the call is checked for that one again.
+    """
+    extra = merged_options(options, provider.name, built)
+    asked = with_options(built, extra)
+    found = check(asked, provider)
+    refuse(found)
+    try:
+        raw = make(asked).replace(body_extra=extra)
+    except RuleError as error:
+        path = f"options.{provider.name}"
+        violations = [msgspec.structs.replace(each, path=path) for each in error.violations]
+        raise RuleError(violations=violations) from None
+    warnings = (Note(each.path, f"warning: {each.message}") for each in found)
+    call = dataclasses.replace(
+        raw.judge(provider),
+        host_rules=functools.partial(_judged_elsewhere, provider, functools.partial(check, asked)),
+        notes=(*notes(built), *warnings),
+    )
+    return cast(AnyCall, call)
+
+
+def _judged_elsewhere(
+    rendered_for: Provider,
+    check: Callable[[Provider], list[Violation]],
+    call: AnyCall,
+    provider: Provider,
+) -> AnyCall:
+    """Rendering asked the rules of one provider; another one's are asked when the call goes there."""
+    if provider != rendered_for:
+        refuse(check(provider))
+    return call
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyReader(Generic[A]):
+    """How the answers to one call become replies; each wire gives its own functions."""
+
+    parse_reply: Callable[..., Reply]
+    events: Callable[[], EventSource]
+    notes: tuple[Note, ...]
+
+    def whole_call(self, raw: Call[A]) -> Call[Reply]:
+        """The call, whose whole answer is a reply."""
+        call: Any = raw
+        return cast(
+            Call[Reply],
+            dataclasses.replace(call, parse=functools.partial(self._parsed, raw.parse)),
+        )
+
+    def event_call(self, raw: StreamCall[Any, A]) -> StreamCall[Event, Reply]:
+        """The call, whose stream hands out events and ends in a reply."""
+        call: Any = raw
+        return cast(
+            StreamCall[Event, Reply],
+            dataclasses.replace(call, events=self.events, convert=self._reply),
+        )
+
+    def _parsed(self, parse: Callable[[bytes], A], body: bytes) -> Reply:
+        try:
+            answer = parse(body)
+        except WireError as error:
+            if isinstance(error.partial, WireStruct):
+                error.partial = self._reply(error.partial, error)
+            raise
+        return checked(self._reply(answer))
+
+    def _reply(self, answer: Any, error: WireError | None = None) -> Reply:
+        # Not `checked`: a blocked answer is an error only once its stream has ended.
+        reply = self.parse_reply(answer, error=error)
+        return with_answer(
+            msgspec.structs.replace(reply, notes=(*self.notes, *reply.notes)), answer
+        )

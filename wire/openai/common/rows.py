@@ -1,0 +1,411 @@
+"""Hosts of OpenAI's API, one row for each: where it lives, and what it does differently.
+
+Sources and dates of the facts: docs/providers.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from wire.core.provider import Provider, ProviderNames, key_variable_of
+from wire.openai.common.dialect import PLAIN, CallIds, Dialect, Refusal
+
+
+def chat_host(
+    name: str,
+    base_url: str,
+    key_variable: str,
+    dialect: Dialect = PLAIN,
+    *,
+    key_required: bool = True,
+    regions: Mapping[str, str] | None = None,
+    hosts: tuple[str, ...] = (),
+) -> Provider:
+    """A host of chat completions: the version stands in the base URL, the key is a bearer token."""
+    return Provider(
+        name,
+        wire="openai",
+        base_url=base_url,
+        prefix="",
+        key_variable=key_variable,
+        key_header="authorization",
+        key_scheme="Bearer ",
+        key_required=key_required,
+        regions=regions or {},
+        hosts=hosts,
+        dialect=dialect,
+    )
+
+
+def unlisted(name: str, *, key_required: bool) -> Provider:
+    """The row of a host of chat completions that has no row here.
+
+    >>> unlisted("my-host", key_required=True).key_variable
+    'MY_HOST_API_KEY'
+    """
+    return chat_host(name.lower(), "", key_variable_of(name), key_required=key_required)
+
+
+# --- dialects -------------------------------------------------------------------------------------
+
+_UNSUPPORTED = "Unsupported parameter: '{}' is not supported with this model."
+_OPENAI = Dialect(
+    refuses=(
+        Refusal(
+            "max_tokens",
+            _UNSUPPORTED.format("max_tokens") + " Use 'max_completion_tokens' instead.",
+            remedy="max_completion_tokens",
+            models=r"o\d|gpt-5(?!.*chat)",
+        ),
+        # Recorded: gpt-5-mini and gpt-5.6. From 5.1 to 5.4 models do not reason unless told to, and
+        # nobody reported a refusal.
+        Refusal(
+            "stop",
+            _UNSUPPORTED.format("stop"),
+            models=r"o3|o4-mini|gpt-5(-mini|-nano)?(-\d{4}.*)?$|gpt-5\.6",
+        ),
+        Refusal("logprobs", _UNSUPPORTED.format("logprobs"), models=r"gpt-5\.6"),
+        Refusal("top_logprobs", _UNSUPPORTED.format("top_logprobs"), models=r"gpt-5\.6"),
+        Refusal(
+            "reasoning_effort=minimal",
+            "Unsupported value: 'reasoning_effort' does not support 'minimal' with this model.",
+            remedy="none or low",
+            models=r"gpt-5\.6",
+        ),
+        Refusal(
+            "web_search_options",
+            "Web search options not supported with this model.",
+            models=r"(?!.*search)",
+        ),
+        Refusal(
+            "logprobs", "This model does not support the 'logprobs' parameter.", models="gpt-audio"
+        ),
+        Refusal(
+            "messages[].content[].image_url",
+            "This model does not support image_url content.",
+            models="gpt-audio",
+        ),
+        Refusal(
+            "response_format.type=json_object|json_schema",
+            "Invalid parameter: 'response_format' of this type is not supported with this model.",
+            models="gpt-audio",
+        ),
+    ),
+    ranges=(("temperature", 0, 2), ("top_logprobs", 0, 20)),
+    most_stops=4,
+    no_tools_while_reasoning=r"gpt-5\.[456]",
+    thinks=r"gpt-5\.6",
+    verbatim=True,
+    call_ids=CallIds(most=40),
+)
+
+_NO_PARTS = (
+    "Failed to deserialize the JSON body into the target type: unknown variant `{}`, "
+    "expected `text`"
+)
+_DEEPSEEK = Dialect(
+    refuses=(
+        *(
+            Refusal(f"messages[].content[].{kind}", _NO_PARTS.format(kind), models=r"(?!.*vision)")
+            for kind in ("image_url", "input_audio", "file")
+        ),
+        Refusal(
+            "messages[].role=developer",
+            "unknown variant `developer`, expected one of `system`, `user`, `assistant`, `tool`",
+            remedy="role: system",
+        ),
+        Refusal(
+            "response_format.type=json_schema",
+            "This response_format type is unavailable now",
+            remedy="json_object, and the schema in the prompt",
+        ),
+        Refusal("max_completion_tokens", "not read", remedy="max_tokens", ignored=True),
+    ),
+    thinks=r"deepseek-(v4|flash|reasoner)",
+    no_forced_call_while_thinking=True,
+    reasoning_slots=("reasoning_content",),
+    reasoning_required=True,
+)
+
+_KIMI = Dialect(
+    refuses=(
+        # K3 always thinks and may be forced to call some tool, but not a certain one.
+        Refusal(
+            "tool_choice.function",
+            "tool_choice 'specified' is incompatible with thinking enabled",
+            remedy='tool_choice: "required"',
+            models=r"(kimi-)?k3",
+        ),
+        Refusal("messages[].content[].text=", "text content is empty", remedy="leave the part out"),
+        Refusal(
+            "reasoning_effort=none", "reasoning_effort none is refused", remedy="low, high or max"
+        ),
+        Refusal(
+            "thinking.keep",
+            "thinking.keep is refused for this model",
+            models=r"(?!kimi-k2\.6|kimi-k2\.7-code|(kimi-)?k3)",
+        ),
+    ),
+    most_stops=5,
+    thinks=r"kimi-k2\.[567]",
+    no_forced_call_while_thinking=True,
+    reasoning_slots=("reasoning_content",),
+    reasoning_required=True,
+)
+
+_MINIMAX = Dialect(
+    refuses=(
+        Refusal("temperature=0", "temperature must be in (0,1]", remedy="a small number above 0"),
+        Refusal(
+            "thinking.type=enabled",
+            'invalid thinking.type: "enabled" (allowed: adaptive, disabled) (2013)',
+            remedy="adaptive",
+            models=r"MiniMax-M3(?!\.)",
+        ),
+    ),
+    ranges=(("temperature", 0, 1), ("n", 1, 1)),
+    most_system_messages=1,
+    tool_parameters=True,
+    verbatim=True,  # its pages ask for the whole message
+    reasoning_slots=("reasoning_details", "reasoning_content"),
+    no_text="empty",
+    invalid_arguments="wrapped",
+    think_tags="tags",
+    cumulative_details=True,
+)
+
+_QWEN = Dialect(thinks=r"qwen3(\.\d+)?-\d+b(?!.*instruct)", no_forced_call_while_thinking=True)
+
+_MISTRAL = Dialect(
+    refuses=(
+        Refusal(
+            "prompt_mode",
+            "Reasoning prompt mode is not enabled for this model",
+            remedy="reasoning_effort",
+        ),
+        Refusal(
+            "reasoning_effort=minimal|low|medium|xhigh|max",
+            "this reasoning_effort is not supported for {model}, supported values: [high, none]",
+            remedy="high or none",
+        ),
+        Refusal("tools[].type=custom|web_search", "Input should be 'function'"),
+        Refusal("seed", "not known here", remedy="random_seed", ignored=True),
+    ),
+    last_assistant_needs_prefix=True,
+    reasoning_slots=("content",),
+    call_ids=CallIds(least=9, most=9, letters="[a-zA-Z0-9]"),
+)
+
+_GROQ = Dialect(
+    refuses=(
+        Refusal(
+            "messages[].reasoning_content",
+            "property 'reasoning_content' is unsupported",
+            remedy="leave it out",
+        ),
+        Refusal(
+            "messages[].content[].image_url",
+            "content must be a string",
+            models="openai/gpt-oss|groq/compound",
+        ),
+        Refusal(
+            "tools[].function",
+            "`tool calling` is not supported with this model",
+            models="groq/compound",
+        ),
+        Refusal(
+            "response_format.type=json_schema",
+            "This model does not support response format `json_schema`.",
+            models="groq/compound",
+        ),
+        Refusal("logprobs", "`logprobs` is not supported with this model"),
+        Refusal("top_logprobs", "`top_logprobs` is not supported with this model"),
+        Refusal("logit_bias", "`logit_bias` is not supported with this model"),
+    ),
+    ranges=(("n", 1, 1),),
+)
+
+_XAI = Dialect(
+    refuses=tuple(
+        Refusal(
+            name,
+            f"Model {{model}} does not support parameter {said}.",
+            remedy="leave it out, 0 is refused too",
+            models=r"grok-(3-mini|4|build)(?!.*non-reasoning)",
+        )
+        for name, said in (
+            ("presence_penalty", "presencePenalty"),
+            ("frequency_penalty", "frequencyPenalty"),
+            ("stop", "stop"),
+        )
+    ),
+    reasoning_slots=("reasoning_content",),
+    reasoning_outside_output=True,
+)
+
+_CEREBRAS = Dialect(
+    refuses=(
+        Refusal(
+            "messages[].reasoning_content",
+            "property 'reasoning_content' is unsupported",
+            remedy="leave it out",
+        ),
+        Refusal("logit_bias", "checked, and not applied", ignored=True),
+    ),
+)
+
+_TOGETHER = Dialect(
+    refuses=(
+        Refusal(
+            "messages[].tool_calls=[]",
+            "an empty list of tool_calls is refused",
+            remedy="leave it out",
+        ),
+    )
+)
+
+_GEMINI = Dialect(
+    refuses=tuple(
+        Refusal(
+            name,
+            f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.',
+            remedy="leave it out",
+        )
+        for name in ("store", "metadata", "reasoning", "top_k")
+    ),
+    takes=("extra_content", "thought_signature"),
+)
+
+_OLLAMA = Dialect(
+    refuses=tuple(
+        Refusal(path, "ignored by Ollama", ignored=True)
+        for path in ("tool_choice=required|none", "tool_choice.function", "n", "logit_bias", "user")
+    ),
+    verbatim=True,
+    reasoning_slots=("reasoning", "reasoning_content"),
+)
+
+_LLAMA_CPP = Dialect(
+    refuses=(
+        Refusal(
+            "tool_choice.function",
+            "a named tool_choice counts as auto",
+            remedy='tool_choice: "required"',
+            ignored=True,
+        ),
+    ),
+    verbatim=True,
+    reasoning_slots=("reasoning_content",),
+    invalid_arguments="wrapped",  # it parses the history, and answers 500 to arguments that were cut off
+)
+
+# --- rows -----------------------------------------------------------------------------------------
+
+ROWS: tuple[Provider, ...] = (
+    chat_host(
+        "gemini@openai",
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        "GEMINI_API_KEY",
+        _GEMINI,
+    ),
+    chat_host("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", _OPENAI),
+    Provider(
+        "azure",
+        wire="openai",
+        base_url="",
+        prefix="",
+        key_variable="AZURE_OPENAI_API_KEY",
+        key_header="api-key",
+        hosts=("*.openai.azure.com", "*.services.ai.azure.com"),
+        base_url_like="https://NAME.openai.azure.com/openai/v1",
+        dialect=Dialect(call_ids=CallIds(most=40)),
+    ),
+    chat_host(
+        "deepseek",
+        "https://api.deepseek.com",
+        "DEEPSEEK_API_KEY",
+        _DEEPSEEK,
+        regions={"beta": "https://api.deepseek.com/beta"},
+    ),
+    chat_host(
+        "glm",
+        "https://api.z.ai/api/paas/v4",
+        "GLM_API_KEY",
+        Dialect(reasoning_slots=("reasoning_content",)),
+        regions={
+            "cn": "https://open.bigmodel.cn/api/paas/v4",
+            "coding": "https://api.z.ai/api/coding/paas/v4",
+            "coding-cn": "https://open.bigmodel.cn/api/coding/paas/v4",
+        },
+    ),
+    chat_host(
+        "kimi",
+        "https://api.moonshot.ai/v1",
+        "KIMI_API_KEY",
+        _KIMI,
+        regions={"cn": "https://api.moonshot.cn/v1", "coding": "https://api.kimi.com/coding/v1"},
+    ),
+    chat_host(
+        "minimax",
+        "https://api.minimax.io/v1",
+        "MINIMAX_API_KEY",
+        _MINIMAX,
+        regions={"cn": "https://api.minimaxi.com/v1", "old": "https://api.minimax.chat/v1"},
+    ),
+    chat_host(
+        "qwen",
+        "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+        "DASHSCOPE_API_KEY",
+        _QWEN,
+        regions={
+            "cn": "https://dashscope.aliyuncs.com/compatible-mode/v1",
+            "us": "https://dashscope-us.aliyuncs.com/compatible-mode/v1",
+        },
+        hosts=("*.maas.aliyuncs.com",),
+    ),
+    chat_host("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", _MISTRAL),
+    chat_host("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", _GROQ),
+    chat_host("xai", "https://api.x.ai/v1", "XAI_API_KEY", _XAI),
+    chat_host(
+        "openrouter",
+        "https://openrouter.ai/api/v1",
+        "OPENROUTER_API_KEY",
+        Dialect(verbatim=True, reasoning_slots=("reasoning_details", "reasoning")),
+    ),
+    chat_host(
+        "together",
+        "https://api.together.ai/v1",
+        "TOGETHER_API_KEY",
+        _TOGETHER,
+        regions={"old": "https://api.together.xyz/v1"},
+    ),
+    chat_host("fireworks", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
+    chat_host("cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY", _CEREBRAS),
+    chat_host(
+        "ollama",
+        "http://localhost:11434/v1",
+        "OLLAMA_API_KEY",
+        _OLLAMA,
+        key_required=False,
+        regions={"cloud": "https://ollama.com/v1"},
+    ),
+    chat_host(
+        "vllm",
+        "http://localhost:8000/v1",
+        "VLLM_API_KEY",
+        Dialect(verbatim=True, reasoning_slots=("reasoning", "reasoning_content")),
+        key_required=False,
+    ),
+    chat_host(
+        "llama.cpp", "http://127.0.0.1:8080/v1", "LLAMA_CPP_API_KEY", _LLAMA_CPP, key_required=False
+    ),
+    chat_host("lmstudio", "http://127.0.0.1:1234/v1", "LMSTUDIO_API_KEY", key_required=False),
+)
+
+provider_row = ProviderNames("openai", ROWS, PLAIN).row
+
+endpoint_paths = re.compile(
+    r"/(chat/completions|embeddings|(?<!\.services\.ai\.azure\.com/)models)/*$", re.IGNORECASE
+)
+"""Matches the end of a base URL that names an endpoint: calls add that path themselves."""
