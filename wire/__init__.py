@@ -125,6 +125,5 @@ _MODULES = {
     "openai": "wire.openai",
     "retry": "wire.core.retry",
 }
-__all__ = sorted({*_MODULES, *(name for those in _NAMES.values() for name in those)})
 
 __getattr__, __dir__ = lazy_names("wire", _NAMES, modules=_MODULES)

@@ -1,6 +1,4 @@
-"""Packages whose names are imported on first use, so that importing the package stays cheap (PEP
-562).
-"""
+"""Packages whose names are imported on first use, so that importing the package stays cheap (PEP 562)."""
 
 from __future__ import annotations
 
@@ -17,10 +15,11 @@ def lazy_names(
     modules: Mapping[str, str] | None = None,
     types: str = "",
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the `__getattr__` and the `__dir__` of a package.
+    """Return the `__getattr__` and the `__dir__` of a package, and set its `__all__`.
 
     `names` maps a module to the names that the package takes from it. `modules` maps a name to the
-    module that it stands for. `types` is a module whose `__all__` the package offers as well.
+    module that it stands for. `types` is a module whose `__all__` the package offers as well; those
+    names are not in the `__all__` of the package, since listing them would import the module.
     """
     homes = {name: module for module, those in names.items() for name in those}
     modules = modules or {}
@@ -39,4 +38,7 @@ def lazy_names(
         of_types = importlib.import_module(types).__all__ if types else ()
         return sorted({*homes, *modules, *of_types, *vars(sys.modules[package])})
 
+    # Set here, not in the package: a type checker takes a computed `__all__` for an empty one, and
+    # every name of the package for private.
+    vars(sys.modules[package])["__all__"] = sorted({*homes, *modules})
     return load, listed

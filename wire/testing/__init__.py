@@ -24,6 +24,5 @@ if TYPE_CHECKING:
 _NAMES = {
     "wire.testing.transports": ("AsyncRecord", "AsyncReplay", "Record", "Replay"),
 }
-__all__ = ["AsyncRecord", "AsyncReplay", "Record", "Replay"]
 
 __getattr__, __dir__ = lazy_names("wire.testing", _NAMES)

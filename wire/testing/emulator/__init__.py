@@ -16,31 +16,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wire.core.lazy import lazy_names
-from wire.testing.emulator.answer import Answer as Answer
-from wire.testing.emulator.answer import Cut as Cut
-from wire.testing.emulator.answer import Pause as Pause
-from wire.testing.emulator.answer import Reset as Reset
-from wire.testing.emulator.core import Emulator as Emulator
-from wire.testing.emulator.server import Server as Server
-from wire.testing.emulator.server import serve as serve
 
 if TYPE_CHECKING:
+    from wire.testing.emulator.answer import Answer as Answer
+    from wire.testing.emulator.answer import Cut as Cut
+    from wire.testing.emulator.answer import Pause as Pause
+    from wire.testing.emulator.answer import Reset as Reset
+    from wire.testing.emulator.core import Emulator as Emulator
+    from wire.testing.emulator.server import Server as Server
+    from wire.testing.emulator.server import serve as serve
     from wire.testing.emulator.transports import AsyncEmulatorTransport as AsyncEmulatorTransport
     from wire.testing.emulator.transports import EmulatorTransport as EmulatorTransport
 
-__all__ = [
-    "Answer",
-    "AsyncEmulatorTransport",
-    "Cut",
-    "Emulator",
-    "EmulatorTransport",
-    "Pause",
-    "Reset",
-    "Server",
-    "serve",
-]
-
-
-_NAMES = {"wire.testing.emulator.transports": ("AsyncEmulatorTransport", "EmulatorTransport")}
+_NAMES = {
+    "wire.testing.emulator.answer": ("Answer", "Cut", "Pause", "Reset"),
+    "wire.testing.emulator.core": ("Emulator",),
+    "wire.testing.emulator.server": ("Server", "serve"),
+    "wire.testing.emulator.transports": ("AsyncEmulatorTransport", "EmulatorTransport"),
+}
 
 __getattr__, __dir__ = lazy_names("wire.testing.emulator", _NAMES)
