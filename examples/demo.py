@@ -12,8 +12,7 @@ import httpx
 from raw_tools import ask
 from scripted_gemini import serve
 
-from wire import Client, WireError, gemini
-from wire.http.lanes import Lanes
+from wire import Client, Lanes, WireError, gemini
 from wire.testing import Record
 
 CASSETTE = "examples/demo.cassette.json"

@@ -11,8 +11,7 @@ import sys
 from demo import Watched
 from raw_tools import get_weather
 
-from wire import Client, WireError, openai
-from wire.http.lanes import Lanes
+from wire import Client, Lanes, WireError, openai
 from wire.neutral import messages as chat
 
 QUESTION = "What is the weather in Paris?"

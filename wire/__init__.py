@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from wire.history import HistoryManager as HistoryManager
     from wire.http.aio import AsyncClient as AsyncClient
     from wire.http.client import Client as Client
+    from wire.http.lanes import AsyncLanes as AsyncLanes
+    from wire.http.lanes import Lanes as Lanes
     from wire.neutral.messages import Done as Done
     from wire.neutral.messages import Media as Media
     from wire.neutral.messages import Message as Message
@@ -97,6 +99,7 @@ _NAMES = {
     "wire.history": ("HistoryManager",),
     "wire.http.aio": ("AsyncClient",),
     "wire.http.client": ("Client",),
+    "wire.http.lanes": ("AsyncLanes", "Lanes"),
     "wire.neutral.messages": (
         "Done",
         "Media",

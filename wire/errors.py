@@ -39,6 +39,41 @@ from typing import Any
 
 import msgspec
 
+__all__ = [
+    "APIError",
+    "AccessDeniedError",
+    "AuthError",
+    "AuthenticationError",
+    "BadRequestError",
+    "BlockedError",
+    "CassetteError",
+    "ClockError",
+    "ConfigurationError",
+    "ConnectClock",
+    "ConnectionLost",
+    "ContextLengthError",
+    "FirstByteClock",
+    "HistoryError",
+    "IdleClock",
+    "LimitError",
+    "NotFoundError",
+    "OutputError",
+    "OverloadedError",
+    "PipelineError",
+    "QuotaError",
+    "RateLimitError",
+    "RuleError",
+    "SchemaError",
+    "ServerError",
+    "StreamError",
+    "StreamIncomplete",
+    "StreamInvalid",
+    "ToolError",
+    "TotalClock",
+    "Violation",
+    "WireError",
+]
+
 MESSAGE_LIMIT = 1500
 """Bytes of a message; what is longer is cut in the middle, since servers put the reason at either
 end.

@@ -12,6 +12,15 @@ from wire.errors import ConfigurationError
 from wire.wires import WIRES
 from wire.wires import unlisted as unlisted
 
+__all__ = [
+    "PROVIDERS",
+    "Provider",
+    "family_of",
+    "model_of",
+    "owner_of",
+    "unlisted",
+]
+
 PROVIDERS: dict[str, Provider] = {
     each.name: each for wire in WIRES.values() for row in wire.ROWS for each in with_regions(row)
 }

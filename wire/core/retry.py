@@ -15,6 +15,15 @@ from random import Random
 
 from wire.errors import ConfigurationError, WireError
 
+__all__ = [
+    "ATTRACTOR",
+    "DEFAULT",
+    "NONE",
+    "RESUME_AGENT",
+    "SPEC",
+    "Retry",
+]
+
 
 @dataclass(frozen=True, slots=True)
 class Retry:

@@ -1,0 +1,56 @@
+"""What is promised: docs/public.md names each public module and what it offers."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "public.md").read_text("utf-8")
+SECTIONS = dict(re.findall(r"^## `([\w.]+)`\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+PACKAGES = sorted(
+    path.parent
+    for path in (ROOT / "wire").rglob("__init__.py")
+    if "lazy_names(" in path.read_text("utf-8")
+)
+
+
+def names_of(section: str) -> list[str]:
+    """The names of a section: all that stands in backquotes in the list below its text."""
+    listed = section.partition("\n- ")[2]
+    return re.findall(r"`([A-Za-z_]+)`", listed)
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_the_page_names_what_the_module_offers(name: str):
+    # `wire.retry` is a name of the package, and its module stands in a room that is not public.
+    package, _, last = name.rpartition(".")
+    module = (
+        getattr(importlib.import_module(package), last)
+        if package
+        else importlib.import_module(name)
+    )
+    listed = names_of(SECTIONS[name])
+    assert listed == sorted(module.__all__, key=str.lower)
+    assert all(getattr(module, each) is not None for each in listed)
+
+
+def test_every_package_with_public_names_is_on_the_page():
+    packages = {".".join(path.relative_to(ROOT).parts) for path in PACKAGES}
+    assert packages <= set(SECTIONS)
+
+
+@pytest.mark.parametrize("path", PACKAGES, ids=lambda path: ".".join(path.relative_to(ROOT).parts))
+def test_type_checkers_see_the_names_that_are_loaded(path: Path):
+    """The block under TYPE_CHECKING is written from the table; both have to say the same."""
+    text = (path / "__init__.py").read_text("utf-8")
+    package = importlib.import_module(".".join(path.relative_to(ROOT).parts))
+    table = [(module, name) for module, names in package._NAMES.items() for name in names] + [
+        (module.rpartition(".")[0], name)
+        for name, module in getattr(package, "_MODULES", {}).items()
+    ]
+    seen = re.findall(r"^    from ([\w.]+) import (?:\w+) as (\w+)$", text, re.MULTILINE)
+    assert sorted(seen) == sorted(table)
