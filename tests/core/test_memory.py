@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import msgspec
 import pytest
 
+from wire import gemini
 from wire.core.memory import (
     FrozenDict,
     FrozenList,
@@ -466,3 +467,46 @@ def test_a_slice_is_cut_out_once_and_when_it_is_wanted():
 def test_what_json_cannot_say_is_still_an_error_beside_slices():
     with pytest.raises(TypeError, match="object is unsupported"):
         encode([received(), object()])
+
+
+# --- notes of a request and of its call -----------------------------------------------------------
+
+CLOSED = {"type": "object", "additionalProperties": False, "properties": {"a": {"type": "string"}}}
+DROPPED = "dropped, the Schema proto has no such keyword"
+
+
+def test_a_request_and_its_call_report_what_their_builders_changed():
+    request = gemini.GenerateContentRequest(
+        contents=gemini.contents(
+            "Hi",
+            gemini.Content(
+                role="model",
+                parts=[gemini.Part(function_call=gemini.FunctionCall(name="f", id="1"))],
+            ),
+            "Well?",
+        ),
+        tools=[
+            gemini.Tool(
+                function_declarations=[
+                    gemini.function_declaration("f", "d", CLOSED),
+                    gemini.FunctionDeclaration(name="g", parameters=gemini.schema(CLOSED)),
+                ]
+            )
+        ],
+        generation_config=gemini.GenerationConfig(response_schema=gemini.schema(CLOSED)),
+    )
+    reported = [str(note) for note in notes(request)]
+    assert reported == [
+        "contents[2].parts[0]: the call of f has no result, an error was put in its place",
+        f"tools[0].functionDeclarations[0].parameters.additionalProperties: {DROPPED}",
+        f"tools[0].functionDeclarations[1].parameters.additionalProperties: {DROPPED}",
+        f"generationConfig.responseSchema.additionalProperties: {DROPPED}",
+    ]
+    for make in (gemini.generate_content, gemini.stream_generate_content):
+        call = make("gemini-2.5-flash", request, checked=False)
+        assert [str(note) for note in notes(call)] == reported
+
+
+def test_a_request_that_nobody_changed_has_no_notes():
+    request = gemini.GenerateContentRequest(contents=gemini.contents("Hi"))
+    assert notes(request) == notes(gemini.generate_content("gemini-2.5-flash", request)) == ()

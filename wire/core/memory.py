@@ -101,15 +101,46 @@ class Noted(list[T]):
 
 
 def notes(built: object) -> tuple[Note, ...]:
-    """What a builder changed, added or dropped while it made `built`; empty if it was carried over
-    as it is.
+    """Return what builders changed, added or dropped while they made `built`; often nothing.
 
     >>> from wire import gemini
-    >>> [str(note) for note in notes(gemini.schema({"type": "object", "additionalProperties": False}))]
-    ['additionalProperties: dropped, the Schema proto has no such keyword']
+    >>> config = gemini.GenerationConfig(
+    ...     response_schema=gemini.schema({"type": "object", "additionalProperties": False})
+    ... )
+    >>> request = gemini.GenerateContentRequest(contents=[], generation_config=config)
+    >>> for note in notes(request):
+    ...     print(note)
+    generationConfig.responseSchema.additionalProperties: dropped, the Schema proto has no such keyword
+
+    `built` is what a builder returned, a request that holds it, or a call of that request. Each
+    path begins at `built`.
     """
     own = getattr(built, "notes", None)
-    return tuple(own if own is not None else getattr(built, "__dict__", {}).get(NOTES, ()))
+    return tuple(own) if own is not None else tuple(_notes(built, ""))
+
+
+def _notes(value: Any, path: str) -> Iterator[Note]:
+    """Notes in a struct or a list. What has notes of its own reports all that is inside it."""
+    if isinstance(value, Noted):
+        yield from value.notes  # their paths begin at the request that the list is for
+    elif isinstance(value, WireStruct):
+        own = value.__dict__.get(NOTES)
+        if own is not None:
+            yield from (Note(_joined(path, each.path), each.message) for each in own)
+        elif RAW not in value.__dict__:
+            for name, field in zip(
+                value.__struct_encode_fields__, value.__struct_fields__, strict=True
+            ):
+                yield from _notes(getattr(value, field), _joined(path, name))
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            # Turns have no notes of their own, and a history is long.
+            if isinstance(item, WireStruct) and not item.remembers:
+                yield from _notes(item, f"{path}[{index}]")
+
+
+def _joined(path: str, step: str) -> str:
+    return f"{path}.{step}" if path and step else path or step
 
 
 def with_notes(built: B, found: typing.Iterable[Note]) -> B:
