@@ -22,7 +22,7 @@ from wire.gemini.error_body import parse_error
 from wire.gemini.fold import fold
 from wire.gemini.reader import ChunkReader, parse_answer, parse_plain
 from wire.gemini.uploads import start_upload
-from wire.http.sending import Sending
+from wire.http.sending import Attempt
 from wire.http.target import target
 
 Checks = list[Callable[[Record], None]]
@@ -188,7 +188,7 @@ def check_error(record: Record) -> None:
 def check_redirect(record: Record) -> None:
     """Redirects are not followed; the client says so. `download_file` asks where this one leads."""
     answer = httpx.Response(record["status"], headers=record.get("response_headers") or {})
-    error = Sending(target("gemini", {}), gemini.download_file("a")).refused(
+    error = Attempt(target("gemini", {}), gemini.download_file("a")).refused(
         answer, body_of(record)
     )
     if not isinstance(error, errors.APIError) or (error.status, error.raw) != (

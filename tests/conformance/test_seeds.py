@@ -10,7 +10,7 @@ import pytest
 from tests.conformance.seeds import ROOT, Row, carried_by, held, ids_of, rows, run
 
 PAGE = rows((ROOT / "docs" / "seeds.md").read_text("utf-8"))
-OTHER, FOREIGN = (
+OTHER, TRANSPORT_ERRORS = (
     f"S{0}-99",
     f"S{9}-01",
 )  # no rows; put together here, since the docs are asked about every id that the code names
@@ -28,7 +28,7 @@ def test_a_row_with_neither_and_a_test_of_no_row_fail(capsys: pytest.CaptureFixt
         Row("S0-01", "one", ""),
         Row("S0-02", "two", "not built"),
         Row("S0-03", "three", ""),
-        Row(FOREIGN, "other", ""),
+        Row(TRANSPORT_ERRORS, "other", ""),
     ]
     result = held(page, [("S0-01", "a.py::test_s0_01_x"), (OTHER, "a.py::test_s0_99_y")], ["S0"])
     assert (result.records, result.passed, result.out_of_scope, result.failed) == (

@@ -8,7 +8,7 @@ import zlib
 
 import pytest
 
-from wire.core.limits import Gathering, Inflater, Limits
+from wire.core.limits import BodyReader, Inflater, Limits
 from wire.errors import LimitError, StreamInvalid
 
 MIB = 1024 * 1024
@@ -142,26 +142,26 @@ def test_the_ratio_can_be_set():
     assert Inflater("gzip", Limits(ratio=2000)).feed(gzip.compress(content)) == content
 
 
-# --- Gathering ------------------------------------------------------------------------------------
+# --- BodyReader ------------------------------------------------------------------------------------
 
 
-def gathered(gathering: Gathering, *pieces: bytes) -> tuple[list[bool], bytes]:
+def gathered(gathering: BodyReader, *pieces: bytes) -> tuple[list[bool], bytes]:
     return [gathering.feed(piece) for piece in pieces], gathering.content()
 
 
 @encoded
 def test_a_whole_body(encoding: str, sent: bytes):
-    gathering = Gathering(encoding, 10_000, Limits())
+    gathering = BodyReader(encoding, 10_000, Limits())
     assert gathered(gathering, sent[:10], sent[10:]) == ([True, True], TEXT)
     assert gathering.taken == len(sent)
 
 
 def test_a_body_of_exactly_the_limit_is_taken():
-    assert gathered(Gathering("", 6, Limits()), b"abc", b"def") == ([True, True], b"abcdef")
+    assert gathered(BodyReader("", 6, Limits()), b"abc", b"def") == ([True, True], b"abcdef")
 
 
 def test_a_body_over_the_limit_is_refused():
-    gathering = Gathering("", 6, Limits())
+    gathering = BodyReader("", 6, Limits())
     gathering.feed(b"abcdef")
     with pytest.raises(LimitError, match="larger than 6 bytes"):
         gathering.feed(b"g")
@@ -169,35 +169,35 @@ def test_a_body_over_the_limit_is_refused():
 
 def test_the_limit_is_that_of_the_content_not_of_what_was_sent():
     with pytest.raises(LimitError, match="larger than 100 bytes"):
-        Gathering("gzip", 100, Limits()).feed(gzip.compress(bytes(101)))
+        BodyReader("gzip", 100, Limits()).feed(gzip.compress(bytes(101)))
 
 
 def test_with_cut_the_beginning_is_enough():
     """Of an error body, which is shown and not parsed to its end."""
-    assert gathered(Gathering("", 6, Limits(), cut=True), b"abcd", b"efgh") == (
+    assert gathered(BodyReader("", 6, Limits(), cut=True), b"abcd", b"efgh") == (
         [True, False],
         b"abcdef",
     )
 
 
 def test_with_cut_a_compressed_body_may_break_off():
-    assert TEXT.startswith(gathered(Gathering("gzip", 10_000, Limits(), cut=True), GZIP[:500])[1])
+    assert TEXT.startswith(gathered(BodyReader("gzip", 10_000, Limits(), cut=True), GZIP[:500])[1])
 
 
 def test_a_compressed_body_that_breaks_off_is_an_error():
-    gathering = Gathering("gzip", 10_000, Limits())
+    gathering = BodyReader("gzip", 10_000, Limits())
     gathering.feed(GZIP[:-1])
     with pytest.raises(StreamInvalid, match="broke off"):
         gathering.content()
 
 
 def test_no_body():
-    assert Gathering("gzip", 10, Limits()).content() == b""
+    assert BodyReader("gzip", 10, Limits()).content() == b""
 
 
 def test_what_follows_a_compressed_body_does_not_pile_up():
     """zlib keeps it in one growing buffer that no limit sees."""
-    gathering = Gathering("gzip", 1000, Limits())
+    gathering = BodyReader("gzip", 1000, Limits())
     gathering.feed(gzip.compress(b"{}"))
 
     def feed_all() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from wire.core.call import Call
 from wire.core.exchange import Pause
-from wire.core.flow import Flow, Running
+from wire.core.flow import Flow, FlowRun
 from wire.errors import WireError
 
 Outcome = bytes | tuple[bytes, dict[str, str]] | WireError
@@ -34,7 +34,7 @@ def play(flow: Flow[Any], *outcomes: Outcome) -> Played:
     """
     played, left = Played(), list(outcomes)
     try:
-        with Running(flow) as running:
+        with FlowRun(flow) as running:
             while running.step is not None:
                 if isinstance(running.step, Pause):
                     played.pauses.append(running.step.seconds)

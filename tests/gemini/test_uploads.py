@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from wire.core.call import Call
 from wire.core.exchange import Pause
-from wire.core.flow import Running
+from wire.core.flow import FlowRun
 from wire.core.retry import NONE, Retry
 from wire.errors import (
     BadRequestError,
@@ -31,7 +31,7 @@ from wire.gemini import (
     upload_file,
     upload_to_file_search_store,
 )
-from wire.gemini.uploads import CHUNK, send_piece, start_upload
+from wire.gemini.uploads import CHUNK_BYTES, send_piece, start_upload
 from wire.http.target import target
 
 from .playing import Played, play
@@ -209,10 +209,10 @@ def test_a_piece_is_a_multiple_of_what_the_server_wants(chunk: int, grain: int |
 
 
 def test_the_default_piece_is_eight_mebibytes():
-    data = bytes(CHUNK + 1)
+    data = bytes(CHUNK_BYTES + 1)
     played = play(upload_file(data, mime_type="a/b"), begun(8 * 1024 * 1024), active(), final())
-    assert [len(each) for _, _, each in sent(played)] == [CHUNK, 1]
-    assert CHUNK == 8 * 1024 * 1024
+    assert [len(each) for _, _, each in sent(played)] == [CHUNK_BYTES, 1]
+    assert CHUNK_BYTES == 8 * 1024 * 1024
 
 
 def test_bytes_that_arrived_are_not_sent_again():
@@ -338,7 +338,7 @@ def test_whatever_is_lost_every_byte_arrives_once_and_in_order(
         progress=lambda *n: seen.append(n),
         retry=Retry(attempts=99, base=0),
     )
-    with Running(flow) as running:
+    with FlowRun(flow) as running:
         while running.step is not None:
             call = running.step
             if isinstance(call, Pause):

@@ -73,7 +73,7 @@ def test_light_imports(module: str) -> None:
 def test_no_tls_context_before_it_is_needed() -> None:
     code = (
         "from wire import Client; Client('gemini', api_key='fake-key'); from "
-        "wire.http.sending import tls; print(tls.cache_info().currsize)"
+        "wire.http.network import tls; print(tls.cache_info().currsize)"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "0"
@@ -219,7 +219,7 @@ def test_the_raw_body_is_there_for_who_asks(drive: Drive) -> None:
 
 
 def test_one_tls_context_for_all_lanes() -> None:
-    from wire.http.sending import tls
+    from wire.http.network import tls
 
     assert tls("https") is tls("https")
 

@@ -2,7 +2,7 @@
 answers. No clock, no I/O.
 
 A `WireError` of a call is thrown into the flow, which may have an answer to it. `Client.run` and
-`AsyncClient.run` drive flows; they know of them what `Running` tells.
+`AsyncClient.run` drive flows; they know of them what `FlowRun` tells.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ def ask(call: Call[Answer]) -> Flow[Answer]:
     return answer
 
 
-class Running(Generic[Answer]):
+class FlowRun(Generic[Answer]):
     """A flow on its way: `step` is what it wants done, `None` once it has returned its `answer`.
 
     >>> def doubled(call: Call[int]) -> Flow[int]:
     ...     return 2 * (yield call)
     >>> call = Call("any", "GET", "/n", parse=int, read_error=lambda *_: WireError())
-    >>> with Running(doubled(call)) as running:
+    >>> with FlowRun(doubled(call)) as running:
     ...     running.tell(21)
     ...     running.answer
     42

@@ -91,7 +91,7 @@ class Inflater:
         return self._zlib is not None and self.taken > 0 and not self._zlib.eof
 
 
-class Gathering:
+class BodyReader:
     """A whole body, read piece by piece.
 
     Over `limit` bytes it raises `LimitError`, or stops taking if `cut` is set.

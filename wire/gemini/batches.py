@@ -38,7 +38,7 @@ from wire.gemini.types import (
     ListBatchesResponse,
     Status,
 )
-from wire.gemini.waiting import Patience, failed
+from wire.gemini.waiting import PollPolicy, failed
 
 T = TypeVar("T")
 Job = TypeVar("Job", BatchOperation, EmbedBatchOperation)
@@ -267,7 +267,7 @@ def wait_for_batch(
     took longer.
     """
     name = named((batch.name if isinstance(batch, BatchOperation) else batch) or "", "batches")
-    return _waiting(get_batch(name), name, Patience(every, most))
+    return _waiting(get_batch(name), name, PollPolicy(every, most))
 
 
 def wait_for_embed_batch(
@@ -275,13 +275,13 @@ def wait_for_embed_batch(
 ) -> Flow[EmbedBatchOperation]:
     """As `wait_for_batch`, for a batch of embeddings."""
     name = named((batch.name if isinstance(batch, EmbedBatchOperation) else batch) or "", "batches")
-    return _waiting(get_embed_batch(name), name, Patience(every, most))
+    return _waiting(get_embed_batch(name), name, PollPolicy(every, most))
 
 
 _ENDS = (BatchState.FAILED, BatchState.CANCELLED, BatchState.EXPIRED)
 
 
-def _waiting(call: Call[Job], name: str, patience: Patience) -> Flow[Job]:
+def _waiting(call: Call[Job], name: str, patience: PollPolicy) -> Flow[Job]:
     while True:
         operation = yield from ask(call)
         state = operation.metadata.state if operation.metadata else None

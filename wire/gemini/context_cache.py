@@ -35,7 +35,7 @@ from wire.gemini.types import (
     Part,
 )
 
-LEAST = 1024
+MIN_CACHED_TOKENS = 1024
 """Tokens below which the server keeps nothing (G63); of some models the least is 4,096, and then
 the server says so.
 """
@@ -62,7 +62,7 @@ class ContextCache:
         shared: GenerateContentRequest,
         *,
         ttl: float = 3600.0,
-        least: int = LEAST,
+        least: int = MIN_CACHED_TOKENS,
         display_name: str | None = None,
     ) -> None:
         self.model = resource(model)

@@ -20,7 +20,7 @@ from wire.gemini.types import (
     RegisterFilesRequest,
     RegisterFilesResponse,
 )
-from wire.gemini.waiting import Patience, failed
+from wire.gemini.waiting import PollPolicy, failed
 
 
 def get_file(name: str) -> Call[File]:
@@ -92,10 +92,10 @@ def wait_for_file(file: str | File, *, every: float = 2.0, most: float = 600.0) 
     Raises the error that the server found if it FAILED, `TotalClock` if it took longer.
     """
     name = file.name if isinstance(file, File) else file
-    return _waiting(named(name or "", "files"), Patience(every, most))
+    return _waiting(named(name or "", "files"), PollPolicy(every, most))
 
 
-def _waiting(name: str, patience: Patience) -> Flow[File]:
+def _waiting(name: str, patience: PollPolicy) -> Flow[File]:
     while True:
         file = yield from ask(get_file(name))
         if file.state == FileState.ACTIVE:

@@ -39,10 +39,10 @@ from wire.gemini.types import (
 
 S = TypeVar("S", bound=WireStruct)
 
-CHUNK = 8 * 1024 * 1024
+CHUNK_BYTES = 8 * 1024 * 1024
 """Bytes of one piece, as Google's own clients send them."""
 
-GRAIN = 256 * 1024
+CHUNK_MULTIPLE_BYTES = 256 * 1024
 """Of what a piece is a multiple, unless the server asks for more
 (`x-goog-upload-chunk-granularity`: 8 MiB, recorded 2026).
 """
@@ -190,7 +190,7 @@ def upload_file(
     display_name: str | None = None,
     name: str | None = None,
     size: int | None = None,
-    chunk: int = CHUNK,
+    chunk: int = CHUNK_BYTES,
     progress: Progress | None = None,
     retry: Retry = DEFAULT,
 ) -> Flow[File]:
@@ -216,7 +216,7 @@ def upload_to_file_search_store(
     request: UploadToFileSearchStoreRequest,
     *,
     size: int | None = None,
-    chunk: int = CHUNK,
+    chunk: int = CHUNK_BYTES,
     progress: Progress | None = None,
     retry: Retry = DEFAULT,
 ) -> Flow[Operation]:
@@ -253,7 +253,7 @@ def _uploading(
         raise StreamInvalid(
             f"the answer to the start of an upload names no URL to send to: {error.message}"
         ) from None
-    grain = begun.granularity or GRAIN
+    grain = begun.granularity or CHUNK_MULTIPLE_BYTES
     chunk = max(grain, chunk - chunk % grain)
     dice, failures = Random(), 0
     state, block, base, arrived = begun, b"", 0, 0  # `block` is what stands from `base` on

@@ -42,7 +42,7 @@ _WORDS = {
 }
 
 
-class Patience:
+class PollPolicy:
     """Pauses of `every` seconds, `most` seconds of them together."""
 
     def __init__(self, every: float, most: float) -> None:

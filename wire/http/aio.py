@@ -17,12 +17,20 @@ import httpx
 
 from wire.core.call import Answer, Call, Chunk, StreamCall
 from wire.core.exchange import Pause
-from wire.core.flow import Flow, Running
+from wire.core.flow import Flow, FlowRun
 from wire.core.incoming import Incoming
 from wire.core.secret import Secret
 from wire.errors import WireError
 from wire.http.lanes import AsyncLanes
-from wire.http.sending import DRAIN, FOREIGN, AnyCall, ClientState, Sending, StreamState, opened
+from wire.http.network import opened
+from wire.http.sending import (
+    DRAIN_SECONDS,
+    TRANSPORT_ERRORS,
+    AnyCall,
+    Attempt,
+    ClientState,
+    StreamState,
+)
 from wire.http.target import Options, target
 
 T = TypeVar("T")
@@ -35,9 +43,9 @@ class AsyncStream(StreamState[Chunk, Answer]):
     """
 
     def __init__(
-        self, sending: Sending, incoming: Incoming[Chunk, Answer], body: httpx.AsyncByteStream
+        self, attempt: Attempt, incoming: Incoming[Chunk, Answer], body: httpx.AsyncByteStream
     ) -> None:
-        super().__init__(sending, incoming)
+        super().__init__(attempt, incoming)
         self._body = body
         self._reads = aiter(body)
 
@@ -73,7 +81,7 @@ class AsyncStream(StreamState[Chunk, Answer]):
         return self
 
     async def _read(self) -> None:
-        sending, limit, began = self._sending, self._sending.until_event, time.monotonic()
+        attempt, limit, began = self._attempt, self._attempt.until_event, time.monotonic()
         with self._one_reader:
             try:
                 if limit is None:
@@ -81,10 +89,10 @@ class AsyncStream(StreamState[Chunk, Answer]):
                 else:
                     with anyio.fail_after(limit):
                         data = await anext(self._reads, None)
-            except FOREIGN as cause:
-                self._incoming.lost(sending.lost(cause))
+            except TRANSPORT_ERRORS as cause:
+                self._incoming.lost(attempt.lost(cause))
             else:
-                sending.read(self._incoming, data, began)
+                attempt.read(self._incoming, data, began)
 
     async def _close(self) -> None:
         self._incoming.abandon()
@@ -97,10 +105,10 @@ class AsyncStream(StreamState[Chunk, Answer]):
     async def _drain(self) -> None:
         """Read the end of the body (R-25)."""
         try:
-            with anyio.move_on_after(DRAIN):
+            with anyio.move_on_after(DRAIN_SECONDS):
                 async for _ in self._reads:
                     pass
-        except FOREIGN:
+        except TRANSPORT_ERRORS:
             pass
 
 
@@ -117,7 +125,7 @@ async def _close(*bodies: Any) -> None:
             close = getattr(body, "aclose", None)  # not every iterator has one
             try:
                 await close() if close else None
-            except FOREIGN:
+            except TRANSPORT_ERRORS:
                 pass  # the lane is dropped, and nobody waits for what went wrong with it
 
 
@@ -175,7 +183,7 @@ class AsyncClient(ClientState):
 
         Raises `wire.WireError` of the kind that the failure is.
         """
-        with Running(flow) as running:
+        with FlowRun(flow) as running:
             while running.step is not None:
                 running.tell(await self._done(running.step))
         return running.answer
@@ -202,32 +210,32 @@ class AsyncClient(ClientState):
             return error
 
     async def _run(
-        self, call: AnyCall, receive: Callable[[Sending, httpx.Response], Awaitable[T]]
+        self, call: AnyCall, receive: Callable[[Attempt, httpx.Response], Awaitable[T]]
     ) -> T:
-        sending = Sending(self._target, call)
-        steps = sending.steps(self._dice)
+        attempt = Attempt(self._target, call)
+        steps = attempt.steps(self._dice)
         next(steps)
         while True:
             try:
-                return await self._attempt(sending, receive)
+                return await self._attempt(attempt, receive)
             except WireError as error:
-                pause = steps.send(sending.failed(error))
-            await anyio.sleep(sending.paused(pause))
+                pause = steps.send(attempt.failed(error))
+            await anyio.sleep(attempt.paused(pause))
             next(steps)
 
     async def _attempt(
-        self, sending: Sending, receive: Callable[[Sending, httpx.Response], Awaitable[T]]
+        self, attempt: Attempt, receive: Callable[[Attempt, httpx.Response], Awaitable[T]]
     ) -> T:
         token = await self._token()
         try:
-            with anyio.fail_after(sending.until_head):
-                response = await self._handle(sending.request(token))
-        except FOREIGN as cause:
-            raise sending.lost(cause) from cause
+            with anyio.fail_after(attempt.until_head):
+                response = await self._handle(attempt.request(token))
+        except TRANSPORT_ERRORS as cause:
+            raise attempt.lost(cause) from cause
         try:
-            if sending.head(response):
-                return await receive(sending, response)
-            raise sending.refused(response, await self._gather(sending, response, error=True))
+            if attempt.head(response):
+                return await receive(attempt, response)
+            raise attempt.refused(response, await self._gather(attempt, response, error=True))
         except BaseException:
             await _close(_body(response))
             raise
@@ -238,24 +246,24 @@ class AsyncClient(ClientState):
         asked = self._target.token()
         return Secret.unchecked(await asked if inspect.isawaitable(asked) else asked).check("token")
 
-    async def _whole(self, sending: Sending, response: httpx.Response) -> Any:
-        body = await self._gather(sending, response)
+    async def _whole(self, attempt: Attempt, response: httpx.Response) -> Any:
+        body = await self._gather(attempt, response)
         await _close(_body(response))
-        return sending.answer(body)
+        return attempt.answer(body)
 
-    async def _chunks(self, sending: Sending, response: httpx.Response) -> Any:
-        return await AsyncStream(sending, sending.incoming(response), _body(response))._begin()
+    async def _chunks(self, attempt: Attempt, response: httpx.Response) -> Any:
+        return await AsyncStream(attempt, attempt.incoming(response), _body(response))._begin()
 
     async def _gather(
-        self, sending: Sending, response: httpx.Response, *, error: bool = False
+        self, attempt: Attempt, response: httpx.Response, *, error: bool = False
     ) -> bytes:
-        gathering = sending.gathering(response, error=error)
+        reader = attempt.body_reader(response, error=error)
         try:
-            with anyio.fail_after(sending.left):
+            with anyio.fail_after(attempt.left):
                 async for data in _body(response):
-                    if not gathering.feed(data):
+                    if not reader.feed(data):
                         break
-        except FOREIGN as cause:
+        except TRANSPORT_ERRORS as cause:
             if not error:
-                raise sending.lost(cause) from cause
-        return gathering.content()
+                raise attempt.lost(cause) from cause
+        return reader.content()

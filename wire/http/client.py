@@ -18,12 +18,20 @@ import httpx
 
 from wire.core.call import Answer, Call, Chunk, StreamCall
 from wire.core.exchange import Pause
-from wire.core.flow import Flow, Running
+from wire.core.flow import Flow, FlowRun
 from wire.core.incoming import Incoming
 from wire.core.secret import Secret
 from wire.errors import ConfigurationError, WireError
 from wire.http.lanes import Lanes
-from wire.http.sending import DRAIN, FOREIGN, AnyCall, ClientState, Sending, StreamState, opened
+from wire.http.network import opened
+from wire.http.sending import (
+    DRAIN_SECONDS,
+    TRANSPORT_ERRORS,
+    AnyCall,
+    Attempt,
+    ClientState,
+    StreamState,
+)
 from wire.http.target import Options, target
 
 T = TypeVar("T")
@@ -36,9 +44,9 @@ class Stream(StreamState[Chunk, Answer]):
     """
 
     def __init__(
-        self, sending: Sending, incoming: Incoming[Chunk, Answer], body: httpx.SyncByteStream
+        self, attempt: Attempt, incoming: Incoming[Chunk, Answer], body: httpx.SyncByteStream
     ) -> None:
-        super().__init__(sending, incoming)
+        super().__init__(attempt, incoming)
         self._body = body
         self._reads = iter(body)
 
@@ -74,14 +82,14 @@ class Stream(StreamState[Chunk, Answer]):
         return self
 
     def _read(self) -> None:
-        sending, began = self._sending, time.monotonic()
+        attempt, began = self._attempt, time.monotonic()
         with self._one_reader:
             try:
                 data = next(self._reads, None)
-            except FOREIGN as cause:
-                self._incoming.lost(sending.lost(cause))
+            except TRANSPORT_ERRORS as cause:
+                self._incoming.lost(attempt.lost(cause))
             else:
-                sending.read(self._incoming, data, began)
+                attempt.read(self._incoming, data, began)
 
     def _close(self) -> None:
         self._incoming.abandon()
@@ -99,12 +107,12 @@ class Stream(StreamState[Chunk, Answer]):
         abort: Callable[[], None] | None = getattr(self._body, "abort", None)
         if abort is None:
             return
-        late = threading.Timer(DRAIN, abort)
+        late = threading.Timer(DRAIN_SECONDS, abort)
         late.daemon = True
         late.start()
         try:
             collections.deque(self._reads, 0)
-        except FOREIGN:
+        except TRANSPORT_ERRORS:
             pass
         finally:
             late.cancel()
@@ -118,7 +126,7 @@ def _body(response: httpx.Response) -> httpx.SyncByteStream:
 def _close(body: httpx.SyncByteStream) -> None:
     try:
         body.close()
-    except FOREIGN:
+    except TRANSPORT_ERRORS:
         pass  # the lane is dropped, and nobody waits for what went wrong with it
 
 
@@ -175,7 +183,7 @@ class Client(ClientState):
 
         Raises `wire.WireError` of the kind that the failure is.
         """
-        with Running(flow) as running:
+        with FlowRun(flow) as running:
             while running.step is not None:
                 running.tell(self._done(running.step))
         return running.answer
@@ -199,47 +207,47 @@ class Client(ClientState):
         except WireError as error:
             return error
 
-    def _run(self, call: AnyCall, receive: Callable[[Sending, httpx.Response], T]) -> T:
-        sending = Sending(self._target, call)
-        steps = sending.steps(self._dice)
+    def _run(self, call: AnyCall, receive: Callable[[Attempt, httpx.Response], T]) -> T:
+        attempt = Attempt(self._target, call)
+        steps = attempt.steps(self._dice)
         next(steps)
         while True:
             try:
-                return self._attempt(sending, receive)
+                return self._attempt(attempt, receive)
             except WireError as error:
-                pause = steps.send(sending.failed(error))
-            time.sleep(sending.paused(pause))
+                pause = steps.send(attempt.failed(error))
+            time.sleep(attempt.paused(pause))
             next(steps)
 
-    def _attempt(self, sending: Sending, receive: Callable[[Sending, httpx.Response], T]) -> T:
+    def _attempt(self, attempt: Attempt, receive: Callable[[Attempt, httpx.Response], T]) -> T:
         token = self._target.token and Secret.unchecked(self._target.token()).check("token")
         try:
-            response = self._handle(sending.request(token))
-        except FOREIGN as cause:
-            raise sending.lost(cause) from cause
+            response = self._handle(attempt.request(token))
+        except TRANSPORT_ERRORS as cause:
+            raise attempt.lost(cause) from cause
         try:
-            if sending.head(response):
-                return receive(sending, response)
-            raise sending.refused(response, self._gather(sending, response, error=True))
+            if attempt.head(response):
+                return receive(attempt, response)
+            raise attempt.refused(response, self._gather(attempt, response, error=True))
         except BaseException:
             _close(_body(response))
             raise
 
-    def _whole(self, sending: Sending, response: httpx.Response) -> Any:
-        body = self._gather(sending, response)
+    def _whole(self, attempt: Attempt, response: httpx.Response) -> Any:
+        body = self._gather(attempt, response)
         _close(_body(response))
-        return sending.answer(body)
+        return attempt.answer(body)
 
-    def _chunks(self, sending: Sending, response: httpx.Response) -> Any:
-        return Stream(sending, sending.incoming(response), _body(response))._begin()
+    def _chunks(self, attempt: Attempt, response: httpx.Response) -> Any:
+        return Stream(attempt, attempt.incoming(response), _body(response))._begin()
 
-    def _gather(self, sending: Sending, response: httpx.Response, *, error: bool = False) -> bytes:
-        gathering = sending.gathering(response, error=error)
+    def _gather(self, attempt: Attempt, response: httpx.Response, *, error: bool = False) -> bytes:
+        reader = attempt.body_reader(response, error=error)
         try:
             for data in _body(response):
-                if not gathering.feed(data):
+                if not reader.feed(data):
                     break
-        except FOREIGN as cause:
+        except TRANSPORT_ERRORS as cause:
             if not error:
-                raise sending.lost(cause) from cause
-        return gathering.content()
+                raise attempt.lost(cause) from cause
+        return reader.content()

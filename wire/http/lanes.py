@@ -35,7 +35,7 @@ import anyio.lowlevel
 import httpx
 
 from wire.errors import ConfigurationError
-from wire.http.sending import proxy_for, tls
+from wire.http.network import proxy_for, tls
 
 Origin = tuple[str, str, int | None]
 

@@ -8,16 +8,12 @@ the header with the key (R-28, R-36).
 
 from __future__ import annotations
 
-import functools
 import logging
-import ssl
 import threading
 import time
-import urllib.request
-from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
+from collections.abc import AsyncIterator, Generator, Iterator, Mapping
 from random import Random
 from typing import Any, Generic
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -32,7 +28,7 @@ from wire.core.account import (
 from wire.core.call import Answer, Call, Chunk, Preview, StreamCall
 from wire.core.exchange import Failed, Outcome, Pause, Step, exchange
 from wire.core.incoming import Incoming
-from wire.core.limits import Gathering
+from wire.core.limits import BodyReader
 from wire.core.provider import Provider
 from wire.core.retry import NONE
 from wire.core.secret import Secret
@@ -47,23 +43,24 @@ from wire.errors import (
     TotalClock,
     WireError,
 )
+from wire.http.network import shown_proxy
 from wire.http.target import Target
 
 _log = logging.getLogger("wire")
 
 AnyCall = Call[Any] | StreamCall[Any, Any]
 
-DRAIN = 0.1
+DRAIN_SECONDS = 0.1
 """Seconds that the end of a body may take after the wire's terminator, so that the connection can
 be used again.
 """
 
-FOREIGN = (httpx.RequestError, httpx.InvalidURL, httpx.StreamError, OSError, RuntimeError)
+TRANSPORT_ERRORS = (httpx.RequestError, httpx.InvalidURL, httpx.StreamError, OSError, RuntimeError)
 """What a transport raises when a connection does not do what it should; httpcore and anyio raise
 RuntimeErrors of their own for a connection that was closed under a reader."""
 
 
-class Sending:
+class Attempt:
     """One call on its way: what both clients ask while they send it.
 
     It reads the clock, and does no I/O.
@@ -179,12 +176,12 @@ class Sending:
             self.call, self._encoding(response), self.target.limits, self.account, self._masked
         )
 
-    def gathering(self, response: httpx.Response, *, error: bool) -> Gathering:
+    def body_reader(self, response: httpx.Response, *, error: bool) -> BodyReader:
         """The collector of the body that begins with this head; of an error body the beginning is
         enough.
         """
         limits = self.target.limits
-        return Gathering(
+        return BodyReader(
             self._encoding(response), limits.error_body if error else limits.body, limits, cut=error
         )
 
@@ -256,8 +253,8 @@ class Sending:
 class StreamState(Generic[Chunk, Answer]):
     """What a stream is in every style: a call on its way, and what has come of it."""
 
-    def __init__(self, sending: Sending, incoming: Incoming[Chunk, Answer]) -> None:
-        self._sending, self._incoming = sending, incoming
+    def __init__(self, attempt: Attempt, incoming: Incoming[Chunk, Answer]) -> None:
+        self._attempt, self._incoming = attempt, incoming
         self._one_reader = _OneReader()
 
     def partial(self) -> Answer:
@@ -347,7 +344,7 @@ class ClientState:
         return {
             **self._target.describe(),
             "http": type(self._http).__name__,
-            "proxy": _shown_proxy(self._target),
+            "proxy": shown_proxy(self._target),
         }
 
 
@@ -400,63 +397,3 @@ def _frameless(cause: BaseException) -> BaseException:
             each.__traceback__ = None
             todo += [each.__cause__, each.__context__]
     return cause
-
-
-@functools.cache
-def tls(scheme: str) -> ssl.SSLContext:
-    """One context for all lanes: making one costs 20 ms and more, and none that verifies is needed
-    before the first https call.
-    """
-    return httpx.create_ssl_context(verify=scheme == "https")
-
-
-def proxy_for(scheme: str, host: str, port: int | None) -> str | None:
-    """The proxy that the environment names for an origin (`HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`,
-    ...).
-    """
-    proxies = urllib.request.getproxies()
-    proxy = proxies.get(scheme) or proxies.get("all")
-    if not proxy or urllib.request.proxy_bypass(f"{host}:{port}" if port else host):
-        return None
-    if "://" not in proxy:
-        proxy = f"http://{proxy}"
-    if urlsplit(proxy).scheme not in ("http", "https"):
-        raise ConfigurationError(
-            f"{scheme.upper()}_PROXY: only http and https proxies are spoken here, not "
-            f"{urlsplit(proxy).scheme}"
-        )
-    return proxy
-
-
-def _shown_proxy(target: Target) -> str | None:
-    """The proxy of a target without its credentials, for `describe`."""
-    parts = urlsplit(target.base_url)
-    proxy = proxy_for(parts.scheme, parts.hostname or "", parts.port)
-    if proxy is None:
-        return None
-    found = urlsplit(proxy)
-    return f"{found.scheme}://{'***@' if found.username else ''}{found.hostname}{f':{found.port}' if found.port else ''}"
-
-
-def opened(
-    http: Any, lanes: Callable[[], Any], handle: str, client: type
-) -> tuple[Any, Callable[[httpx.Request], Any]]:
-    """The transport or client to use, and the function of it that answers a request.
-
-    "auto" and "httpx" both mean lanes; the direct transport will be chosen here.
-    """
-    if isinstance(http, str):
-        if http not in ("auto", "httpx"):
-            raise ConfigurationError(
-                f"http: 'auto', 'httpx', a transport or a client, not {http!r}"
-            )
-        transport = lanes()
-        return transport, getattr(transport, handle)
-    if isinstance(http, client):
-        return http, functools.partial(http.send, stream=True, follow_redirects=False)  # type: ignore[attr-defined]
-    if callable(getattr(http, handle, None)):
-        return http, getattr(http, handle)
-    raise ConfigurationError(
-        f"http: an httpx transport with {handle}() or an httpx.{client.__name__} is "
-        f"wanted, not {type(http).__name__}"
-    )
