@@ -17,7 +17,7 @@ import httpx
 import msgspec
 import pytest
 
-from wire import AsyncClient, Client
+from wire import AsyncClient, Client, gemini
 from wire.core.call import Call, StreamCall
 from wire.core.secret import Secret
 from wire.errors import APIError, ConfigurationError, RuleError, Violation
@@ -606,6 +606,13 @@ def test_a_base_url_of_gemini_may_end_as_it_likes():
     )
 
 
+@pytest.mark.parametrize("version", ["", "/v1beta", "/v1"])
+def test_a_base_url_of_gemini_names_no_method(version: str):
+    url = f"https://proxy.example/llm{version}/models/gemini-2.5-flash:generateContent"
+    message = refused("gemini", base_url=url)
+    assert message == "gemini: base_url: leave the endpoint's path out: https://proxy.example/llm"
+
+
 @pytest.mark.parametrize("name", [*OWN, "my-host"])
 def test_http_in_the_own_network_without_a_key(name: str):
     assert (
@@ -716,7 +723,7 @@ def test_what_is_said_differently():
     ids = {
         name: row.dialect.call_ids
         for name, row in PROVIDERS.items()
-        if row.dialect and row.dialect.call_ids != PLAIN.call_ids
+        if row.wire == "openai" and row.dialect.call_ids != PLAIN.call_ids
     }
     assert {name: (each.least, each.most, each.letters) for name, each in ids.items()} == {
         "openai": (1, 40, ""),
@@ -737,14 +744,18 @@ def test_what_is_said_differently():
         assert fields_unlike_plain(name) == {}
 
 
-def test_gemini_has_no_dialect():
-    assert (PROVIDERS["gemini"].dialect, PROVIDERS["gemini@vertex"].dialect) == (None, None)
+def test_the_dialects_of_gemini_say_whose_api_it_is():
+    rows = PROVIDERS["gemini"], PROVIDERS["gemini@vertex"]
+    assert [row.dialect for row in rows] == [
+        gemini.Dialect(api="gemini"),
+        gemini.Dialect(api="vertex"),
+    ]
 
 
 REFUSALS = {
     f"{name}: {refusal.path}": (refusal, row.dialect)
     for name, row in PROVIDERS.items()
-    if row.dialect is not None and "@" not in name.replace("gemini@", "")
+    if row.wire == "openai" and "@" not in name.replace("gemini@", "")
     for refusal in row.dialect.refuses
 }
 
@@ -768,22 +779,22 @@ def structs(hint: Any) -> list[type[msgspec.Struct]]:
     return [found for inner in typing.get_args(hint) for found in structs(inner)]
 
 
-# --- adapting a call ------------------------------------------------------------------------------
+# --- rules of a host ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("make", "kind"), [(call, Call), (stream, StreamCall)], ids=["call", "stream"]
 )
-def test_a_call_is_adapted_to_the_dialect(make: Any, kind: type):
+def test_the_rules_of_a_host_are_asked_with_its_row(make: Any, kind: type):
     seen: list[Any] = []
 
-    def adapt(what: Any, dialect: Any) -> Any:
-        seen.append(dialect)
-        return what.replace(headers={"x-adapted": "yes"})
+    def host_rules(what: Any, provider: Any) -> Any:
+        seen.append(provider)
+        return what.replace(headers={"x-judged": "yes"})
 
-    one = make(adapt=adapt)
-    assert made("deepseek", api_key=KEY).accept(one, kind).headers == {"x-adapted": "yes"}
-    assert seen == [PROVIDERS["deepseek"].dialect]
+    one = make(host_rules=host_rules)
+    assert made("deepseek", api_key=KEY).accept(one, kind).headers == {"x-judged": "yes"}
+    assert seen == [PROVIDERS["deepseek"]]
     assert one.headers == {}
 
 
@@ -795,20 +806,20 @@ def test_a_call_is_adapted_to_the_dialect(make: Any, kind: type):
     ],
     ids=["other-wire", "no-key"],
 )
-def test_a_call_is_adapted_last(name: str, options: dict[str, Any], problem: str):
-    def adapt(what: Any, dialect: Any) -> Any:
+def test_the_rules_of_a_host_are_asked_last(name: str, options: dict[str, Any], problem: str):
+    def host_rules(what: Any, provider: Any) -> Any:
         raise AssertionError("too early")
 
     with pytest.raises(ConfigurationError, match=problem):
-        made(name, **options).accept(call(adapt=adapt), Call)
+        made(name, **options).accept(call(host_rules=host_rules), Call)
 
 
-def rejecting(what: Any, dialect: Any) -> Any:
+def rejecting(what: Any, provider: Any) -> Any:
     raise RuleError(violations=[Violation("messages[0].content", f"not with {KEY}", "O7")])
 
 
-def adding(what: Any, dialect: Any) -> Any:
-    return dataclasses.replace(what, body=b'{"slots":%d}' % len(dialect.reasoning_slots))
+def adding(what: Any, provider: Any) -> Any:
+    return dataclasses.replace(what, body=b'{"slots":%d}' % len(provider.dialect.reasoning_slots))
 
 
 def answering(request: httpx.Request) -> httpx.Response:
@@ -816,40 +827,48 @@ def answering(request: httpx.Request) -> httpx.Response:
 
 
 @pytest.mark.parametrize("style", ["sync", "asyncio", "trio"])
-def test_clients_send_the_adapted_call(style: str):
+def test_clients_send_the_call_as_its_host_takes_it(style: str):
     def work() -> tuple[Any, Any]:
         with Client("openrouter", api_key=KEY, http=httpx.MockTransport(answering)) as client:
-            return client.send(call(adapt=adding)), client.dialect
+            return client.send(call(host_rules=adding)), client.dialect
 
     async def main() -> tuple[Any, Any]:
         async with AsyncClient(
             "openrouter", api_key=KEY, http=httpx.MockTransport(answering)
         ) as client:
-            return await client.send(call(adapt=adding)), client.dialect
+            return await client.send(call(host_rules=adding)), client.dialect
 
     answer, dialect = work() if style == "sync" else anyio.run(main, backend=style)
     assert (answer, dialect) == (b'POST {"slots":2}', PROVIDERS["openrouter"].dialect)
 
 
-def test_what_the_dialect_refuses_is_not_sent():
+def test_what_the_host_refuses_is_not_sent():
     def transport(request: httpx.Request) -> httpx.Response:
         raise AssertionError("sent")
 
     with Client("deepseek", api_key=KEY, http=httpx.MockTransport(transport)) as client:
         with pytest.raises(RuleError) as caught:
-            client.send(call(adapt=rejecting))
-        with pytest.raises(RuleError), client.stream(stream(adapt=rejecting)):
+            client.send(call(host_rules=rejecting))
+        with pytest.raises(RuleError), client.stream(stream(host_rules=rejecting)):
             pass
         assert (
-            client.preview(call(adapt=rejecting)).url == "https://api.deepseek.com/chat/completions"
+            client.preview(call(host_rules=rejecting)).url
+            == "https://api.deepseek.com/chat/completions"
         )
     assert str(caught.value) == "deepseek: messages[0].content: not with *** [O7]"
     assert caught.value.violations[0].rule == "O7"
 
 
-def test_a_client_of_gemini_has_no_dialect():
+def test_a_client_of_gemini_has_the_dialect_of_its_wire():
     with Client("gemini", api_key=KEY) as client:
-        assert client.dialect is None
+        assert client.dialect == gemini.Dialect(api="gemini")
+
+
+def test_a_clients_row_has_its_version():
+    """Some rules hold for one version of the API alone."""
+    row = PROVIDERS["gemini"]
+    with Client("gemini", api_key=KEY) as client, Client("gemini", version="v1") as stable:
+        assert (client.row, stable.row) == (row, dataclasses.replace(row, version="v1"))
 
 
 # --- the page -------------------------------------------------------------------------------------
@@ -875,7 +894,7 @@ def test_the_page_has_every_row():
 def test_the_page_says_what_goes_back():
     told = {row[0]: row[3] for row in rows("Names, hosts, keys")}
     for name, row in PROVIDERS.items():
-        if row.dialect is not None and not told[name].startswith("as "):
+        if row.wire == "openai" and not told[name].startswith("as "):
             fields = [*row.dialect.reasoning_slots, *row.dialect.takes]
             assert re.findall(r"`(\w+)`", told[name]) == fields, name
             assert ("required" in told[name]) == row.dialect.reasoning_required, name
@@ -887,7 +906,7 @@ def test_the_page_names_everybody_who_refuses_something():
     for name, *cells in rows("What they refuse"):
         told[name] += " ".join(cells)
     refusing = {
-        name for name, row in PROVIDERS.items() if row.dialect is not None and row.dialect.refuses
+        name for name, row in PROVIDERS.items() if row.wire == "openai" and row.dialect.refuses
     }
     assert {name for name in refusing if family(name) == name or name == "gemini@openai"} - set(
         told
@@ -913,8 +932,13 @@ def test_a_dialect_of_the_callers_counts_in_place_of_the_rows():
 @pytest.mark.parametrize(
     ("name", "dialect", "problem"),
     [
-        ("gemini", Dialect(), "gemini: dialect: gemini has no such option"),
-        ("deepseek", "kimi", "dialect: a Dialect is wanted, not str"),
+        (
+            "gemini",
+            Dialect(),
+            "gemini: dialect: a wire.gemini.Dialect is wanted, not "
+            "wire.openai.common.dialect.Dialect",
+        ),
+        ("deepseek", "kimi", "deepseek: dialect: a wire.openai.Dialect is wanted, not str"),
     ],
 )
 def test_what_is_no_dialect_is_refused(name: str, dialect: Any, problem: str):

@@ -285,11 +285,13 @@ class RuleError(WireError):
         super().__init__(message or "; ".join(map(str, self.violations)), **fields)
 
 
-def refuse(violations: Iterable[Violation], error: type[RuleError] = RuleError) -> None:
-    """Raise `error` if any of the violations is an error; warnings are passed over."""
+def refuse(
+    violations: Iterable[Violation], error: type[RuleError] = RuleError, *, provider: str = ""
+) -> None:
+    """Raise `error`, with the provider's name, if any violation is an error; warnings are ignored."""
     errors = [each for each in violations if each.severity == "error"]
     if errors:
-        raise error(violations=errors)
+        raise error(violations=errors, provider=provider)
 
 
 class HistoryError(RuleError):

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from wire import notes
-from wire.anthropic import MessageResponse, parse_reply, render, render_whole
+from wire import anthropic, notes
+from wire.anthropic import MessageResponse, parse_reply
 from wire.anthropic.reader import parse_message
 from wire.errors import RuleError
 from wire.neutral.messages import Media, Message, Reply, ToolCall
@@ -26,13 +26,18 @@ A, B = (
     for id, port in (("call_A", "Brest"), ("call_B", "Łódź"))
 )
 
+NO_TOOLS = (
+    "tools: warning: tools: a conversation with calls needs the tools, at some hosts of this wire"
+)
+"""What is noted of a conversation with calls whose request has no tools (A40)."""
+
 
 def asked(*messages: Message, **settings: Any) -> Request:
     return Request(messages=messages or (HI,), **{"max_tokens": 100, **settings})
 
 
 def body_of(request: Request, model: str = MODEL, **options: Any) -> Any:
-    return json.loads(render_whole(request, model, **options).body)
+    return json.loads(anthropic.call(request, model, **options).body)
 
 
 def sent(
@@ -44,7 +49,12 @@ def sent(
 def told(
     *messages: Message, model: str = MODEL, provider: str = "anthropic", **settings: Any
 ) -> list[str]:
-    return list(map(str, notes(render(asked(*messages, **settings), model, provider=provider))))
+    return list(
+        map(
+            str,
+            notes(anthropic.stream_call(asked(*messages, **settings), model, provider=provider)),
+        )
+    )
 
 
 def refused(
@@ -56,7 +66,7 @@ def refused(
 ) -> Any:
     """Paths and rules of what is refused."""
     with pytest.raises(RuleError) as caught:
-        render(asked(*messages, **settings), model, provider=provider)
+        anthropic.stream_call(asked(*messages, **settings), model, provider=provider)
     assert type(caught.value) is kind
     return [(each.path, each.rule) for each in caught.value.violations]
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from tests.history.histories import conversation
-from wire import notes
-from wire.anthropic import check, parse_reply, render, render_request, render_whole
+from wire import anthropic, notes
+from wire.anthropic import check, parse_reply, render_request
 from wire.anthropic.effort import BUDGETS as TOKENS
 from wire.anthropic.reader import parse_message
 from wire.core.memory import encode
@@ -39,6 +39,7 @@ from .neutral import (
     BUDGETS,
     HI,
     MODEL,
+    NO_TOOLS,
     PNG,
     PORT,
     SIGNED,
@@ -142,6 +143,7 @@ def test_s4_09_s4_10_s4_11_calls_and_results():
     assert told(*messages) == [
         "messages[3]: moved to the top: the system has one place here",
         "messages[2]: results were put into the order of their calls",
+        NO_TOOLS,
     ]
 
 
@@ -172,14 +174,17 @@ def test_media_stand_in_results_and_behind_errors():
     ]
     failed = Message.tool_response(ToolResult("call_A", "get_tide", "dark", True, (PNG,)))
     assert told(HI, Message.assistant(A), failed) == [
-        "messages[2].parts[0].media: sent behind the results: an error is text here (A15)"
+        "messages[2].parts[0].media: sent behind the results: an error is text here (A15)",
+        NO_TOOLS,
     ]
 
 
 def test_s4_09_arguments_that_are_no_object_are_an_error_that_names_the_tool():
     cut = ToolCall(id="c", name="get_tide", arguments=None, text='{"port": "Br')
     with pytest.raises(HistoryError, match="the call of get_tide are no JSON object") as caught:
-        render(asked(HI, Message.assistant("So", cut), Message.tool_result(cut, "1")), MODEL)
+        anthropic.stream_call(
+            asked(HI, Message.assistant("So", cut), Message.tool_result(cut, "1")), MODEL
+        )
     assert [each.path for each in caught.value.violations] == ["messages[1].parts[1]"]
 
 
@@ -219,13 +224,16 @@ def test_texts_that_say_nothing_are_left_out():
         },
     ]
     assert told(*messages) == [
-        f"{path}: left out: a text that says nothing, which is refused here (A6)"
-        for path in (
-            "messages[0].parts[0]",
-            "messages[0].parts[2]",
-            "messages[1].parts[0]",
-            "messages[3].parts[0]",
-        )
+        *(
+            f"{path}: left out: a text that says nothing, which is refused here (A6)"
+            for path in (
+                "messages[0].parts[0]",
+                "messages[0].parts[2]",
+                "messages[1].parts[0]",
+                "messages[3].parts[0]",
+            )
+        ),
+        NO_TOOLS,
     ]
 
 
@@ -274,7 +282,7 @@ def test_ids_are_made_legal_on_both_sides():
         == "messages[1].parts[0]: the id 'functions.f:0' of the call and its result became "
         f"{ids[0]}, as this wire takes it"
     )
-    assert len(told(*messages)) == 4  # three ids, and the order
+    assert len(told(*messages)) == 5  # three ids, the order, and no tools
 
 
 def test_an_id_that_comes_again_gets_a_new_one():
@@ -297,7 +305,8 @@ def test_an_id_that_comes_again_gets_a_new_one():
     assert ids[1] not in ("call_A", "")
     assert told(HI, *turn, *turn) == [
         "messages[3].parts[0]: the id 'call_A' of the call and its result became "
-        f"{ids[1]}, which is met before"
+        f"{ids[1]}, which is met before",
+        NO_TOOLS,
     ]
 
 
@@ -306,7 +315,8 @@ def test_names_of_other_vendors_calls_are_made_legal():
     messages = (HI, Message.assistant(call), Message.tool_result(call, "1"))
     assert sent(*messages, tools=(Tool("fs_read"),))[1]["content"] == [tool_use("c", "fs_read_2")]
     assert told(*messages) == [
-        "messages[1]: calls of 'fs.read' are sent under the name fs_read, which this wire takes"
+        "messages[1]: calls of 'fs.read' are sent under the name fs_read, which this wire takes",
+        NO_TOOLS,
     ]
 
 
@@ -364,14 +374,18 @@ def test_media(media: Media, block: Any):
 def test_files_ask_for_their_beta():
     file = Media(url="file_011C")
     assert (
-        render(asked(Message.user(file)), MODEL).preview().headers["anthropic-beta"]
+        anthropic.stream_call(asked(Message.user(file)), MODEL).preview().headers["anthropic-beta"]
         == "files-api-2025-04-14"
     )
     inside = Message.tool_response(ToolResult("call_A", "f", media=(file,)))
     assert (
-        "anthropic-beta" in render(asked(HI, Message.assistant(A), inside), MODEL).preview().headers
+        "anthropic-beta"
+        in anthropic.stream_call(asked(HI, Message.assistant(A), inside), MODEL).preview().headers
     )
-    assert "anthropic-beta" not in render(asked(Message.user(PNG)), MODEL).preview().headers
+    assert (
+        "anthropic-beta"
+        not in anthropic.stream_call(asked(Message.user(PNG)), MODEL).preview().headers
+    )
 
 
 @pytest.mark.parametrize(
@@ -408,7 +422,7 @@ def test_s4_14_tools_keep_their_schemas():
     }
     tools = (Tool("f", "Does it.", parameters), Tool("now"), Tool("empty", parameters={}))
     before = copy.deepcopy(parameters)
-    call = render_whole(asked(tools=tools), MODEL)
+    call = anthropic.call(asked(tools=tools), MODEL)
     assert parameters == before
     assert json.dumps(parameters, separators=(",", ":")).encode() in call.body
     assert json.loads(call.body)["tools"] == [
@@ -462,7 +476,10 @@ def test_fields(settings: Any, wanted: Any):
     plain = {"model": BUDGETS, "max_tokens": 100, "messages": [{"role": "user", "content": "Hi"}]}
     assert body_of(asked(**settings), BUDGETS) == plain | wanted
     assert json.loads(encode(render_request(asked(**settings), BUDGETS))) == plain | wanted
-    assert json.loads(render(asked(**settings), BUDGETS).body) == plain | {"stream": True} | wanted
+    assert (
+        json.loads(anthropic.stream_call(asked(**settings), BUDGETS).body)
+        == plain | {"stream": True} | wanted
+    )
     assert told(model=BUDGETS, **settings) == []
 
 
@@ -597,7 +614,8 @@ def test_calls_that_were_made_without_thinking_are_gone_on_with_without():
     messages = (HI, Message.assistant(A), Message.tool_result(A, "1"))
     assert "thinking" not in body_of(asked(*messages, effort="low", max_tokens=9000), BUDGETS)
     assert told(*messages, effort="low", model=BUDGETS, max_tokens=9000) == [
-        "effort: not sent: the calls that are answered here were made without thinking"
+        "effort: not sent: the calls that are answered here were made without thinking",
+        NO_TOOLS,
     ]
     own = reply_of(thinking(), tool_use("call_A"), model=BUDGETS).message
     assert "thinking" in body_of(
@@ -730,7 +748,7 @@ def test_the_rules_look_at_the_options_too():
 )
 def test_options_that_are_none(options: Any, problem: str):
     with pytest.raises(RuleError, match=problem) as caught:
-        render(asked(options={"anthropic": options}), MODEL)
+        anthropic.stream_call(asked(options={"anthropic": options}), MODEL)
     assert [each.path for each in caught.value.violations] == ["options.anthropic"]
 
 
@@ -758,9 +776,9 @@ def test_the_models_own_message_goes_back_byte_for_byte():
     said = said_so(*SAID)
     messages = (HI, said, Message.tool_result(said.tool_calls[0], "17:42"))
     for each in (messages, pickle.loads(pickle.dumps(messages))):
-        body = render(asked(*each), MODEL).body
+        body = anthropic.stream_call(asked(*each), MODEL).body
         assert b'{"role":"assistant","content":[' + b",".join(SAID) + b"]}" in body
-        assert told(*each) == []
+        assert told(*each) == [NO_TOOLS]
 
 
 def test_an_own_message_out_of_a_file_goes_back_byte_for_byte():
@@ -770,7 +788,8 @@ def test_an_own_message_out_of_a_file_goes_back_byte_for_byte():
     with_origin(loaded, Origin("anthropic", MODEL, "anthropic", said.origin.raw))
     answer = Message.tool_result(said.tool_calls[0], "17:42")
     assert (
-        render(asked(HI, loaded, answer), MODEL).body == render(asked(HI, said, answer), MODEL).body
+        anthropic.stream_call(asked(HI, loaded, answer), MODEL).body
+        == anthropic.stream_call(asked(HI, said, answer), MODEL).body
     )
     broken = with_origin(
         Message("assistant", said.parts), Origin("anthropic", MODEL, "anthropic", b"[1")
@@ -784,7 +803,9 @@ def test_an_own_message_out_of_a_file_goes_back_byte_for_byte():
 def test_a_part_of_an_own_message_goes_back_byte_for_byte():
     said = said_so(*SAID)
     shorter = Message("assistant", (said.parts[0], *said.parts[2:3], said.parts[5]))
-    body = render(asked(HI, shorter, Message.tool_result(said.tool_calls[0], "1")), MODEL).body
+    body = anthropic.stream_call(
+        asked(HI, shorter, Message.tool_result(said.tool_calls[0], "1")), MODEL
+    ).body
     assert (
         b'{"role":"assistant","content":[' + b",".join(SAID[at] for at in (0, 2, 5)) + b"]}" in body
     )
@@ -795,7 +816,10 @@ def test_empty_texts_of_the_model_itself_are_left_out_and_blank_ones_stay():
     messages = (HI, said, Message.tool_result(said.tool_calls[0], "1"))
     assert sent(*messages)[1]["content"] == [text(" "), tool_use()]
     assert told(*messages) == [
-        "messages[1].parts[0]: left out: a text that says nothing, which is refused here (A6)"
+        "messages[1].parts[0]: left out: a text that says nothing, which is refused here (A6)",
+        "messages[1].content[0]: warning: messages: text content blocks must contain "
+        "non-whitespace text",
+        NO_TOOLS,
     ]
 
 
@@ -807,7 +831,8 @@ def test_another_models_thoughts_stay_here_and_unsigned_ones_go_back_to_their_ho
         tool_use(input={"a": "Łódź", "n": 1.5}),
     ]
     assert [each.partition(":")[0] for each in told(*messages)] == [
-        f"messages[1].parts[{at}]" for at in (0, 2, 3)
+        *(f"messages[1].parts[{at}]" for at in (0, 2, 3)),
+        "tools",
     ]
     kimi = reply_of(
         {"type": "thinking", "thinking": "Hm."},
@@ -935,8 +960,8 @@ def test_what_is_made_of_any_history_breaks_no_rule(
 ):
     request = asked(*said, effort=effort, max_tokens=None)
     before = repr(said)
-    call = render_whole(request, model)
-    assert call.body == render_whole(pickle.loads(pickle.dumps(request)), model).body
+    call = anthropic.call(request, model)
+    assert call.body == anthropic.call(pickle.loads(pickle.dumps(request)), model).body
     assert repr(said) == before
     assert errors(request, model) == []
     neutral = [part for message in said for part in message.parts if isinstance(part, ToolCall)]
@@ -983,10 +1008,10 @@ def test_s0_03_snapshot_of_one_conversation(model: str, snapshot: SnapshotAssert
         effort="medium",
         output=Output(SCHEMA),
     )
-    call = render(request, model)
+    call = anthropic.stream_call(request, model)
     assert {"body": call.body.decode(), "notes": list(map(str, notes(call)))} == snapshot
 
 
 def test_a_request_is_wanted():
     with pytest.raises(RuleError, match="a Request is wanted"):
-        render("Hi", MODEL)  # type: ignore[arg-type]
+        anthropic.stream_call("Hi", MODEL)  # type: ignore[arg-type]

@@ -25,6 +25,7 @@ from wire.core.call import Call, StreamCall
 from wire.core.lenient import decoded
 from wire.core.memory import WireStruct, encode
 from wire.neutral.messages import Reply, TextDelta, ThoughtDelta, ToolCallEnd
+from wire.providers import PROVIDERS
 
 REQUESTS: dict[str, type[WireStruct]] = {
     "messages": types.MessageRequest,
@@ -92,8 +93,7 @@ def check_request(record: Record) -> None:
     same_bytes(encode(request), body)
     if record["status"] == 200:
         call = _call(request)
-        for asked in call.elsewhere.values():
-            asked(call)  # raises what Anthropic would refuse
+        call.judge(PROVIDERS["anthropic"])  # raises what Anthropic would refuse
         # What no field holds cannot be sent without the bytes that it came in.
         same(
             json.loads(call.body),

@@ -22,7 +22,9 @@ from typing import Any
 
 from tests.conformance.records import lines
 from tests.conformance.result import Mismatch, Result
+from tests.gemini.bodies import host_row
 from wire import gemini, notes
+from wire.core.provider import Provider
 from wire.errors import SchemaError, Violation
 from wire.gemini.rules import STATE, WORDS, check, said
 from wire.testing.emulator import Emulator
@@ -70,12 +72,13 @@ def found_in(case: Case) -> list[Violation]:
     to = case["run"]
     endpoint = str(case["endpoint"]).removeprefix("models.")
     return check(
-        json.dumps(case["bad_payload"]).encode(),
-        to["model"],
-        to["host"],
-        to.get("version", "v1beta"),
-        endpoint=endpoint,
+        json.dumps(case["bad_payload"]).encode(), to["model"], row_of(case), endpoint=endpoint
     )
+
+
+def row_of(case: Case) -> Provider:
+    """The row of the host that the case runs on."""
+    return host_row(case["run"]["host"], case["run"].get("version", "v1beta"))
 
 
 def check_foretold(case: Case) -> None:
@@ -228,9 +231,7 @@ def check_lowered(case: Case) -> None:
     else:
         to = case["run"]
         wrong = [
-            each
-            for each in check(request, to["model"], to["host"], to.get("version", "v1beta"))
-            if each.severity == "error"
+            each for each in check(request, to["model"], row_of(case)) if each.severity == "error"
         ]
         if wrong:
             raise Mismatch(f"what our builders make is refused: {wrong[0]}")

@@ -144,8 +144,8 @@ def check_upload(record: Record) -> None:
                 "a", b"b", types.UploadToFileSearchStoreRequest(mime_type="text/plain")
             )
         )
-    assert call.heads is not None
-    found = call.heads(call.parse(body), headers)
+    assert call.read_headers is not None
+    found = call.read_headers(call.parse(body), headers)
     granularity = headers.get("x-goog-upload-chunk-granularity")
     if found.status != headers.get("x-goog-upload-status", found.status) or found.granularity != (
         granularity and int(granularity)

@@ -36,6 +36,7 @@ from wire.neutral.messages import (
 )
 from wire.openai import ChatCompletion, Dialect, ErrorObject, EventReader, Message, parse_reply
 from wire.openai.common.error_body import upstream_message
+from wire.providers import PROVIDERS
 
 PROFILES = {
     None: Dialect(),
@@ -140,7 +141,11 @@ def heard(case: Case, pieces: Sequence[bytes]) -> Seen:
     failure: WireError | None = None
     answer: ChatCompletion | None = None
     with Client(
-        "openai", api_key="fake-key-of-a-test", http=Served(case, pieces), retry=retry.NONE
+        "openai",
+        api_key="fake-key-of-a-test",
+        http=Served(case, pieces),
+        retry=retry.NONE,
+        dialect=dialect,
     ) as client:
         try:
             with client.stream(call) as stream:
@@ -170,7 +175,8 @@ def heard(case: Case, pieces: Sequence[bytes]) -> Seen:
 def _asked(profile: str | None) -> Any:
     """The call that every case is an answer to, as a host of this profile is asked."""
     call: Any = openai.stream_chat_completions(REQUEST)
-    return dataclasses.replace(call.adapt(call, PROFILES[profile]), adapt=None)
+    row = dataclasses.replace(PROVIDERS["openai"], dialect=PROFILES[profile])
+    return dataclasses.replace(call.judge(row), host_rules=None)
 
 
 def check_events(events: list[Event], reply: Reply) -> None:

@@ -4,7 +4,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, NamedTuple
+
+from wire.core.provider import Provider
+from wire.providers import PROVIDERS
 
 Body = dict[str, Any]
 
@@ -56,6 +60,12 @@ class Miss(NamedTuple):
     host: str = "gemini"
     version: str = "v1beta"
     endpoint: str = "generateContent"
+
+
+def host_row(host: str, version: str = "v1beta") -> Provider:
+    """The row of `gemini` or `vertex`, for calls to that version of the API."""
+    name = {"gemini": "gemini", "vertex": "gemini@vertex"}[host]
+    return dataclasses.replace(PROVIDERS[name], version=version)
 
 
 def said(*turns: Body, **fields: Any) -> Body:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from wire import notes
+from wire import gemini, notes
 from wire.errors import RuleError
-from wire.gemini import parse_reply, render
+from wire.gemini import parse_reply
 from wire.gemini.reader import parse_answer
 from wire.neutral.messages import Media, Message, ToolCall, ToolResult
 from wire.neutral.request import Request
@@ -36,7 +36,7 @@ def asked(*messages: Message, **fields: Any) -> Request:
 def sent(
     *messages: Message, model: str = MODEL, provider: str = "gemini", **fields: Any
 ) -> dict[str, Any]:
-    return json.loads(render(asked(*messages, **fields), model, provider=provider).body)
+    return json.loads(gemini.stream_call(asked(*messages, **fields), model, provider=provider).body)
 
 
 def contents(*messages: Message, **how: Any) -> Any:
@@ -51,7 +51,8 @@ def told(
     *messages: Message, model: str = MODEL, provider: str = "gemini", **fields: Any
 ) -> list[str]:
     return [
-        str(note) for note in notes(render(asked(*messages, **fields), model, provider=provider))
+        str(note)
+        for note in notes(gemini.stream_call(asked(*messages, **fields), model, provider=provider))
     ]
 
 
@@ -64,7 +65,7 @@ def refused(
 ) -> Any:
     """Paths and rules of what is refused."""
     with pytest.raises(RuleError) as error:
-        render(asked(*messages, **fields), model, provider=provider)
+        gemini.stream_call(asked(*messages, **fields), model, provider=provider)
     assert type(error.value) is kind
     return [(each.path, each.rule) for each in error.value.violations]
 

@@ -24,7 +24,9 @@ class Played:
 
     @property
     def asked(self) -> list[str]:
-        return [f"{call.method} {call.shown(call.lead + call.target)}" for call in self.calls]
+        return [
+            f"{call.method} {call.shown(call.path_prefix + call.target)}" for call in self.calls
+        ]
 
 
 def play(flow: Flow[Any], *outcomes: Outcome) -> Played:
@@ -55,6 +57,6 @@ def _told(call: Call[Any], outcome: Outcome) -> Any:
     body, headers = outcome if isinstance(outcome, tuple) else (outcome, {})
     try:
         answer = call.parse(body)
-        return answer if call.heads is None else call.heads(answer, headers)
+        return answer if call.read_headers is None else call.read_headers(answer, headers)
     except WireError as error:
         return error

@@ -339,7 +339,10 @@ def test_wait_until_it_is_done():
     assert play(
         wait_for_batch(BatchOperation(name="batches/abc")), b'{"done":true}'
     ).answer == BatchOperation(done=True)
-    embedded = b'{"name":"batches/e","done":true,"response":{"inlinedResponses":{"inlinedResponses":[{"response":{"embedding":{"values":[1]}}}]}}}'
+    embedded = (
+        b'{"name":"batches/e","done":true,"response":{"inlinedResponses":'
+        b'{"inlinedResponses":[{"response":{"embedding":{"values":[1]}}}]}}}'
+    )
     answer = play(wait_for_embed_batch("e"), embedded).answer
     assert answer.response.inlined_responses.inlined_responses[0].response.embedding.values == [1.0]
 

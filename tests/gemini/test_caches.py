@@ -122,9 +122,9 @@ def test_create():
         (CachedContent(model="x", ttl="300s", expire_time="2030-01-01T00:00:00Z"), "ttl"),
         (CachedContent(model="x", ttl=300), "ttl"),  # type: ignore[arg-type]
         (
-            CachedContent(model="x", contents=[Content(parts=[Part(text=5)])]),
+            CachedContent(model="x", contents=[Content(parts=[Part(text=5)])]),  # type: ignore[arg-type]
             "contents[0].parts[0].text",
-        ),  # type: ignore[arg-type]
+        ),
     ],
 )
 def test_bad_caches(cache: Any, path: str):

@@ -45,9 +45,9 @@ def test_names_of_properties_are_no_keys_of_ours() -> None:
         b'"parameters":{"properties":{"max_items":{"type":"ARRAY","max_items":3}}}}]}]}'
     )
     request = decode(body, types.GenerateContentRequest)
-    assert request.tools[0].function_declarations[0].parameters.properties == {
+    assert request.tools[0].function_declarations[0].parameters.properties == {  # type: ignore[index]
         "max_items": types.Schema(type="ARRAY", max_items=3)
-    }  # type: ignore[index]
+    }
 
 
 def test_values_are_left_as_they_are() -> None:

@@ -270,8 +270,8 @@ def test_every_enum_value_has_a_name(inventory: dict[str, Any]) -> None:
         value
         for kind in vars(types).values()
         if isinstance(kind, type) and issubclass(kind, str)
-        for value in kind
-    }  # type: ignore[attr-defined]
+        for value in kind  # type: ignore[attr-defined]
+    }
     for field, values in inventory["enums"].items():
         message = field.split(".")[0]
         if message in reachable(inventory["messages"]):

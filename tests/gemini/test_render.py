@@ -7,9 +7,8 @@ import copy
 import msgspec
 import pytest
 
-from wire import notes
+from wire import gemini, notes
 from wire.errors import ConfigurationError, HistoryError, RuleError, SchemaError
-from wire.gemini import render
 from wire.neutral.messages import Media, Message, Other, Thought, ToolCall, ToolResult
 from wire.neutral.request import Output, Request, Tool
 
@@ -547,7 +546,7 @@ def test_options_are_held_to_the_rules():
 )
 def test_s4_13_s4_09_s4_11_u_refused_histories(messages, found):
     with pytest.raises(HistoryError) as error:
-        render(Request(messages=messages), MODEL)
+        gemini.stream_call(Request(messages=messages), MODEL)
     assert [(each.path, each.rule) for each in error.value.violations] == found
 
 
@@ -558,7 +557,7 @@ def test_the_name_of_the_tool_stands_in_the_error():
         Message.tool_response(ToolResult("1", "tide")),
     )
     with pytest.raises(HistoryError, match="the call of tide"):
-        render(Request(messages=messages), MODEL)
+        gemini.stream_call(Request(messages=messages), MODEL)
 
 
 def test_s0_04_a_result_that_json_cannot_say():
@@ -589,12 +588,12 @@ def test_rules_of_a_host_are_asked_where_the_host_is_known():
 @pytest.mark.parametrize("model", ["", "  ", "a b", "../x", None])
 def test_s2_19_names_of_models(model):
     with pytest.raises(ConfigurationError, match="model"):
-        render(asked(), model)
+        gemini.stream_call(asked(), model)
 
 
 def test_what_is_no_request():
     with pytest.raises(RuleError, match="request: a Request is wanted, not str"):
-        render("Hi", MODEL)
+        gemini.stream_call("Hi", MODEL)
 
 
 # --- snapshots ------------------------------------------------------------------------------------
@@ -634,7 +633,7 @@ ASKED = {
 
 @pytest.mark.parametrize("name", ASKED)
 def test_snapshot(name, snapshot):
-    call = render(ASKED[name], MODEL)
+    call = gemini.stream_call(ASKED[name], MODEL)
     assert {
         "to": f"{call.method} {call.target}",
         "body": call.body.decode(),

@@ -16,7 +16,7 @@ import pytest
 from wire import gemini, notes, openai
 from wire.core.memory import PARTIAL, Note, kept_bytes, with_notes
 from wire.errors import BlockedError, ConnectionLost
-from wire.gemini import PLACEHOLDER, parse_reply, render, render_request, render_whole
+from wire.gemini import PLACEHOLDER, parse_reply, render_request
 from wire.gemini.reader import parse_answer, read_chunk
 from wire.neutral.messages import (
     Done,
@@ -68,7 +68,7 @@ def stored(message: Message) -> Message:
 @pytest.mark.parametrize("model", [MODEL, f"models/{MODEL}"])
 def test_s2_01_what_the_model_said_goes_back_byte_for_byte(through, model):
     said = through(received(model=model))
-    body = render(asked(HI, said, results(said)), model).body
+    body = gemini.stream_call(asked(HI, said, results(said)), model).body
     assert body.startswith(
         b'{"contents":[{"parts":[{"text":"Hi"}],"role":"user"},'
         + RECEIVED_CONTENT
@@ -240,7 +240,9 @@ def test_s0_03_one_history_goes_to_either_vendor_and_back():
         Message.tool_result(moon, "full"),
     ]
     there = json.loads(
-        openai.render(Request(messages=tuple(history)), "deepseek-chat", provider="deepseek").body
+        openai.stream_call(
+            Request(messages=tuple(history)), "deepseek-chat", provider="deepseek"
+        ).body
     )["messages"]
     assert [each["role"] for each in there] == ["user", "assistant", "tool", "assistant", "tool"]
     assert SIGNATURE not in json.dumps(there)
@@ -325,7 +327,7 @@ def test_names_that_gemini_gave_stay():
 
 def test_s2_06_s2_19_both_calls_send_one_body():
     request = asked(HI, system="Be brief.", effort="low", tools=(Tool("tide", "", TIDE),))
-    streamed, plain = render(request, f"models/{MODEL}"), render_whole(request, MODEL)
+    streamed, plain = gemini.stream_call(request, f"models/{MODEL}"), gemini.call(request, MODEL)
     assert streamed.body == plain.body
     assert notes(streamed) == notes(plain) == notes(render_request(request, MODEL))
     assert (streamed.target, plain.target) == (
@@ -339,8 +341,8 @@ def test_replies_remember_who_was_asked_and_what_was_told():
     request = asked(effort="none")
     note = Note("effort", "the lowest level, LOW: this model cannot do without thinking")
     plain, streamed = (
-        render_whole(request, f"models/{MODEL}", provider="gemini@vertex"),
-        render(request, MODEL, provider="gemini@vertex"),
+        gemini.call(request, f"models/{MODEL}", provider="gemini@vertex"),
+        gemini.stream_call(request, MODEL, provider="gemini@vertex"),
     )
     body = STREAMS["parallel-calls"]
     reading = streamed.events()
@@ -367,9 +369,9 @@ def test_replies_remember_who_was_asked_and_what_was_told():
 def test_s1_14_a_blocked_answer_is_an_error_of_both_calls():
     body = b'{"promptFeedback":{"blockReason":"SAFETY"}}'
     with pytest.raises(BlockedError) as blocked:
-        render_whole(asked(), MODEL).parse(body)
+        gemini.call(asked(), MODEL).parse(body)
     assert (blocked.value.code, blocked.value.partial.stop.raw) == ("SAFETY", "SAFETY")
-    call = render(asked(), MODEL)
+    call = gemini.stream_call(asked(), MODEL)
     # Only the end of a stream is blocked: a reply so far is read like any other.
     reply = call.convert(call.fold([kept_bytes(read_chunk(body))]), None)
     with pytest.raises(BlockedError):
@@ -377,7 +379,7 @@ def test_s1_14_a_blocked_answer_is_an_error_of_both_calls():
 
 
 def test_a_stream_that_broke_off_has_a_reply():
-    call = render(asked(), MODEL)
+    call = gemini.stream_call(asked(), MODEL)
     reader = call.reader(1 << 20)
     chunks = reader.feed(STREAMS["no-finish"])
     assert call.events().feed(chunks[0]) == [TextDelta("The tide")]
@@ -433,9 +435,9 @@ def test_s0_04_s2_02_s2_11_any_history_is_sent_in_order_and_twice_the_same(seed)
     messages = conversation(random.Random(seed))
     before = pickle.dumps(messages)
     for model in (MODEL, "gemini-2.5-flash", "gemini-3.8-flash"):
-        body = render_whole(Request(messages=messages), model).body
-        assert render(Request(messages=messages), model).body == body
-        assert render(Request(messages=pickle.loads(before)), model).body == body
+        body = gemini.call(Request(messages=messages), model).body
+        assert gemini.stream_call(Request(messages=messages), model).body == body
+        assert gemini.stream_call(Request(messages=pickle.loads(before)), model).body == body
         made = render_request(Request(messages=messages), model)
         assert [each for each in gemini.check(made, model) if each.severity == "error"] == []
         turns = json.loads(body)["contents"]

@@ -25,6 +25,7 @@ from wire.gemini import (
     contents,
 )
 
+from .bodies import host_row
 from .conversations import CONVERSATIONS, SECOND, SIGNATURE, single
 
 ORDER = {
@@ -118,7 +119,7 @@ def test_what_contents_makes_is_taken(model: str, host: str, history: list[Any])
         made = contents("Hi", *history, "So?", model=model)
     except HistoryError:
         return
-    found = check(GenerateContentRequest(contents=made), model, host)
+    found = check(GenerateContentRequest(contents=made), model, host_row(host))
     assert [
         str(violation)
         for violation in found
@@ -162,7 +163,7 @@ def test_conversations_are_taken(name: str, host: str) -> None:
         "search-beside-functions": {"G1"},  # the flag that Vertex does not know
         "image-inline": set(),
     }
-    found = check(CONVERSATIONS[name](), "gemini-3.6-flash", host)
+    found = check(CONVERSATIONS[name](), "gemini-3.6-flash", host_row(host))
     assert {violation.rule for violation in found if violation.severity == "error"} <= allowed.get(
         name, set()
     )

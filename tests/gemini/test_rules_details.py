@@ -37,6 +37,7 @@ from .bodies import (
     call,
     config,
     function,
+    host_row,
     model,
     result,
     said,
@@ -48,10 +49,10 @@ from .bodies import (
 USER = Content(role="user", parts=[Part(text="Hi")])
 
 
-def rules(body: Any, model: str = FLASH3, host: str | None = None) -> list[tuple[str, str]]:
+def rules(body: Any, model: str = FLASH3, host: str = "gemini") -> list[tuple[str, str]]:
     return [
         (found.rule, found.path)
-        for found in check(json.dumps(body).encode(), model, host)
+        for found in check(json.dumps(body).encode(), model, host_row(host) if model else "")
         if found.severity == "error"
     ]
 
@@ -80,15 +81,15 @@ def of(*parts: Part, model: str = "", role: str = "model") -> list[tuple[str, st
         ),
         (Part(text="a", inline_data=Blob(data="AAAA")), "G3", "contents[1].parts[0].inlineData"),
         (
-            Part(function_response=FunctionResponse(name="f", response="a")),
+            Part(function_response=FunctionResponse(name="f", response="a")),  # type: ignore[arg-type]
             "G20",
             "contents[1].parts[0].functionResponse.response",
-        ),  # type: ignore[arg-type]
+        ),
         (
-            Part(function_response=FunctionResponse(name=1, response={})),
+            Part(function_response=FunctionResponse(name=1, response={})),  # type: ignore[arg-type]
             "G1",
             "contents[1].parts[0].functionResponse.name",
-        ),  # type: ignore[arg-type]
+        ),
         (Part(inline_data=Blob(data="data:,")), "G65", "contents[1].parts[0].inlineData.data"),
         (Part(text="a", speech_metadata=1), "G1", "contents[1].parts[0].speechMetadata"),  # type: ignore[arg-type]
     ],

@@ -10,6 +10,7 @@ import pickle
 import msgspec
 import pytest
 
+from wire.core.provider import Provider
 from wire.errors import Violation
 from wire.gemini import GenerateContentRequest, check
 from wire.gemini.decode import decode
@@ -19,21 +20,19 @@ from wire.gemini.rules.refusals import words_of
 from wire.gemini.rules.words import PARSER
 
 from . import refused_contents, refused_rest
-from .bodies import FLASH25, Body, Hit, Miss, config, said, user
+from .bodies import FLASH25, Body, Hit, Miss, config, host_row, said, user
 from .refused_nearly import MISSES
 
 HITS = {**refused_contents.HITS, **refused_rest.HITS}
 
 
 def found(case: Hit | Miss) -> list[Violation]:
-    body = json.dumps(case.body).encode()
-    return check(
-        body,
-        case.model,
-        case.host if case.model or not case.host else None,
-        case.version,
-        endpoint=case.endpoint,
-    )
+    return check(json.dumps(case.body).encode(), case.model, asked_of(case), endpoint=case.endpoint)
+
+
+def asked_of(case: Hit | Miss) -> Provider | str:
+    """The host of the case; without a model what every host refuses is wanted."""
+    return host_row(case.host, case.version) if case.model and case.host else ""
 
 
 def typed(body: Body) -> GenerateContentRequest | None:
@@ -80,8 +79,7 @@ def test_structs_break_what_bytes_break(name: str) -> None:
     request = typed(case.body) if case.endpoint.endswith("enerateContent") else None
     if request is None:
         pytest.skip("no struct says it")
-    host = case.host if case.model or not case.host else None
-    by_struct = check(request, case.model, host, case.version, endpoint=case.endpoint)
+    by_struct = check(request, case.model, asked_of(case), endpoint=case.endpoint)
     assert by_struct == found(case)
 
 
@@ -105,7 +103,7 @@ def test_without_a_model_only_what_every_model_refuses(name: str) -> None:
     """What is found without a model is found with it."""
     case = HITS[name]
     body = json.dumps(case.body).encode()
-    rules = {violation.rule for violation in check(body, endpoint=case.endpoint)}
+    rules = {violation.rule for violation in check(body, "", "", endpoint=case.endpoint)}
     assert rules <= {violation.rule for violation in found(case)}
     if not case.model:
         assert rules == {case.rule}
@@ -208,13 +206,14 @@ def test_a_struct_that_json_cannot_say() -> None:
 
 
 def test_hosts() -> None:
-    """The Gemini API with a model, either without; and a host that is not known yet."""
+    """The Gemini API unless another one is named, with a model and without; and an unknown host."""
     body = json.dumps(said(labels={"a": "b"})).encode()
-    assert [violation.rule for violation in check(body, FLASH25)] == ["G1"]
-    assert check(body, FLASH25, "vertex") == check(body, FLASH25, "") == check(body) == []
-    assert [violation.rule for violation in check(body, host="gemini")] == ["G1"]
+    for model in (FLASH25, ""):
+        assert [violation.rule for violation in check(body, model)] == ["G1"]
+        assert check(body, model, "gemini@vertex") == check(body, model, "") == []
     hot = json.dumps(config(temperature=3)).encode()
-    assert [violation.rule for violation in check(hot, host="vertex")] == ["G82"]
+    assert [violation.rule for violation in check(hot, "", "gemini@vertex")] == ["G82"]
+    assert check(hot) == check(hot, "", "") == []
 
 
 def test_count_tokens() -> None:
@@ -227,7 +226,7 @@ def test_count_tokens() -> None:
     ]
     tools = json.dumps(said(tools=[])).encode()
     assert [violation.rule for violation in check(tools, FLASH25, endpoint="countTokens")] == ["G1"]
-    assert check(tools, FLASH25, "vertex", endpoint="countTokens") == []
+    assert check(tools, FLASH25, "gemini@vertex", endpoint="countTokens") == []
     for empty in (b'{"contents": []}', b'{"generateContentRequest": {"contents": []}}'):
         assert [violation.rule for violation in check(empty, FLASH25, endpoint="countTokens")] == [
             "G4"

@@ -54,7 +54,7 @@ def test_start_of_an_upload():
         "x-goog-upload-header-content-length": "18810",
         "x-goog-upload-header-content-type": "application/pdf",
     }
-    assert (call.once, call.url) == (False, "")
+    assert (call.idempotent, call.url) == (True, "")
 
 
 def test_a_piece_goes_without_the_key_and_without_the_clients_headers():
@@ -65,7 +65,7 @@ def test_a_piece_goes_without_the_key_and_without_the_clients_headers():
         {"api_key": "fake-key-4711", "headers": {"x-team": "a", "authorization": "Bearer fake"}},
     )
     assert found.url(piece) == URL
-    assert piece.once
+    assert not piece.idempotent
     assert dict(found.send_headers(piece, None)) == {
         "user-agent": "wire",
         "accept-encoding": "identity",
@@ -157,9 +157,9 @@ def sent(played: Played) -> list[tuple[str, str | None, bytes]]:
     """Command, offset and bytes of what went to the upload's URL."""
     heads = [(call, dict(call.headers)) for call in played.calls if call.url]
     return [
-        (str(head["x-goog-upload-command"]), head.get("x-goog-upload-offset"), call.body)
+        (str(head["x-goog-upload-command"]), head.get("x-goog-upload-offset"), call.body)  # type: ignore[misc]
         for call, head in heads
-    ]  # type: ignore[misc]
+    ]
 
 
 def upload(data: Any, *outcomes: Any, **options: Any) -> tuple[Played, list[tuple[int, int]]]:
@@ -182,7 +182,10 @@ def test_pieces_and_progress():
     ]
     assert seen == [(4, 10), (8, 10), (10, 10)]
     assert played.answer == File(name="files/abc", state="PROCESSING")
-    assert (played.pauses, played.calls[0].lead + played.calls[0].target) == ([], "/upload/files")
+    assert (played.pauses, played.calls[0].path_prefix + played.calls[0].target) == (
+        [],
+        "/upload/files",
+    )
 
 
 @pytest.mark.parametrize(
@@ -358,7 +361,7 @@ def test_whatever_is_lost_every_byte_arrives_once_and_in_order(
                     arrived, done = arrived + call.body, ends
                     outcome = LOST if fate is not None else final() if done else active()
             body, headers = (b"", {}) if outcome is LOST else outcome
-            running.tell(LOST if outcome is LOST else call.heads(call.parse(body), headers))
+            running.tell(LOST if outcome is LOST else call.read_headers(call.parse(body), headers))
     assert (arrived, running.answer.name) == (data, "files/abc")
     assert seen == sorted(set(seen))
     assert [whole for _, whole in seen] == [len(data)] * len(seen)

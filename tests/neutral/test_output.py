@@ -280,8 +280,8 @@ def test_fences_inside_of_texts_stay() -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    [5, Path, {"type": "strnig"}, "no schema", "[]", Person | Span, lambda: 1, list["Nowhere"]],
-)  # type: ignore[name-defined]
+    [5, Path, {"type": "strnig"}, "no schema", "[]", Person | Span, lambda: 1, list["Nowhere"]],  # type: ignore[name-defined]  # noqa: F821
+)
 def test_what_cannot_be_asked_for(kind: Any) -> None:
     with pytest.raises(SchemaError) as caught:
         OutputType(kind)

@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 from wire import notes, openai
+from wire.core.provider import Provider
 from wire.neutral.messages import Media, Message, Reply, ToolCall
 from wire.neutral.request import Request, Tool
-from wire.openai import ChatCompletion, Dialect, parse_reply, render, render_whole
+from wire.openai import ChatCompletion, Dialect, chat_host, parse_reply
 from wire.openai.chat.reader import parse_completion
 from wire.providers import PROVIDERS
 
@@ -32,16 +33,27 @@ def dialect_of(provider: str) -> Dialect:
     return dialect
 
 
+def row_of(dialect: Dialect = openai.PLAIN, name: str = "openai") -> Provider:
+    """The row of a host with this dialect."""
+    return chat_host(name, "https://host.example/v1", "HOST_API_KEY", dialect)
+
+
 def body_of(
-    request: Request, model: str = "m", dialect: Dialect | None = openai.PLAIN, **options: Any
+    request: Request,
+    model: str = "m",
+    dialect: Dialect = openai.PLAIN,
+    provider: str = "openai",
 ) -> Any:
-    return json.loads(render_whole(request, model, dialect, **options).body)
+    return json.loads(openai.call(request, model, row_of(dialect, provider)).body)
 
 
 def told(
-    request: Request, model: str = "m", dialect: Dialect = openai.PLAIN, **options: Any
+    request: Request,
+    model: str = "m",
+    dialect: Dialect = openai.PLAIN,
+    provider: str = "openai",
 ) -> list[str]:
-    return list(map(str, notes(render(request, model, dialect, **options))))
+    return list(map(str, notes(openai.stream_call(request, model, row_of(dialect, provider)))))
 
 
 def sent(*messages: Message, dialect: Dialect = openai.PLAIN, **settings: Any) -> list[Any]:

@@ -33,12 +33,12 @@ from wire.neutral.messages import (
     with_origin,
 )
 from wire.neutral.request import Request
-from wire.openai import Dialect, parse_reply, render, render_request, render_whole
+from wire.openai import Dialect, parse_reply, render_request
 from wire.openai.chat.reader import parse_completion
 from wire.testing import AsyncReplay, Replay
 
 from .bodies import DONE, chunk, piece, sse
-from .neutral import HI, TIDE, A, asked, dialect_of, received, reply_of, results, sent
+from .neutral import HI, TIDE, A, asked, dialect_of, received, reply_of, results, row_of, sent
 from .test_provider_fixtures import FOLDER, KEY, NAMES, PORTS, expected
 
 # --- every provider, every stream -----------------------------------------------------------------
@@ -55,11 +55,11 @@ def conversation(
     replies: list[Reply] = []
     while True:
         request = Request(messages=tuple(said), tools=(TIDE,), options={name: wanted.options})
-        call = render(request, wanted.model, dialect, provider=name)
+        call = openai.stream_call(request, wanted.model, row_of(dialect, name))
         events, reply = yield call
         assert events[-1] == Done(reply)
         assert (
-            render_whole(request, wanted.model, dialect, provider=name).parse(reply.answer.raw)
+            openai.call(request, wanted.model, row_of(dialect, name)).parse(reply.answer.raw)
             == reply
         )
         assert [event.call for event in events if isinstance(event, ToolCallEnd)] == list(
@@ -144,7 +144,7 @@ def test_s1_25_s1_27_s1_52_u_78_every_odd_stream(name: str):
     """
     case = CASES[name]
     body, seen = case["sse"].encode(), read(case, [case["sse"].encode()])
-    call = render(asked(), "m", PROFILES[case.get("profile")])
+    call = openai.stream_call(asked(), "m", row_of(PROFILES[case.get("profile")]))
     events: list[Event] = []
     failure: WireError | None = None
     with Client("openai", api_key=KEY, http=Served(case, [body]), retry=retry.NONE) as client:
@@ -188,7 +188,7 @@ def streamed(body: bytes, call: Any) -> tuple[list[Event], WireError | None, Any
 
 
 def test_s1_26_ids_that_nobody_gave_are_made_of_the_request():
-    call = render(asked(), "m")
+    call = openai.stream_call(asked(), "m")
     _, _, stream = streamed(
         sse(chunk(piece('{"a":1}', name="f")), chunk(piece("{}", name="g", index=1), "stop"), DONE),
         call,
@@ -211,7 +211,7 @@ def test_s1_26_ids_that_nobody_gave_are_made_of_the_request():
 
 def test_s1_21_an_answer_without_choices():
     with pytest.raises(StreamInvalid, match="the answer has no choices") as caught:
-        render_whole(asked(), "m").parse(b'{"id":"c1","choices":[]}')
+        openai.call(asked(), "m").parse(b'{"id":"c1","choices":[]}')
     assert (caught.value.raw, caught.value.partial.id) == (b'{"id":"c1","choices":[]}', "c1")
 
 
@@ -226,20 +226,22 @@ def test_s1_21_content_may_be_null_a_text_or_parts():
 @pytest.mark.parametrize("message", [{"content": None}, {"reasoning": "Hm"}, {"content": ""}])
 def test_u_61_a_filtered_answer_of_which_nothing_is_left_is_an_error(message: Any):
     with pytest.raises(BlockedError) as caught:
-        render_whole(asked(), "m").parse(
+        openai.call(asked(), "m").parse(
             json.dumps(
                 {"choices": [{"message": message, "finish_reason": "content_filter"}]}
             ).encode()
         )
     assert (caught.value.code, caught.value.partial.stop.reason) == ("content_filter", "filter")
-    _, error, _ = streamed(sse(chunk(message, "content_filter"), DONE), render(asked(), "m"))
+    _, error, _ = streamed(
+        sse(chunk(message, "content_filter"), DONE), openai.stream_call(asked(), "m")
+    )
     assert isinstance(error, BlockedError)
     assert (error.code, error.partial) == ("content_filter", caught.value.partial)
 
 
 def test_u_61_a_filtered_answer_of_which_something_is_left_is_none():
     events, error, stream = streamed(
-        sse(chunk({"content": "Hi"}, "content_filter"), DONE), render(asked(), "m")
+        sse(chunk({"content": "Hi"}, "content_filter"), DONE), openai.stream_call(asked(), "m")
     )
     reply = stream.result()
     assert (error, events, reply.stop.reason) == (None, [TextDelta("Hi"), Done(reply)], "filter")
@@ -264,10 +266,10 @@ def test_u_61_u_65_s1_22_stop_and_usage(finish: str, reason: str):
         "completion_tokens_details": {"reasoning_tokens": 3},
     }
     body = {"choices": [{"message": {"content": "Hi"}, "finish_reason": finish}], "usage": usage}
-    whole = render_whole(asked(), "m").parse(json.dumps(body).encode())
+    whole = openai.call(asked(), "m").parse(json.dumps(body).encode())
     _, _, stream = streamed(
         sse(chunk({"content": "Hi"}, finish), {"choices": [], "usage": usage}, DONE),
-        render(asked(), "m"),
+        openai.stream_call(asked(), "m"),
     )
     assert whole == stream.result()
     assert whole.usage == Usage(input=9, output=5, cached=4, reasoning=3, total=14)
@@ -277,7 +279,7 @@ def test_u_61_u_65_s1_22_stop_and_usage(finish: str, reason: str):
 def test_what_had_arrived_is_a_reply():
     events, error, _ = streamed(
         sse(chunk({"content": "Hel"}), chunk({"content": "lo"})),
-        render(asked(search_grounding=True), "m"),
+        openai.stream_call(asked(search_grounding=True), "m"),
     )
     assert isinstance(error, StreamIncomplete)
     searching, *cut = error.partial.notes
@@ -288,7 +290,7 @@ def test_what_had_arrived_is_a_reply():
         2,
     )
     with pytest.raises(StreamIncomplete) as caught:
-        render_whole(asked(), "m").parse(
+        openai.call(asked(), "m").parse(
             b'{"choices":[{"message":{"content":"Hel"},"finish_reason":"network_error"}]}'
         )
     partial = caught.value.partial
@@ -296,16 +298,16 @@ def test_what_had_arrived_is_a_reply():
 
 
 def test_notes_of_the_request_come_before_those_of_the_answer():
-    call = render(asked(search_grounding=True), "m")
+    call = openai.stream_call(asked(search_grounding=True), "m")
     _, _, stream = streamed(
         b"data: not json\n\n" + sse(chunk({"content": "Hi"}, "stop"), DONE), call
     )
     assert [note.path for note in stream.result().notes] == ["search_grounding", "event 1"]
-    whole = render_whole(asked(search_grounding=True), "m").parse(
+    whole = openai.call(asked(search_grounding=True), "m").parse(
         b'{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}'
     )
     assert (whole.notes, whole.answer.message.content) == (call.notes, "Hi")
-    odd = render_whole(asked(search_grounding=True), "m").parse(
+    odd = openai.call(asked(search_grounding=True), "m").parse(
         b"data: not json\n\n" + sse(chunk({"content": "Hi"}, "stop"), DONE)
     )
     assert odd.notes == stream.result().notes
@@ -319,7 +321,7 @@ def test_the_dialect_reads_the_answer():
     ]
     _, _, stream = streamed(
         sse(*map(chunk, details), chunk({"content": "Hi"}, "stop"), DONE),
-        render(asked(), "m", dialect_of("minimax")),
+        openai.stream_call(asked(), "m", row_of(dialect_of("minimax"))),
     )
     reply = stream.result()
     assert (reply.thought, reply.message.parts[0].details[0]["text"]) == ("Hm", "Hm")
@@ -370,7 +372,7 @@ def test_s1_23_a_message_goes_back_as_messages_sends_it(dialect: Dialect, stored
         dialect=dialect,
     )
     message = pickle.loads(pickle.dumps(reply.message)) if stored else reply.message
-    made = render_request(asked(HI, message, *results(reply)), "m", dialect, provider="p")
+    made = render_request(asked(HI, message, *results(reply)), "m", row_of(dialect, "p"))
     assert encode(made.messages) == encode(list(wanted))
     assert notes(made) == notes(wanted)
 
@@ -379,11 +381,15 @@ def test_s1_23_bytes_are_kept_and_so_are_those_of_a_call_in_a_changed_message():
     reply = reply_of(ODD)
     raw = json.dumps(ODD["tool_calls"][1]).encode()
     assert (
-        encode(render_request(asked(HI, reply.message, *results(reply)), "m", OPEN).messages[1])
+        encode(
+            render_request(asked(HI, reply.message, *results(reply)), "m", row_of(OPEN)).messages[1]
+        )
         == reply.answer.message.raw
     )
     changed = msgspec.structs.replace(reply.message, parts=reply.message.parts[2:])
-    back = encode(render_request(asked(HI, changed, *results(reply)), "m", OPEN).messages[1])
+    back = encode(
+        render_request(asked(HI, changed, *results(reply)), "m", row_of(OPEN)).messages[1]
+    )
     assert raw in back
     assert json.loads(back) == {"role": "assistant", "tool_calls": ODD["tool_calls"]}
 
@@ -391,7 +397,7 @@ def test_s1_23_bytes_are_kept_and_so_are_those_of_a_call_in_a_changed_message():
 @pytest.mark.parametrize(("provider", "model"), [("other", "m"), ("openai", "m2")])
 def test_s0_03_another_model_is_told_no_more_than_text_and_calls(provider: str, model: str):
     reply = reply_of({**ODD, "extra_content": {"a": 1}})
-    made = render_request(asked(HI, reply.message, *results(reply)), model, OPEN, provider=provider)
+    made = render_request(asked(HI, reply.message, *results(reply)), model, row_of(OPEN, provider))
     function = {"name": "get_tide", "arguments": '{ "port" : "Brest" }'}
     said = json.loads(encode(made.messages[1]))
     assert said["tool_calls"][0] == {"id": "call_1", "type": "function", "function": function}
@@ -406,17 +412,14 @@ def test_s1_34_deepseek_gets_its_reasoning_back_and_others_an_empty_one():
     deepseek = dialect_of("deepseek")
     own = reply_of(ODD, "deepseek", "deepseek-v4-pro", deepseek)
     for message in (own.message, msgspec.structs.replace(own.message)):
-        made = render_request(
-            asked(HI, message, *results(own)), "deepseek-v4-pro", deepseek, provider="deepseek"
-        )
+        made = render_request(asked(HI, message, *results(own)), "deepseek-v4-pro", "deepseek")
         assert made.messages[1].reasoning_content == "Hm"
         assert [note.path for note in notes(made)][-1:] == ["messages[1].tool_calls[0].shore"]
     foreign = reply_of(ODD, "kimi", "kimi-k2.6")
     made = render_request(
         asked(HI, foreign.message, *results(foreign)),
         "deepseek-v4-pro",
-        deepseek,
-        provider="deepseek",
+        "deepseek",
     )
     assert json.loads(encode(made.messages[1]))["reasoning_content"] == ""
     assert "messages[1].reasoning_content: added: this host refuses calls without it" in list(
@@ -470,7 +473,7 @@ def test_thoughts_of_a_changed_message_go_to_the_slot_they_came_in(
     reply = reply_of(said, name, "m", dialect_of(name))
     changed = msgspec.structs.replace(reply.message)
     assert (changed.origin, changed.thought, changed.text) == (None, "Hm", "Hi")
-    made = render_request(asked(HI, changed, HI), "m", dialect_of(name), provider=name)
+    made = render_request(asked(HI, changed, HI), "m", name)
     assert json.loads(encode(made.messages[1])).get(key) == value
     kept = value is not None and value != "Hi"
     assert [note.message.partition(":")[0] for note in notes(made)] == (
@@ -521,7 +524,7 @@ def test_an_empty_old_call_is_none():
     )
     assert (
         reply.tool_calls,
-        encode(render_request(asked(HI, reply.message, HI), "m", OPEN).messages[1]),
+        encode(render_request(asked(HI, reply.message, HI), "m", row_of(OPEN)).messages[1]),
     ) == ((), reply.message.origin.raw)
 
 
@@ -542,8 +545,7 @@ def test_extras_go_to_who_takes_them():
             made = render_request(
                 asked(HI, Message.assistant(call), *results(own)),
                 "m",
-                dialect_of(name),
-                provider=name,
+                name,
             )
             assert (
                 json.loads(encode(made.messages[1]))["tool_calls"][0].get("extra_content") == beside

@@ -354,7 +354,7 @@ def test_a_conversation_goes_on_at_any_other_host(there: str):
             {"model": wanted.model, "messages": [], **wanted.options}, ChatCompletionRequest
         )
         request = msgspec.structs.replace(request, messages=made, tools=[TOOL])
-        assert openai.check(request, dialect) == [], here
+        assert openai.check(request, "", there) == [], here
 
         _, said, *answers = json.loads(openai.stream_chat_completions(request).body)["messages"]
         ids = [call["id"] for call in said["tool_calls"]]

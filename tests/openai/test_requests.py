@@ -4,7 +4,6 @@ dialects.
 
 from __future__ import annotations
 
-import dataclasses
 import pickle
 from typing import Any
 
@@ -43,9 +42,7 @@ def request_of(name: str, provider: str) -> openai.ChatCompletionRequest:
 
 def sent(request: openai.ChatCompletionRequest, provider: str) -> Any:
     """The call as the provider's client sends it."""
-    call = openai.chat_completions(request)
-    assert call.adapt is not None
-    return call.adapt(call, dialect_of(provider))
+    return openai.chat_completions(request).judge(PROVIDERS[provider])
 
 
 def shown(request: openai.ChatCompletionRequest, provider: str) -> Any:
@@ -115,4 +112,4 @@ def test_only_the_clients_dialect_refuses():
     with pytest.raises(RuleError) as caught:
         sent(request, "deepseek")
     assert caught.value.violations[0].path == "response_format.type"
-    assert dataclasses.replace(call, adapt=None).body == call.body
+    assert call.judge(PROVIDERS["openai"]).body == call.body

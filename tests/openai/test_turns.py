@@ -30,6 +30,8 @@ from wire.openai.chat.reader import parse_completion
 from wire.openai.chat.rules import check
 from wire.openai.chat.types import ChatCompletionRequest
 
+from .neutral import row_of
+
 NINE = CallIds(least=9, most=9, letters="[a-zA-Z0-9]")
 
 
@@ -444,6 +446,10 @@ def test_whatever_the_turns_what_goes_out_breaks_no_rule(turns: list[Any], diale
     request = ChatCompletionRequest(
         model="m", messages=msgspec.json.decode(json.dumps(plain(made)), type=list[Message])
     )
-    assert [each for each in check(request, dialect) if each.rule in ("O1", "O2", "O3", "O4")] == []
+    assert [
+        each
+        for each in check(request, "", row_of(dialect))
+        if each.rule in ("O1", "O2", "O3", "O4")
+    ] == []
     again = messages(*made, dialect=dialect)
     assert plain(again) == plain(made)

@@ -24,9 +24,9 @@ def ask(door: Door, *args: Any, **asked: Any) -> Reply:
     asked = {"max_tokens": 8, "temperature": 0, **asked}
     if isinstance(door.client, Client):
         return Chat(MODEL, client=door.client).ask(*args, **asked)
-    reply: Reply = door.portal.call(
+    reply: Reply = door.portal.call(  # type: ignore[attr-defined]
         functools.partial(AsyncChat(MODEL, client=door.client).ask, *args, **asked)
-    )  # type: ignore[attr-defined]
+    )
     return reply
 
 

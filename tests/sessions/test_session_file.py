@@ -266,7 +266,7 @@ def test_s1_63_s2_01_the_next_request_carries_signatures_and_bytes():
     ]
     loaded = load_session(dump_session(history)).messages
     bodies = [
-        gemini.render(
+        gemini.stream_call(
             chat_request(each), "gemini-3-pro-preview"
         ).body  # of those that were here, and of those from the file
         for each in (history, loaded)
@@ -281,7 +281,7 @@ def test_law3_the_next_request_to_a_host_of_chat_completions_is_the_same():
     history = [Message.user("Hi"), told, Message.tool_result(told.tool_calls[0], "noon")]
     loaded = load_session(dump_session(history)).messages
     bodies = [
-        openai.render(chat_request(each), "deepseek-chat", provider="deepseek").body
+        openai.stream_call(chat_request(each), "deepseek-chat", provider="deepseek").body
         for each in (history, loaded)
     ]
     assert bodies[0] == bodies[1]
@@ -572,9 +572,9 @@ UNSAYABLE: dict[str, tuple[Message, str]] = {
     ),
     "no text": (Message.user(Text(5)), "messages[1].parts[0].text: expected `str`, got `int`"),  # type: ignore[arg-type]
     "media as text": (
-        Message.user(Media(data="AAAA", media_type="image/png")),
+        Message.user(Media(data="AAAA", media_type="image/png")),  # type: ignore[arg-type]
         "messages[1].parts[0].data: bytes are wanted",
-    ),  # type: ignore[arg-type]
+    ),
     "deep": (Message.assistant(Other("k", msgspec.json.decode(b"[" * 500 + b"]" * 500))), ""),
 }
 

@@ -137,7 +137,9 @@ def _wire_call(
     )
 
 
-def _reader(raw: AnyCall, model: str, provider: Provider | str) -> ReplyReader[MessageResponse]:
+def _reader(
+    raw: Call[Any] | StreamCall[Any, Any], model: str, provider: Provider | str
+) -> ReplyReader[MessageResponse]:
     asked: dict[str, Any] = {
         "body": raw.body,
         "provider": provider_row(provider).name,

@@ -83,11 +83,11 @@ class Reader(Protocol[Chunk_co]):
 class EventSource(Protocol):
     """What a stream hands out in place of the chunks that it reads."""
 
-    def feed(self, chunk: Any) -> Sequence[Any]:
+    def feed(self, chunk: Any, /) -> Sequence[Any]:
         """What one chunk says, which may be nothing."""
         ...
 
-    def close(self, answer: Any) -> Sequence[Any]:
+    def close(self, answer: Any, /) -> Sequence[Any]:
         """What is left to say of a stream that came to its end; `answer` is what it folds to.
 
         Raises the `WireError` that it means.

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from wire.errors import ConfigurationError
+
 
 @dataclass(frozen=True, slots=True)
 class Provider:
@@ -75,10 +77,21 @@ class ProviderNames:
         self._unlisted = Provider("", wire, "", "", "", "", dialect=dialect)
 
     def row(self, provider: Provider | str) -> Provider:
-        """The row itself, the row of that name, or for another name one with the default dialect."""
-        if isinstance(provider, Provider):
-            return provider
-        return self._rows.get(provider) or dataclasses.replace(self._unlisted, name=provider)
+        """The row itself, the row of that name, or for another name one with the default dialect.
+
+        Raises `ConfigurationError` for the row of another wire.
+        """
+        if isinstance(provider, str):
+            return self._rows.get(provider) or dataclasses.replace(self._unlisted, name=provider)
+        if not isinstance(provider, Provider):
+            raise ConfigurationError(
+                f"provider: a row or a name is wanted, not {type(provider).__name__}"
+            )
+        if provider.wire != self._unlisted.wire:
+            raise ConfigurationError(
+                f"provider: {provider.name!r} speaks {provider.wire!r}, not {self._unlisted.wire!r}"
+            )
+        return provider
 
 
 def key_variable_of(name: str) -> str:

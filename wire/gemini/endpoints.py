@@ -61,12 +61,12 @@ def generate_content(
     path. What the client's own host refuses is a `RuleError` of the client, before anything is
     sent. `gemini.check` reports warnings too. `checked=False` leaves all rules to the server.
     """
-    endpoint = "generateContent"
+    path, endpoint = resource(model), "generateContent"
     body, host_rules = _generate_body(request, model, endpoint, checked)
     return Call(
         "gemini",
         "POST",
-        f"/{resource(model)}:{endpoint}",
+        f"/{path}:{endpoint}",
         body,
         headers=JSON,
         parse=parse_answer,
@@ -84,12 +84,12 @@ def stream_generate_content(
 
     Raises as `generate_content`.
     """
-    endpoint = "streamGenerateContent"
+    path, endpoint = resource(model), "streamGenerateContent"
     body, host_rules = _generate_body(request, model, endpoint, checked)
     return StreamCall(
         "gemini",
         "POST",
-        f"/{resource(model)}:{endpoint}",
+        f"/{path}:{endpoint}",
         body,
         query={"alt": "sse"},
         headers=JSON,

@@ -121,6 +121,7 @@ def only_on_vertex(call: Call[Any], provider: Provider) -> Call[Any]:
 def _only(call: Call[Any], provider: Provider, api: str) -> Call[Any]:
     if provider.dialect.api not in ("", api):
         raise ConfigurationError(
-            f"call: {provider.name} has no {call.method} {call.path_prefix}{call.path} in this form"
+            f"call: this host has no {call.method} {call.path_prefix}{call.path} in this form",
+            provider=provider.name,
         )
     return call

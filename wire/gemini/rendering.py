@@ -129,7 +129,7 @@ def _wire_call(
 
 
 def _reader(
-    raw: AnyCall, model: str, provider: Provider | str
+    raw: Call[Any] | StreamCall[Any, Any], model: str, provider: Provider | str
 ) -> ReplyReader[GenerateContentResponse]:
     asked: dict[str, Any] = {
         "body": raw.body,

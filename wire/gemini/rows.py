@@ -43,5 +43,5 @@ ROWS: tuple[Provider, ...] = (
 
 provider_row = ProviderNames("gemini", ROWS, Dialect()).row
 
-endpoint_paths = re.compile(r"/v1(beta\\d*|alpha)?(/.*)?/*$", re.IGNORECASE)
+endpoint_paths = re.compile(r"(/v1(alpha|beta\d*)?)?/models/[^/]+:[^/]+/*$", re.IGNORECASE)
 """Matches the end of a base URL that names an endpoint: calls add that path themselves."""

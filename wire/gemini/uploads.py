@@ -128,7 +128,7 @@ def _start(
     parse = functools.partial(_parse, kind)
     more: Any = {
         "read_error": parse_error,
-        "heads": _with_heads,
+        "read_headers": _with_headers,
         "path_prefix": "/upload",
         "host_rules": not_on_vertex,
     }
@@ -155,7 +155,7 @@ def _to(
         parse=parse,
         timeouts=timeouts,
         read_error=parse_error,
-        read_headers=_with_heads,
+        read_headers=_with_headers,
         **more,
     )
 
@@ -165,7 +165,7 @@ def _parse(kind: type[WireStruct], body: bytes) -> Upload:
     return Upload(answer=parse_plain(kind, body)) if body.lstrip()[:1] == b"{" else Upload()
 
 
-def _with_heads(upload: Upload, headers: Mapping[str, str]) -> Upload:
+def _with_headers(upload: Upload, headers: Mapping[str, str]) -> Upload:
     return msgspec.structs.replace(
         upload,
         status=headers.get("x-goog-upload-status", "").strip().lower()

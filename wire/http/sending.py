@@ -313,9 +313,7 @@ class ClientState:
 
     @property
     def dialect(self) -> Any:
-        """What this provider does differently on its wire, `None` if nobody else speaks the
-        wire.
-        """
+        """What this provider does differently: the `Dialect` of its wire."""
         return self._target.provider.dialect
 
     @property

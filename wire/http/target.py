@@ -255,7 +255,8 @@ def target(name: str, options: Options) -> Target:
         raise ConfigurationError(message, provider=provider.name)
     host = "" if place["location"] in (None, "global") else f"{place['location']}-"
     return Target(
-        provider=provider,
+        # Rules that hold for one version of the API are asked about the version that is called.
+        provider=dataclasses.replace(provider, version=place["version"] or ""),
         base_url=provider.base_url.format(host=host)
         if base_url is None
         else _checked_url(base_url, provider, source),
@@ -335,10 +336,12 @@ def _spoken(provider: Provider, dialect: Any) -> Provider:
     """The row with a dialect of the caller's, if one was given."""
     if dialect is None:
         return provider
-    wanted = WIRES[provider.wire].Dialect
-    if not isinstance(dialect, wanted):
+    if not isinstance(dialect, WIRES[provider.wire].Dialect):
+        # Each wire has a `Dialect`: the module tells them apart.
+        kind = type(dialect)
+        given = f"{kind.__module__}.{kind.__name__}".removeprefix("builtins.")
         raise ConfigurationError(
-            f"dialect: a {wanted.__module__}.Dialect is wanted, not {type(dialect).__name__}",
+            f"dialect: a wire.{provider.wire}.Dialect is wanted, not {given}",
             provider=provider.name,
         )
     return dataclasses.replace(provider, dialect=dialect)

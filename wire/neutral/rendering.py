@@ -44,14 +44,16 @@ def wire_call(
     """
     extra = merged_options(options, provider.name, built)
     asked = with_options(built, extra)
-    found = check(asked, provider)
-    refuse(found)
+    raw: Any = make(asked)
     try:
-        raw = make(asked).replace(body_extra=extra)
+        raw = raw.replace(body_extra=extra)
     except RuleError as error:
         path = f"options.{provider.name}"
         violations = [msgspec.structs.replace(each, path=path) for each in error.violations]
         raise RuleError(violations=violations) from None
+    # Rules read values of the right types only, so they are asked once the body is made.
+    found = check(asked, provider)
+    refuse(found, provider=provider.name)
     warnings = (Note(each.path, f"warning: {each.message}") for each in found)
     call = dataclasses.replace(
         raw.judge(provider),
@@ -69,7 +71,7 @@ def _judged_elsewhere(
 ) -> AnyCall:
     """Rendering asked the rules of one provider; another one's are asked when the call goes there."""
     if provider != rendered_for:
-        refuse(check(provider))
+        refuse(check(provider), provider=provider.name)
     return call
 
 

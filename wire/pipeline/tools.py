@@ -127,8 +127,9 @@ def workspace_tools(folder: Path, *, command_timeout: float = 30) -> list[Functi
 
         Args:
             path: The file, relative to the work folder.
-            old: The text to replace, exactly as in the file, with enough around it to be unique.
-            new: The text that replaces it.
+            old: The text to replace, exactly as in the file, blanks and line ends too, with enough
+                around it to be the only one.
+            new: The text that comes in its place.
         """
         line = 0
 

@@ -192,7 +192,9 @@ def schema() -> dict[str, Any]:
         ("Event", ("json", "data", "comment", "text", "base64")),
         ("Body", ("json", "events", "text", "base64")),
     ):
-        made["$defs"][name]["oneOf"] = [{"required": [form]} for form in forms]
+        part = made["$defs"][name]
+        part["oneOf"] = [{"required": [form]} for form in forms]
+        part["description"] = " ".join(part["description"].split())
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"wire cassette, version {VERSION}",

@@ -2,24 +2,15 @@
 results. Pure: nothing is run here.
 """
 
-from __future__ import annotations
+from wire.tools.definition import FunctionTool, tool
+from wire.tools.signature import ToolContext
+from wire.tools.toolbox import Ready, Toolbox, ToolRun
 
-from typing import TYPE_CHECKING
-
-from wire.core.lazy import lazy_names
-
-if TYPE_CHECKING:
-    from wire.tools.definition import FunctionTool as FunctionTool
-    from wire.tools.definition import tool as tool
-    from wire.tools.signature import ToolContext as ToolContext
-    from wire.tools.toolbox import Ready as Ready
-    from wire.tools.toolbox import Toolbox as Toolbox
-    from wire.tools.toolbox import ToolRun as ToolRun
-
-_NAMES = {
-    "wire.tools.definition": ("FunctionTool", "tool"),
-    "wire.tools.signature": ("ToolContext",),
-    "wire.tools.toolbox": ("Ready", "ToolRun", "Toolbox"),
-}
-
-__getattr__, __dir__ = lazy_names("wire.tools", _NAMES)
+__all__ = [
+    "FunctionTool",
+    "Ready",
+    "ToolContext",
+    "ToolRun",
+    "Toolbox",
+    "tool",
+]

@@ -132,7 +132,7 @@ _MODEL = re.compile(r"[A-Za-z0-9_.@:/<>-]+")
 
 def model_is_a_name(asked: RuleInput) -> Found:
     """G81: a space or another odd character."""
-    if asked.gemini and not _MODEL.fullmatch(asked.model):
+    if asked.gemini and asked.model and not _MODEL.fullmatch(asked.model):
         yield asked.refused("G81", "model", f"{asked.model!r} is no model name")
 
 

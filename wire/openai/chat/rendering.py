@@ -74,7 +74,7 @@ def stream_call(
     Raises `HistoryError` for turns that are out of order, `RuleError` for what the provider refuses
     or this wire cannot express.
     """
-    raw = _wire_call(stream_chat_completions, request, model, provider)
+    raw = _wire_call(stream_chat_completions, request, model, provider, stream=True)
     return _reader(raw, model, provider).event_call(raw)
 
 
@@ -118,19 +118,27 @@ def render_request(
 
 
 def _wire_call(
-    make: Callable[..., AnyCall], request: Request, model: str, provider: Provider | str
+    make: Callable[..., AnyCall],
+    request: Request,
+    model: str,
+    provider: Provider | str,
+    *,
+    stream: bool | None = None,
 ) -> AnyCall:
+    """The call that `make` builds; `stream` as it stands in its body, which rules read (O5)."""
     row = provider_row(provider)
     return wire_call(
         render_request(request, model, row),
         request.options,
         row,
         functools.partial(make, checked=False),
-        lambda built, row: check(built, model, row),
+        lambda built, row: check(msgspec.structs.replace(built, stream=stream), model, row),
     )
 
 
-def _reader(raw: AnyCall, model: str, provider: Provider | str) -> ReplyReader[ChatCompletion]:
+def _reader(
+    raw: Call[Any] | StreamCall[Any, Any], model: str, provider: Provider | str
+) -> ReplyReader[ChatCompletion]:
     row = provider_row(provider)
     asked: dict[str, Any] = {"body": raw.body, "provider": row.name, "model": model}
     return ReplyReader(

@@ -11,7 +11,10 @@ from typing import Any
 
 # What may follow the name of a family; `gemini-3.6-flahs` is no model,
 # `gemini-2.5-flash-preview-05-20` is one.
-_TAIL = r"(?:-(?:preview|latest|exp|experimental|thinking|lite|live|image|tts|native|audio|dialog|customtools|generation|computer|use|8b|\d+))*"
+_TAIL = (
+    r"(?:-(?:preview|latest|exp|experimental|thinking|lite|live|image|tts|native|audio|dialog"
+    r"|customtools|generation|computer|use|8b|\d+))*"
+)
 _MODEL = re.compile(
     rf"gemini-(?P<generation>1\.5|2\.0|2\.5|3(?:\.[1-9])?)-(?:pro|flash){_TAIL}"
     r"|gemini-(?:pro|flash|flash-lite)-latest|gemma-\d[a-z0-9.]*(?:-[a-z0-9]+)*"
