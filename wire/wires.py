@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from wire import anthropic, gemini, openai
 from wire.core.call import Call, StreamCall
 from wire.core.provider import Provider
-from wire.errors import APIError, Violation
+from wire.errors import APIError, Violation, WireError
 from wire.neutral.messages import Event, Reply
 from wire.neutral.request import Request
 
@@ -51,8 +51,11 @@ class Wire(Protocol):
         """The call for the same reply as a stream of events. Raises as `call`."""
         ...
 
-    def parse_reply(self, answer: Any, /) -> Reply:
-        """A whole answer of the raw door as a neutral reply."""
+    def parse_reply(self, answer: Any, /, *, error: WireError | None = None) -> Reply:
+        """An answer of the raw door as a neutral reply.
+
+        `error` is what its stream ended with, if it broke off: then the reply is a partial one.
+        """
         ...
 
     def parse_error(self, status: int, headers: Mapping[str, str], body: bytes) -> APIError:

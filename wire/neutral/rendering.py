@@ -50,7 +50,7 @@ def wire_call(
     except RuleError as error:
         path = f"options.{provider.name}"
         violations = [msgspec.structs.replace(each, path=path) for each in error.violations]
-        raise RuleError(violations=violations) from None
+        raise RuleError(violations=violations, provider=provider.name) from None
     # Rules read values of the right types only, so they are asked once the body is made.
     found = check(asked, provider)
     refuse(found, provider=provider.name)
