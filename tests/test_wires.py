@@ -122,9 +122,12 @@ def test_a_wire_has_the_functions_of_the_contract(name: str):
             continue
         wanted, given = (inspect.signature(each).parameters for each in (value, found))
         own = list(wanted.values())[1:]  # without `self`
+        by_name = [each for each in own if each.kind is inspect.Parameter.KEYWORD_ONLY]
+        own = own[: len(own) - len(by_name)]
         for place, each in zip(own, given.values(), strict=False):
             assert place.kind is inspect.Parameter.POSITIONAL_ONLY or place.name == each.name
             assert (place.default is place.empty) == (each.default is each.empty)
+        assert {each.name for each in by_name} <= set(given)
         for extra in list(given.values())[len(own) :]:
             assert extra.default is not extra.empty, (member, extra)
     assert isinstance(WIRES[name].endpoint_paths, re.Pattern)
