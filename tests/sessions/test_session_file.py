@@ -615,7 +615,7 @@ def test_s1_63_a_write_that_fails_leaves_the_old_file(
     save_session(path, [Message.user("old")])
     before = path.read_bytes()
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, step, full)

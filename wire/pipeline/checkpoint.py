@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import msgspec
 
 from wire.core.decoders import convert
+from wire.core.files import read_whole, write_whole
 from wire.errors import PipelineError
 
 
@@ -62,47 +61,15 @@ def load_checkpoint(source: bytes | str, name: str = "checkpoint") -> Checkpoint
 
 def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
     """The checkpoint that a file holds. Raises `PipelineError` with the file's name."""
-    return load_checkpoint(read(path), os.fspath(path))
-
-
-def read(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a file. Raises `PipelineError` with its name."""
-    try:
-        return Path(path).read_bytes()
-    except OSError as cause:
-        raise PipelineError(
-            f"{path}: cannot be read: {cause.strerror or type(cause).__name__}"
-        ) from cause
+    return load_checkpoint(read_whole(path, PipelineError), os.fspath(path))
 
 
 def write_checkpoint(path: str | os.PathLike[str], checkpoint: Checkpoint) -> None:
-    """Write a checkpoint's file. Raises as `dump_checkpoint` and `write`."""
-    write(path, dump_checkpoint(checkpoint))
+    """Write a checkpoint's file completely or not at all.
 
-
-def write(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file that its owner alone may read; if anything fails, or ends this process, the old
-    file is as it was.
-
-    Raises `PipelineError` with the file's name.
+    Raises as `dump_checkpoint`, and `PipelineError` with the file's name.
     """
-    target = Path(os.path.realpath(path))  # a link stays one
-    made = target.with_name(f".{target.name}.{uuid4().hex[:8]}.tmp")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(made, target)
-        except BaseException:
-            made.unlink(missing_ok=True)
-            raise
-    except OSError as cause:
-        raise PipelineError(
-            f"{path}: cannot be written: {cause.strerror or type(cause).__name__}"
-        ) from cause
+    write_whole(path, dump_checkpoint(checkpoint), PipelineError)
 
 
 def context_json(values: Mapping[str, Any]) -> bytes:

@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from wire.core.files import read_whole, write_whole
 from wire.errors import PipelineError, WireError, one_line
 from wire.pipeline.dot import parse
 from wire.pipeline.graph import Graph
@@ -86,10 +87,8 @@ class Command(NamedTuple):
 
 
 def _graph(path: str) -> Graph:
-    from wire.pipeline.checkpoint import read
-
     try:
-        text = read(path).decode("utf-8-sig")
+        text = read_whole(path, PipelineError).decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         raise PipelineError(f"{path}: byte {problem.start} is not UTF-8") from None
     try:
@@ -162,14 +161,16 @@ def _drive(chosen: argparse.Namespace, begin: str | None, checkpoint: str | None
     # Here, since lint and show need no HTTP stack.
     import anyio
 
-    from wire.pipeline.checkpoint import context_json, read, read_checkpoint, write
+    from wire.pipeline.checkpoint import context_json, read_checkpoint
     from wire.pipeline.context import variables
     from wire.pipeline.engine import Engine, LintError
     from wire.pipeline.progress import Progress
 
     graph = _graph(chosen.file)
     known = variables(
-        chosen.seed, None if chosen.var_file is None else read(chosen.var_file), chosen.var
+        chosen.seed,
+        None if chosen.var_file is None else read_whole(chosen.var_file, PipelineError),
+        chosen.var,
     )
     progress = Progress(sys.stderr)
     options: dict[str, Any] = {
@@ -203,7 +204,7 @@ def _drive(chosen: argparse.Namespace, begin: str | None, checkpoint: str | None
         _say(context_json(ended.context).decode().rstrip())
         return 0
     if chosen.output_context is not None:
-        write(chosen.output_context, context_json(ended.context))
+        write_whole(chosen.output_context, context_json(ended.context), PipelineError)
     if isinstance(said := ended.context.get("last_output"), str):
         _say(said)
     return 0

@@ -11,12 +11,12 @@ import errno
 import os
 import stat
 import threading
-import uuid
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from wire.core.files import replace_file
 from wire.errors import ConfigurationError, ToolError, one_line
 
 _LINKS = 40  # as many as Linux follows
@@ -263,27 +263,18 @@ def _opened(name: str, within: int, path: str) -> BinaryIO:
 
 
 def _replace(name: str, within: int, path: str, data: bytes) -> bool:
-    """Beside it, then over it: who reads meanwhile gets the one or the other, and a hard link to
-    elsewhere is not written through.
+    """Replace a file of an open folder; whether there was one.
+
+    The new file takes the name of the old one, so that a hard link in the work folder to a file
+    outside of it is cut and never written through.
     """
     mode = _mode(name, within)
     if mode:
         _held_to_file(mode, path)
         if not mode & 0o222:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    made = f".{uuid.uuid4().hex}.tmp"
-    descriptor = os.open(
-        made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666, dir_fd=within
-    )
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            if mode:
-                os.fchmod(descriptor, mode & 0o777)
-            file.write(data)
-        os.replace(made, name, src_dir_fd=within, dst_dir_fd=within)
-    except BaseException:
-        os.unlink(made, dir_fd=within)
-        raise
+    # Files of a project are for all whom the umask allows.
+    replace_file(name, data, dir_fd=within, new_mode=0o666)
     return bool(mode)
 
 

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import msgspec
 from msgspec import UNSET
 
 from wire.core.decoders import convert, decoder
+from wire.core.files import read_whole, write_whole
 from wire.core.memory import Beside, Note, with_notes
 from wire.errors import ConfigurationError, RuleError, Violation
 from wire.neutral import messages as chat
@@ -82,30 +80,12 @@ def dump_session(session: Session | Iterable[Message]) -> bytes:
 
 
 def save_session(path: str | os.PathLike[str], session: Session | Iterable[Message]) -> None:
-    """Write a session file, whole or not at all: if anything fails, the old file is as it was.
+    """Write a session file completely or not at all (`wire.core.files.write_whole`).
 
-    Raises as `dump_session`, and `ConfigurationError` if the file cannot be written.
+    Raises as `dump_session`, and `ConfigurationError` if the file cannot be written; the old file
+    is then unchanged.
     """
-    data = dump_session(session)
-    target = Path(os.path.realpath(path))  # a link stays one
-    made = target.with_name(f"{target.name}.{uuid4().hex[:8]}.tmp")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with made.open("xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            if target.exists():
-                shutil.copymode(target, made)  # who was not to read it before is not to read it now
-            os.replace(made, target)
-        except BaseException:
-            made.unlink(missing_ok=True)
-            raise
-    except OSError as cause:
-        raise ConfigurationError(
-            f"{path}: cannot be written: {cause.strerror or type(cause).__name__}"
-        ) from cause
+    write_whole(path, dump_session(session), ConfigurationError)
 
 
 def _written(message: Message, path: str) -> bytes:
@@ -227,12 +207,7 @@ def read_session(path: str | os.PathLike[str]) -> Session:
 
     Raises `ConfigurationError` with the file's name.
     """
-    try:
-        data = Path(path).read_bytes()
-    except OSError as cause:
-        raise ConfigurationError(
-            f"{path}: cannot be read: {cause.strerror or type(cause).__name__}"
-        ) from cause
+    data = read_whole(path, ConfigurationError)
     return load_session(data, os.fspath(path))
 
 

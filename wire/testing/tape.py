@@ -14,10 +14,10 @@ from collections import defaultdict, deque
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
-from uuid import uuid4
 
 from msgspec import UNSET, UnsetType
 
+from wire.core.files import write_whole
 from wire.core.limits import Inflater, Limits
 from wire.errors import CassetteError, LimitError, StreamInvalid
 from wire.testing.bodies import body_bytes, body_chunks, read_body
@@ -109,19 +109,8 @@ class Recorder:
 
     def _write(self) -> None:
         text = assembled(self._kept[place][1] for place in sorted(self._kept))
-        made = self._path.with_name(f"{self._path.name}.{uuid4().hex[:8]}.tmp")
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                made.write_bytes(text.encode())
-                os.replace(made, self._path)
-            except BaseException:
-                made.unlink(missing_ok=True)
-                raise
-        except OSError as cause:  # an OSError in a transport looks like a lost connection, and would be swallowed
-            raise CassetteError(
-                f"{self._path}: cannot be written: {cause.strerror or type(cause).__name__}"
-            ) from cause
+        # As an `OSError`, it would look to the client like a lost connection, and be retried.
+        write_whole(self._path, text.encode(), CassetteError)
 
 
 def _response(
