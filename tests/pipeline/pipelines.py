@@ -15,7 +15,8 @@ from wire.core.retry import NONE
 from wire.pipeline.checkpoint import Checkpoint
 from wire.pipeline.dot import parse
 from wire.pipeline.engine import Ended, Engine
-from wire.pipeline.handlers import Handler, Handlers, Visit
+from wire.pipeline.handlers import Handler, Visit
+from wire.pipeline.node_types import NodeTypes
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator
 
 BACKENDS = ["asyncio", "trio"]
@@ -36,14 +37,14 @@ def run(
 
     `types` are handlers of the test's own.
     """
-    handlers = Handlers()
+    node_types = NodeTypes()
     for name, handler in (types or {}).items():
-        handlers.register(name, handler)
+        node_types.register(name, handler)
     if emulator is None:
         emulator = Emulator(script, lenient=True)
     engine = Engine(
         parse(text, "test"),
-        handlers=handlers,
+        types=node_types,
         **{"connect": connecting(emulator), "now": lambda: "now", **options},
     )
     begun = (

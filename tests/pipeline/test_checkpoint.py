@@ -277,7 +277,7 @@ from pathlib import Path
 from wire.pipeline.checkpoint import read_checkpoint
 from wire.pipeline.dot import parse
 from wire.pipeline.engine import Engine
-from wire.pipeline.handlers import Handlers
+from wire.pipeline.node_types import NodeTypes
 
 log = os.open(sys.argv[1] + "/log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 path = Path(sys.argv[1]) / "run.json"
@@ -287,12 +287,12 @@ async def count(visit):
     await anyio.sleep(0.001)
     return {"sum": visit.context.get("sum", 0) + int(visit.node.id[1:]), visit.node.id: "x" * 5000}
 
-handlers = Handlers()
-handlers.register("count", count)
+types = NodeTypes()
+types.register("count", count)
 nodes = [f"n{number}" for number in range(60)]
 text = "digraph x { start [type=start]; done [type=exit]; " + "".join(f"{id} [type=count];" for id in nodes)
 text += "start -> " + " -> ".join(nodes) + " -> done }"
-engine = Engine(parse(text), handlers=handlers, checkpoint=path)
+engine = Engine(parse(text), types=types, checkpoint=path)
 os.write(1, b"READY\\n")
 ended = anyio.run(engine.resume, read_checkpoint(path)) if path.exists() else anyio.run(engine.run)
 print(ended.context["sum"])

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from wire.errors import PipelineError
 from wire.pipeline.dot import parse
-from wire.pipeline.graph import Duration, Edge, Graph, Node, Place, Value, seconds, written
+from wire.pipeline.graph import Duration, Edge, Graph, Node, Position, Value, seconds, written
+from wire.pipeline.node_types import NODE_TYPES
 
 
 def edges(graph: Graph) -> list[str]:
@@ -238,7 +239,7 @@ def test_p_08_strings_hold_anything():
     graph = parse(f'digraph g {{ n [x="{text}"] n -> m }}')
     assert graph.nodes["n"].attributes == {"x": text}
     assert edges(graph) == ["n -> m"]
-    assert graph.edges[0].place == Place(
+    assert graph.edges[0].position == Position(
         2, len("two { } // no comment /* nor this */ # -> -- [x=1]; ✓ 日本 'q'\"] ") + 1
     )
 
@@ -396,14 +397,14 @@ def test_p_15_an_id_that_only_edges_name_is_not_declared():
         "b": False,
         "c": False,
     }
-    assert graph.nodes["a"].place == Place(1, 21)
-    assert graph.nodes["c"].place == Place(1, 35)
+    assert graph.nodes["a"].position == Position(1, 21)
+    assert graph.nodes["c"].position == Position(1, 35)
 
 
 def test_p_16_a_node_declared_twice_merges_its_attributes():
     graph = parse("digraph g { a [x=1, y=1]; b; a [y=2, z=3] }")
     assert graph.nodes["a"].attributes == {"x": 1, "y": 2, "z": 3}
-    assert graph.nodes["a"].place == Place(1, 13)
+    assert graph.nodes["a"].position == Position(1, 13)
 
 
 def test_p_17_the_order_of_the_file_is_kept():
@@ -730,12 +731,16 @@ def test_a_graph_made_by_hand_is_one_too():
     graph = Graph(
         "g", {}, {"start": Node("start"), "b": Node("b", {"type": "exit"})}, (Edge("start", "b"),)
     )
-    assert (graph.start.id, graph.exit.id, graph.outgoing("start")) == (
+    resolved = NODE_TYPES.resolve(graph)
+    assert (resolved.start.id, resolved.exit.id, resolved.outgoing("start")) == (
         "start",
         "b",
         (Edge("start", "b"),),
     )
-    assert (graph.nodes["b"].place, str(graph.edges[0].place)) == (Place(1, 1), "line 1, column 1")
+    assert (graph.nodes["b"].position, str(graph.edges[0].position)) == (
+        Position(1, 1),
+        "line 1, column 1",
+    )
     assert (
         graph.nodes["b"].get("missing"),
         graph.nodes["b"].get("missing", 3),

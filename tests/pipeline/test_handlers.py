@@ -11,7 +11,7 @@ import pytest
 from tests.pipeline.pipelines import BACKENDS, run
 from wire.errors import PipelineError
 from wire.pipeline.engine import NodeError
-from wire.pipeline.handlers import Handlers
+from wire.pipeline.node_types import NodeTypes
 from wire.pipeline.progress import Event
 
 HEAD = "start [type=start]; done [type=exit];"
@@ -135,23 +135,17 @@ def test_p_40_conditional_passes_through(backend: str) -> None:
 
 
 def test_p_44_the_registry_takes_functions_by_type() -> None:
-    handlers = Handlers()
-    assert set(handlers) == {
-        "start",
-        "exit",
-        "codergen",
-        "set",
-        "fan_out",
-        "fan_in",
-        "conditional",
-        "wait.human",
-    }
-    handlers.register("mine", lambda visit: None)
-    assert ("mine" in handlers, len(handlers), "mine" in Handlers()) == (True, 9, False)
-    with pytest.raises(PipelineError, match=r"a function is wanted, not str"):
-        handlers.register("other", "nothing")  # type: ignore[arg-type]
-    with pytest.raises(PipelineError, match=r"a type is a text"):
-        handlers.register("", lambda visit: None)
+    types = NodeTypes()
+    built_in = {"start", "exit", "codergen", "set", "fan_out", "fan_in", "conditional"}
+    assert set(types.runnable) == {*built_in, "wait.human"}
+    types.register("mine", lambda visit: None)
+    assert ("mine" in types.runnable, "mine" in NodeTypes()) == (True, False)
+    with pytest.raises(
+        PipelineError, match=r"^node type 'other': handler: expected a function, not str$"
+    ):
+        types.register("other", "nothing")  # type: ignore[arg-type]
+    with pytest.raises(PipelineError, match=r"^node type: name: expected a non-empty text, not ''"):
+        types.register("", lambda visit: None)
 
 
 def test_p_44_a_handler_gives_what_is_new_or_nothing(backend: str) -> None:

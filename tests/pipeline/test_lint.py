@@ -11,8 +11,9 @@ import sys
 import pytest
 
 from wire.pipeline.dot import parse
-from wire.pipeline.graph import Edge, Graph, Node, Place
-from wire.pipeline.linting import TYPES, Finding, lint, summary
+from wire.pipeline.graph import Edge, Graph, Node, Position
+from wire.pipeline.linting import Finding, lint, summary
+from wire.pipeline.node_types import NODE_TYPES, NodeTypes
 
 ENDS = "start [type=start] done [type=exit]"
 
@@ -36,6 +37,12 @@ def errors(body: str, **options) -> list[str]:
         for each in found(f"digraph g {{ {ENDS} {body} }}", **options)
         if each.severity == "error"
     ]
+
+
+def with_type(name: str) -> NodeTypes:
+    types = NodeTypes()
+    types.register(name, lambda visit: None)
+    return types
 
 
 GEMINI = """digraph gemini {
@@ -80,7 +87,7 @@ def test_p_100_p_101_one_start_and_one_exit():
         "[type=exit] a -> c b -> d a -> e }"
     )
     assert [
-        (each.rule, each.message, each.place.line, each.fix)
+        (each.rule, each.message, each.position.line, each.fix)
         for each in findings
         if each.severity == "error"
     ] == [
@@ -207,11 +214,11 @@ def test_p_104_branches_that_meet_at_several_fan_ins():
         ('[prompt=p, max_turns="3"]', []),
         (
             "[prompt=p, max_turns=0]",
-            [("attribute_value", "n", "max_turns is a number from 1 up, not '0'")],
+            [("attribute_value", "n", "max_turns: expected a whole number from 1 up, not '0'")],
         ),
         (
             "[prompt=p, max_turns=many]",
-            [("attribute_value", "n", "max_turns is a number from 1 up, not 'many'")],
+            [("attribute_value", "n", "max_turns: expected a whole number from 1 up, not 'many'")],
         ),
         ("[prompt=p, timeout=5m]", []),
         ('[prompt=p, timeout="900s"]', []),
@@ -248,11 +255,11 @@ def test_p_105_a_seed_stands_in_for_a_prompt():
 )
 def test_p_106_conditions_that_do_not_parse(attributes: str, column: int):
     (finding,) = found(f"digraph g {{ {ENDS}\n  start -> done [{attributes}] }}")
-    assert (finding.rule, finding.severity, finding.edge, finding.place) == (
+    assert (finding.rule, finding.severity, finding.edge, finding.position) == (
         "condition_syntax",
         "error",
         ("start", "done"),
-        Place(2, 3),
+        Position(2, 3),
     )
     assert f": column {column}: unexpected " in finding.message
     assert bool(finding.fix) == attributes.startswith("label")
@@ -376,14 +383,14 @@ def test_p_110_variables_and_nodes_of_others_set_keys_too():
     assert (
         told(
             f"h [type=http] start -> h -> n; {body.replace('start -> ', '')}",
-            types=TYPES | {"http"},
+            types=with_type("http"),
         )
         == []
     )
     behind_and_before = (
         'a [prompt="{{.x}}"] b [prompt="{{.y}}"] h [type=http] start -> b -> h -> a -> done'
     )
-    assert [about for _, about, _ in told(behind_and_before, types=TYPES | {"http"})] == ["b"]
+    assert [about for _, about, _ in told(behind_and_before, types=with_type("http"))] == ["b"]
 
 
 def test_p_52_p_106_templates_that_are_none():
@@ -404,7 +411,7 @@ def test_p_111_p_44_unknown_types():
     assert told("n [shape=parallelogram] start -> n -> done") == [
         ("type_known", "n", "unknown type 'tool', by its shape parallelogram")
     ]
-    assert told("n [type=http] start -> n -> done", types=TYPES | {"http"}) == []
+    assert told("n [type=http] start -> n -> done", types=with_type("http")) == []
 
 
 def test_p_112_all_findings_at_once_in_the_order_of_the_file():
@@ -449,7 +456,7 @@ def test_p_112_all_findings_at_once_in_the_order_of_the_file():
 
 
 def test_p_112_random_graphs_are_linted_the_same_each_time():
-    types = [*sorted(TYPES), "unknown"]
+    types = [*sorted(NODE_TYPES.runnable), "unknown"]
     for seed in range(200):
         choice = random.Random(seed)
         ids = [f"n{number}" for number in range(choice.randint(1, 8))]
@@ -466,7 +473,7 @@ def test_p_112_random_graphs_are_linted_the_same_each_time():
         text = f"digraph g {{ {' '.join(nodes)} {' '.join(arrows)} }}"
         findings = found(text)
         assert [str(each) for each in findings] == [str(each) for each in found(text)]
-        places = [(each.place.line, each.place.column) for each in findings]
+        places = [(each.position.line, each.position.column) for each in findings]
         assert places == sorted(places)
         unknown = [
             id for id, node in parse(text).nodes.items() if node.declared and node.type == "unknown"
@@ -505,7 +512,7 @@ def test_p_116_a_finding_says_rule_severity_place_and_what_to_do():
         severity="error",
         message="unknown type 'sett'",
         node_id="n",
-        place=Place(3, 3),
+        position=Position(3, 3),
         fix="did you mean 'set'?",
     )
 

@@ -26,18 +26,21 @@ if TYPE_CHECKING:
     from wire.pipeline.graph import Edge as Edge
     from wire.pipeline.graph import Graph as Graph
     from wire.pipeline.graph import Node as Node
-    from wire.pipeline.handlers import Handlers as Handlers
     from wire.pipeline.handlers import Visit as Visit
     from wire.pipeline.linting import Finding as Finding
     from wire.pipeline.linting import lint as lint
     from wire.pipeline.linting import summary as summary
+    from wire.pipeline.node_types import Attribute as Attribute
+    from wire.pipeline.node_types import NodeType as NodeType
+    from wire.pipeline.node_types import NodeTypes as NodeTypes
 
 _NAMES = {
     "wire.pipeline.dot": ("parse",),
     "wire.pipeline.engine": ("Ended", "Engine", "LintError", "NodeError"),
     "wire.pipeline.graph": ("Edge", "Graph", "Node"),
-    "wire.pipeline.handlers": ("Handlers", "Visit"),
+    "wire.pipeline.handlers": ("Visit",),
     "wire.pipeline.linting": ("Finding", "lint", "summary"),
+    "wire.pipeline.node_types": ("Attribute", "NodeType", "NodeTypes"),
 }
 
 __getattr__, __dir__ = lazy_names("wire.pipeline", _NAMES)

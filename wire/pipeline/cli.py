@@ -24,6 +24,7 @@ from wire.errors import PipelineError, WireError, one_line
 from wire.pipeline.dot import parse
 from wire.pipeline.graph import Graph
 from wire.pipeline.linting import Finding, lint, summary
+from wire.pipeline.node_types import NODE_TYPES, TIMEOUT, Attribute, NodeType
 
 if TYPE_CHECKING:
     from wire.pipeline.engine import Ended
@@ -378,8 +379,7 @@ def as_plain_dot(graph: Graph) -> str:
         label = node.text("label") or node.id
         told = label if node.type in (node.id, label) else f"{label}\n{node.type}"
         lines.append(
-            f"  {_quoted(node.id)} [label={_quoted(told)}, "
-            f"shape={_quoted(_SHAPES.get(node.type, 'box'))}];"
+            f"  {_quoted(node.id)} [label={_quoted(told)}, shape={_quoted(_shape(node.type))}];"
         )
     for edge in graph.edges:
         label = f" [label={_quoted(edge.condition)}]" if edge.condition else ""
@@ -387,14 +387,9 @@ def as_plain_dot(graph: Graph) -> str:
     return "\n".join([*lines, "}"])
 
 
-_SHAPES = {
-    "start": "Mdiamond",
-    "exit": "Msquare",
-    "wait.human": "hexagon",
-    "fan_out": "component",
-    "fan_in": "tripleoctagon",
-    "conditional": "diamond",
-}
+def _shape(type: str) -> str:
+    row = NODE_TYPES.get(type)
+    return row.shapes[0] if row and row.shapes else "box"
 
 
 def _quoted(text: str) -> str:
@@ -404,6 +399,41 @@ def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
+# --- types ----------------------------------------------------------------------------------------
+
+
+def _types(chosen: argparse.Namespace) -> int:
+    rows = [row for row in NODE_TYPES.values() if row.handler is not None]
+    _say("\n\n".join(map(describe_type, rows)))
+    _say(f"\nEvery type:\n  {_described(TIMEOUT)}")
+    return 0
+
+
+def describe_type(row: NodeType) -> str:
+    """A type of node as lines for `attractor types`.
+
+    >>> print(describe_type(NODE_TYPES["set"]))
+    set: stores a value
+      value (template): the value
+      key (text, required): the key of the value
+    """
+    names = [*(f"type={each}" for each in row.aliases), *(f"shape={each}" for each in row.shapes)]
+    also = f" ({', '.join(names)})" if names else ""
+    head = f"{row.name}{also}: {row.doc}"
+    return "\n".join([head, *(f"  {_described(each)}" for each in row.attributes)])
+
+
+def _described(attribute: Attribute) -> str:
+    facts: list[str] = [attribute.kind]
+    if attribute.required:
+        facts.append("required")
+    if attribute.default != "":
+        facts.append(f"default {attribute.default}")
+    if attribute.fallback:
+        facts.append(f"else {attribute.fallback}")
+    return f"{attribute.name} ({', '.join(facts)}): {attribute.doc}"
+
+
 _COMMANDS = (
     Command("run", "run a pipeline from its start", _run_options, _run),
     Command(
@@ -411,6 +441,7 @@ _COMMANDS = (
     ),
     Command("lint", "check pipelines without running them", _lint_options, _lint),
     Command("show", "draw a pipeline: SVG if Graphviz is there, else text", _show_options, _show),
+    Command("types", "list the types of nodes and their attributes", lambda command: None, _types),
 )
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import logging
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from wire.agent import ATTRACTOR, LLMAgent
 from wire.chat import AsyncChat
 from wire.core import retry
 from wire.errors import ConfigurationError, PipelineError
-from wire.pipeline.graph import Graph, Node
+from wire.pipeline.graph import Node
 from wire.pipeline.session import shortened
 from wire.pipeline.tools import workspace_tools
 from wire.providers import model_of
-
-MAX_TURNS = 50
 
 log = logging.getLogger("wire.pipeline")
 
@@ -48,30 +47,15 @@ def model_of_node(node: Node, default: str = "") -> str:
         raise PipelineError(f"node {node.id!r}: {problem.message}") from None
 
 
-def models_of(graph: Graph, default: str = "") -> dict[str, str]:
-    """Each model that nodes of a pipeline ask -> the first of these nodes.
+def models_of(nodes: Iterable[Node], default: str = "") -> dict[str, str]:
+    """Each model that nodes ask -> the id of the first of these nodes.
 
     Raises as `model_of_node`.
     """
-    found: dict[str, str] = {}
-    for node in graph.of_type("codergen"):
-        found.setdefault(model_of_node(node, default), node.id)
-    return found
-
-
-def turns_of(node: Node) -> int:
-    """How often the model is asked at most. Raises `PipelineError` for what is no such number."""
-    given = node.get("max_turns", MAX_TURNS)
-    number = (
-        int(given)
-        if isinstance(given, str) and re.fullmatch(r"[0-9]{1,9}", given.strip())
-        else given
-    )
-    if type(number) is not int or number < 1:
-        raise PipelineError(
-            f"max_turns: a number from 1 up is wanted, not {node.text('max_turns')!r}"
-        )
-    return number
+    models: dict[str, str] = {}
+    for node in nodes:
+        models.setdefault(model_of_node(node, default), node.id)
+    return models
 
 
 def connect(name: str) -> AsyncChat:
@@ -101,7 +85,7 @@ async def run_agent(
     *,
     system_prompt: str = "",
     workdir: Path,
-    max_turns: int = MAX_TURNS,
+    max_turns: int,
 ) -> str:
     """Let an agent with the tools of a work folder work until it answers; its answer.
 

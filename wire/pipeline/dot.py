@@ -19,7 +19,8 @@ import re
 from collections.abc import Callable
 
 from wire.errors import PipelineError
-from wire.pipeline.graph import Duration, Edge, Graph, Node, Place, Value, is_duration
+from wire.pipeline.graph import Duration, Edge, Graph, Node, Position, Value, is_duration
+from wire.pipeline.node_types import NODE_TYPES
 
 
 def parse(text: str, name: str = "") -> Graph:
@@ -34,7 +35,7 @@ def parse(text: str, name: str = "") -> Graph:
 
     Raises `PipelineError`, as in `line 3, column 7: unexpected '--'`.
     """
-    return _Parser(_Tokens(text)).graph(name)
+    return NODE_TYPES.resolve(_Parser(_Tokens(text)).graph(name))
 
 
 _BLANK = re.compile(r"(?:\s+|//[^\n]*|#[^\n]*|/\*.*?\*/)*", re.DOTALL)
@@ -68,9 +69,9 @@ class _Tokens:
         self._line_ends = [found.start() for found in re.finditer("\n", self.text)]
         self._skip_blank()
 
-    def place(self, at: int) -> Place:
+    def position(self, at: int) -> Position:
         line = bisect.bisect_left(self._line_ends, at)
-        return Place(line + 1, at - (self._line_ends[line - 1] if line else -1))
+        return Position(line + 1, at - (self._line_ends[line - 1] if line else -1))
 
     def unexpected(self, hint: str = "", at: int | None = None) -> PipelineError:
         """The error of what stands at `at`, or here, and cannot stand there."""
@@ -80,7 +81,7 @@ class _Tokens:
         told = (
             repr(token[:_TOLD] + ("..." if len(token) > _TOLD else "")) if token else "end of file"
         )
-        return PipelineError(f"{self.place(at)}: unexpected {told}{f': {hint}' if hint else ''}")
+        return PipelineError(f"{self.position(at)}: unexpected {told}{f': {hint}' if hint else ''}")
 
     def next_is(self, symbol: str) -> bool:
         return self.text.startswith(symbol, self.at)
@@ -113,7 +114,7 @@ class _Tokens:
         found = _QUOTED.match(self.text, self.at)
         if found is None:
             raise PipelineError(
-                f"{self.place(self.at)}: unexpected end of file: this string is not closed"
+                f"{self.position(self.at)}: unexpected end of file: this string is not closed"
             )
         self._go_to(found.end())
         return _ESCAPE.sub(
@@ -129,7 +130,7 @@ class _Tokens:
         self.at = found.end() if found else self.at
         if self.text.startswith("/*", self.at):
             raise PipelineError(
-                f"{self.place(self.at)}: unexpected end of file: this comment is not closed"
+                f"{self.position(self.at)}: unexpected end of file: this comment is not closed"
             )
 
 
@@ -147,7 +148,7 @@ class _Scope:
 class _Seen:
     """What is known so far of one node."""
 
-    place: Place
+    position: Position
     depth: int
     """How deep in subgraphs its defaults were found: what is said of it further out does not undo
     them.
@@ -162,7 +163,7 @@ class _Seen:
         if self.classes:
             named = (each.strip() for each in str(attributes.get("class", "")).split(","))
             attributes["class"] = ",".join(dict.fromkeys([*filter(None, named), *self.classes]))
-        return Node(id, attributes, self.place, self.declared)
+        return Node(id, attributes, self.position, self.declared)
 
 
 class _Parser:
@@ -254,13 +255,13 @@ class _Parser:
             raise tokens.unexpected("edges are written ->")
         attributes = self._attribute_lists()
         if len(ends) == 1:
-            self._declare(id, self._tokens.place(at), attributes)
+            self._declare(id, self._tokens.position(at), attributes)
             return
         attributes = {**self._scopes[-1].edge_defaults, **attributes}
-        for each, place in ends:
-            self._mention(each, tokens.place(place))
-        for (source, place), (target, _) in itertools.pairwise(ends):
-            self._edges.append(Edge(source, target, dict(attributes), tokens.place(place)))
+        for each, offset in ends:
+            self._mention(each, tokens.position(offset))
+        for (source, offset), (target, _) in itertools.pairwise(ends):
+            self._edges.append(Edge(source, target, dict(attributes), tokens.position(offset)))
 
     def _end_of_edge(self) -> tuple[str, int]:
         at = self._tokens.at
@@ -270,20 +271,20 @@ class _Parser:
             raise self._tokens.unexpected(_AN_ID, at)
         return id, at
 
-    def _mention(self, id: str, place: Place) -> _Seen:
+    def _mention(self, id: str, position: Position) -> _Seen:
         scope = self._scopes[-1]
         seen = self._nodes.get(id)
         if seen is None:
             seen = self._nodes[id] = _Seen(
-                place, len(self._scopes), defaults=dict(scope.node_defaults)
+                position, len(self._scopes), defaults=dict(scope.node_defaults)
             )
             scope.members[id] = None
         return seen
 
-    def _declare(self, id: str, place: Place, attributes: dict[str, Value]) -> None:
-        seen = self._mention(id, place)
+    def _declare(self, id: str, position: Position, attributes: dict[str, Value]) -> None:
+        seen = self._mention(id, position)
         if not seen.declared:
-            seen.declared, seen.place = True, place
+            seen.declared, seen.position = True, position
         scope = self._scopes[-1]
         scope.members[id] = None
         if len(self._scopes) >= seen.depth:

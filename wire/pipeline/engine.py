@@ -25,8 +25,9 @@ from wire.pipeline.codergen import connect as connect_by_environment
 from wire.pipeline.codergen import models_of
 from wire.pipeline.context import Context
 from wire.pipeline.graph import Graph, Node, seconds
-from wire.pipeline.handlers import Handler, Handlers, Visit, codergen
+from wire.pipeline.handlers import Visit
 from wire.pipeline.linting import Finding, lint
+from wire.pipeline.node_types import NodeTypes
 from wire.pipeline.progress import Event
 from wire.pipeline.routing import MOST_VISITS, fan_ins, following
 
@@ -74,7 +75,7 @@ class Engine:
         *,
         model: str = "",
         workdir: str | os.PathLike[str] = ".",
-        handlers: Mapping[str, Handler] | None = None,
+        types: NodeTypes | None = None,
         connect: Callable[[str], AsyncChat] = connect_by_environment,
         checkpoint: str | os.PathLike[str] | None = None,
         timeout: float | str | None = None,
@@ -82,11 +83,9 @@ class Engine:
         ask: Callable[[str], Awaitable[str]] | None = None,
         now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds"),
     ) -> None:
-        self.graph, self.model = graph, model
-        self.handlers: Mapping[str, Handler] = Handlers() if handlers is None else handlers
-        findings = tuple(
-            each for each in lint(graph, types=frozenset(self.handlers)) if each.severity == "error"
-        )
+        self.types = NodeTypes() if types is None else types
+        self.graph, self.model = self.types.resolve(graph), model
+        findings = tuple(each for each in lint(graph, types=self.types) if each.severity == "error")
         if findings:
             error = LintError("; ".join(map(str, findings)))
             error.findings = findings
@@ -96,9 +95,9 @@ class Engine:
             raise PipelineError(f"workdir: {workdir}: there is no such folder")
         self.checkpoint = checkpoint
         self.timeout = None if timeout is None else seconds(timeout)
-        # A handler of the caller's asks whom it likes.
-        self._models = models_of(graph, model) if self.handlers.get("codergen") is codergen else {}
-        self._pairs = fan_ins(graph)
+        asking = [node for node in self.graph.nodes.values() if self.types[node.type].needs_model]
+        self._models = models_of(asking, model)
+        self._pairs = fan_ins(self.graph)
         self._connect, self._told, self._ask, self._now = connect, told, ask, now
 
     async def run(self, variables: Mapping[str, Any] | None = None) -> Ended:
@@ -218,6 +217,8 @@ class _Run:
 
     async def _work(self, node: Node, context: Context) -> None:
         engine = self._engine
+        row = engine.types[node.type]
+        assert row.handler is not None  # lint refuses such nodes
 
         async def branches() -> None:
             await self._branches(node, context)
@@ -230,7 +231,7 @@ class _Run:
                 return await engine._ask(text)
 
         visit = Visit(
-            node=node,
+            node=row.with_defaults(node),
             context=context,
             graph=engine.graph,
             workdir=engine.workdir,
@@ -240,8 +241,8 @@ class _Run:
             branches=branches,
             now=engine._now,
         )
-        found = engine.handlers[node.type](visit)
-        new = await found if inspect.isawaitable(found) else found
+        result = row.handler(visit)
+        new = await result if inspect.isawaitable(result) else result
         context.update(Context(new))
 
     async def _branches(self, node: Node, context: Context) -> None:

@@ -20,30 +20,8 @@ from typing import Literal, TypeAlias
 
 from wire.errors import PipelineError
 
-TYPE_OF_SHAPE = {
-    "Mdiamond": "start",
-    "Msquare": "exit",
-    "box": "codergen",
-    "hexagon": "wait.human",
-    "component": "fan_out",
-    "tripleoctagon": "fan_in",
-    "diamond": "conditional",
-    # Without a handler of the caller's these two are unknown types: as prompts to a model they
-    # would do something else than they say.
-    "parallelogram": "tool",
-    "house": "stack.manager_loop",
-}
-"""Which type a node without one is, by its shape (P-20)."""
-
-_TYPE_BY_OTHER_NAME = {"parallel": "fan_out", "parallel.fan_in": "fan_in"}
-_TYPE_OF_ID = {
-    "start": "start",
-    "Start": "start",
-    "exit": "exit",
-    "Exit": "exit",
-    "end": "exit",
-    "End": "exit",
-}
+DEFAULT_TYPE = "codergen"
+"""The type of a node whose type, shape and id name none (P-20)."""
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?(?:ms|[smhd]))+")
@@ -51,7 +29,7 @@ _STEP = re.compile(r"([0-9.]+)(ms|[smhd])")
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
+class Position:
     """Where something stands in its file; both counted from 1, columns in characters."""
 
     line: int
@@ -61,7 +39,7 @@ class Place:
         return f"line {self.line}, column {self.column}"
 
 
-TOP = Place(1, 1)
+FILE_START = Position(1, 1)
 """The place of what stands in no file."""
 
 
@@ -121,6 +99,20 @@ def seconds(value: Value) -> float:
     return found
 
 
+def count(value: Value) -> int:
+    """A whole number from 1 up, bare or quoted.
+
+    >>> count(3), count("12")
+    (3, 12)
+
+    Raises `PipelineError` for anything else.
+    """
+    text = written(value).strip()
+    if not re.fullmatch(r"0*[1-9][0-9]{0,8}", text):
+        raise PipelineError(f"expected a whole number from 1 up, not {text!r}")
+    return int(text)
+
+
 def written(value: object) -> str:
     """A value of an attribute or of the context as text, the way a template or a condition sees it.
 
@@ -143,18 +135,15 @@ class Node:
 
     id: str
     attributes: Mapping[str, Value] = dataclasses.field(default_factory=dict)
-    place: Place = TOP
+    position: Position = FILE_START
     declared: bool = True
     type: str = ""
-    """Which handler runs it: its attribute `type`, else what its shape or its id says, else
-    `codergen` (P-20).
+    """The name of its `NodeType`. Shapes, aliases and ids count once `NodeTypes.resolve` was called.
     """
 
     def __post_init__(self) -> None:
         if not self.type:
-            named = self.text("type")
-            by_shape = TYPE_OF_SHAPE.get(self.text("shape"), "codergen")
-            object.__setattr__(self, "type", _TYPE_BY_OTHER_NAME.get(named, named) or by_shape)
+            object.__setattr__(self, "type", self.text("type") or DEFAULT_TYPE)
 
     def get(self, name: str, default: Value | None = None) -> Value | None:
         """The attribute, or `default`."""
@@ -186,7 +175,7 @@ class Edge:
     source: str
     target: str
     attributes: Mapping[str, Value] = dataclasses.field(default_factory=dict)
-    place: Place = TOP
+    position: Position = FILE_START
 
     @property
     def dialect(self) -> Dialect:
@@ -217,9 +206,6 @@ class Graph:
     attributes: Mapping[str, Value] = dataclasses.field(default_factory=dict)
     nodes: Mapping[str, Node] = dataclasses.field(default_factory=dict)
     edges: tuple[Edge, ...] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "nodes", _with_types_of_ids(self.nodes))
 
     @functools.cached_property
     def _outgoing(self) -> dict[str, tuple[Edge, ...]]:
@@ -272,21 +258,3 @@ def _grouped(pairs: Iterable[tuple[str, Edge]]) -> dict[str, tuple[Edge, ...]]:
     for id, edge in pairs:
         groups.setdefault(id, []).append(edge)
     return {id: tuple(group) for id, group in groups.items()}
-
-
-def _with_types_of_ids(nodes: Mapping[str, Node]) -> dict[str, Node]:
-    """A node called `start` is the start only if no type and no shape says so of another (P-21,
-    P-22).
-    """
-    have = {node.type for node in nodes.values()}
-    changed = dict(nodes)
-    for id, type in _TYPE_OF_ID.items():
-        node = nodes.get(id)
-        if (
-            node is not None
-            and type not in have
-            and "type" not in node.attributes
-            and node.text("shape", "box") == "box"
-        ):
-            changed[id] = dataclasses.replace(node, type=type)
-    return changed

@@ -6,16 +6,17 @@ A handler says what is new in the context; how the run goes on is the engine's.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from wire.chat import AsyncChat
 from wire.errors import PipelineError
-from wire.pipeline.codergen import model_of_node, run_agent, turns_of
 from wire.pipeline.context import Context
-from wire.pipeline.graph import Graph, Node, written
+from wire.pipeline.graph import Graph, Node, count, written
 from wire.pipeline.templates import render
+
+if TYPE_CHECKING:
+    from wire.chat import AsyncChat
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,43 +65,6 @@ What it raises fails the node, and with it the run.
 """
 
 
-class Handlers(Mapping[str, Handler]):
-    """The handlers of a pipeline, by type: those of this library, and your own.
-
-    >>> handlers = Handlers()
-    >>> handlers.register("shout", lambda visit: {"loud": visit.text("text").upper()})
-    >>> "shout" in handlers, "set" in handlers
-    (True, True)
-
-    They keep nothing between two visits, since branches run at once.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[str, Handler] = dict(_BUILT_IN)
-
-    def register(self, type: str, handler: Handler) -> None:
-        """Let `handler` do the nodes of a type, in place of another if there was one.
-
-        Raises `PipelineError` for what is no handler.
-        """
-        if not isinstance(type, str) or not type:
-            raise PipelineError(f"handlers: a type is a text and not empty, not {type!r}")
-        if not callable(handler):
-            raise PipelineError(
-                f"handlers: {type}: a function is wanted, not {handler.__class__.__name__}"
-            )
-        self._known[type] = handler
-
-    def __getitem__(self, type: str) -> Handler:
-        return self._known[type]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-
 def start(visit: Visit) -> dict[str, Any]:
     """Store the seed, which the command line gives or else the node, and the time (P-23)."""
     seed = (
@@ -135,14 +99,17 @@ async def fan_out(visit: Visit) -> None:
 
 async def codergen(visit: Visit) -> dict[str, Any]:
     """Let an agent work on the prompt, and store its answer (P-25 to P-28)."""
-    said = await run_agent(
+    # Lint reads the types of nodes, and needs no HTTP stack.
+    from wire.pipeline.codergen import model_of_node, run_agent
+
+    text = await run_agent(
         visit.chats[model_of_node(visit.node, visit.model)],
         _prompt(visit),
         system_prompt=visit.text("system_prompt"),
         workdir=visit.workdir,
-        max_turns=turns_of(visit.node),
+        max_turns=count(visit.node.attributes["max_turns"]),
     )
-    return {"last_output": said, f"{visit.node.id}_output": said}
+    return {"last_output": text, f"{visit.node.id}_output": text}
 
 
 def _prompt(visit: Visit) -> str:
@@ -164,7 +131,7 @@ async def wait_human(visit: Visit) -> dict[str, Any]:
     shown = visit.text("prompt") or visit.text("label") or visit.node.id
     for number, option in enumerate(options, 1):
         shown += f"\n  {number}) {option}"
-    key = visit.node.text("key").strip() or f"{visit.node.id}_response"
+    key = visit.node.text("key").strip()
     while True:
         try:
             line = (await visit.ask(shown)).strip()
@@ -188,15 +155,3 @@ def _chosen(line: str, options: list[str]) -> str | None:
         if line.isascii() and line.isdigit() and 1 <= int(line) <= len(options)
         else None
     )
-
-
-_BUILT_IN: dict[str, Handler] = {
-    "start": start,
-    "exit": exit,
-    "codergen": codergen,
-    "set": set_value,
-    "fan_out": fan_out,
-    "fan_in": pass_through,
-    "conditional": pass_through,
-    "wait.human": wait_human,
-}

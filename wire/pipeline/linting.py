@@ -9,21 +9,16 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Literal, TypeAlias
 
 from wire.errors import ConfigurationError, PipelineError
 from wire.pipeline.conditions import parse_condition
-from wire.pipeline.graph import TOP, Edge, Graph, Node, Place, not_one, seconds
+from wire.pipeline.graph import FILE_START, Edge, Graph, Node, Position, not_one
+from wire.pipeline.node_types import NODE_TYPES, TIMEOUT, LintRule, NodeType, NodeTypes
 from wire.pipeline.routing import fan_ins
 from wire.pipeline.templates import keys_of
 from wire.providers import PROVIDERS, model_of
-
-TYPES = frozenset(
-    {"start", "exit", "codergen", "set", "fan_out", "fan_in", "conditional", "wait.human"}
-)
-"""The types of nodes that this library runs."""
 
 Severity: TypeAlias = Literal["error", "warning"]
 
@@ -41,7 +36,7 @@ class Finding:
     message: str
     node_id: str = ""
     edge: tuple[str, str] | None = None
-    place: Place = TOP
+    position: Position = FILE_START
     fix: str = ""
 
     def __str__(self) -> str:
@@ -53,29 +48,31 @@ class Finding:
             else ""
         )
         return (
-            f"{self.place}: {self.severity}: {about}{self.message} "
+            f"{self.position}: {self.severity}: {about}{self.message} "
             f"[{self.rule}]{f' ({self.fix})' if self.fix else ''}"
         )
 
 
-def lint(graph: Graph, types: Collection[str] = TYPES, keys: Collection[str] = ()) -> list[Finding]:
+def lint(graph: Graph, types: NodeTypes = NODE_TYPES, keys: Collection[str] = ()) -> list[Finding]:
     """What is wrong with the pipeline, in the order of the file; empty if nothing is.
 
     >>> from wire.pipeline.dot import parse
     >>> print(*lint(parse("digraph g { start [type=start]; greet [type=set]; done [type=exit]; start -> greet -> done }")))
     line 1, column 33: error: node 'greet': missing required attribute 'key' for node type 'set' [required_attribute]
 
-    `types` are the types that have a handler, `keys` what the run begins with beside the seed.
+    `types` are the types that nodes may have. `keys` are the keys that the context has before the
+    run, besides the seed.
     """
-    subject = _Subject(graph, frozenset(types), frozenset(keys))
+    graph = types.resolve(graph)
+    subject = _Subject(graph, types, frozenset(keys))
     found = [finding for rule in _RULES for finding in rule(subject)]
     if not any(finding.severity == "error" for finding in found):
         found += _nesting(graph)
     return sorted(
         found,
         key=lambda each: (
-            each.place.line,
-            each.place.column,
+            each.position.line,
+            each.position.column,
             each.severity,
             each.rule,
             each.node_id,
@@ -99,17 +96,30 @@ def summary(graph: Graph) -> str:
 @dataclasses.dataclass(frozen=True)
 class _Subject:
     graph: Graph
-    types: frozenset[str]
+    types: NodeTypes
     keys: frozenset[str]
 
     @property
     def declared(self) -> list[Node]:
         return [node for node in self.graph.nodes.values() if node.declared]
 
+    def row(self, node: Node) -> NodeType:
+        """The row of the node's type. A type without one gets the rules of all nodes."""
+        return self.types.get(node.type) or NodeType(node.type)
+
+    def under(self, rule: LintRule) -> list[Node]:
+        """The nodes for which the rows of their types name a rule."""
+        return [node for node in self.graph.nodes.values() if rule in self.row(node).rules]
+
 
 def _of_node(rule: str, severity: Severity, node: Node, message: str, fix: str = "") -> Finding:
     return Finding(
-        rule=rule, severity=severity, message=message, node_id=node.id, place=node.place, fix=fix
+        rule=rule,
+        severity=severity,
+        message=message,
+        node_id=node.id,
+        position=node.position,
+        fix=fix,
     )
 
 
@@ -119,7 +129,7 @@ def _of_edge(rule: str, severity: Severity, edge: Edge, message: str, fix: str =
         severity=severity,
         message=message,
         edge=(edge.source, edge.target),
-        place=edge.place,
+        position=edge.position,
         fix=fix,
     )
 
@@ -159,9 +169,13 @@ def _one_start_and_one_exit(subject: _Subject) -> Iterator[Finding]:
         found = subject.graph.of_type(type)
         if len(found) != 1:
             fix = f"they are {', '.join(_ids(found))}" if found else f"give one node type={type}"
-            place = found[1].place if found else TOP
+            position = found[1].position if found else FILE_START
             yield Finding(
-                rule=rule, severity="error", message=not_one(type, len(found)), place=place, fix=fix
+                rule=rule,
+                severity="error",
+                message=not_one(type, len(found)),
+                position=position,
+                fix=fix,
             )
 
 
@@ -198,8 +212,10 @@ def _ways_out(subject: _Subject) -> Iterator[Finding]:
     graph = subject.graph
     exits = _ids(graph.of_type("exit"))
     leading_out = _before(graph, exits)
-    for node in subject.declared:
-        if node.type != "exit" and not graph.outgoing(node.id):
+    for node in subject.under("path_to_exit"):
+        if not node.declared:
+            continue
+        if not graph.outgoing(node.id):
             yield _of_node(
                 "path_to_exit", "warning", node, "node has no outgoing edge: the run ends there"
             )
@@ -221,7 +237,7 @@ def _ends_of_the_run(subject: _Subject) -> Iterator[Finding]:
 
 def _fan_ins_reached(subject: _Subject) -> Iterator[Finding]:
     graph = subject.graph
-    for node in graph.of_type("fan_out"):
+    for node in subject.under("fan_in"):
         lost = [edge for edge in graph.outgoing(node.id) if not _meets(graph, edge.target)]
         if len(lost) == len(graph.outgoing(node.id)):
             yield _of_node(
@@ -287,9 +303,9 @@ def _conditions(subject: _Subject) -> Iterator[Finding]:
 
 
 def _order_of_edges(subject: _Subject) -> Iterator[Finding]:
-    for node in subject.graph.nodes.values():
+    for node in subject.under("edge_order"):
         always: Edge | None = None
-        for edge in subject.graph.outgoing(node.id) if node.type != "fan_out" else ():
+        for edge in subject.graph.outgoing(node.id):
             if always is not None:
                 yield _of_edge(
                     "edge_order",
@@ -303,49 +319,33 @@ def _order_of_edges(subject: _Subject) -> Iterator[Finding]:
 
 # --- nodes ----------------------------------------------------------------------------------------
 
-_REQUIRED = {"set": ("key",)}
-
 
 def _known_types(subject: _Subject) -> Iterator[Finding]:
     for node in subject.declared:
-        if node.type not in subject.types:
+        if subject.row(node).handler is None:
             by_shape = "" if "type" in node.attributes else f", by its shape {node.text('shape')}"
             yield _of_node(
                 "type_known",
                 "error",
                 node,
                 f"unknown type {node.type!r}{by_shape}",
-                _meant(node.type, subject.types),
+                _meant(node.type, subject.types.runnable),
             )
 
 
 def _attributes(subject: _Subject) -> Iterator[Finding]:
     for node in subject.declared:
-        for name in _REQUIRED.get(node.type, ()):
-            if not node.text(name).strip():
-                yield _of_node(
-                    "required_attribute", "error", node, "missing required " f"attribute {name!r} for " f"node type {node.type!r}"
-                )  # fmt: skip
-        if (
-            node.type == "codergen"
-            and "max_turns" in node.attributes
-            and not re.fullmatch(r"0*[1-9][0-9]{0,8}", node.text("max_turns"))
-        ):
-            yield _of_node(
-                "attribute_value",
-                "error",
-                node,
-                f"max_turns is a number from 1 up, not {node.text('max_turns')!r}",
-            )
-        try:
-            seconds(node.attributes.get("timeout", 1))
-        except PipelineError as problem:
-            yield _of_node("attribute_value", "error", node, f"timeout: {problem.message}")
+        for each in (*subject.row(node).attributes, TIMEOUT):
+            if each.required and not node.text(each.name).strip():
+                message = f"missing required attribute {each.name!r} for node type {node.type!r}"
+                yield _of_node("required_attribute", "error", node, message)
+            if problem := each.problem(node):
+                yield _of_node("attribute_value", "error", node, problem)
 
 
 def _models(subject: _Subject) -> Iterator[Finding]:
-    for node in subject.graph.of_type("codergen"):
-        if not node.model:
+    for node in subject.graph.nodes.values():
+        if not subject.row(node).needs_model or not node.model:
             continue
         try:
             provider, _ = model_of(node.model)
@@ -369,12 +369,8 @@ def _prompts(subject: _Subject) -> Iterator[Finding]:
         node.text("seed").strip() for node in subject.graph.of_type("start")
     ):
         return
-    for node in subject.declared:
-        if (
-            node.type == "codergen"
-            and not node.text("prompt").strip()
-            and not node.text("label").strip()
-        ):
+    for node in subject.under("prompt_on_llm_nodes"):
+        if node.declared and not node.text("prompt").strip() and not node.text("label").strip():
             yield _of_node(
                 "prompt_on_llm_nodes",
                 "warning",
@@ -388,7 +384,7 @@ def _templates(subject: _Subject) -> Iterator[Finding]:
     graph = subject.graph
     for node in subject.declared:
         wanted: list[str] = []
-        for text in _templates_of(node):
+        for text in subject.row(node).templates_of(node):
             try:
                 wanted += keys_of(text)
             except PipelineError as problem:
@@ -397,9 +393,10 @@ def _templates(subject: _Subject) -> Iterator[Finding]:
             key for key in dict.fromkeys(wanted) if key != "seed" and key not in subject.keys
         ]
         earlier = _earlier(graph, node.id) if missing else []
-        if any(each.type not in TYPES for each in earlier):
-            continue  # who knows what a handler of somebody else's sets
-        known = {"seed", *subject.keys, *(key for each in earlier for key in _keys_set_by(each))}
+        if any(subject.row(each).sets is None for each in earlier):
+            continue
+        set_before = [key for each in earlier for key in subject.row(each).keys_set_by(each)]
+        known = {"seed", *subject.keys, *set_before}
         for key in missing:
             if key not in known:
                 message = f"its template wants {key!r}, which no node before it sets"
@@ -410,28 +407,6 @@ def _earlier(graph: Graph, id: str) -> list[Node]:
     """The nodes from which a path leads to `id`."""
     before = _before(graph, [edge.source for edge in graph.incoming(id)])
     return [node for each, node in graph.nodes.items() if each in before]
-
-
-def _templates_of(node: Node) -> Iterator[str]:
-    """The attributes of a node that are templates; a label is one only where it stands in for a
-    prompt.
-    """
-    if node.type == "set":
-        yield node.text("value")
-    elif node.type in ("codergen", "wait.human"):
-        yield node.text("prompt") if node.text("prompt").strip() else node.text("label")
-        yield node.text("system_prompt" if node.type == "codergen" else "options")
-
-
-def _keys_set_by(node: Node) -> tuple[str, ...]:
-    own = node.text("key").strip()
-    if node.type == "start":
-        return ("start_time",)
-    if node.type == "codergen":
-        return ("last_output", f"{node.id}_output")
-    if node.type == "wait.human":
-        return (own or f"{node.id}_response",)
-    return (own,) if node.type == "set" else ()
 
 
 _RULES: tuple[Callable[[_Subject], Iterator[Finding]], ...] = (
