@@ -410,7 +410,7 @@ def test_statuses() -> None:
     )
     assert refused(post(Emulator(), fault="403; message=No.")) == (403, "permission_error", "No.")
     assert refused(post(Emulator(), fault="nothing"))[2].startswith(
-        "x-wire-fault: fault: 'nothing' is none"
+        "x-wire-fault: fault: 'nothing' is unknown"
     )
     emulator = Emulator()
     assert [post(emulator, fault="529; times=2").status for _ in range(3)] == [529, 529, 200]

@@ -22,7 +22,7 @@ from tests.testing.emulator.claude_asks import (
     user,
 )
 from wire.testing.emulator import Answer, Emulator
-from wire.testing.emulator.prompts import Prompts, length
+from wire.testing.emulator.vendors.anthropic.prompts import PromptCache, prompt_tokens
 
 # --- thoughts -------------------------------------------------------------------------------------
 
@@ -211,14 +211,14 @@ def test_every_token_is_counted_once(sizes: list[tuple[int, str]]) -> None:
 
     blocks_ = [block(*each) for each in sizes]
     asked = {"model": MODEL, "system": blocks_[:2], "messages": [user(blocks_[2:])]}
-    prompts = Prompts()
+    prompts = PromptCache()
     for _ in range(2):
         usage = prompts.usage(asked)
         parts = [
             usage[name]
             for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
         ]
-        assert sum(parts) == length(asked)
+        assert sum(parts) == prompt_tokens(asked)
         assert min(parts) >= 0
         assert sum(usage["cache_creation"].values()) == parts[1]
     assert parts[1] == 0  # the second time it is all there

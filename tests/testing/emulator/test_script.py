@@ -169,12 +169,12 @@ def test_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("script", "problem"),
     [
-        ({"step": []}, '{"steps": [...]} or a list of steps is wanted'),
-        ([5], r"steps\[0\]: an object is wanted, not int"),
-        ([{"say": "a", "tmies": 1}], r"steps\[0\]: 'tmies' is not known"),
-        ([{"say": "a", "match": {"modle": 1}}], r"steps\[0\].match: 'modle' is not known"),
-        ([{"match": {}}], r"steps\[0\]: say, answer, stream or fault is wanted"),
-        ([{"fault": "boom"}], "fault: 'boom' is none"),
+        ({"step": []}, 'expected {"steps": [...]} or a list of steps'),
+        ([5], r"steps\[0\]: expected an object, not int"),
+        ([{"say": "a", "tmies": 1}], r"steps\[0\]: 'tmies' is unknown"),
+        ([{"say": "a", "match": {"modle": 1}}], r"steps\[0\].match: 'modle' is unknown"),
+        ([{"match": {}}], r"steps\[0\]: expected say, answer, stream or fault"),
+        ([{"fault": "boom"}], "fault: 'boom' is unknown"),
         ("nowhere.json", "nowhere.json: cannot be read"),
     ],
 )

@@ -103,5 +103,5 @@ def test_patterns(pattern: str) -> None:
     ],
 )
 def test_what_is_no_schema(schema: Any) -> None:
-    with pytest.raises(ValueError, match="no schema"):
+    with pytest.raises(ValueError, match="invalid schema"):
         example(schema, every=False)

@@ -1,10 +1,10 @@
-"""The model that answers where no script does: small, made of rules, the same answer every time. It
-is no language model.
+"""The small model that answers where no script does.
 
-It calls the declared functions that the question names, by their names or by words of their
-descriptions, once for each thing the question is about; where none fits, the first one, if none was
-called before. It says what its tools answered; it writes a value where a schema is asked for; else
-it repeats the question.
+It is made of rules and gives the same output for the same request; it is no language model. It
+calls the declared functions whose names or descriptions the question mentions, once for each name
+in the question. If none is mentioned, it calls the most similar one, unless a function was called
+before. It repeats the results of its tools, writes a value for a schema, and otherwise repeats the
+question.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from wire.testing.emulator.tokens import count, tokens
@@ -29,9 +29,10 @@ _DATES = re.compile(r"\d{4}-\d\d-\d\d")
 _NUMBERS = re.compile(r"(?<![\w.-])-?\d+(?:\.\d+)?(?![\w-])")
 _WORDS = re.compile(r"[a-z]{4,}|[\u4e00-\u9fff]{2,}")
 _SEVERAL = {"both": 2, "two": 2, "twice": 2, "several": 2, "parallel": 2, "three": 3, "four": 4}
-_LONGEST = 400
-_THOUGHT = 24
-"""Tokens that thinking costs, unless the request says less."""
+_MAX_REPEATED = 400
+"""Characters of the question that an answer repeats."""
+_THINKING_TOKENS = 24
+"""Tokens of thinking, unless the request limits them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,128 +46,151 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a request asks for, whatever the wire."""
+    """What a request asks of the model, in terms of no vendor."""
 
     question: str = ""
     results: Sequence[tuple[str, Any]] = ()
-    """Name and result of the calls that the last turn answers."""
+    """Name and result of each call that the last turn answers."""
     called: bool = False
-    """A function was called earlier in the conversation."""
+    """Whether a function was called earlier in the conversation."""
     functions: Sequence[Declared] = ()
     mode: str = "AUTO"
     """`AUTO`, `ANY`, `NONE`."""
+    parallel: bool = True
+    """Whether several functions may be called at once."""
     schema: Any = None
-    form: str = "text"
+    format: str = "text"
     """`text`, `json`, `enum`."""
-    most: int | None = None
-    """Tokens of the answer, thinking included."""
-    stops: Sequence[str] = ()
+    max_tokens: int | None = None
+    """Of the output, thinking included."""
+    stop_sequences: Sequence[str] = ()
     thinking: int = 0
     """Tokens of thinking."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """An answer, whatever the wire."""
+class Output:
+    """Output of the model, in terms of no vendor."""
 
     text: str = ""
     thoughts: str = ""
     calls: Sequence[tuple[str, Any]] = ()
+    """Name and arguments of each call."""
     finish: str = "STOP"
+    """`STOP`, `MAX_TOKENS`, or whatever a script says."""
+    stop_sequence: str | None = None
+    """The stop sequence that ended the text."""
     thinking: int = 0
-    parts: Sequence[Any] = field(default=())
+    """Tokens of thinking."""
 
     @property
     def tokens(self) -> int:
-        """Tokens of the answer without thinking."""
+        """Tokens without thinking."""
         return count(self.text) + sum(
             count(name) + count(json.dumps(args, ensure_ascii=False)) for name, args in self.calls
         )
 
     @property
     def pieces(self) -> list[str]:
-        """The text as a stream brings it: in words, some at a time."""
-        words = re.findall(r"\S+\s*|^\s+", self.text)
-        size = max(3, -(-len(words) // 8))
-        return ["".join(words[at : at + size]) for at in range(0, len(words), size)]
+        """The text in the pieces that a stream sends: at most eight, of whole words."""
+        return pieces(self.text)
+
+
+def pieces(text: str) -> list[str]:
+    """A text in the pieces that a stream sends.
+
+    >>> pieces("one two three four")
+    ['one two three ', 'four']
+    """
+    words = re.findall(r"\S+\s*|^\s+", text)
+    size = max(3, -(-len(words) // 8))
+    return ["".join(words[at : at + size]) for at in range(0, len(words), size)]
 
 
 def thinking_of(level: str | None, budget: int | None) -> int:
-    """Tokens of thinking that a level or a budget means.
+    """Tokens of thinking for a level or a budget.
 
-    >>> thinking_of("LOW", None), thinking_of(None, 0), thinking_of(None, -1), thinking_of(None, None)
-    (8, 0, 24, 24)
+    >>> thinking_of("LOW", None), thinking_of(None, 0), thinking_of(None, -1)
+    (8, 0, 24)
     """
     if level is not None:
-        return {"MINIMAL": 0, "LOW": 8, "MEDIUM": _THOUGHT, "HIGH": 2 * _THOUGHT}.get(
-            level.upper(), _THOUGHT
-        )
-    return _THOUGHT if budget is None or budget < 0 else min(budget, _THOUGHT)
+        levels = {"MINIMAL": 0, "LOW": 8, "MEDIUM": _THINKING_TOKENS, "HIGH": 2 * _THINKING_TOKENS}
+        return levels.get(level.upper(), _THINKING_TOKENS)
+    return _THINKING_TOKENS if budget is None or budget < 0 else min(budget, _THINKING_TOKENS)
 
 
-def answered(wish: Wish) -> Said:
-    """What the model says."""
+def complete(wish: Wish) -> Output:
+    """The output of the model.
+
+    Raises `ValueError` for a schema that is none.
+    """
     thoughts = (
         f"**Reading the question**\n\nThe user said: {_short(wish.question, 80)}\n\n"
         if wish.thinking
         else ""
     )
     calls = _calls(wish)
-    if calls:
-        return _cut(Said(calls=calls, thoughts=thoughts, thinking=wish.thinking), wish)
-    return _cut(Said(text=_text(wish), thoughts=thoughts, thinking=wish.thinking), wish)
+    output = Output(
+        text="" if calls else _text(wish), thoughts=thoughts, calls=calls, thinking=wish.thinking
+    )
+    return _truncated(constrained(output, wish), wish.max_tokens)
+
+
+def constrained(output: Output, wish: Wish) -> Output:
+    """The output up to the first stop sequence, with one call if the request wants no more.
+
+    Applies to what a script says, too.
+    """
+    if not wish.parallel:
+        output = replace(output, calls=output.calls[:1])
+    stops = [
+        (at, stop) for stop in wish.stop_sequences if stop and (at := output.text.find(stop)) >= 0
+    ]
+    if not stops:
+        return output
+    at, stop = min(stops)
+    return replace(output, text=output.text[:at], calls=(), stop_sequence=stop)
 
 
 def _text(wish: Wish) -> str:
-    if wish.form == "json":
+    if wish.format == "json":
         schema = (
             wish.schema
             if wish.schema is not None
             else {"type": "object", "properties": {"answer": {"type": "string"}}}
         )
         return json.dumps(example(schema, _hints(wish.question)), ensure_ascii=False)
-    if wish.form == "enum":
+    if wish.format == "enum":
         return str(example(wish.schema or {"enum": ["yes"]}, _hints(wish.question)))
     if wish.results:
-        said = " and ".join(
+        results = " and ".join(
             f"{name} says {json.dumps(result, ensure_ascii=False)}" for name, result in wish.results
         )
-        return f"Your tool {_short(said, 4 * _LONGEST)}."
+        return f"Your tool {_short(results, 4 * _MAX_REPEATED)}."
     return (
         "This is an emulator, and no model. You said: "
-        f"{_short(wish.question, _LONGEST) or 'nothing'}"
+        f"{_short(wish.question, _MAX_REPEATED) or 'nothing'}"
     )
 
 
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else text[:most] + "..."
+def _short(text: str, length: int) -> str:
+    return text if len(text) <= length else text[:length] + "..."
 
 
-def _cut(said: Said, wish: Wish) -> Said:
-    """The answer up to the first stop sequence, and to the most tokens."""
-    found = [at for stop in wish.stops if stop and (at := said.text.find(stop)) >= 0]
-    if found:
-        said = replace(said, text=said.text[: min(found)])
-    if wish.most is None or said.thinking + said.tokens <= wish.most:
-        return said
-    # Thinking counts too. Of very few tokens nothing is left for the answer, as with the real
-    # models; else half of them is.
-    thinking = said.thinking and (
-        wish.most if wish.most <= 8 else min(said.thinking, wish.most // 2)
+def _truncated(output: Output, max_tokens: int | None) -> Output:
+    if max_tokens is None or output.thinking + output.tokens <= max_tokens:
+        return output
+    # Thinking counts against the limit. A very small limit leaves nothing for the text, as with
+    # the real models; otherwise half of it is left.
+    thinking = output.thinking and (
+        max_tokens if max_tokens <= 8 else min(output.thinking, max_tokens // 2)
     )
-    thoughts = "".join(tokens(said.thoughts)[:thinking])
-    if said.calls:
-        fits = thinking + said.tokens <= wish.most
-        return replace(
-            said,
-            thinking=thinking,
-            thoughts=thoughts,
-            calls=said.calls if fits else (),
-            finish="STOP" if fits else "MAX_TOKENS",
-        )
-    kept = tokens(said.text)[: wish.most - thinking]
-    finish = "STOP" if len(kept) == count(said.text) else "MAX_TOKENS"
-    return replace(said, text="".join(kept), thinking=thinking, thoughts=thoughts, finish=finish)
+    thoughts = "".join(tokens(output.thoughts)[:thinking])
+    output = replace(output, thinking=thinking, thoughts=thoughts)
+    if thinking + output.tokens <= max_tokens:
+        return output
+    kept = () if output.calls else tokens(output.text)[: max_tokens - thinking]
+    return replace(output, text="".join(kept), calls=(), finish="MAX_TOKENS", stop_sequence=None)
 
 
 # --- calls ----------------------------------------------------------------------------------------
@@ -176,11 +200,11 @@ def _calls(wish: Wish) -> list[tuple[str, Any]]:
     must = wish.mode == "ANY"
     if wish.mode == "NONE" or not wish.functions or (wish.results and not must):
         return []
-    said = wish.question.lower()
-    chosen = [each for each in wish.functions if _is_named(each.name, said)]
+    question = wish.question.lower()
+    chosen = [each for each in wish.functions if _is_named(each.name, question)]
     if not chosen:
         scores = [
-            sum(word in said for word in set(_WORDS.findall(each.description.lower())))
+            sum(word in question for word in set(_WORDS.findall(each.description.lower())))
             for each in wish.functions
         ]
         best = max(range(len(scores)), key=scores.__getitem__)
@@ -190,7 +214,7 @@ def _calls(wish: Wish) -> list[tuple[str, Any]]:
         return [(each.name, _arguments(each, hints)) for each in chosen]
     function = chosen[0]
     times = next(
-        (number for word, number in _SEVERAL.items() if re.search(rf"\b{word}\b", said)), 1
+        (number for word, number in _SEVERAL.items() if re.search(rf"\b{word}\b", question)), 1
     )
     if len(hints.names) > 1 and _takes_one_text(function.schema):
         return [
@@ -200,10 +224,10 @@ def _calls(wish: Wish) -> list[tuple[str, Any]]:
     return [(function.name, _arguments(function, hints))] * times
 
 
-def _is_named(name: str, said: str) -> bool:
+def _is_named(name: str, question: str) -> bool:
     plain = re.sub(r"[_.\-]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).lower().strip()
     return any(
-        re.search(rf"(?<!\w){re.escape(each)}(?!\w)", said) for each in {name.lower(), plain}
+        re.search(rf"(?<!\w){re.escape(each)}(?!\w)", question) for each in {name.lower(), plain}
     )
 
 

@@ -1,10 +1,9 @@
-"""The emulator on loopback: the one place that opens a socket, and that sleeps where an answer
-pauses.
-"""
+"""The emulator as an HTTP server on loopback: opens sockets, and sleeps where a response pauses."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
 import struct
 import threading
@@ -12,16 +11,15 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
 
-from wire.testing.emulator.answer import Answer, Cut, Pause, Reset
+from wire.testing.emulator.answer import Answer, Cut, Pause, Reset, json_answer
 from wire.testing.emulator.core import Emulator
-from wire.testing.emulator.refusals import refusal
 
-_NOW = struct.pack("ii", 1, 0)  # SO_LINGER: closing sends a reset
-_MOST = 1 << 30
+_LINGER_ZERO = struct.pack("ii", 1, 0)  # SO_LINGER with time 0: closing sends a reset
+_MAX_BODY_BYTES = 1 << 30
 
 
 class Server(ThreadingHTTPServer):
-    """A running emulator; `url` is where."""
+    """A running emulator; `url` is its address."""
 
     daemon_threads = True
     block_on_close = False
@@ -36,18 +34,16 @@ class Server(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """The address, without a version."""
+        """The address, without the version of an API."""
         return f"http://127.0.0.1:{self.server_address[1]}"
 
     @property
     def requests(self) -> list[dict[str, Any]]:
-        """What was received, without keys."""
+        """The requests received, without keys; see `Emulator.requests`."""
         return self.emulator.requests
 
     def finish_request(self, request: Any, client_address: Any) -> None:
-        """Serve one connection, which is known until it ends: `stop` ends those that are kept
-        alive.
-        """
+        """Serve one connection, and remember it so that `stop` can end it while it is idle."""
         with self._lock:
             self._open.add(request)
         try:
@@ -59,7 +55,7 @@ class Server(ThreadingHTTPServer):
                 self._open.discard(request)
 
     def stop(self) -> None:
-        """Take no more connections, and end those that are open."""
+        """Refuse new connections, and end those that are open."""
         self.stopping.set()
         self.shutdown()
         with self._lock:
@@ -93,8 +89,8 @@ class _Handler(BaseHTTPRequestHandler):
             answer = self._owner.emulator.answer(
                 self.command, self.path, list(self.headers.items()), body
             )
-        except Exception as error:  # of a script's function; whoever asked is to be told
-            answer = refusal(500, f"the emulator failed: {type(error).__name__}: {error}").answer
+        except Exception as error:  # of a script's function; the client gets its message
+            answer = _crash(error)
         try:
             self._send(answer)
         except OSError:
@@ -106,12 +102,12 @@ class _Handler(BaseHTTPRequestHandler):
         if "chunked" in self.headers.get("transfer-encoding", "").lower():
             pieces: list[bytes] = []
             while size := int(self.rfile.readline(1 << 16).partition(b";")[0], 16):
-                pieces.append(self.rfile.read(min(size, _MOST)))
+                pieces.append(self.rfile.read(min(size, _MAX_BODY_BYTES)))
                 self.rfile.readline(1 << 16)
             while self.rfile.readline(1 << 16).strip():
                 pass  # trailers
             return b"".join(pieces)
-        return self.rfile.read(min(int(self.headers.get("content-length") or 0), _MOST))
+        return self.rfile.read(min(int(self.headers.get("content-length") or 0), _MAX_BODY_BYTES))
 
     def _send(self, answer: Answer) -> None:
         if answer.whole:
@@ -126,7 +122,7 @@ class _Handler(BaseHTTPRequestHandler):
             elif isinstance(piece, (Cut, Reset)):
                 self.close_connection = True
                 if isinstance(piece, Reset):
-                    self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NOW)
+                    self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_ZERO)
                 self.connection.close()
                 return
             else:
@@ -142,20 +138,25 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(answer.status)
         for name, value in (*answer.headers, tuple(length.split(": "))):
             self.send_header(name, value)
-        # Head and first bytes in one write: a client that reads a whole answer gets it in one
-        # packet.
+        # Headers and first bytes in one write: a small response arrives in one packet.
         buffer: list[bytes] = self._headers_buffer
         buffer.append(b"\r\n")
         self._headers_buffer: list[bytes] = []
         self.wfile.write(b"".join(buffer) + (b"" if self.command == "HEAD" else begin))
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing: what was received stands in `/_wire/requests`."""
+        """Log nothing: `/_wire/requests` shows what was received."""
+
+
+def _crash(error: Exception) -> Answer:
+    message = f"the emulator failed: {type(error).__name__}: {error}"
+    body = {"error": {"code": 500, "message": message, "status": "INTERNAL"}}
+    return json_answer(json.dumps(body, indent=2).encode(), 500)
 
 
 @contextlib.contextmanager
 def serve(emulator: Emulator, port: int = 0) -> Iterator[Server]:
-    """The emulator on loopback while the block runs, on a free port if none is given."""
+    """Serve the emulator on loopback while the block runs, on a free port if none is given."""
     server = Server(emulator, port)
     thread = threading.Thread(
         target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True

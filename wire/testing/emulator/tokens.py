@@ -1,19 +1,11 @@
-"""Tokens counted the same way every time: about four letters make one, a word or a mark begins a
-new one.
-"""
+"""A deterministic tokenizer: about four letters are one token, a word or a mark begins a new one."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
-
-import msgspec
-
-from wire.gemini.types import Content, GenerateContentRequest
 
 _TOKEN = re.compile(r"\s*\w{1,4}|\s*[^\w\s]|\s+")
-# What one piece of media costs, by the beginning of its type.
+# Prefix of the media type, Gemini's name of the modality, tokens of one piece.
 _MEDIA = (
     ("image/", "IMAGE", 258),
     ("audio/", "AUDIO", 320),
@@ -23,7 +15,7 @@ _MEDIA = (
 
 
 def tokens(text: str) -> list[str]:
-    """The text in tokens.
+    """The tokens of a text.
 
     >>> tokens("Hello, world!")
     ['Hell', 'o', ',', ' worl', 'd', '!']
@@ -36,60 +28,11 @@ def count(text: str) -> int:
     return len(tokens(text))
 
 
-def counted(
-    contents: Sequence[Content], request: GenerateContentRequest | None = None
-) -> dict[str, int]:
-    """Tokens of an input by modality; with a request, those of its system instruction and tools as
-    well.
+def media_cost(mime_type: str) -> tuple[str, int]:
+    """Modality and tokens of one piece of media.
+
+    >>> media_cost("image/png"), media_cost("application/zip")
+    (('IMAGE', 258), ('TEXT', 100))
     """
-    found: dict[str, int] = {}
-    for modality, number in _parts(contents):
-        found[modality] = found.get(modality, 0) + number
-    if request is not None:
-        if request.system_instruction is not None:
-            found["TEXT"] = found.get("TEXT", 0) + sum(
-                number for _, number in _parts([request.system_instruction])
-            )
-        if request.tools:
-            found["TEXT"] = found.get("TEXT", 0) + count(
-                msgspec.json.encode(request.tools).decode()
-            )
-    return found
-
-
-def cost(mime_type: str) -> int:
-    """Tokens of one piece of media."""
-    return _media(mime_type)[1]
-
-
-def details(found: dict[str, int]) -> list[dict[str, Any]]:
-    """The same as `promptTokensDetails`."""
-    return [
-        {"modality": modality, "tokenCount": number} for modality, number in found.items() if number
-    ]
-
-
-def _parts(contents: Sequence[Content]) -> Iterator[tuple[str, int]]:
-    for content in contents:
-        for part in content.parts or ():
-            blob = part.inline_data or part.file_data
-            if blob is not None:
-                yield _media(blob.mime_type or "")
-            elif part.text is not None:
-                yield "TEXT", count(part.text)
-            else:
-                yield (
-                    "TEXT",
-                    count(
-                        msgspec.json.encode(
-                            part.function_call or part.function_response or part
-                        ).decode()
-                    ),
-                )
-
-
-def _media(mime_type: str) -> tuple[str, int]:
-    return next(
-        ((kind, number) for begin, kind, number in _MEDIA if mime_type.startswith(begin)),
-        ("TEXT", 100),
-    )
+    costs = ((kind, number) for begin, kind, number in _MEDIA if mime_type.startswith(begin))
+    return next(costs, ("TEXT", 100))

@@ -1,8 +1,8 @@
-"""The emulator as httpx transports: a client's `http=`, without a socket.
+"""The emulator as httpx transports, for `http=` of a client: no socket.
 
-A pause is a time-out of the client's if it is as long as that, and else nothing, unless `sleep`
-asks to wait it out; a cut body is `httpx.RemoteProtocolError`, a reset `httpx.ReadError`, as they
-are of a server.
+A pause raises `httpx.ReadTimeout` if it is as long as the client's read timeout; a shorter one is
+skipped, unless `sleep` is true. A cut body raises `httpx.RemoteProtocolError`, a reset
+`httpx.ReadError`, as with a server.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from wire.testing.emulator.core import Emulator
 
 
 class EmulatorTransport(httpx.BaseTransport):
-    """Answers requests out of an emulator, a new one if none is given."""
+    """Answers requests from an emulator, a new one if none is given."""
 
     def __init__(self, emulator: Emulator | None = None, *, sleep: bool = False) -> None:
         self.emulator = Emulator() if emulator is None else emulator
         self._sleep = sleep
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Answer; nothing goes over the network."""
+        """Answer a request without a network."""
         answer = _answer(self.emulator, request, request.read())
         pieces = list(answer.pieces)
         while pieces and not isinstance(pieces[0], bytes):
@@ -34,14 +34,14 @@ class EmulatorTransport(httpx.BaseTransport):
 
 
 class AsyncEmulatorTransport(httpx.AsyncBaseTransport):
-    """What `EmulatorTransport` is, for asyncio and trio."""
+    """`EmulatorTransport` for asyncio and trio."""
 
     def __init__(self, emulator: Emulator | None = None, *, sleep: bool = False) -> None:
         self.emulator = Emulator() if emulator is None else emulator
         self._sleep = sleep
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Answer; nothing goes over the network."""
+        """Answer a request without a network."""
         answer = _answer(self.emulator, request, await request.aread())
         pieces = list(answer.pieces)
         while pieces and not isinstance(pieces[0], bytes):
@@ -68,18 +68,16 @@ def _broken(piece: Piece, request: httpx.Request) -> Exception:
     return httpx.ReadError("connection reset by peer", request=request)
 
 
-def _patience(request: httpx.Request, pause: Pause) -> tuple[float, bool]:
-    """How long to wait, and whether the client's time-out comes first."""
-    patience = (request.extensions.get("timeout") or {}).get("read")
-    return (
-        (pause.seconds, False) if patience is None or pause.seconds < patience else (patience, True)
-    )
+def _wait_of(request: httpx.Request, pause: Pause) -> tuple[float, bool]:
+    """How long to wait, and whether the client's read timeout comes first."""
+    timeout = (request.extensions.get("timeout") or {}).get("read")
+    return (pause.seconds, False) if timeout is None or pause.seconds < timeout else (timeout, True)
 
 
 def _wait(piece: Piece, request: httpx.Request, sleep: object) -> None:
     if not isinstance(piece, Pause):
         raise _broken(piece, request)
-    seconds, late = _patience(request, piece)
+    seconds, late = _wait_of(request, piece)
     if callable(sleep):
         sleep(seconds)
     if late:
@@ -89,7 +87,7 @@ def _wait(piece: Piece, request: httpx.Request, sleep: object) -> None:
 async def _async_wait(piece: Piece, request: httpx.Request, sleep: bool) -> None:
     if not isinstance(piece, Pause):
         raise _broken(piece, request)
-    seconds, late = _patience(request, piece)
+    seconds, late = _wait_of(request, piece)
     await anyio.sleep(seconds if sleep else 0)
     if late:
         raise httpx.ReadTimeout("timed out", request=request)
@@ -108,7 +106,7 @@ class _Body(httpx.SyncByteStream):
 
 
 class _AsyncBody(httpx.AsyncByteStream):
-    """Its own iterator: an async generator that nobody finishes is a warning on trio."""
+    """An iterator of its own: trio warns about an async generator that is not exhausted."""
 
     def __init__(self, pieces: list[Piece], request: httpx.Request, sleep: bool) -> None:
         self._left, self._request, self._sleep = iter(pieces), request, sleep

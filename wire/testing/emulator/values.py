@@ -1,4 +1,4 @@
-"""A value that fits a schema, Gemini's or JSON Schema, the same one every time."""
+"""A value that fits a schema, Gemini's or JSON Schema; the same schema gives the same value."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from re import _constants as regex  # type: ignore[attr-defined]
 from re import _parser as regex_parser  # type: ignore[attr-defined]
 from typing import Any
 
-_DEEPEST = 6
+_MAX_DEPTH = 6
 _FORMATS = {
     "date-time": "2026-11-21T12:00:00Z",
     "date": "2026-11-21",
@@ -28,9 +28,7 @@ _TYPES = {1: "string", 2: "number", 3: "integer", 4: "boolean", 5: "array", 6: "
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What the question names, for the strings and numbers of a value: the first fitting one is
-    taken.
-    """
+    """Names, dates and numbers of the question; a value uses the first that fits each field."""
 
     names: Sequence[str] = ()
     dates: Sequence[str] = ()
@@ -39,7 +37,7 @@ class Hints:
 
 
 @dataclass(slots=True)
-class _Left:
+class _Unused:
     names: list[str]
     dates: list[str]
     numbers: list[float]
@@ -47,15 +45,18 @@ class _Left:
 
 
 def example(schema: Any, hints: Hints | None = None, *, every: bool = True) -> Any:
-    """A value that a schema allows, `every` property included or only what is required.
+    """A value that a schema allows, with `every` property or with the required ones alone.
 
-    >>> example({"type": "OBJECT", "properties": {"city": {"type": "STRING"}, "days": {"type": "integer", "minimum": 2}}})
+    >>> days = {"type": "integer", "minimum": 2}
+    >>> example({"type": "OBJECT", "properties": {"city": {"type": "STRING"}, "days": days}})
     {'city': 'city', 'days': 2}
 
-    Raises `ValueError` for what is no schema.
+    Raises `ValueError` for an invalid schema.
     """
     hints = hints or Hints()
-    left = _Left(list(hints.names), list(hints.dates), list(hints.numbers), hints.question.lower())
+    left = _Unused(
+        list(hints.names), list(hints.dates), list(hints.numbers), hints.question.lower()
+    )
     try:
         return _value(schema, schema, "value", left, every, 0)
     except (
@@ -66,10 +67,10 @@ def example(schema: Any, hints: Hints | None = None, *, every: bool = True) -> A
         ArithmeticError,
         RecursionError,
     ) as cause:
-        raise ValueError(f"no schema: {cause}") from None
+        raise ValueError(f"invalid schema: {cause}") from None
 
 
-def _value(node: Any, root: Any, name: str, left: _Left, every: bool, depth: int) -> Any:
+def _value(node: Any, root: Any, name: str, left: _Unused, every: bool, depth: int) -> Any:
     if not isinstance(node, Mapping):
         return name  # `true` allows anything
     node = _resolved(node, root)
@@ -102,7 +103,7 @@ def _value(node: Any, root: Any, name: str, left: _Left, every: bool, depth: int
 
 
 def _resolved(node: Mapping[str, Any], root: Any) -> Mapping[str, Any]:
-    """The node that a reference leads to, and all of `allOf` in one."""
+    """The node with its reference followed and its `allOf` merged."""
     seen = 0
     while "$ref" in node or "ref" in node:
         at: Any = root
@@ -112,7 +113,7 @@ def _resolved(node: Mapping[str, Any], root: Any) -> Mapping[str, Any]:
                 if isinstance(at, Mapping) and step
                 else at
             )
-        node, seen = ({} if seen > _DEEPEST or not isinstance(at, Mapping) else at), seen + 1
+        node, seen = ({} if seen > _MAX_DEPTH or not isinstance(at, Mapping) else at), seen + 1
     if "allOf" in node:
         found: dict[str, Any] = {}
         for each in (node, *(_resolved(each, root) for each in node["allOf"])):
@@ -148,14 +149,14 @@ def _type(node: Mapping[str, Any]) -> str:
 
 
 def _object(
-    node: Mapping[str, Any], root: Any, left: _Left, every: bool, depth: int
+    node: Mapping[str, Any], root: Any, left: _Unused, every: bool, depth: int
 ) -> dict[str, Any]:
     properties = node.get("properties") or {}
     required = node.get("required")
     wanted = list(node.get("propertyOrdering") or properties)
-    if required is not None and (not every or depth >= _DEEPEST):
+    if required is not None and (not every or depth >= _MAX_DEPTH):
         wanted = [name for name in wanted if name in required]
-    elif depth >= _DEEPEST:
+    elif depth >= _MAX_DEPTH:
         wanted = []
     return {
         name: _value(properties[name], root, name, left, every, depth + 1)
@@ -165,13 +166,13 @@ def _object(
 
 
 def _array(
-    node: Mapping[str, Any], root: Any, name: str, left: _Left, every: bool, depth: int
+    node: Mapping[str, Any], root: Any, name: str, left: _Unused, every: bool, depth: int
 ) -> list[Any]:
     first = [
         _value(each, root, name, left, every, depth + 1) for each in node.get("prefixItems") or ()
     ]
     least, most = int(node.get("minItems") or 0), node.get("maxItems")
-    wanted = max(least, 0 if depth >= _DEEPEST or "items" not in node else 1)
+    wanted = max(least, 0 if depth >= _MAX_DEPTH or "items" not in node else 1)
     if most is not None:
         wanted = min(wanted, int(most))
     rest = [
@@ -181,7 +182,7 @@ def _array(
     return first + rest
 
 
-def _number(node: Mapping[str, Any], kind: str, left: _Left) -> int | float:
+def _number(node: Mapping[str, Any], kind: str, left: _Unused) -> int | float:
     low, high = node.get("minimum"), node.get("maximum")
     step = node.get("multipleOf") or 1
     over, under = node.get("exclusiveMinimum"), node.get("exclusiveMaximum")
@@ -196,7 +197,7 @@ def _number(node: Mapping[str, Any], kind: str, left: _Left) -> int | float:
     return int(value) if kind == "integer" or value == int(value) else value
 
 
-def _string(node: Mapping[str, Any], name: str, left: _Left) -> str:
+def _string(node: Mapping[str, Any], name: str, left: _Unused) -> str:
     form = node.get("format")
     if form in ("date", "date-time") and left.dates:
         date = left.dates.pop(0)
@@ -212,13 +213,11 @@ def _string(node: Mapping[str, Any], name: str, left: _Left) -> str:
     return text if most is None else text[: int(most)]
 
 
-# --- a text that matches a pattern ----------------------------------------------------------------
+# --- text for a pattern ---------------------------------------------------------------------------
 
 
 def _matching(pattern: str) -> str:
-    """The shortest text that matches, or nothing if that cannot be said (look-arounds, references
-    to groups).
-    """
+    """The shortest text that matches; empty for look-arounds and references to groups."""
     try:
         text = _spelled(regex_parser.parse(pattern))
     except (re.error, KeyError, RecursionError):

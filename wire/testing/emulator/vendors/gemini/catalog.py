@@ -1,4 +1,4 @@
-"""Which models there are, and how each behaves.
+"""The models of Gemini, and how each behaves.
 
 Facts and sources: docs/rules.md, recorded traffic up to November 2026.
 """
@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-# What may follow the name of a family; `gemini-3.6-flahs` is no model,
-# `gemini-2.5-flash-preview-05-20` is one.
+# What may follow the name of a family: accepts `gemini-2.5-flash-preview-05-20`, and refuses the
+# misspelled `gemini-3.6-flahs`.
 _TAIL = (
     r"(?:-(?:preview|latest|exp|experimental|thinking|lite|live|image|tts|native|audio|dialog"
     r"|customtools|generation|computer|use|8b|\d+))*"
@@ -24,24 +24,24 @@ _MODEL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """How a model answers."""
+    """How a model behaves."""
 
     name: str
     generation: float
     embeds: bool = False
     thinks: bool = True
     signs: str = ""
-    """`last`: calls and the end of every text, as 3.x does; `first`: the first part if functions
-    are declared, as 2.5 does.
+    """`last`: signs calls and the end of every text, as 3.x does. `first`: signs the first part if
+    functions are declared, as 2.5 does. Empty: signs nothing.
     """
     numbers_calls: bool = False
-    """Calls have ids."""
-    least_cached: int = 1024
-    """Tokens that a cached content has at least (G63)."""
+    """Whether calls have ids."""
+    min_cached_tokens: int = 1024
+    """Minimum tokens of a cached content (G63)."""
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """What it offers."""
+        """The methods it supports."""
         if self.embeds:
             return ("embedContent", "batchEmbedContents", "countTokens")
         return ("generateContent", "streamGenerateContent", "countTokens", "createCachedContent")
@@ -50,9 +50,9 @@ class Traits:
 def traits(
     name: str, *, host: str = "gemini", lenient: bool = False, era: bool = False
 ) -> Traits | None:
-    """The traits of a model; `None` if there is none of this name.
+    """The traits of a model, or `None` if no model has this name.
 
-    Those of 1.5 have been shut down, and live in their era only.
+    Models of 1.5 have been shut down; `era` brings them back.
     """
     found = _MODEL.fullmatch(name)
     if found is None:
@@ -67,8 +67,8 @@ def traits(
 
 def _generated(name: str, generation: float, host: str) -> Traits:
     signs = "last" if generation >= 3 else "first" if generation >= 2.5 else ""
-    # 2.5 gave none but once in recorded traffic, 3.x on the Gemini API nearly always, Vertex mostly
-    # none.
+    # Recorded traffic: 2.5 sent one id in all, 3.x on the Gemini API nearly always does, Vertex
+    # mostly does not.
     numbers = generation >= 3 and host == "gemini"
     thinks = generation >= 2.5 and name != "gemini-2.5-flash-lite"
     return Traits(
@@ -77,7 +77,7 @@ def _generated(name: str, generation: float, host: str) -> Traits:
         thinks=thinks,
         signs=signs,
         numbers_calls=numbers,
-        least_cached=4096 if "-pro" in name else 1024,
+        min_cached_tokens=4096 if "-pro" in name else 1024,
     )
 
 
@@ -98,14 +98,14 @@ _LISTED = (
 
 
 def listed() -> list[Traits]:
-    """The models that ListModels tells."""
+    """The models that ListModels returns."""
     return [found for name in _LISTED if (found := traits(name)) is not None]
 
 
-def described(model: Traits) -> dict[str, Any]:
-    """A Model as the models endpoint has it."""
+def description(model: Traits) -> dict[str, Any]:
+    """A model in the format of the models endpoint."""
     title = " ".join(word.capitalize() for word in model.name.split("-"))
-    said: dict[str, Any] = {
+    described: dict[str, Any] = {
         "name": f"models/{model.name}",
         "version": "001",
         "displayName": title,
@@ -117,5 +117,5 @@ def described(model: Traits) -> dict[str, Any]:
         ],
     }
     if not model.embeds:
-        said |= {"temperature": 1, "topP": 0.95, "topK": 64, "maxTemperature": 2}
-    return said | ({"thinking": True} if model.thinks else {})
+        described |= {"temperature": 1, "topP": 0.95, "topK": 64, "maxTemperature": 2}
+    return described | ({"thinking": True} if model.thinks else {})

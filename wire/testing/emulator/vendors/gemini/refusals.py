@@ -1,12 +1,14 @@
-"""What is refused, and in which words: the one place that asks `wire.gemini.rules`, and the words
-that need a server's memory.
+"""What Gemini refuses, in the server's words.
+
+Rules about the request alone come from `wire.gemini.rules`; those that need the server's state are
+here.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from wire.core.memory import WireStruct
@@ -15,9 +17,12 @@ from wire.gemini.decode import decode
 from wire.gemini.rows import provider_row
 from wire.gemini.rules import WORDS, answer_of, check, said
 from wire.gemini.types import Content, GenerateContentRequest
-from wire.testing.emulator.answer import EVENTS, Answer, whole
-from wire.testing.emulator.catalog import Traits
-from wire.testing.emulator.signatures import Signatures, steps
+from wire.testing.emulator.answer import Answer
+from wire.testing.emulator.routes import Route
+from wire.testing.emulator.vendor import Failure, Refusal, retry_after_header
+from wire.testing.emulator.vendors.gemini.bodies import whole
+from wire.testing.emulator.vendors.gemini.catalog import Traits
+from wire.testing.emulator.vendors.gemini.signatures import Signatures, Step
 
 S = TypeVar("S", bound=WireStruct)
 
@@ -37,18 +42,18 @@ _STATES = {
 _TYPE = "type.googleapis.com/google.rpc."
 
 
-class Refusal(Exception):
-    """A request that is refused: the answer that says so."""
-
-    def __init__(self, answer: Answer) -> None:
-        super().__init__(answer.body.decode())
-        self.answer = answer
+_MESSAGES = {
+    500: "An internal error has occurred. Please retry or report in "
+    "https://developers.generativeai.google/guide/troubleshooting",
+    503: WORDS["G75"].text,
+    504: "Deadline expired before operation could complete.",
+}
 
 
 def envelope(
     status: int, message: str, code: str = "", details: Sequence[dict[str, Any]] = ()
 ) -> dict[str, Any]:
-    """An error as Google writes it."""
+    """An error object in Google's format."""
     error: dict[str, Any] = {
         "code": status,
         "message": message,
@@ -65,46 +70,37 @@ def refusal(
     code: str = "",
     details: Sequence[dict[str, Any]] = (),
 ) -> Refusal:
-    """A refusal in the words of the server."""
+    """A refusal with the server's message."""
     return refused(envelope(status, message, code, details), rule)
 
 
-def refused(told: dict[str, Any], rule: str = "", headers: dict[str, str] | None = None) -> Refusal:
-    """A refusal that is already written."""
-    answer = whole(told, told["error"]["code"], headers)
-    return Refusal(Answer(answer.status, answer.headers, answer.pieces, rule))
+def refused(error: dict[str, Any], rule: str = "") -> Refusal:
+    """A refusal with a complete error object."""
+    return Refusal(replace(whole(error, error["error"]["code"]), rule=rule))
 
 
-def as_stream(answer: Answer) -> Answer:
-    """An error in place of a stream is labelled as the stream, and is plain JSON all the same
-    (recorded).
-    """
-    if answer.status == 200:
-        return answer
-    headers = tuple(
-        (name, EVENTS if name == "content-type" else value) for name, value in answer.headers
-    )
-    return Answer(answer.status, headers, answer.pieces, answer.rule)
+def error(failure: Failure) -> dict[str, Any]:
+    """The error object of a failure."""
+    if failure.status == 429 and not failure.message:
+        return quota(failure.model, failure.retry_after)
+    message = failure.message or _MESSAGES.get(failure.status, f"scripted {failure.status}")
+    return envelope(failure.status, message, failure.code, retry_info(failure.retry_after))
+
+
+def error_answer(failure: Failure) -> Answer:
+    """The error response of a failure."""
+    return whole(error(failure), failure.status, retry_after_header(failure))
 
 
 # --- rules ----------------------------------------------------------------------------------------
 
 
-def check_body(
-    body: bytes,
-    model: str,
-    host: str,
-    version: str,
-    endpoint: str,
-    *,
-    era: bool,
-    signatures: Signatures,
-) -> None:
+def check_body(body: bytes, model: str, route: Route, *, era: bool, signatures: Signatures) -> None:
     """Raise `Refusal` if the rules of an endpoint refuse a body."""
-    row = provider_row("gemini@vertex" if host == "vertex" else "gemini")
-    found = check(body, model, dataclasses.replace(row, version=version), endpoint=endpoint)
+    row = provider_row("gemini@vertex" if route.host == "vertex" else "gemini")
+    found = check(body, model, replace(row, version=route.version), endpoint=route.endpoint)
     if not era and any(each.rule in ("G18", "G25") and each.layer != "parser" for each in found):
-        contents = typed(body, GenerateContentRequest).contents or ()
+        contents = decoded(body, GenerateContentRequest).contents or ()
         found = [each for each in found if not _is_ours(each, contents, signatures)]
     answer = answer_of(found, warnings_too=era)
     if answer is not None:
@@ -116,31 +112,31 @@ def check_body(
 
 
 def _is_ours(violation: Violation, contents: Sequence[Content], signatures: Signatures) -> bool:
-    """What looks wrong, and was given out here: a signature that a script made up, and an id that
-    its result leaves out.
+    """Whether a violation is no error of the client, since the emulator sent what it is about.
 
-    Google's own client leaves ids out of the results of its automatic calls (recorded, google-genai
-    3.4.0), so that the one report of a refusal (G18) cannot be of those that the server gave.
+    G25: a signature that a script invented. G18: a result without the id of its call. Google's own
+    client leaves ids out of the results of automatic calls (recorded, google-genai 3.4.0), and the
+    server takes them, so the one report of G18 must be about ids that the server did not send.
     """
-    place = re.match(r"contents\[(\d+)\]\.parts\[(\d+)\]", violation.path)
-    if place is None or violation.layer == "parser":
+    position = re.match(r"contents\[(\d+)\]\.parts\[(\d+)\]", violation.path)
+    if position is None or violation.layer == "parser":
         return False
-    part = (contents[int(place[1])].parts or ())[int(place[2])]
+    part = (contents[int(position[1])].parts or ())[int(position[2])]
     if violation.rule == "G25":
-        return signatures.given(part.thought_signature or "")
+        return signatures.is_scripted(part.thought_signature or "")
     if violation.rule != "G18" or part.function_response is None or part.function_response.id:
         return False
     calls = (each.function_call for content in contents for each in content.parts or ())
     return {call.id for call in calls if call is not None and call.id} <= signatures.ids
 
 
-def undecoded(error: RuleError) -> Refusal:
-    """A body that is no JSON, or not of its message."""
+def _undecodable(error: RuleError) -> Refusal:
+    """A body that is not JSON, or does not fit its message."""
     found: Violation = error.violations[0]
     if not found.path:
         return refusal(400, f"Invalid JSON payload received. {found.message}", "G1")
-    place = re.sub(r"(?<=[a-z])[A-Z]", lambda letter: f"_{letter[0].lower()}", found.path)
-    message = f"Invalid value at '{place}', {found.message}"
+    path = re.sub(r"(?<=[a-z])[A-Z]", lambda letter: f"_{letter[0].lower()}", found.path)
+    message = f"Invalid value at '{path}', {found.message}"
     return refusal(
         400,
         message,
@@ -148,62 +144,63 @@ def undecoded(error: RuleError) -> Refusal:
         details=[
             {
                 "@type": f"{_TYPE}BadRequest",
-                "fieldViolations": [{"field": place, "description": message}],
+                "fieldViolations": [{"field": path, "description": message}],
             }
         ],
     )
 
 
-def typed(body: bytes, kind: type[S]) -> S:
-    """A body as a message. Raises `Refusal` if it is none."""
+def decoded(body: bytes, kind: type[S]) -> S:
+    """Decode a body. Raises `Refusal` if it does not fit its message."""
     try:
         return decode(body or b"{}", kind)
     except RuleError as error:
-        raise undecoded(error) from None
+        raise _undecodable(error) from None
 
 
-# --- rules that need a memory ---------------------------------------------------------------------
+# --- rules that need state -------------------------------------------------------------------------
 
 
-def rule(name: str, host: str = "gemini", /, **words: object) -> Refusal:
-    """A refusal by a rule, in its words."""
+def rule_refusal(name: str, host: str = "gemini", /, **words: object) -> Refusal:
+    """A refusal by a rule, in the words of `wire.gemini.rules`."""
     row = WORDS[name]
     return refusal(row.status, said(name, host, **words), name, code=row.code)
 
 
 def check_signatures(
-    contents: Sequence[Content], model: Traits, host: str, signatures: Signatures
+    steps: Sequence[Step], model: Traits, host: str, signatures: Signatures
 ) -> None:
-    """G24 and G25: each first call of a step of the current turn is signed, and every signature is
-    the one of its call.
+    """Raise `Refusal` for unsigned calls of the current turn (G24) and wrong signatures (G25).
+
+    Only the first call of a step has to be signed.
     """
     if model.signs != "last" or "image" in model.name:
         return
-    for step in steps(contents):
-        name, signature = step.calls[0][0].name or "", step.calls[0][1]
+    for step in steps:
+        name, signature = step.calls[0]
         if not signature:
-            raise rule("G24", host, name=name, position=step.index + 1)
-        for place, (call, signed) in enumerate(step.calls):
-            if signed and not signatures.valid(signed, model, call.name or "", step.number, place):
-                raise rule("G25", host)
+            raise rule_refusal("G24", host, name=name, position=step.index + 1)
+        for position, (name, signature) in enumerate(step.calls):
+            if signature and not signatures.valid(signature, model, name, step.number, position):
+                raise rule_refusal("G25", host)
 
 
-def unknown_model(name: str, place: str, host: str, version: str, action: str) -> Refusal:
-    """G72 and G81."""
+def unknown_model(name: str, parent: str, host: str, version: str, action: str) -> Refusal:
+    """G72 for an unknown model, G81 for an impossible name."""
     if host == "vertex":
-        return rule("G72", host, model=f"{place}publishers/google/models/{name}")
+        return rule_refusal("G72", host, model=f"{parent}publishers/google/models/{name}")
     if not re.fullmatch(r"[\w.\-/@]+", name):
-        return rule("G81")
+        return rule_refusal("G81")
     method = {"streamGenerateContent": "generateContent", "batchEmbedContents": "embedContent"}.get(
         action, action
     )
-    return rule(
+    return rule_refusal(
         "G72", model=name, version=version, method="getModel" if action == "get" else method
     )
 
 
 def no_key(host: str) -> Refusal:
-    """G73: nobody said who is asking."""
+    """G73: the request has no key."""
     if host == "vertex":
         return refusal(
             401,
@@ -223,7 +220,7 @@ def no_key(host: str) -> Refusal:
 
 
 def bad_key() -> Refusal:
-    """G73: a key that is none is 400, not 401."""
+    """G73: a wrong key is status 400, not 401."""
     message = said("G73")
     service = {"service": "generativelanguage.googleapis.com"}
     details: list[dict[str, Any]] = [
@@ -239,7 +236,7 @@ def bad_key() -> Refusal:
 
 
 def bad_token() -> Refusal:
-    """An OAuth token that is none."""
+    """G73: a wrong OAuth token."""
     return refusal(
         401,
         "Request had invalid authentication credentials. Expected OAuth 2 access token, "
@@ -250,7 +247,7 @@ def bad_token() -> Refusal:
 
 
 def key_for_vertex() -> Refusal:
-    """G73: an API key where Vertex wants OAuth."""
+    """G73: an API key where Vertex needs an OAuth token."""
     return refusal(
         401,
         "API keys are not supported by this API. Expected OAuth2 access token or other "
@@ -261,7 +258,7 @@ def key_for_vertex() -> Refusal:
 
 
 def quota(model: str, seconds: float | None) -> dict[str, Any]:
-    """G74: an error 429 with its details."""
+    """G74: an error object of status 429, with its details."""
     limit = "generativelanguage.googleapis.com/generate_content_free_tier_requests"
     wait = f"\nPlease retry in {_seconds(seconds)}." if seconds is not None else ""
     message = (
@@ -291,7 +288,7 @@ def quota(model: str, seconds: float | None) -> dict[str, Any]:
 
 
 def retry_info(seconds: float | None) -> list[dict[str, Any]]:
-    """When to try again, as a detail."""
+    """RetryInfo as a detail of an error; empty without seconds."""
     return (
         [] if seconds is None else [{"@type": f"{_TYPE}RetryInfo", "retryDelay": _seconds(seconds)}]
     )
@@ -301,8 +298,8 @@ def _seconds(value: float) -> str:
     return f"{value:g}s"
 
 
-def not_a_path(path: str) -> Answer:
-    """What no endpoint has: Google answers with a page."""
+def unknown_path(path: str) -> Answer:
+    """404 for an unknown path: Google sends a page."""
     page = (
         "<!DOCTYPE html>\n<title>Error 404 (Not Found)!!1</title>\n"
         f"<p>The requested URL <code>{_safe(path)}</code> was not found on this server.\n"
@@ -310,8 +307,8 @@ def not_a_path(path: str) -> Answer:
     return Answer(404, (("content-type", "text/html; charset=UTF-8"),), (page.encode(),))
 
 
-def not_a_method(method: str, path: str) -> Answer:
-    """A path that is there, and not for this method."""
+def unknown_method(method: str, path: str) -> Answer:
+    """405 for a known path without this method."""
     page = (
         "<!DOCTYPE html>\n<title>Error 405 (Method Not Allowed)!!1</title>\n"
         f"<p>The request method <code>{_safe(method)}</code> is inappropriate for the URL "

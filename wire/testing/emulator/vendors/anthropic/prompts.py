@@ -1,8 +1,8 @@
-"""Prompts of Messages: their tokens, and how many of these the cache knows.
+"""The prompt cache of Messages, and the tokens of a prompt.
 
-A prompt is its tools, its system and its blocks, in this order. What a mark (`cache_control`)
-stands behind is kept, and the longest beginning of a prompt that was kept once is read from there,
-up to its last mark. Time does not pass: nothing expires.
+A prompt is its tools, its system and its blocks, in this order. Every prefix that ends at a
+`cache_control` is cached. A later prompt reads its longest cached prefix, up to its last
+`cache_control`. There is no clock, so nothing expires.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from wire.testing.emulator.tokens import cost, count
+from wire.testing.emulator.tokens import count, media_cost
 
-LEAST_KEPT = 1024
-"""Tokens that a beginning has at least, to be kept."""
+MIN_CACHED_TOKENS = 1024
+"""Minimum tokens of a prefix that is cached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,38 +31,40 @@ class _Piece:
 
 
 @dataclass(slots=True)
-class Prompts:
-    """What one emulator has kept."""
+class PromptCache:
+    """The cached prefixes of one emulator."""
 
-    _kept: set[str] = field(default_factory=set)
+    _prefixes: set[str] = field(default_factory=set)
 
     def usage(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Tokens of a prompt as `usage` has them, after which what it marks is kept.
+        """The tokens of a prompt in the format of `usage`; caches its marked prefixes.
 
-        >>> Prompts().usage({"messages": [{"role": "user", "content": "Hello, world!"}]})["input_tokens"]
+        >>> prompt = {"messages": [{"role": "user", "content": "Hello, world!"}]}
+        >>> PromptCache().usage(prompt)["input_tokens"]
         6
         """
         digest = hashlib.sha256(str(request.get("model")).encode())
         total = 0
         marks: list[tuple[int, str, str]] = []
-        found: list[tuple[int, str]] = []
+        prefixes: list[tuple[int, str]] = []
         for piece in _pieces(request):
             plain = {key: value for key, value in piece.plain.items() if key != "cache_control"}
             digest.update(json.dumps(plain, sort_keys=True).encode())
             total += piece.tokens
-            found.append((total, digest.hexdigest()))
-            if piece.mark is not None and total >= LEAST_KEPT:
+            prefixes.append((total, digest.hexdigest()))
+            if piece.mark is not None and total >= MIN_CACHED_TOKENS:
                 marks.append((total, digest.hexdigest(), piece.mark))
         end = marks[-1][0] if marks else 0
         read = max(
-            (tokens for tokens, name in found if tokens <= end and name in self._kept), default=0
+            (tokens for tokens, name in prefixes if tokens <= end and name in self._prefixes),
+            default=0,
         )
         written = {"5m": 0, "1h": 0}
         begin = read
         for tokens, name, mark in marks:
             written[mark] += max(0, tokens - begin)
             begin = max(begin, tokens)
-            self._kept.add(name)
+            self._prefixes.add(name)
         return {
             "input_tokens": total - end,
             "cache_creation_input_tokens": sum(written.values()),
@@ -74,13 +76,13 @@ class Prompts:
         }
 
 
-def length(request: Mapping[str, Any]) -> int:
-    """Tokens of a prompt."""
+def prompt_tokens(request: Mapping[str, Any]) -> int:
+    """The tokens of a prompt."""
     return sum(piece.tokens for piece in _pieces(request))
 
 
 def _pieces(request: Mapping[str, Any]) -> Iterator[_Piece]:
-    """The prompt; a mark of the whole request stands behind its last piece."""
+    """The pieces of a prompt; `cache_control` of the whole request counts for the last piece."""
     pieces = [*_marked(request.get("tools"), "tool"), *_marked(request.get("system"))]
     for message in request.get("messages") or ():
         role = message.get("role")
@@ -126,10 +128,14 @@ def _tokens(block: Any) -> int:
     if kind == "thinking":
         return count(block.get("thinking") or "")
     if kind == "image":
-        return cost("image/")
+        return media_cost("image/")[1]
     if kind == "document" and isinstance(source, dict):
         inner = source.get("content") if source.get("type") == "content" else source.get("data")
-        return _all(inner) if source.get("type") in ("text", "content") else cost("application/pdf")
+        return (
+            _all(inner)
+            if source.get("type") in ("text", "content")
+            else media_cost("application/pdf")[1]
+        )
     if kind == "tool_result":
         return _all(block.get("content"))
     return count(

@@ -1,0 +1,25 @@
+"""Signatures computed from what they sign and a seed, so that none has to be stored."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+
+
+def mac(seed: int, message: bytes) -> bytes:
+    """32 bytes that depend on the message and the seed alone."""
+    return hmac.new(f"wire emulator {seed}".encode(), message, hashlib.sha256).digest()
+
+
+def decoded(signature: str) -> bytes | None:
+    """The bytes of a signature in either base64 alphabet, padded or not; `None` if it has none.
+
+    Google's clients send signatures back in the URL-safe alphabet.
+    """
+    text = signature.replace("-", "+").replace("_", "/").rstrip("=")
+    try:
+        return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return None

@@ -1,0 +1,132 @@
+"""The contract of a vendor: what the core needs to play one vendor's server.
+
+A vendor routes requests, reads them, refuses them in the server's words and writes responses in
+the server's format. The core picks the step of a script, applies faults and records requests. The
+vendors stand in the table `wire.testing.emulator.vendors.VENDORS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from wire.testing.emulator.answer import Answer
+from wire.testing.emulator.model import Output, Wish
+from wire.testing.emulator.received import Received
+from wire.testing.emulator.routes import Route
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Options of an emulator that its vendors follow."""
+
+    warnings_too: bool = False
+    """Refuse what only servers of an earlier date refused."""
+    lenient: bool = False
+    """Refuse nothing that a rule is about."""
+    seed: int = 0
+    """Changes ids and signatures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An error that the vendor puts into its own envelope."""
+
+    status: int
+    message: str = ""
+    """Empty: the vendor's usual message for the status."""
+    code: str = ""
+    """Google's error code, if it differs from the usual one of the status."""
+    model: str = ""
+    retry_after: float | None = None
+    """Seconds."""
+
+
+class Refusal(Exception):
+    """A request is refused; `answer` is the vendor's complete error response."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.body.decode())
+        self.answer = answer
+
+
+class Failed(Exception):
+    """A request cannot be answered for a reason that no vendor knows, such as an invalid fault."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+class Generation(Protocol):
+    """A request for model output that was read and not refused.
+
+    Each method returns the complete response, streamed if the request wants a stream. `id` is
+    unique to the request; ids in the response are derived from it.
+    """
+
+    @property
+    def model(self) -> str:
+        """The name of the requested model."""
+
+    @property
+    def wish(self) -> Wish:
+        """What is asked of the small model."""
+
+    def render(self, output: Output, id: str) -> Answer:
+        """The response with output of the small model, or of a script's `say`."""
+
+    def render_body(self, body: dict[str, Any], id: str) -> Answer:
+        """The response with a script's `answer`: one body in the vendor's format."""
+
+    def render_events(self, events: Sequence[Any], id: str) -> Answer:
+        """The response with a script's `stream`: events in the vendor's format."""
+
+
+class Vendor(Protocol):
+    """One vendor's server; an instance holds its state, such as uploaded files."""
+
+    def route(self, request: Received) -> Route | None:
+        """The endpoint of a request, or `None` if the vendor does not have its path."""
+
+    def recognises(self, request: Received) -> bool:
+        """Whether the vendor's own clients send such a request.
+
+        Decides between vendors that have the same path, and who answers 404 for an unknown path.
+        """
+
+    def no_endpoint(self, request: Received, route: Route | None) -> Answer:
+        """The 404 for an unknown path, or the 405 for a route that lacks the method."""
+
+    def authorise(self, request: Received, route: Route) -> None:
+        """Raise `Refusal` for a missing or wrong key."""
+
+    def read(self, request: Received, route: Route) -> Generation:
+        """Read a request of a route that generates. Raises `Refusal`."""
+
+    def serve(self, request: Received, route: Route) -> Answer:
+        """Answer any other route: models, files, embeddings, token counts. Raises `Refusal`."""
+
+    def body_answer(self, value: Any, status: int) -> Answer:
+        """A response whose body is a script's JSON value, unchanged."""
+
+    def error(self, failure: Failure) -> dict[str, Any]:
+        """The error object, as it stands in a stream."""
+
+    def error_answer(self, failure: Failure) -> Answer:
+        """The error response."""
+
+    def error_event(self, failure: Failure) -> bytes:
+        """The error as an event of a stream."""
+
+    def frame(self, data: bytes) -> bytes:
+        """One event of a stream with these data, which need not be JSON."""
+
+    def finish(self, answer: Answer, request: Received, route: Route | None) -> Answer:
+        """The response with what the vendor adds to every response."""
+
+
+def retry_after_header(failure: Failure) -> dict[str, str]:
+    """The header `retry-after` of a failure, if it has one."""
+    return {} if failure.retry_after is None else {"retry-after": f"{failure.retry_after:g}"}

@@ -1,0 +1,1 @@
+"""Anthropic, and other hosts of Messages."""

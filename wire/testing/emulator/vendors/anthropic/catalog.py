@@ -1,0 +1,111 @@
+"""The models of Anthropic, and what the models endpoint says about them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from wire.anthropic.families import (
+    EFFORTS,
+    efforts,
+    family,
+    takes_adaptive,
+    takes_budget,
+    takes_schema,
+)
+from wire.testing.emulator.vendors.anthropic.errors import refusal
+
+_MODEL = re.compile(
+    r"claude-(?:(?:opus|sonnet|haiku|fable|mythos)-[45](?:-\d)?|3(?:-[57])?-(?:opus|sonnet|haiku))"
+    r"(?:-\d{8}|-latest)?"
+)
+_LISTED = (
+    "claude-opus-5",
+    "claude-sonnet-5",
+    "claude-fable-5",
+    "claude-opus-4-8",
+    "claude-opus-4-7",
+    "claude-sonnet-4-6",
+    "claude-opus-4-6",
+    "claude-opus-4-5",
+    "claude-haiku-4-5",
+    "claude-sonnet-4-5",
+)
+
+
+def is_known(model: str) -> bool:
+    """Whether a model has this name; a date or `-latest` may follow it.
+
+    >>> is_known("claude-opus-5"), is_known("claude-sonet-4-5"), is_known("gpt-5.4")
+    (True, False, False)
+    """
+    return _MODEL.fullmatch(model) is not None
+
+
+def max_prompt_tokens(model: str) -> int:
+    """Maximum tokens of a prompt."""
+    return 1_000_000 if family(model).since(4, 6) else 200_000
+
+
+def description(model: str) -> dict[str, Any]:
+    """A model in the format of the models endpoint."""
+    of = family(model)
+    words = re.sub(r"-\d{8}$", "", model).split("-")
+    title = re.sub(r"(?<=\d) (?=\d)", ".", " ".join(word.capitalize() for word in words))
+    most = (
+        128_000
+        if of.since(4, 6)
+        else 32_000
+        if of.is_of("opus", 4) or of.is_of("opus", 4, 1)
+        else 64_000
+        if of.since(4)
+        else 8192
+    )
+    levels = efforts(of)
+    types = {"enabled": takes_budget(of), "adaptive": takes_adaptive(of)}
+    return {
+        "type": "model",
+        "id": model,
+        "display_name": title,
+        "created_at": "2026-01-01T00:00:00Z",
+        "max_input_tokens": max_prompt_tokens(model),
+        "max_tokens": most,
+        "capabilities": {
+            "batch": _can(True),
+            "citations": _can(True),
+            "effort": _can(bool(levels)) | {level: _can(level in levels) for level in EFFORTS},
+            "image_input": _can(True),
+            "pdf_input": _can(True),
+            "structured_outputs": _can(takes_schema(of)),
+            "thinking": _can(any(types.values()))
+            | {"types": {name: _can(takes) for name, takes in types.items()}},
+        },
+    }
+
+
+def _can(supported: bool) -> dict[str, Any]:
+    return {"supported": supported}
+
+
+def listed(query: Mapping[str, str]) -> dict[str, Any]:
+    """A page of models; the query may have `limit`, and `after_id` or `before_id`."""
+    limit, after, before = query.get("limit") or "20", query.get("after_id"), query.get("before_id")
+    if not limit.isdecimal() or not 1 <= int(limit) <= 1000:
+        raise refusal(400, "limit: Input should be between 1 and 1000")
+    names: Sequence[str] = _LISTED
+    for name, cursor in (("after_id", after), ("before_id", before)):
+        if cursor and cursor not in _LISTED:
+            raise refusal(400, f"{name}: Invalid cursor")
+    if before:
+        names = names[: names.index(before)]
+        shown = names[-int(limit) :]
+    else:
+        names = names[names.index(after) + 1 :] if after else names
+        shown = names[: int(limit)]
+    ends = {"first_id": shown[0] if shown else None, "last_id": shown[-1] if shown else None}
+    return {
+        "data": [description(each) for each in shown],
+        "has_more": len(shown) < len(names),
+        **ends,
+    }

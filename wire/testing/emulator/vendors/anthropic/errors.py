@@ -1,0 +1,72 @@
+"""Errors of Anthropic's server: its envelope and its messages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from wire.testing.emulator.answer import Answer, json_answer, json_bytes
+from wire.testing.emulator.vendor import Failure, Refusal, retry_after_header
+
+_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    405: "invalid_request_error",
+    409: "conflict",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+    504: "timeout_error",
+    529: "overloaded_error",
+}
+_MESSAGES = {
+    429: "This request would exceed the rate limit for your organization. For details, refer "
+    "to: https://docs.claude.com/en/api/rate-limits.",
+    500: "Internal server error",
+    503: "Overloaded",
+    504: "Request timed out",
+    529: "Overloaded",
+}
+
+
+def error(failure: Failure) -> dict[str, Any]:
+    """The error object of a failure."""
+    status = failure.status
+    kind = _TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
+    message = failure.message or _MESSAGES.get(status, f"scripted {status}")
+    return {"type": "error", "error": {"type": kind, "message": message}}
+
+
+def error_answer(failure: Failure) -> Answer:
+    """The error response of a failure."""
+    return json_answer(json_bytes(error(failure)), failure.status, retry_after_header(failure))
+
+
+def refusal(status: int, message: str, rule: str = "") -> Refusal:
+    """A refusal with the server's message."""
+    return Refusal(replace(error_answer(Failure(status, message)), rule=rule))
+
+
+def no_key() -> Refusal:
+    """The request has no key."""
+    return refusal(401, "x-api-key header is required")
+
+
+def bad_key(bearer: bool) -> Refusal:
+    """The key or token is wrong."""
+    return refusal(401, "Invalid bearer token" if bearer else "invalid x-api-key")
+
+
+def bad_version(version: str) -> Refusal:
+    """The header `anthropic-version` is missing, or is not a date."""
+    if not version:
+        return refusal(400, "anthropic-version: header is required")
+    return refusal(400, f'anthropic-version: "{version}" is not a valid version')
+
+
+def unknown_model(model: str) -> Refusal:
+    """No model has this name."""
+    return refusal(404, f"model: {model}")

@@ -1,0 +1,225 @@
+"""Messages: from a request to its wish, and to a response."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+
+from wire.anthropic.families import family, thinks_unasked
+from wire.anthropic.fold import fold
+from wire.anthropic.rules import check
+from wire.anthropic.types import ContentBlock, CountTokensRequest, MessageRequest, Thinking
+from wire.core.decoders import decoder
+from wire.testing.emulator.answer import Answer, json_answer, json_bytes
+from wire.testing.emulator.model import Declared, Output, Wish, thinking_of
+from wire.testing.emulator.vendor import Settings
+from wire.testing.emulator.vendors.anthropic import catalog, errors
+from wire.testing.emulator.vendors.anthropic.prompts import prompt_tokens
+from wire.testing.emulator.vendors.anthropic.responses import (
+    MessageWriter,
+    event_stream,
+    events_of,
+)
+from wire.testing.emulator.vendors.anthropic.thoughts import ThoughtSignatures
+
+R = TypeVar("R", MessageRequest, CountTokensRequest)
+
+MAX_BODY_BYTES = 32 << 20
+_MODES = {"any": "ANY", "tool": "ANY", "none": "NONE"}
+_LEVELS = {"xhigh": "HIGH", "max": "HIGH"}
+# The server's words for the types of msgspec's messages.
+_TYPE_WORDS = {
+    "str": "a valid string",
+    "int": "a valid integer",
+    "float": "a valid number",
+    "bool": "a valid boolean",
+    "array": "a valid list",
+    "object": "a valid dictionary",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """A request for a message that was not refused."""
+
+    wish: Wish
+    writer: MessageWriter
+
+    @property
+    def model(self) -> str:
+        """The name of the requested model."""
+        return self.writer.request.model
+
+    def render(self, output: Output, id: str) -> Answer:
+        """The response with output of the small model."""
+        return self._answer(self.writer.message(output, id))
+
+    def render_body(self, body: dict[str, Any], id: str) -> Answer:
+        """The response with a script's message; a stream sends it as events."""
+        return self._answer(self.writer.with_ids(body, id))
+
+    def render_events(self, events: Sequence[Any], id: str) -> Answer:
+        """The response with a script's events; without a stream, the message that they make."""
+        message = fold([msgspec.Raw(msgspec.json.encode(each)) for each in events])
+        combined = json.loads(message.raw or msgspec.json.encode(message))
+        # Signatures of the script are accepted later on whether the response streams or not.
+        whole = self.writer.with_ids(combined, id)
+        return event_stream(events) if self.writer.request.stream else self._answer(whole)
+
+    def _answer(self, message: Mapping[str, Any]) -> Answer:
+        if self.writer.request.stream:
+            return event_stream(events_of(message))
+        return json_answer(json_bytes(message))
+
+
+# --- requests -------------------------------------------------------------------------------------
+
+
+def decoded(body: bytes, kind: type[R], host: str, settings: Settings) -> R:
+    """Decode and check a body. Raises `Refusal`."""
+    if len(body) > MAX_BODY_BYTES:
+        raise errors.refusal(413, "Request exceeds the maximum allowed number of bytes.")
+    try:
+        request: R = decoder(kind).decode(body)
+    except msgspec.ValidationError as cause:
+        raise errors.refusal(400, _type_message(str(cause))) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
+        raise errors.refusal(400, f"The request body is not valid JSON: {cause}") from None
+    if not settings.lenient:
+        _check(request, body, host, warnings_too=settings.warnings_too)
+    return request
+
+
+def _check(
+    request: MessageRequest | CountTokensRequest, body: bytes, host: str, *, warnings_too: bool
+) -> None:
+    official = host == "anthropic"
+    if official and not catalog.is_known(request.model):
+        raise errors.unknown_model(request.model)
+    counts = isinstance(request, CountTokensRequest)
+    violations = check(
+        body,
+        provider="anthropic" if official else "",
+        endpoint="count_tokens" if counts else "messages",
+    )
+    for each in violations:
+        if warnings_too or each.severity == "error":
+            raise errors.refusal(each.status, each.words or each.message, each.rule)
+    maximum = catalog.max_prompt_tokens(request.model)
+    if official and not counts and (tokens := prompt_tokens(json.loads(body))) > maximum:
+        raise errors.refusal(400, f"prompt is too long: {tokens} tokens > {maximum} maximum")
+
+
+def _type_message(problem: str) -> str:
+    """The server's message for a value of a wrong type, from msgspec's message."""
+    problem, _, path = problem.partition(" - at `$")
+    path = path.strip("`.").replace("[...]", "").replace("[", ".").replace("]", "")
+    name = problem.partition("required field `")[2].rstrip("`")
+    if name:
+        return f"{path}.{name}: Field required" if path else f"{name}: Field required"
+    if path.endswith(".input_schema"):
+        return (
+            f"{path.removesuffix('input_schema')}custom.input_schema: Input does not match "
+            "the expected shape."
+        )
+    kind = problem.removeprefix("Expected `").partition("`")[0].partition(" | ")[0]
+    message = f"Input should be {_TYPE_WORDS[kind]}" if kind in _TYPE_WORDS else problem
+    return f"{path}: {message}" if path else message
+
+
+def check_thoughts(request: MessageRequest, signatures: ThoughtSignatures) -> None:
+    """Raise `Refusal` for a thought whose signature belongs to another text or family."""
+    for index, message in enumerate(request.messages):
+        for position, block in enumerate(_blocks(message.content)):
+            if block.type == "thinking" and not signatures.valid(
+                block.signature or "", family_name(request.model), block.thinking or ""
+            ):
+                path = f"messages.{index}.content.{position}"
+                raise errors.refusal(400, f"{path}: Invalid `signature` in `thinking` block")
+
+
+def thinks(request: MessageRequest) -> bool:
+    """Whether thinking is on."""
+    kind = (request.thinking or Thinking()).type
+    return thinks_unasked(family(request.model)) if kind is None else kind != "disabled"
+
+
+def family_name(model: str) -> str:
+    """The family of a model with its version."""
+    of = family(model)
+    return f"{of.name} {of.version}"
+
+
+def wish_of(request: MessageRequest) -> Wish:
+    """What a request asks of the model."""
+    config, thinking = request.output_config, request.thinking or Thinking()
+    names = {
+        block.id: block.name
+        for message in request.messages
+        for block in _blocks(message.content)
+        if block.type == "tool_use"
+    }
+    spoken = [message for message in request.messages if message.role == "user"]
+    asks = (text for message in reversed(spoken) if (text := _text(_blocks(message.content))))
+    choice = request.tool_choice
+    form = (config and config.format) or request.output_format
+    effort = config and config.effort
+    return Wish(
+        question=next(asks, ""),
+        results=[
+            (names.get(block.tool_use_id) or "", _result(block)) for block in _results(request)
+        ],
+        called=bool(names),
+        functions=[
+            Declared(tool.name or "", tool.description or "", tool.input_schema)
+            for tool in request.tools or ()
+            if tool.type in (None, "custom")
+            and (choice is None or choice.type != "tool" or choice.name == tool.name)
+        ],
+        mode=_MODES.get((choice and choice.type) or "", "AUTO"),
+        schema=form and form.schema,
+        format="json" if form is not None and form.schema is not None else "text",
+        max_tokens=request.max_tokens,
+        stop_sequences=request.stop_sequences or (),
+        parallel=not (choice is not None and choice.disable_parallel_tool_use),
+        thinking=thinking_of(
+            _LEVELS.get(effort, effort) if effort else None, thinking.budget_tokens
+        )
+        if thinks(request)
+        else 0,
+    )
+
+
+def _results(request: MessageRequest) -> Iterator[ContentBlock]:
+    """The results of calls in the last turn of the user."""
+    last: list[ContentBlock] = []
+    for message in reversed(request.messages):
+        if message.role == "assistant":
+            break
+        last[:0] = [block for block in _blocks(message.content) if block.type == "tool_result"]
+    yield from last
+
+
+def _blocks(content: Any) -> Sequence[ContentBlock]:
+    if isinstance(content, str):
+        return (ContentBlock(type="text", text=content),)
+    return content or ()
+
+
+def _text(blocks: Iterable[ContentBlock]) -> str:
+    return " ".join(block.text for block in blocks if block.type == "text" and block.text)
+
+
+def _result(block: ContentBlock) -> dict[str, Any]:
+    text = _text(_blocks(block.content))
+    try:
+        result = json.loads(text)
+    except ValueError:
+        result = text
+    if isinstance(result, dict) and not block.is_error:
+        return result
+    return {"error" if block.is_error else "result": result}

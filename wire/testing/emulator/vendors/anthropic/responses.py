@@ -1,0 +1,188 @@
+"""Responses of Messages: a whole message, and the same message as events."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from wire.anthropic.families import family
+from wire.anthropic.types import MessageRequest
+from wire.testing.emulator.answer import Answer, json_bytes
+from wire.testing.emulator.model import Output, pieces
+from wire.testing.emulator.vendors.anthropic.prompts import PromptCache
+from wire.testing.emulator.vendors.anthropic.thoughts import ThoughtSignatures
+
+_STOP_REASONS = {"STOP": "end_turn", "MAX_TOKENS": "max_tokens", "SAFETY": "refusal"}
+# A script may name these as `finish`.
+_OWN_STOP_REASONS = (
+    "pause_turn",
+    "refusal",
+    "stop_sequence",
+    "model_context_window_exceeded",
+    "max_tokens",
+    "tool_use",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MessageWriter:
+    """Writes the responses to one request; each method takes the id of the response."""
+
+    request: MessageRequest
+    thinks: bool
+    family: str
+    prompt: Mapping[str, Any]
+    """The JSON of the request."""
+    cache: PromptCache
+    signatures: ThoughtSignatures | None
+    """`None` for other hosts, which do not sign thoughts."""
+
+    def message(self, output: Output, id: str) -> dict[str, Any]:
+        """One whole message."""
+        content: list[dict[str, Any]] = []
+        if self.thinks and output.thoughts:
+            content.append(self._thought(output.thoughts, id))
+        if output.text:
+            content.append({"type": "text", "text": output.text})
+        for position, (name, args) in enumerate(output.calls):
+            digest = hashlib.sha256(f"{id} {position} {name}".encode()).hexdigest()[:22]
+            content.append(
+                {"type": "tool_use", "id": f"toolu_01{digest}", "name": name, "input": args}
+            )
+        reason = _stop_reason(output)
+        details = {"type": "refusal", "category": None, "explanation": None}
+        thinking = output.thinking if self.thinks else 0
+        usage = {
+            **self.cache.usage(self.prompt),
+            "output_tokens": output.tokens + thinking,
+            "service_tier": "standard",
+        }
+        if self.thinks:
+            usage["output_tokens_details"] = {"thinking_tokens": thinking}
+        return self._with_head(
+            {
+                "content": content,
+                "stop_reason": reason,
+                "stop_sequence": output.stop_sequence,
+                "stop_details": details if reason == "refusal" else None,
+                "usage": usage,
+            },
+            id,
+        )
+
+    def with_ids(self, message: Mapping[str, Any], id: str) -> dict[str, Any]:
+        """A message of a script with the fields that every message has.
+
+        The signatures of its thoughts are accepted when they come back.
+        """
+        for block in message.get("content") or ():
+            signed = block.get("type") == "thinking" and block.get("signature")
+            if signed and self.signatures is not None:
+                self.signatures.remember(block["signature"], block.get("thinking") or "")
+        usage = {**self.cache.usage(self.prompt), "output_tokens": 1}
+        return self._with_head({"usage": usage, **message}, id)
+
+    def _with_head(self, message: Mapping[str, Any], id: str) -> dict[str, Any]:
+        return {
+            "model": self.request.model,
+            "id": f"msg_01{id}",
+            "type": "message",
+            "role": "assistant",
+            "content": [],
+            "stop_reason": "end_turn",
+            "stop_sequence": None,
+            "usage": {},
+            **message,
+        }
+
+    def _thought(self, thoughts: str, id: str) -> dict[str, Any]:
+        display = self.request.thinking and self.request.thinking.display
+        if display == "omitted" or (display is None and family(self.request.model).since(4, 7)):
+            thoughts = ""
+        block = {"type": "thinking", "thinking": thoughts}
+        if self.signatures is not None:
+            block["signature"] = self.signatures.of(self.family, thoughts, id)
+        return block
+
+
+def _stop_reason(output: Output) -> str:
+    if output.stop_sequence is not None:
+        return "stop_sequence"
+    own = output.finish in _OWN_STOP_REASONS
+    reason = output.finish if own else _STOP_REASONS.get(output.finish, "end_turn")
+    return "tool_use" if output.calls and reason == "end_turn" else reason
+
+
+def event_stream(events: Iterable[Mapping[str, Any]]) -> Answer:
+    """Server-sent events; the type of each is its name."""
+    return Answer(
+        200,
+        (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache")),
+        tuple(frame(json_bytes(each), str(each.get("type", ""))) for each in events),
+    )
+
+
+def frame(data: bytes, name: str) -> bytes:
+    """One event with its name."""
+    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
+
+
+def events_of(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """A whole message as the events of a stream."""
+    ends = ("stop_reason", "stop_sequence", "stop_details", "container")
+    usage = message["usage"]
+    first = {key: value for key, value in usage.items() if key != "output_tokens_details"} | {
+        "output_tokens": 1
+    }
+    yield {
+        "type": "message_start",
+        "message": {**message, "content": [], **dict.fromkeys(ends[:3]), "usage": first},
+    }
+    for index, block in enumerate(message["content"]):
+        began, deltas = _split(block)
+        yield {"type": "content_block_start", "index": index, "content_block": began}
+        if index == 0:
+            yield {"type": "ping"}
+        for delta in deltas:
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    delta = {key: message[key] for key in ends if key in message}
+    counts = {
+        key: value for key, value in usage.items() if key not in ("cache_creation", "service_tier")
+    }
+    yield {"type": "message_delta", "delta": delta, "usage": counts}
+    yield {"type": "message_stop"}
+
+
+def _split(block: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The block of `content_block_start`, and its deltas; blocks without deltas are sent whole."""
+    kind = block.get("type")
+    if kind == "text":
+        cited = [
+            {"type": "citations_delta", "citation": each} for each in block.get("citations") or ()
+        ]
+        deltas = [
+            {"type": "text_delta", "text": piece} for piece in pieces(block.get("text") or "")
+        ]
+        return {**block, "text": "", **({"citations": []} if cited else {})}, cited + deltas
+    if kind == "thinking":
+        deltas = [
+            {"type": "thinking_delta", "thinking": piece}
+            for piece in pieces(block.get("thinking") or "")
+        ]
+        signed = (
+            [{"type": "signature_delta", "signature": block["signature"]}]
+            if "signature" in block
+            else []
+        )
+        return {**block, "thinking": "", **({"signature": ""} if signed else {})}, deltas + signed
+    if kind == "tool_use":
+        written = json.dumps(block["input"], ensure_ascii=False) if block.get("input") else ""
+        halves = [written[: len(written) // 2], written[len(written) // 2 :]] if written else []
+        return {**block, "input": {}}, [
+            {"type": "input_json_delta", "partial_json": each} for each in ("", *halves)
+        ]
+    return dict(block), []

@@ -1,0 +1,1 @@
+"""Gemini, on the Gemini API and on Vertex."""

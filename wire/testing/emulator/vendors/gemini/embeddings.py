@@ -1,0 +1,75 @@
+"""embedContent and batchEmbedContents."""
+
+from __future__ import annotations
+
+from wire.gemini.types import BatchEmbedContentsRequest, EmbedContentRequest
+from wire.testing.emulator.answer import Answer
+from wire.testing.emulator.embeddings import vector
+from wire.testing.emulator.received import Received
+from wire.testing.emulator.tokens import count
+from wire.testing.emulator.vendors.gemini.bodies import whole
+from wire.testing.emulator.vendors.gemini.catalog import Traits
+from wire.testing.emulator.vendors.gemini.refusals import decoded, refusal, rule_refusal
+
+MAX_BATCH_REQUESTS = 100
+"""Requests in one batch (G71)."""
+
+
+def embed(request: Received, model: Traits) -> Answer:
+    """embedContent: one vector, whatever the number of texts (G77)."""
+    wanted = decoded(request.body, EmbedContentRequest)
+    text = _text(wanted, "EmbedContentRequest")
+    return whole(
+        {
+            "embedding": {"values": vector(text, _dimensions(wanted, model))},
+            "usageMetadata": {"promptTokenCount": count(text)},
+        }
+    )
+
+
+def embed_batch(request: Received, model: Traits, *, lenient: bool) -> Answer:
+    """batchEmbedContents: a vector for each request, in their order."""
+    requests = decoded(request.body, BatchEmbedContentsRequest).requests or []
+    if not requests:
+        raise refusal(400, "* BatchEmbedContentsRequest.requests: requests is not specified\n")
+    if len(requests) > MAX_BATCH_REQUESTS and not lenient:
+        raise rule_refusal("G71")
+    for index, each in enumerate(requests):
+        if not lenient and (each.model or "").removeprefix("models/") != model.name:
+            path = f"BatchEmbedContentsRequest.requests[{index}].model"
+            raise refusal(
+                400,
+                f"* {path}: the model of a request must be the model of the batch: "
+                f"models/{model.name}\n",
+            )
+    texts = [
+        _text(each, f"BatchEmbedContentsRequest.requests[{index}]")
+        for index, each in enumerate(requests)
+    ]
+    vectors = [
+        {"values": vector(text, _dimensions(each, model))}
+        for text, each in zip(texts, requests, strict=True)
+    ]
+    return whole(
+        {"embeddings": vectors, "usageMetadata": {"promptTokenCount": sum(map(count, texts))}}
+    )
+
+
+def _text(request: EmbedContentRequest, path: str) -> str:
+    parts = request.content.parts if request.content is not None else None
+    if not parts:
+        raise refusal(400, f"* {path}.content: contents is not specified\n")
+    return "\n".join(part.text if part.text is not None else repr(part) for part in parts)
+
+
+def _dimensions(request: EmbedContentRequest, model: Traits) -> int:
+    maximum = 3072 if model.name.startswith("gemini-") else 768
+    config = request.embed_content_config
+    wanted = (
+        (config.output_dimensionality if config is not None else None)
+        or request.output_dimensionality
+        or maximum
+    )
+    if not 1 <= wanted <= maximum:
+        raise refusal(400, f"Invalid output dimensionality: {wanted}, allowed is 1 to {maximum}.")
+    return wanted

@@ -1,0 +1,244 @@
+"""Gemini's server, on the Gemini API and on Vertex."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from wire.gemini.types import CachedContent, CountTokensRequest, GenerateContentRequest
+from wire.testing.emulator.answer import Answer
+from wire.testing.emulator.keys import is_wrong
+from wire.testing.emulator.received import Received
+from wire.testing.emulator.routes import Route, match, paths
+from wire.testing.emulator.vendor import Failure, Settings
+from wire.testing.emulator.vendors.gemini import bodies, refusals
+from wire.testing.emulator.vendors.gemini.caches import Caches
+from wire.testing.emulator.vendors.gemini.catalog import Traits, description, listed, traits
+from wire.testing.emulator.vendors.gemini.embeddings import embed, embed_batch
+from wire.testing.emulator.vendors.gemini.files import Files
+from wire.testing.emulator.vendors.gemini.generate import Generation, wish_of
+from wire.testing.emulator.vendors.gemini.prompt_tokens import details, prompt_tokens
+from wire.testing.emulator.vendors.gemini.responses import ResponseWriter
+from wire.testing.emulator.vendors.gemini.signatures import Signatures, steps
+from wire.testing.emulator.vendors.gemini.state import page
+
+VERSION = r"(?P<version>v1|v1beta|v1alpha|v1beta1)"
+_PARENT = r"(?P<parent>projects/[^/]+/locations/[^/]+/)"
+_PUBLISHER = r"(?P<parent>(?:projects/[^/]+/locations/[^/]+/)?)publishers/google/models"
+_ACTIONS = "generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents"
+_ACTION = rf"(?P<action>{_ACTIONS})"
+_GENERATING = frozenset({"generateContent", "streamGenerateContent"})
+_CACHES = {"GET": "cachedContents.list", "POST": "cachedContents.create"}
+_CACHE = {
+    "GET": "cachedContents.get",
+    "PATCH": "cachedContents.patch",
+    "DELETE": "cachedContents.delete",
+}
+_PATHS = paths(
+    ("gemini", rf"/upload/{VERSION}/files", {"POST": "files.upload", "PUT": "files.upload"}),
+    ("gemini", rf"/{VERSION}/files", {"GET": "files.list", "POST": "files.create"}),
+    (
+        "gemini",
+        rf"/{VERSION}/files/(?P<name>[^/:]+)",
+        {"GET": "files.get", "DELETE": "files.delete"},
+    ),
+    ("gemini", rf"/{VERSION}/cachedContents", _CACHES),
+    ("gemini", rf"/{VERSION}/cachedContents/(?P<name>[^/:]+)", _CACHE),
+    ("vertex", rf"/{VERSION}/{_PARENT}cachedContents", _CACHES),
+    ("vertex", rf"/{VERSION}/{_PARENT}cachedContents/(?P<name>[^/:]+)", _CACHE),
+    ("vertex", rf"/{VERSION}/{_PUBLISHER}/(?P<name>[^/:]+):{_ACTION}", {"POST": "{action}"}),
+    ("vertex", rf"/{VERSION}/{_PUBLISHER}(?:/(?P<name>[^/:]+))?", {"GET": "{list}"}),
+    (
+        "gemini",
+        rf"/{VERSION}/(?P<name>(?:models|tunedModels)/[^/:]+):{_ACTION}",
+        {"POST": "{action}"},
+    ),
+    ("gemini", rf"/{VERSION}/models(?:/(?P<name>[^/:]+))?", {"GET": "{list}"}),
+)
+# Versions of Google's APIs alone, and paths of Vertex.
+_GOOGLE_PATH = re.compile(r"/(upload/)?(v1alpha|v1beta1?)(/.*)?|/v1/projects/.*")
+
+
+class Gemini:
+    """The server of the Gemini API and of Vertex."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._files, self._caches = Files(), Caches()
+        self._signatures = Signatures(settings.seed)
+
+    # --- routes and keys --------------------------------------------------------------------------
+
+    def route(self, request: Received) -> Route | None:
+        """The endpoint of a request, if it is one of Google's."""
+        return match(_PATHS, request, _GENERATING)
+
+    def recognises(self, request: Received) -> bool:
+        """Google's clients send `x-goog-api-key`, other `x-goog-` headers or `?key=`."""
+        return (
+            "key" in request.query
+            or any(name.startswith("x-goog-") for name in request.headers)
+            or _GOOGLE_PATH.fullmatch(request.path) is not None
+        )
+
+    def no_endpoint(self, request: Received, route: Route | None) -> Answer:
+        """404 or 405 as a page."""
+        if route is None:
+            return refusals.unknown_path(request.path)
+        return refusals.unknown_method(request.method, request.path)
+
+    def authorise(self, request: Received, route: Route) -> None:
+        """Raise `Refusal` for a missing or wrong key (G73)."""
+        if route.endpoint == "files.upload" and "upload_id" in request.query:
+            return  # the URL of an upload is a secret itself: clients send no key with it
+        key = request.headers.get("x-goog-api-key") or request.query.get("key") or ""
+        if not (request.bearer or key):
+            raise refusals.no_key(route.host)
+        if route.host == "vertex" and route.parent and not request.bearer:
+            raise refusals.key_for_vertex()
+        if is_wrong(key):
+            raise refusals.bad_key()
+        if is_wrong(request.bearer):
+            raise refusals.bad_token()
+
+    # --- generation -------------------------------------------------------------------------------
+
+    def read(self, request: Received, route: Route) -> Generation:
+        """Read a generateContent or streamGenerateContent request. Raises `Refusal`."""
+        model, lenient = self._model(route), self._settings.lenient
+        if not lenient:
+            self._check(request, route, model)
+        body = refusals.decoded(request.body, GenerateContentRequest)
+        if not lenient:
+            turn = steps(body.contents or ())
+            refusals.check_signatures(turn, model, route.host, self._signatures)
+            self._files.check(body.contents or [])
+        with_cache, cached_tokens = self._caches.apply(body, model)
+        return Generation(
+            wish_of(with_cache, model),
+            ResponseWriter(body, model, route.host, self._signatures, cached_tokens),
+            streams=route.endpoint == "streamGenerateContent",
+            sse=request.query.get("alt") == "sse",
+        )
+
+    def _model(self, route: Route) -> Traits:
+        """The model of a route. Raises `Refusal` if it is unknown or lacks the method (G72)."""
+        lenient = self._settings.lenient
+        model = traits(
+            route.name, host=route.host, lenient=lenient, era=self._settings.warnings_too
+        )
+        needs_method = route.endpoint in _NEED_METHOD and not lenient
+        if model is None or (needs_method and route.endpoint not in model.methods):
+            raise refusals.unknown_model(
+                route.name, route.parent, route.host, route.version, route.endpoint
+            )
+        return model
+
+    def _check(self, request: Received, route: Route, model: Traits) -> None:
+        refusals.check_body(
+            request.body,
+            model.name,
+            route,
+            era=self._settings.warnings_too,
+            signatures=self._signatures,
+        )
+
+    # --- other endpoints --------------------------------------------------------------------------
+
+    def serve(self, request: Received, route: Route) -> Answer:
+        """Answer for models, token counts, embeddings, files and cached contents."""
+        return _ENDPOINTS[route.endpoint](self, request, route)
+
+    def _list(self, request: Received, route: Route) -> Answer:
+        models = [description(each) for each in listed()]
+        return bodies.whole(page("models", models, request, 50, 1000))
+
+    def _count(self, request: Received, route: Route) -> Answer:
+        model = self._model(route)
+        if not self._settings.lenient:
+            self._check(request, route, model)
+        wanted = refusals.decoded(request.body, CountTokensRequest)
+        # Vertex takes the fields of a whole request beside `contents`.
+        whole_request = (
+            refusals.decoded(request.body, GenerateContentRequest)
+            if route.host == "vertex"
+            else None
+        )
+        inner = wanted.generate_content_request
+        if inner is not None and wanted.contents:
+            raise refusals.refusal(
+                400,
+                "* CountTokensRequest: contents and generate_content_request cannot both be set.\n",
+            )
+        contents = (inner.contents if inner is not None else wanted.contents) or []
+        if not contents:
+            message = "* CountTokensRequest.contents: contents is not specified\n"
+            raise refusals.refusal(400, message, "G4")
+        counts = prompt_tokens(contents, inner or whole_request)
+        return bodies.whole(
+            {"totalTokens": sum(counts.values()), "promptTokensDetails": details(counts)}
+        )
+
+    def _create_cache(self, request: Received, route: Route) -> Answer:
+        name = refusals.decoded(request.body, CachedContent).model or ""
+        model = self._model(replace(route, name=name.rpartition("models/")[2]))
+        return self._caches.create(request, model, route.parent)
+
+    # --- responses --------------------------------------------------------------------------------
+
+    def body_answer(self, value: Any, status: int) -> Answer:
+        """A response with a script's JSON value."""
+        return bodies.whole(value, status)
+
+    def error(self, failure: Failure) -> dict[str, Any]:
+        """The error object, in a stream as elsewhere."""
+        return refusals.error(failure)
+
+    def error_answer(self, failure: Failure) -> Answer:
+        """The error response."""
+        return refusals.error_answer(failure)
+
+    def error_event(self, failure: Failure) -> bytes:
+        """The error as an event."""
+        return bodies.frame(bodies.google_json(refusals.error(failure)))
+
+    def frame(self, data: bytes) -> bytes:
+        """One event."""
+        return bodies.frame(data)
+
+    def finish(self, answer: Answer, request: Received, route: Route | None) -> Answer:
+        """Label an error in place of a stream as the stream.
+
+        Its body is plain JSON all the same (recorded).
+        """
+        wanted_stream = route is not None and route.endpoint == "streamGenerateContent"
+        if not wanted_stream or request.query.get("alt") != "sse" or answer.status == 200:
+            return answer
+        headers = dict(answer.headers) | {"content-type": bodies.EVENTS}
+        return replace(answer, headers=tuple(headers.items()))
+
+
+_NEED_METHOD = frozenset(
+    {"embedContent", "batchEmbedContents", "generateContent", "streamGenerateContent"}
+)
+_ENDPOINTS: Mapping[str, Callable[[Gemini, Received, Route], Answer]] = {
+    "list": Gemini._list,
+    "get": lambda own, request, route: bodies.whole(description(own._model(route))),
+    "countTokens": Gemini._count,
+    "embedContent": lambda own, request, route: embed(request, own._model(route)),
+    "batchEmbedContents": lambda own, request, route: embed_batch(
+        request, own._model(route), lenient=own._settings.lenient
+    ),
+    "files.upload": lambda own, request, route: own._files.upload(request, route.version),
+    "files.create": lambda own, request, route: own._files.create(request),
+    "files.get": lambda own, request, route: own._files.get(route.name),
+    "files.delete": lambda own, request, route: own._files.delete(route.name),
+    "files.list": lambda own, request, route: own._files.listed(request),
+    "cachedContents.create": Gemini._create_cache,
+    "cachedContents.get": lambda own, request, route: own._caches.get(route.name),
+    "cachedContents.patch": lambda own, request, route: own._caches.patch(route.name, request),
+    "cachedContents.delete": lambda own, request, route: own._caches.delete(route.name),
+    "cachedContents.list": lambda own, request, route: own._caches.listed(request),
+}

@@ -1,0 +1,135 @@
+"""Google's endpoints of chat completions: OpenAI's format with Gemini's models.
+
+Calls carry Gemini's signatures in `extra_content`, errors are Google's, in a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from wire.openai.chat.types import ChatCompletionRequest, Message, ToolCall
+from wire.providers import PROVIDERS
+from wire.testing.emulator.answer import Answer
+from wire.testing.emulator.keys import is_wrong
+from wire.testing.emulator.model import thinking_of
+from wire.testing.emulator.received import Received
+from wire.testing.emulator.routes import Route, match, paths
+from wire.testing.emulator.vendor import Failure, Settings
+from wire.testing.emulator.vendors.gemini import refusals
+from wire.testing.emulator.vendors.gemini.catalog import Traits, listed, traits
+from wire.testing.emulator.vendors.gemini.signatures import Signatures, Step
+from wire.testing.emulator.vendors.gemini.vendor import VERSION
+from wire.testing.emulator.vendors.openai.chat import Generation, decoded, wish_of
+from wire.testing.emulator.vendors.openai.embeddings import embed
+from wire.testing.emulator.vendors.openai.vendor import GENERATING, OpenAI, models_answer
+
+_PATHS = paths(
+    ("google", rf"/{VERSION}/openai/chat/completions", {"POST": "chat.completions"}),
+    ("google", rf"/{VERSION}/openai/embeddings", {"POST": "chat.embeddings"}),
+    ("google", rf"/{VERSION}/openai/models(?:/(?P<name>.+))?", {"GET": "chat.models"}),
+)
+
+
+class GoogleOpenAI(OpenAI):
+    """Google's server of chat completions."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self._signatures = Signatures(settings.seed)
+
+    def route(self, request: Received) -> Route | None:
+        """The endpoint of a request, if its path is below `/openai/`."""
+        return match(_PATHS, request, GENERATING)
+
+    def no_endpoint(self, request: Received, route: Route | None) -> Answer:
+        """405 as a page; Gemini answers 404."""
+        return refusals.unknown_method(request.method, request.path)
+
+    def authorise(self, request: Received, route: Route) -> None:
+        """Raise `Refusal` for a missing or wrong key (G73)."""
+        key = request.headers.get("x-goog-api-key") or request.query.get("key") or ""
+        if not (request.bearer or key):
+            raise refusals.no_key("gemini")
+        if is_wrong(request.bearer or key):
+            raise refusals.bad_key()
+
+    def read(self, request: Received, route: Route) -> Generation:
+        """Read a request for a chat completion; the turn's calls must be signed (G24, G25)."""
+        body = decoded(request.body, PROVIDERS["gemini@openai"].dialect, self._settings)
+        model = self._model((body.model or "").removeprefix("models/"), route)
+        turn = _steps(body)
+        if not self._settings.lenient:
+            refusals.check_signatures(turn, model, "gemini", self._signatures)
+
+        def signature(name: str, position: int) -> dict[str, Any]:
+            if position or model.signs != "last":
+                return {}
+            signed = self._signatures.of_call(model, name, len(turn))
+            return {"extra_content": {"google": {"thought_signature": signed}}}
+
+        thinking = thinking_of(None, None) if model.thinks else 0
+        return Generation(body, wish_of(body, thinking), model.name, signature)
+
+    def _model(self, name: str, route: Route) -> Traits:
+        """The model of a name. Raises `Refusal` if it is unknown or cannot generate (G72)."""
+        lenient = self._settings.lenient
+        model = traits(name, lenient=lenient, era=self._settings.warnings_too)
+        if model is None or not (lenient or "generateContent" in model.methods):
+            raise refusals.unknown_model(name, "", "gemini", route.version, "generateContent")
+        return model
+
+    def serve(self, request: Received, route: Route) -> Answer:
+        """Answer for embeddings and models."""
+        if route.endpoint == "chat.embeddings":
+            return embed(request)
+        return models_answer(route.name, [each.name for each in listed()], "google")
+
+    def error_answer(self, failure: Failure) -> Answer:
+        """The error response is Google's; an error within a stream is OpenAI's."""
+        return refusals.error_answer(failure)
+
+    def finish(self, answer: Answer, request: Received, route: Route | None) -> Answer:
+        """Wrap an error object in a list."""
+        body = answer.body.strip()
+        if answer.status == 200 or not body.startswith(b"{"):
+            return answer
+        return replace(answer, pieces=(b"[" + body + b"]\n",))
+
+
+def _steps(request: ChatCompletionRequest) -> list[Step]:
+    """The steps of the current turn with the signatures of their calls.
+
+    The turn begins after the last message of the user. As in Gemini's Contents, adjacent messages
+    of the assistant count as one, and so do adjacent results.
+    """
+    groups: list[list[Message]] = []
+    for message in request.messages:
+        if message.role in ("system", "developer"):
+            continue
+        if groups and message.role == groups[-1][0].role and message.role in ("assistant", "tool"):
+            groups[-1].append(message)
+        else:
+            groups.append([message])
+    begin = max(
+        (i for i, group in enumerate(groups) if group[0].role not in ("assistant", "tool")),
+        default=-1,
+    )
+    turn: list[Step] = []
+    for index in range(begin + 1, len(groups)):
+        calls = tuple(_signed_call(each) for message in groups[index] for each in _calls(message))
+        if calls:
+            turn.append(Step(index, len(turn), calls))
+    return turn
+
+
+def _calls(message: Message) -> Sequence[ToolCall]:
+    calls = message.tool_calls or () if message.role == "assistant" else ()
+    return [call for call in calls if call.function is not None and call.function.name]
+
+
+def _signed_call(call: ToolCall) -> tuple[str, str | None]:
+    google = (call.extra_content or {}).get("google") or {}
+    name = (call.function and call.function.name) or ""
+    return name, google.get("thought_signature")

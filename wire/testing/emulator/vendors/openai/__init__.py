@@ -1,0 +1,1 @@
+"""OpenAI, and other hosts of chat completions."""

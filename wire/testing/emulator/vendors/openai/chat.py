@@ -1,0 +1,249 @@
+"""Chat completions: from a request to its wish, and to a response."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from wire.core.decoders import decoder
+from wire.openai.chat.rules import check
+from wire.openai.chat.types import ChatCompletionRequest, Message
+from wire.openai.common.dialect import PLAIN, Dialect
+from wire.testing.emulator.answer import Answer, json_answer, json_bytes
+from wire.testing.emulator.model import Declared, Output, Wish
+from wire.testing.emulator.tokens import count
+from wire.testing.emulator.vendor import Settings
+from wire.testing.emulator.vendors.openai.errors import refusal
+
+CREATED = 1795262400
+_FINISH_REASONS = {"STOP": "stop", "MAX_TOKENS": "length", "SAFETY": "content_filter"}
+_MODES = {"none": "NONE", "required": "ANY"}
+_SYSTEM_ROLES = ("system", "developer")
+
+CallExtra = Callable[[str, int], dict[str, Any]]
+"""Fields that a host adds to a call, by its name and its position among the calls."""
+
+
+# --- requests -------------------------------------------------------------------------------------
+
+
+def decoded(body: bytes, dialect: Dialect | None, settings: Settings) -> ChatCompletionRequest:
+    """Decode and check a body. Raises `Refusal`."""
+    try:
+        request: ChatCompletionRequest = decoder(ChatCompletionRequest).decode(body)
+    except msgspec.ValidationError as cause:
+        message, _, path = str(cause).partition(" - at `$")
+        param = path.strip("`.") or None
+        raise refusal(400, f"Invalid type: {message}", param=param) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
+        message = f"We could not parse the JSON body of your request: {cause}"
+        raise refusal(400, message) from None
+    if not request.model:
+        raise refusal(400, "you must provide a model parameter", param="model")
+    for each in [] if settings.lenient else check(request, dialect or PLAIN):
+        if settings.warnings_too or each.severity == "error":
+            raise refusal(400, each.message, param=each.path)
+    return request
+
+
+def wish_of(request: ChatCompletionRequest, thinking: int = 0) -> Wish:
+    """What a request asks of the model, which thinks for so many tokens."""
+    turns = [message for message in request.messages if message.role not in _SYSTEM_ROLES]
+    questions = (
+        message.text
+        for message in reversed(turns)
+        if message.role not in ("assistant", "tool") and message.text
+    )
+    calls = [call for message in turns for call in message.tool_calls or ()]
+    names = {call.id: call.function.name for call in calls if call.function is not None}
+    choice = msgspec.to_builtins(request.tool_choice)
+    form = request.response_format
+    schema = form.json_schema.schema if form is not None and form.json_schema is not None else None
+    return Wish(
+        question=next(questions, ""),
+        results=[
+            (names.get(message.tool_call_id) or "", _result(message.text))
+            for message in _results(turns)
+        ],
+        called=bool(calls),
+        functions=list(_functions(request, choice)),
+        mode="ANY" if isinstance(choice, dict) else _MODES.get(choice or "", "AUTO"),
+        parallel=request.parallel_tool_calls is not False,
+        schema=schema,
+        format="text" if form is None or form.type in (None, "text") else "json",
+        max_tokens=request.max_completion_tokens or request.max_tokens,
+        stop_sequences=[request.stop] if isinstance(request.stop, str) else request.stop or (),
+        thinking=thinking,
+    )
+
+
+def _functions(request: ChatCompletionRequest, choice: Any) -> Iterator[Declared]:
+    """The declared functions, or the one that `tool_choice` names."""
+    named = (choice.get("function") or {}).get("name") if isinstance(choice, dict) else None
+    for tool in request.tools or ():
+        function = tool.function
+        if function is not None and named in (None, function.name):
+            yield Declared(function.name or "", function.description or "", function.parameters)
+
+
+def _results(turns: Sequence[Message]) -> list[Message]:
+    """The results at the end of the conversation."""
+    results: list[Message] = []
+    for message in reversed(turns):
+        if message.role != "tool":
+            break
+        results.insert(0, message)
+    return results
+
+
+def _result(text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = text
+    return value if isinstance(value, dict) else {"result": value}
+
+
+def prompt_tokens(request: ChatCompletionRequest) -> int:
+    """The tokens of all messages and tools."""
+    calls = (call for message in request.messages for call in message.tool_calls or ())
+    return (
+        sum(count(message.text or "") for message in request.messages)
+        + sum(count(_json(call.function)) for call in calls)
+        + (count(_json(request.tools)) if request.tools else 0)
+    )
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+# --- responses ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """A request for a chat completion that was not refused."""
+
+    request: ChatCompletionRequest
+    wish: Wish
+    model: str
+    call_extra: CallExtra = lambda name, position: {}
+
+    def render(self, output: Output, id: str) -> Answer:
+        """The response with output of the small model."""
+        if self.request.stream:
+            return event_stream(self._chunks(output, id))
+        return json_answer(json_bytes(self._whole(output, id), indent=2) + b"\n")
+
+    def render_body(self, body: dict[str, Any], id: str) -> Answer:
+        """The response with a script's body; a stream sends it as its one event."""
+        return event_stream([body]) if self.request.stream else body_answer(body, 200)
+
+    def render_events(self, events: Sequence[Any], id: str) -> Answer:
+        """The response with a script's chunks, streamed whatever the request wants."""
+        return event_stream(events)
+
+    def _whole(self, output: Output, id: str) -> dict[str, Any]:
+        message: dict[str, Any] = {
+            "role": "assistant",
+            "content": output.text or None,
+            "refusal": None,
+        }
+        if output.calls:
+            message["tool_calls"] = self._calls(output, id)
+        finish = _finish_reason(output)
+        choices = [
+            {"index": index, "message": message, "logprobs": None, "finish_reason": finish}
+            for index in range(self.request.n or 1)
+        ]
+        return {
+            **self._head("chat.completion", id),
+            "choices": choices,
+            "usage": self._usage(output),
+            "service_tier": "default",
+        }
+
+    def _chunks(self, output: Output, id: str) -> Iterator[dict[str, Any]]:
+        options = self.request.stream_options
+        counts = options is not None and bool(options.include_usage)
+        head = self._head("chat.completion.chunk", id)
+        for delta, finish in self._deltas(output, id):
+            choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+            yield {**head, "choices": [choice], **({"usage": None} if counts else {})}
+        if counts:
+            yield {**head, "choices": [], "usage": self._usage(output)}
+
+    def _deltas(self, output: Output, id: str) -> Iterator[tuple[dict[str, Any], str | None]]:
+        """Each delta of a stream with its finish reason."""
+        content = None if output.calls and not output.text else ""
+        yield {"role": "assistant", "content": content, "refusal": None}, None
+        for text in output.pieces:
+            yield {"content": text}, None
+        for index, call in enumerate(self._calls(output, id)):
+            arguments = call["function"]["arguments"]
+            first = {**call, "index": index, "function": {**call["function"], "arguments": ""}}
+            yield {"tool_calls": [first]}, None
+            half = len(arguments) // 2
+            for piece in (arguments[:half], arguments[half:]):
+                yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}, None
+        yield {}, _finish_reason(output)
+
+    def _head(self, kind: str, id: str) -> dict[str, Any]:
+        return {
+            "id": f"chatcmpl-{id}",
+            "object": kind,
+            "created": CREATED,
+            "model": self.request.model,
+        }
+
+    def _calls(self, output: Output, id: str) -> list[dict[str, Any]]:
+        calls: list[dict[str, Any]] = []
+        for position, (name, args) in enumerate(output.calls):
+            digest = hashlib.sha256(f"chatcmpl-{id} {position} {name}".encode()).hexdigest()[:24]
+            arguments = json.dumps(args, ensure_ascii=False, separators=(",", ":"))
+            calls.append(
+                {
+                    "id": f"call_{digest}",
+                    "type": "function",
+                    "function": {"name": name, "arguments": arguments},
+                    **self.call_extra(name, position),
+                }
+            )
+        return calls
+
+    def _usage(self, output: Output) -> dict[str, Any]:
+        prompt, completion = prompt_tokens(self.request), output.tokens + output.thinking
+        return {
+            "prompt_tokens": prompt,
+            "completion_tokens": completion,
+            "total_tokens": prompt + completion,
+            "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
+            "completion_tokens_details": {"reasoning_tokens": output.thinking, "audio_tokens": 0},
+        }
+
+
+def _finish_reason(output: Output) -> str:
+    return "tool_calls" if output.calls else _FINISH_REASONS.get(output.finish, "stop")
+
+
+def body_answer(value: Any, status: int) -> Answer:
+    """A whole body, indented."""
+    return json_answer(json_bytes(value, indent=2) + b"\n", status)
+
+
+def frame(data: bytes) -> bytes:
+    """One event."""
+    return b"data: " + data + b"\n\n"
+
+
+def event_stream(chunks: Iterable[Any]) -> Answer:
+    """Server-sent events, with `[DONE]` at the end."""
+    pieces = [frame(json_bytes(chunk)) for chunk in chunks]
+    content_type = "text/event-stream; charset=utf-8"
+    return Answer(200, (("content-type", content_type),), (*pieces, frame(b"[DONE]")))

@@ -1,0 +1,47 @@
+"""OpenAI's embeddings."""
+
+from __future__ import annotations
+
+import base64
+import struct
+
+import msgspec
+
+from wire.core.decoders import decoder
+from wire.openai.chat.types import EmbeddingRequest
+from wire.testing.emulator.answer import Answer
+from wire.testing.emulator.embeddings import vector
+from wire.testing.emulator.received import Received
+from wire.testing.emulator.tokens import count
+from wire.testing.emulator.vendors.openai.chat import body_answer
+from wire.testing.emulator.vendors.openai.errors import refusal
+
+_DEFAULT_DIMENSIONS = 1536
+_MAX_DIMENSIONS = 3072
+
+
+def embed(request: Received) -> Answer:
+    """A vector for each text of `input`, in base64 if the request wants that."""
+    try:
+        wanted: EmbeddingRequest = decoder(EmbeddingRequest).decode(request.body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as cause:
+        raise refusal(400, f"Invalid type: {cause}") from None
+    texts = [wanted.input] if isinstance(wanted.input, str) else wanted.input
+    if not texts:
+        message = "Invalid 'input': expected a string or an array of strings."
+        raise refusal(400, message, param="input")
+    size = max(1, min(wanted.dimensions or _DEFAULT_DIMENSIONS, _MAX_DIMENSIONS))
+    vectors = [vector(str(text), size) for text in texts]
+    packs = wanted.encoding_format == "base64"
+    data = [
+        {"object": "embedding", "index": index, "embedding": _packed(each) if packs else each}
+        for index, each in enumerate(vectors)
+    ]
+    tokens = sum(count(str(text)) for text in texts)
+    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+    return body_answer({"object": "list", "data": data, "model": wanted.model, "usage": usage}, 200)
+
+
+def _packed(values: list[float]) -> str:
+    """Base64 of 32-bit floats, as OpenAI's clients request it."""
+    return base64.b64encode(struct.pack(f"<{len(values)}f", *values)).decode()

@@ -1,0 +1,73 @@
+"""Errors of OpenAI's server: its envelope and its messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wire.testing.emulator.answer import Answer, json_answer, json_bytes
+from wire.testing.emulator.vendor import Failure, Refusal, retry_after_header
+
+_TYPES = {429: "requests"}
+_CODES = {429: "rate_limit_exceeded"}
+_MESSAGES = {
+    429: "Rate limit reached for requests",
+    500: "The server had an error while processing your request. Sorry about that!",
+    503: "The engine is currently overloaded, please try again later",
+}
+
+
+def envelope(
+    message: str,
+    kind: str = "invalid_request_error",
+    param: str | None = None,
+    code: str | None = None,
+) -> dict[str, Any]:
+    """An error object in OpenAI's format."""
+    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+
+
+def error(failure: Failure) -> dict[str, Any]:
+    """The error object of a failure."""
+    status = failure.status
+    kind = "server_error" if status >= 500 else "invalid_request_error"
+    message = failure.message or _MESSAGES.get(status, f"scripted {status}")
+    return envelope(message, _TYPES.get(status, kind), code=_CODES.get(status))
+
+
+def error_answer(failure: Failure) -> Answer:
+    """The error response of a failure."""
+    body = json_bytes(error(failure), indent=2)
+    return json_answer(body, failure.status, retry_after_header(failure))
+
+
+def refusal(
+    status: int, message: str, *, param: str | None = None, code: str | None = None
+) -> Refusal:
+    """A refusal with the server's message."""
+    body = json_bytes(envelope(message, param=param, code=code), indent=2)
+    return Refusal(json_answer(body, status))
+
+
+def no_key() -> Refusal:
+    """The request has no key."""
+    return refusal(
+        401,
+        "You didn't provide an API key. You need to provide your API key in an Authorization "
+        "header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).",
+    )
+
+
+def bad_key() -> Refusal:
+    """The key is wrong."""
+    return refusal(401, "Incorrect API key provided: ***.", code="invalid_api_key")
+
+
+def unknown_path(method: str, path: str) -> Answer:
+    """404 for an unknown path."""
+    return refusal(404, f"Invalid URL ({method} {path})").answer
+
+
+def unknown_method(method: str, path: str) -> Answer:
+    """405 for a known path without this method."""
+    message = f"Not allowed to {method} on {path}."
+    return refusal(405, message, code="method_not_supported").answer
