@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from wire.openai.chat.types import ChatCompletionRequest, Message, ToolCall
-from wire.providers import PROVIDERS
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.keys import is_wrong
 from wire.testing.emulator.model import thinking_of
@@ -57,7 +56,7 @@ class GoogleOpenAI(OpenAI):
 
     def read(self, request: Received, route: Route) -> Generation:
         """Read a request for a chat completion; the turn's calls must be signed (G24, G25)."""
-        body = decoded(request.body, PROVIDERS["gemini@openai"].dialect, self._settings)
+        body = decoded(request.body, "gemini@openai", self._settings)
         model = self._model((body.model or "").removeprefix("models/"), route)
         turn = _steps(body)
         if not self._settings.lenient:

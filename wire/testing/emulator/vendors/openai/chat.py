@@ -13,7 +13,6 @@ import msgspec
 from wire.core.decoders import decoder
 from wire.openai.chat.rules import check
 from wire.openai.chat.types import ChatCompletionRequest, Message
-from wire.openai.common.dialect import PLAIN, Dialect
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.model import Declared, Output, Wish
 from wire.testing.emulator.tokens import count
@@ -32,7 +31,7 @@ CallExtra = Callable[[str, int], dict[str, Any]]
 # --- requests -------------------------------------------------------------------------------------
 
 
-def decoded(body: bytes, dialect: Dialect | None, settings: Settings) -> ChatCompletionRequest:
+def decoded(body: bytes, provider: str, settings: Settings) -> ChatCompletionRequest:
     """Decode and check a body. Raises `Refusal`."""
     try:
         request: ChatCompletionRequest = decoder(ChatCompletionRequest).decode(body)
@@ -45,7 +44,7 @@ def decoded(body: bytes, dialect: Dialect | None, settings: Settings) -> ChatCom
         raise refusal(400, message) from None
     if not request.model:
         raise refusal(400, "you must provide a model parameter", param="model")
-    for each in [] if settings.lenient else check(request, dialect or PLAIN):
+    for each in [] if settings.lenient else check(request, "", provider):
         if settings.warnings_too or each.severity == "error":
             raise refusal(400, each.message, param=each.path)
     return request

@@ -64,7 +64,7 @@ class OpenAI:
 
     def read(self, request: Received, route: Route) -> Generation:
         """Read a request for a chat completion. Raises `Refusal`."""
-        body = decoded(request.body, None, self._settings)
+        body = decoded(request.body, "", self._settings)
         return Generation(body, wish_of(body), body.model or "")
 
     def serve(self, request: Received, route: Route) -> Answer:
