@@ -1,14 +1,15 @@
-"""The servers of Gemini, chat completions and Anthropic's Messages, played on this machine: what
-the real ones refuse is refused, in their words, and nothing that they take.
+"""An emulator of the servers of Gemini, OpenAI's chat completions and Anthropic's Messages.
+
+It refuses what the real servers refuse, in their words, and nothing else.
 
 >>> from wire.testing.emulator import Emulator, serve
 >>> with serve(Emulator()) as server:
 ...     server.url
 'http://127.0.0.1:...'
 
-`Emulator` is the whole of it, without a socket or a clock; `serve` puts it on loopback,
-`EmulatorTransport` and `AsyncEmulatorTransport` into an httpx client. Scripts:
-`wire.testing.emulator.script`; faults: `wire.testing.emulator.faults`.
+`Emulator` opens no socket and reads no clock. `serve` runs it as an HTTP server on loopback,
+`EmulatorTransport` and `AsyncEmulatorTransport` run it inside an httpx client.
+`wire.testing.emulator.script` describes scripts, `wire.testing.emulator.faults` faults.
 """
 
 from __future__ import annotations

@@ -49,11 +49,11 @@ def paths(*rows: tuple[str, str, Mapping[str, str]]) -> tuple[Path, ...]:
 def match(rows: Iterable[Path], request: Received, generating: frozenset[str]) -> Route | None:
     """The route of the first path that fits, or `None`; `generating` names endpoints of models."""
     for row in rows:
-        found = row.pattern.fullmatch(request.path)
-        if found is None:
+        parts = row.pattern.fullmatch(request.path)
+        if parts is None:
             continue
         groups = {"version": "", "name": "", "parent": "", "action": ""}
-        groups |= {key: value or "" for key, value in found.groupdict().items()}
+        groups |= {key: value or "" for key, value in parts.groupdict().items()}
         listed = "get" if groups["name"] else "list"
         endpoint = row.endpoints.get(request.method, "").format(**groups, list=listed)
         return Route(

@@ -1,4 +1,4 @@
-"""A deterministic tokenizer: about four letters are one token, a word or a mark begins a new one."""
+"""A deterministic tokenizer: four letters are about one token; a word or mark begins a new one."""
 
 from __future__ import annotations
 

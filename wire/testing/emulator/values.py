@@ -115,19 +115,19 @@ def _resolved(node: Mapping[str, Any], root: Any) -> Mapping[str, Any]:
             )
         node, seen = ({} if seen > _MAX_DEPTH or not isinstance(at, Mapping) else at), seen + 1
     if "allOf" in node:
-        found: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
         for each in (node, *(_resolved(each, root) for each in node["allOf"])):
             for key, value in each.items():
-                both = isinstance(value, Mapping) and isinstance(found.get(key), Mapping)
-                found[key] = (
-                    {**found[key], **value}
+                both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
+                merged[key] = (
+                    {**merged[key], **value}
                     if both
-                    else [*found[key], *value]
-                    if key == "required" and key in found
+                    else [*merged[key], *value]
+                    if key == "required" and key in merged
                     else value
                 )
-        found.pop("allOf", None)
-        return found
+        merged.pop("allOf", None)
+        return merged
     return node
 
 
@@ -188,10 +188,10 @@ def _number(node: Mapping[str, Any], kind: str, left: _Unused) -> int | float:
     over, under = node.get("exclusiveMinimum"), node.get("exclusiveMaximum")
     low = over + step if isinstance(over, (int, float)) and not isinstance(over, bool) else low
     high = under - step if isinstance(under, (int, float)) and not isinstance(under, bool) else high
-    for place, hint in enumerate(left.numbers):
+    for index, hint in enumerate(left.numbers):
         fits = (low is None or hint >= low) and (high is None or hint <= high) and not hint % step
         if fits and (kind == "number" or hint == int(hint)):
-            return int(left.numbers.pop(place)) if hint == int(hint) else left.numbers.pop(place)
+            return int(left.numbers.pop(index)) if hint == int(hint) else left.numbers.pop(index)
     value = low if low is not None else min(step, high) if high is not None else step
     value = -(-value // step) * step
     return int(value) if kind == "integer" or value == int(value) else value

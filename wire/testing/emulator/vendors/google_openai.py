@@ -74,7 +74,7 @@ class GoogleOpenAI(OpenAI):
     def _model(self, name: str, route: Route) -> Traits:
         """The model of a name. Raises `Refusal` if it is unknown or cannot generate (G72)."""
         lenient = self._settings.lenient
-        model = traits(name, lenient=lenient, era=self._settings.warnings_too)
+        model = traits(name, lenient=lenient, warnings_too=self._settings.warnings_too)
         if model is None or not (lenient or "generateContent" in model.methods):
             raise refusals.unknown_model(name, "", "gemini", route.version, "generateContent")
         return model

@@ -67,8 +67,8 @@ class Generation:
         message = fold([msgspec.Raw(msgspec.json.encode(each)) for each in events])
         combined = json.loads(message.raw or msgspec.json.encode(message))
         # Signatures of the script are accepted later on whether the response streams or not.
-        whole = self.writer.with_ids(combined, id)
-        return event_stream(events) if self.writer.request.stream else self._answer(whole)
+        with_ids = self.writer.with_ids(combined, id)
+        return event_stream(events) if self.writer.request.stream else self._answer(with_ids)
 
     def _answer(self, message: Mapping[str, Any]) -> Answer:
         if self.writer.request.stream:

@@ -90,9 +90,9 @@ def _pieces(request: Mapping[str, Any]) -> Iterator[_Piece]:
             _Piece({**piece.plain, "role": role}, piece.mark)
             for piece in _marked(message.get("content"))
         ]
-    whole = _mark(request)
-    if pieces and whole is not None and pieces[-1].mark is None:
-        pieces[-1] = _Piece(pieces[-1].plain, whole)
+    last = _mark(request)
+    if pieces and last is not None and pieces[-1].mark is None:
+        pieces[-1] = _Piece(pieces[-1].plain, last)
     yield from pieces
 
 

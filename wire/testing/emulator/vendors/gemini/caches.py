@@ -134,15 +134,15 @@ class Caches:
             raise refusal(400, "Only one of ttl and expire_time can be set.")
         if sent.expire_time is not None:
             return sent.expire_time
-        found = _DURATION.fullmatch(sent.ttl) if sent.ttl is not None else None
-        if sent.ttl is not None and found is None:
+        duration = _DURATION.fullmatch(sent.ttl) if sent.ttl is not None else None
+        if sent.ttl is not None and duration is None:
             kind = "type.googleapis.com/google.protobuf.Duration"
             raise refusal(
                 400,
                 f"Invalid value at 'cached_content.ttl' ({kind}), {json.dumps(sent.ttl)}",
                 "G1",
             )
-        return timestamp(self._stored, seconds=float(found[1]) if found else _HOUR)
+        return timestamp(self._stored, seconds=float(duration[1]) if duration else _HOUR)
 
 
 def _camel_case(name: str) -> str:

@@ -48,21 +48,25 @@ class Traits:
 
 
 def traits(
-    name: str, *, host: str = "gemini", lenient: bool = False, era: bool = False
+    name: str, *, host: str = "gemini", lenient: bool = False, warnings_too: bool = False
 ) -> Traits | None:
     """The traits of a model, or `None` if no model has this name.
 
-    Models of 1.5 have been shut down; `era` brings them back.
+    Models of 1.5 have been shut down; `warnings_too` brings them back.
     """
-    found = _MODEL.fullmatch(name)
-    if found is None:
+    match = _MODEL.fullmatch(name)
+    if match is None:
         return _generated(name, 3.0, host) if lenient else None
-    if found["embeds"]:
+    if match["embeds"]:
         return Traits(name, 2.0, embeds=True, thinks=False)
     if name.startswith("gemma"):
         return Traits(name, 2.0, thinks=False)
-    generation = float(found["generation"] or 3.5)
-    return None if generation < 2 and not (lenient or era) else _generated(name, generation, host)
+    generation = float(match["generation"] or 3.5)
+    return (
+        None
+        if generation < 2 and not (lenient or warnings_too)
+        else _generated(name, generation, host)
+    )
 
 
 def _generated(name: str, generation: float, host: str) -> Traits:
@@ -99,7 +103,7 @@ _LISTED = (
 
 def listed() -> list[Traits]:
     """The models that ListModels returns."""
-    return [found for name in _LISTED if (found := traits(name)) is not None]
+    return [model for name in _LISTED if (model := traits(name)) is not None]
 
 
 def description(model: Traits) -> dict[str, Any]:

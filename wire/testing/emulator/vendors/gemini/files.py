@@ -126,7 +126,8 @@ class Files:
             if "finalize" not in commands and len(request.body) % GRANULARITY_BYTES:
                 raise refusal(
                     400,
-                    f"The size of a piece is a multiple of {GRANULARITY_BYTES} bytes, except the last.",
+                    f"The size of a piece is a multiple of {GRANULARITY_BYTES} bytes, "
+                    "except the last.",
                 )
             upload.data += request.body
         if "finalize" not in commands:
@@ -172,13 +173,13 @@ class Files:
         """Raise `Refusal` for a file that does not exist (G68) or is not ACTIVE (G67)."""
         for content in contents:
             for part in content.parts or ():
-                found = _URI.search((part.file_data and part.file_data.file_uri) or "")
-                if found is not None:
-                    file = self._files.get(found[1])
+                uri = _URI.search((part.file_data and part.file_data.file_uri) or "")
+                if uri is not None:
+                    file = self._files.get(uri[1])
                     if file is None:
-                        raise missing(found[1])
+                        raise missing(uri[1])
                     if file["state"] != "ACTIVE":
-                        raise rule_refusal("G67", name=found[1])
+                        raise rule_refusal("G67", name=uri[1])
 
     def _store(self, metadata: File, kind: str, data: bytes) -> dict[str, Any]:
         self._stored += 1

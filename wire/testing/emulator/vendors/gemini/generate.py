@@ -76,9 +76,11 @@ def _functions(request: GenerateContentRequest) -> tuple[list[Declared], str]:
     mode = str(config.mode or "AUTO").upper() if config else "AUTO"
     allowed = (config.allowed_function_names or ()) if config else ()
     declared = [each for tool in request.tools or () for each in tool.function_declarations or ()]
-    found = [Declared(each.name or "", each.description or "", _schema(each)) for each in declared]
+    functions = [
+        Declared(each.name or "", each.description or "", _schema(each)) for each in declared
+    ]
     mode = {"1": "AUTO", "2": "ANY", "3": "NONE"}.get(mode, mode)
-    return [each for each in found if not allowed or each.name in allowed], mode
+    return [each for each in functions if not allowed or each.name in allowed], mode
 
 
 def _schema(declaration: FunctionDeclaration) -> Any:

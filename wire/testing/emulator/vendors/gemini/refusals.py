@@ -95,23 +95,27 @@ def error_answer(failure: Failure) -> Answer:
 # --- rules ----------------------------------------------------------------------------------------
 
 
-def check_body(body: bytes, model: str, route: Route, *, era: bool, signatures: Signatures) -> None:
+def check_body(
+    body: bytes, model: str, route: Route, *, warnings_too: bool, signatures: Signatures
+) -> None:
     """Raise `Refusal` if the rules of an endpoint refuse a body."""
     row = provider_row("gemini@vertex" if route.host == "vertex" else "gemini")
-    found = check(body, model, replace(row, version=route.version), endpoint=route.endpoint)
-    if not era and any(each.rule in ("G18", "G25") and each.layer != "parser" for each in found):
+    violations = check(body, model, replace(row, version=route.version), endpoint=route.endpoint)
+    if not warnings_too and any(
+        each.rule in ("G18", "G25") and each.layer != "parser" for each in violations
+    ):
         contents = decoded(body, GenerateContentRequest).contents or ()
-        found = [each for each in found if not _is_ours(each, contents, signatures)]
-    answer = answer_of(found, warnings_too=era)
+        violations = [each for each in violations if not _is_own(each, contents, signatures)]
+    answer = answer_of(violations, warnings_too=warnings_too)
     if answer is not None:
-        refusing = [each for each in found if each.severity == "error"] or found
+        refusing = [each for each in violations if each.severity == "error"] or violations
         raise refused(
             answer[1],
             next((each.rule for each in refusing if each.layer == "parser"), refusing[0].rule),
         )
 
 
-def _is_ours(violation: Violation, contents: Sequence[Content], signatures: Signatures) -> bool:
+def _is_own(violation: Violation, contents: Sequence[Content], signatures: Signatures) -> bool:
     """Whether a violation is no error of the client, since the emulator sent what it is about.
 
     G25: a signature that a script invented. G18: a result without the id of its call. Google's own
@@ -132,11 +136,11 @@ def _is_ours(violation: Violation, contents: Sequence[Content], signatures: Sign
 
 def _undecodable(error: RuleError) -> Refusal:
     """A body that is not JSON, or does not fit its message."""
-    found: Violation = error.violations[0]
-    if not found.path:
-        return refusal(400, f"Invalid JSON payload received. {found.message}", "G1")
-    path = re.sub(r"(?<=[a-z])[A-Z]", lambda letter: f"_{letter[0].lower()}", found.path)
-    message = f"Invalid value at '{path}', {found.message}"
+    violation: Violation = error.violations[0]
+    if not violation.path:
+        return refusal(400, f"Invalid JSON payload received. {violation.message}", "G1")
+    path = re.sub(r"(?<=[a-z])[A-Z]", lambda letter: f"_{letter[0].lower()}", violation.path)
+    message = f"Invalid value at '{path}', {violation.message}"
     return refusal(
         400,
         message,
@@ -158,7 +162,7 @@ def decoded(body: bytes, kind: type[S]) -> S:
         raise _undecodable(error) from None
 
 
-# --- rules that need state -------------------------------------------------------------------------
+# --- rules that need state ------------------------------------------------------------------------
 
 
 def rule_refusal(name: str, host: str = "gemini", /, **words: object) -> Refusal:

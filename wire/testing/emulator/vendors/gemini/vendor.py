@@ -127,7 +127,7 @@ class Gemini:
         """The model of a route. Raises `Refusal` if it is unknown or lacks the method (G72)."""
         lenient = self._settings.lenient
         model = traits(
-            route.name, host=route.host, lenient=lenient, era=self._settings.warnings_too
+            route.name, host=route.host, lenient=lenient, warnings_too=self._settings.warnings_too
         )
         needs_method = route.endpoint in _NEED_METHOD and not lenient
         if model is None or (needs_method and route.endpoint not in model.methods):
@@ -141,7 +141,7 @@ class Gemini:
             request.body,
             model.name,
             route,
-            era=self._settings.warnings_too,
+            warnings_too=self._settings.warnings_too,
             signatures=self._signatures,
         )
 
