@@ -1,60 +1,22 @@
-"""Structs against the inventory of the REST reference, in both directions, and against the JSON
-Schema kept in `schemas/`.
-"""
+"""Structs against the inventory of the REST reference, in both directions."""
 
 from __future__ import annotations
 
-import json
 import types as builtin
 import typing
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from schemas.generate import HERE, pages
+from tests.inventories import fields_of, inventory
+from wire.core.facts import SDK, facts_of
 from wire.gemini import types
 from wire.gemini.types.base import GeminiStruct, OpenEnum, OpenFloat
 
-INVENTORY = Path(__file__).parents[3] / "shared" / "contracts" / "gemini-v1beta.fields.json"
-ROOTS = (
-    "GenerateContentRequest",
-    "GenerateContentResponse",
-    "CountTokensRequest",
-    "CountTokensResponse",
-    "ListModelsResponse",
-    "Model",
-    "Status",
-    "Empty",
-    "Operation",
-    "ListOperationsResponse",
-    "EmbedContentRequest",
-    "EmbedContentResponse",
-    "BatchEmbedContentsRequest",
-    "BatchEmbedContentsResponse",
-    "File",
-    "CreateFileRequest",
-    "CreateFileResponse",
-    "ListFilesResponse",
-    "RegisterFilesRequest",
-    "RegisterFilesResponse",
-    "CachedContent",
-    "ListCachedContentsResponse",
-    "BatchGenerateContentRequest",
-    "AsyncBatchEmbedContentRequest",
-    "FileSearchStore",
-    "ListFileSearchStoresResponse",
-    "UploadToFileSearchStoreRequest",
-    "ImportFileRequest",
-    "Document",
-    "ListDocumentsResponse",
-)
-
-needs_inventory = pytest.mark.skipif(
-    not INVENTORY.exists(),
-    reason="the inventory of Google's REST reference is not beside this checkout",
-)
+LISTED = inventory("gemini")
+MESSAGES: dict[str, dict[str, str]] = LISTED["messages"]
+OURS = {vendor: name for name, vendor in types.VENDOR_NAMES.items()}
 
 LEFT_OUT = {
     "EmbedContentBatch.config": "of another class of google-genai that is "
@@ -88,75 +50,10 @@ OTHER_TYPES = {
 }
 """Fields whose type is another one than the inventory's, and why."""
 
-BEYOND = {
-    "BatchEmbedContentsRequest.model": "seen on the wire",
-    "EmbedContentBatch.@type": "of an Any, as an operation holds it",
-    "EmbedContentBatchOutput.@type": "as EmbedContentBatch.@type",
-    "EmbeddingUsageMetadata.promptTokensDetails": "seen on the wire (Vertex)",
-    "EmbeddingUsageMetadata.totalTokenCount": "seen on the wire (Vertex)",
-    "GenerateContentBatch.@type": "as EmbedContentBatch.@type",
-    "GenerateContentBatchOutput.@type": "as EmbedContentBatch.@type",
-    "InlinedEmbedContentResponse.key": "in the lines of a file of results (Google's batch guide)",
-    "InlinedResponse.key": "in the lines of a file of results (Google's batch guide)",
-    "CountTokensResponse.contentTokens": "seen on the wire",
-    "CountTokensResponse.systemInstructionsTokens": "seen on the wire",
-    "CountTokensResponse.totalBillableCharacters": "seen on the wire (Vertex)",
-    "CountTokensRequest.generationConfig": "seen on the wire (Vertex)",
-    "CountTokensRequest.systemInstruction": "seen on the wire (Vertex)",
-    "CountTokensRequest.tools": "seen on the wire (Vertex)",
-    "Candidate.score": "seen on the wire (Vertex)",
-    "GenerateContentRequest.labels": "seen on the wire (Vertex)",
-    "GenerateContentRequest.modelArmorConfig": "seen on the wire (Vertex)",
-    "GenerateContentResponse.error": "seen on the wire: an error inside an answer of status 200",
-    "GenerateContentResponse.turnToken": "seen on the wire",
-    "GenerationConfig.modelConfig": "google-genai sends modelSelectionConfig under this name",
-    "PromptFeedback.blockReasonMessage": "seen on the wire (Vertex)",
-    "Status.status": "the word of the status, in every error",
-    "UsageMetadata.billablePromptUsage": "seen on the wire (Vertex)",
-    "Web.domain": "seen on the wire (Vertex)",
-}
-"""Fields that neither the inventory nor the SDK's additions to it have, and why the structs have
-them.
-"""
-
-
-@pytest.fixture(scope="module")
-def inventory() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(INVENTORY.read_text("utf-8"))
-    return found
-
-
-def reachable(messages: dict[str, dict[str, str]]) -> set[str]:
-    seen: set[str] = set()
-    todo = list(ROOTS)
-    while todo:
-        name = todo.pop()
-        if name not in seen:
-            seen.add(name)
-            todo += [
-                inner for kind in messages[name].values() if (inner := _inner(kind)) in messages
-            ]
-    return seen
-
-
-def _inner(kind: str) -> str:
-    return kind.removesuffix("[]").removeprefix("map<string,").removesuffix(">").removesuffix("[]")
-
-
-OURS = {vendor: name for name, vendor in types.VENDOR_NAMES.items()}
-
 
 def struct_of(message: str) -> type[GeminiStruct]:
     found: type[GeminiStruct] = getattr(types, OURS.get(message, message))
     return found
-
-
-def fields_of(struct: type[GeminiStruct]) -> dict[str, Any]:
-    hints = typing.get_type_hints(struct)
-    return {
-        key: hints[name]
-        for name, key in zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True)
-    }
 
 
 SCALARS: dict[str, Any] = {
@@ -198,17 +95,14 @@ def without_none(hint: Any) -> Any:
     return hint
 
 
-@needs_inventory
-def test_every_field_of_the_inventory_has_its_place(inventory: dict[str, Any]) -> None:
-    messages, missing = inventory["messages"], []
-    for message in sorted(reachable(messages)):
+def test_every_field_of_the_inventory_has_its_place() -> None:
+    missing = []
+    for message, kinds in MESSAGES.items():
         ours = fields_of(struct_of(message))
         missing += [
-            f"{message}.{key}"
-            for key in inventory["sdk_only_additions"].get(message, ())
-            if key not in ours
+            f"{message}.{key}" for key in LISTED["sdk_only"].get(message, ()) if key not in ours
         ]
-        for key, kind in messages[message].items():
+        for key, kind in kinds.items():
             place = f"{message}.{key}"
             if key not in ours:
                 missing.append(place)
@@ -217,54 +111,51 @@ def test_every_field_of_the_inventory_has_its_place(inventory: dict[str, Any]) -
     assert sorted(missing) == sorted(LEFT_OUT)
 
 
-@needs_inventory
-def test_every_field_of_the_structs_is_in_the_inventory_or_has_a_reason(
-    inventory: dict[str, Any],
-) -> None:
-    messages, additions = inventory["messages"], inventory["sdk_only_additions"]
-    beyond = []
-    for message in sorted(reachable(messages)):
-        known = {*messages[message], *additions.get(message, ())}
-        beyond += [f"{message}.{key}" for key in fields_of(struct_of(message)) if key not in known]
-    assert sorted(set(beyond) - SDK_NAMES - set(BEYOND)) == []
-    assert sorted(set(BEYOND) - set(beyond)) == [], "no longer beyond"
+@pytest.mark.parametrize("message", sorted(MESSAGES))
+def test_a_field_has_a_source_if_and_only_if_the_reference_lacks_it(message: str) -> None:
+    beyond = {key for key, facts in facts_of(struct_of(message)).items() if facts.source}
+    assert beyond == set(fields_of(struct_of(message))) - set(MESSAGES[message])
 
 
-SDK_NAMES = {
-    *(f"V1mainMediaResolution.{key}" for key in ("numTokens",)),
-    *(f"Maps.{key}" for key in ("route",)),
-    *(f"PlaceAnswerSources.{key}" for key in ("flagContentUri", "reviewSnippet")),
-    *(
-        f"ReviewSnippet.{key}"
-        for key in (
-            "authorAttribution",
-            "flagContentUri",
-            "relativePublishTimeDescription",
-            "review",
-        )
-    ),
-    *(f"RetrievedContext.{key}" for key in ("documentName", "ragChunk")),
-    *(f"GenerateContentRequest.{key}" for key in ("outputConfig",)),
-    *(
-        f"Model.{key}"
-        for key in (
-            "versionId",
-            "deployedModels",
-            "createTime",
-            "updateTime",
-            "checkpoints",
-            "defaultCheckpointId",
-            "labels",
-        )
-    ),
-}
-"""Fields of google-genai 3.3.0 on classes that are called otherwise there, which the inventory's
-list of additions has missed.
-"""
+def test_fields_of_the_sdk_alone_are_those_that_it_adds_to_the_reference() -> None:
+    """`modelConfig` is what google-genai sends for its `modelSelectionConfig`."""
+    sdk = {
+        f"{message}.{key}"
+        for message in MESSAGES
+        for key, facts in facts_of(struct_of(message)).items()
+        if facts.source == SDK
+    }
+    added = {f"{message}.{key}" for message, keys in LISTED["sdk_only"].items() for key in keys}
+    assert sdk - added == {"GenerationConfig.modelConfig"}
 
 
-@needs_inventory
-def test_every_enum_value_has_a_name(inventory: dict[str, Any]) -> None:
+def test_fields_are_as_old_as_in_the_reference() -> None:
+    since = {
+        f"{message}.{key}": facts.since
+        for message in MESSAGES
+        for key, facts in facts_of(struct_of(message)).items()
+        if facts.since
+    }
+    assert since == LISTED["since"]
+
+
+def test_bytes_of_the_reference_are_base64() -> None:
+    listed = {
+        f"{message}.{key}"
+        for message, kinds in MESSAGES.items()
+        for key, kind in kinds.items()
+        if kind.startswith("bytes")
+    }
+    ours = {
+        f"{message}.{key}"
+        for message in MESSAGES
+        for key, facts in facts_of(struct_of(message)).items()
+        if facts.base64 and not facts.source
+    }
+    assert ours == listed
+
+
+def test_every_enum_value_has_a_name() -> None:
     """Of the enums whose constants we offer; the fields themselves take any text."""
     named = {
         value
@@ -272,26 +163,12 @@ def test_every_enum_value_has_a_name(inventory: dict[str, Any]) -> None:
         if isinstance(kind, type) and issubclass(kind, str)
         for value in kind  # type: ignore[attr-defined]
     }
-    for field, values in inventory["enums"].items():
-        message = field.split(".")[0]
-        if message in reachable(inventory["messages"]):
-            assert [
-                value
-                for value in values
-                if value not in named and not value.upper().endswith("UNSPECIFIED")
-            ] == [], field
-
-
-def test_schemas_are_those_of_the_structs() -> None:
-    """Of every wire.
-
-    `python schemas/generate.py` writes them; read the diff, it is a change of what goes over the
-    wire.
-    """
-    assert {path: (HERE / path).read_text("utf-8") for path in pages()} == pages()
-    assert sorted(path.relative_to(HERE).as_posix() for path in HERE.glob("*/*.json")) == sorted(
-        pages()
-    )
+    for field, values in LISTED["enums"].items():
+        assert [
+            value
+            for value in values
+            if value not in named and not value.upper().endswith("UNSPECIFIED")
+        ] == [], field
 
 
 def test_open_floats_take_what_json_has_no_number_for() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from wire.anthropic.types.base import AnthropicStruct
 from wire.anthropic.types.content import Citation, ContentBlock, Message, text_of
 from wire.anthropic.types.errors import BaseResp, ErrorObject
 from wire.anthropic.types.request import Container, ContextManagement
+from wire.core.facts import DOCS, TRAFFIC, Facts
 
 # --- answers --------------------------------------------------------------------------------------
 
@@ -31,11 +32,11 @@ class MessageResponse(AnthropicStruct, frozen=True, kw_only=True):
     stop_details: StopDetails | None = None
     container: Container | None = None
     usage: Usage | None = None
-    context_management: ContextManagement | None = None
-    provider: str | None = None
-    """OpenRouter: who served this."""
-    base_resp: BaseResp | None = None
-    """MiniMax: an error, if its code is not 0."""
+    context_management: Annotated[ContextManagement | None, Facts(source=TRAFFIC)] = None
+    provider: Annotated[str | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = None
+    """Who served this."""
+    base_resp: Annotated[BaseResp | None, Facts(hosts=("minimax",), source=DOCS)] = None
+    """An error, if its code is not 0."""
 
     @property
     def message(self) -> Message:
@@ -61,7 +62,7 @@ class StopDetails(AnthropicStruct, frozen=True, kw_only=True):
     category: str | None = None
     """`cyber`, `bio`, `frontier_llm`, `reasoning_extraction`, `general_harms`."""
     explanation: str | None = None
-    recommended_model: str | None = None
+    recommended_model: Annotated[str | None, Facts(source=TRAFFIC)] = None
 
 
 # --- streams --------------------------------------------------------------------------------------
@@ -86,11 +87,11 @@ class MessageStreamEvent(AnthropicStruct, frozen=True, kw_only=True):
     delta: Delta | None = None
     usage: Usage | None = None
     """`message_delta`: the counts so far, in place of those before."""
-    context_management: ContextManagement | None = None
+    context_management: Annotated[ContextManagement | None, Facts(source=TRAFFIC)] = None
     """`message_delta`."""
-    error: ErrorObject | str | None = None
+    error: Annotated[ErrorObject | str | None, Facts(source=DOCS)] = None
     """`error`."""
-    request_id: str | None = None
+    request_id: Annotated[str | None, Facts(source=DOCS)] = None
     """`error`."""
 
     @property
@@ -115,9 +116,9 @@ class Delta(AnthropicStruct, frozen=True, kw_only=True):
     """Whole, at the end of its block."""
     citation: Citation | None = None
     """One more."""
-    content: str | None = None
+    content: Annotated[str | None, Facts(source=TRAFFIC)] = None
     """Type `compaction_delta`."""
-    estimated_tokens: int | None = None
+    estimated_tokens: Annotated[int | None, Facts(source=TRAFFIC)] = None
     """Beta thinking-token-count-2026-05-13."""
     stop_reason: str | None = None
     stop_sequence: str | None = None
@@ -153,13 +154,15 @@ class Usage(_Counts, frozen=True, kw_only=True):
     service_tier: str | None = None
     """`standard`, `priority`, `batch`."""
     inference_geo: str | None = None
-    iterations: list[Iteration] | None = None
+    iterations: Annotated[list[Iteration] | None, Facts(source=TRAFFIC)] = None
     """Of a call in which the model was run more than once: compaction, advisor, fallback."""
-    speed: str | None = None
-    cost: float | None = None
-    """OpenRouter: in USD, as the next two."""
-    cost_details: dict[str, Any] | None = None
-    is_byok: bool | None = None
+    speed: Annotated[str | None, Facts(source=TRAFFIC)] = None
+    cost: Annotated[float | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = None
+    """In USD, as the next two."""
+    cost_details: Annotated[dict[str, Any] | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = (
+        None
+    )
+    is_byok: Annotated[bool | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = None
     """With a key of one's own at the provider."""
 
 
@@ -195,5 +198,5 @@ class TokenCount(AnthropicStruct, frozen=True, kw_only=True):
     """How long a prompt is."""
 
     input_tokens: int | None = None
-    context_management: ContextManagement | None = None
+    context_management: Annotated[ContextManagement | None, Facts(source=TRAFFIC)] = None
     """Beta."""

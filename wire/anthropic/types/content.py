@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from wire.anthropic.types.base import AnthropicStruct
+from wire.core.facts import TRAFFIC, Facts
 
 # --- messages and blocks --------------------------------------------------------------------------
 
@@ -70,7 +71,7 @@ class ContentBlock(AnthropicStruct, frozen=True, kw_only=True):
     """
     caller: Caller | None = None
     """Who calls: the model, or code that it wrote."""
-    server_name: str | None = None
+    server_name: Annotated[str | None, Facts(source=TRAFFIC)] = None
     """Type `mcp_tool_use`: one of `MessageRequest.mcp_servers`."""
     tool_use_id: str | None = None
     """Type `tool_result` and the other results: the `id` that this answers."""
@@ -93,7 +94,7 @@ class ContentBlock(AnthropicStruct, frozen=True, kw_only=True):
     """Type `container_upload`, and files that code has written."""
     tool_name: str | None = None
     """Type `tool_reference`."""
-    tool: ToolReference | None = None
+    tool: Annotated[ToolReference | None, Facts(source=TRAFFIC)] = None
     """Type `tool_addition`: a tool of the request that may be called from here on."""
     url: str | None = None
     """Type `web_search_result`."""
@@ -101,9 +102,11 @@ class ContentBlock(AnthropicStruct, frozen=True, kw_only=True):
     """Type `web_search_result`."""
     encrypted_content: str | None = None
     """Type `web_search_result`: opaque, goes back unchanged."""
-    from_: FallbackModel | None = msgspec.field(name="from", default=None)
+    from_: Annotated[FallbackModel | None, Facts(source=TRAFFIC)] = msgspec.field(
+        name="from", default=None
+    )
     """Type `fallback`: the model that was asked."""
-    to: FallbackModel | None = None
+    to: Annotated[FallbackModel | None, Facts(source=TRAFFIC)] = None
     """Type `fallback`: the model that answers from here on."""
     cache_control: CacheControl | None = None
     """In a request: the prompt up to here is cached.
@@ -171,7 +174,7 @@ class Source(AnthropicStruct, frozen=True, kw_only=True):
     url: str | None = None
     content: str | list[ContentBlock] | None = None
     """Type `content`: a document of texts and images."""
-    file_id: str | None = None
+    file_id: Annotated[str | None, Facts(source=TRAFFIC)] = None
     """Type `file`: an uploaded one."""
 
 
@@ -234,7 +237,7 @@ class ToolOutput(AnthropicStruct, frozen=True, kw_only=True):
     """In place of `stdout`: opaque, goes back unchanged."""
     stderr: str | None = None
     return_code: int | None = None
-    abort_reason: str | None = None
+    abort_reason: Annotated[str | None, Facts(source=TRAFFIC)] = None
     url: str | None = None
     """Type `web_fetch_result`."""
     retrieved_at: str | None = None
@@ -254,9 +257,9 @@ class ToolOutput(AnthropicStruct, frozen=True, kw_only=True):
     old_lines: int | None = None
     new_start: int | None = None
     new_lines: int | None = None
-    text: str | None = None
+    text: Annotated[str | None, Facts(source=TRAFFIC)] = None
     """What the advisor said."""
-    encrypted_content: str | None = None
+    encrypted_content: Annotated[str | None, Facts(source=TRAFFIC)] = None
     """What the advisor said: opaque, goes back unchanged."""
-    stop_reason: str | None = None
+    stop_reason: Annotated[str | None, Facts(source=TRAFFIC)] = None
     """Of the advisor."""

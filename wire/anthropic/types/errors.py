@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from wire.anthropic.types.base import AnthropicStruct
+from wire.core.facts import DOCS, TRAFFIC, Facts
 
 
 class ErrorBody(AnthropicStruct, frozen=True, kw_only=True):
@@ -15,7 +16,7 @@ class ErrorBody(AnthropicStruct, frozen=True, kw_only=True):
     error: ErrorObject | str | None = None
     """Text at hosts that only look like this wire."""
     request_id: str | None = None
-    base_resp: BaseResp | None = None
+    base_resp: Annotated[BaseResp | None, Facts(hosts=("minimax",), source=DOCS)] = None
 
 
 class ErrorObject(AnthropicStruct, frozen=True, kw_only=True):
@@ -26,12 +27,12 @@ class ErrorObject(AnthropicStruct, frozen=True, kw_only=True):
     `not_found_error`, `request_too_large`, `rate_limit_error`, `api_error`, `timeout_error`,
     `overloaded_error`; `<nil>` at Kimi."""
     message: str | None = None
-    details: dict[str, Any] | None = None
+    details: Annotated[dict[str, Any] | None, Facts(source=DOCS)] = None
     """`error_code` says more, such as `enforced_spend_limit_reached`."""
-    code: str | int | None = None
+    code: Annotated[str | int | None, Facts(source=TRAFFIC)] = None
     """Other hosts."""
-    http_code: str | int | None = None
-    """MiniMax: `"400"`."""
+    http_code: Annotated[str | int | None, Facts(hosts=("minimax",), source=TRAFFIC)] = None
+    """`"400"`."""
 
 
 class BaseResp(AnthropicStruct, frozen=True, kw_only=True):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from wire.anthropic.types.base import AnthropicStruct
 from wire.anthropic.types.content import CacheControl, CitationsConfig, ContentBlock, Message
+from wire.core.facts import DOCS, TRAFFIC, Facts
 
 # --- requests -------------------------------------------------------------------------------------
 
@@ -21,13 +22,13 @@ class _Prompt(AnthropicStruct, frozen=True, kw_only=True):
     tool_choice: ToolChoice | None = None
     thinking: Thinking | None = None
     output_config: OutputConfig | None = None
-    output_format: OutputFormat | None = None
+    output_format: Annotated[OutputFormat | None, Facts(source=TRAFFIC)] = None
     """Older name of `output_config.format`; needs the beta structured-outputs-2025-11-13."""
     cache_control: CacheControl | None = None
     """The last block that can be cached is marked."""
-    context_management: ContextManagement | None = None
+    context_management: Annotated[ContextManagement | None, Facts(source=TRAFFIC)] = None
     """Beta context-management-2025-06-27."""
-    mcp_servers: list[McpServer] | None = None
+    mcp_servers: Annotated[list[McpServer] | None, Facts(source=TRAFFIC)] = None
     """Beta mcp-client-2025-04-04."""
     user_profile_id: str | None = None
 
@@ -55,9 +56,9 @@ class MessageRequest(_Prompt, frozen=True, kw_only=True):
     """The id of an earlier answer's: code goes on where it was. An object in beta, with skills."""
     inference_geo: str | None = None
     """Where the model may run."""
-    speed: str | None = None
+    speed: Annotated[str | None, Facts(source=TRAFFIC)] = None
     """Beta: `standard`, `fast`."""
-    anthropic_version: str | None = None
+    anthropic_version: Annotated[str | None, Facts(hosts=("vertex",), source=TRAFFIC)] = None
     """Vertex, in place of the header."""
 
 
@@ -74,7 +75,7 @@ class Container(AnthropicStruct, frozen=True, kw_only=True):
     id: str | None = None
     expires_at: str | None = None
     """RFC 3339; only in an answer."""
-    skills: list[Skill] | None = None
+    skills: Annotated[list[Skill] | None, Facts(source=TRAFFIC)] = None
     """Beta."""
 
 
@@ -125,20 +126,20 @@ class Tool(AnthropicStruct, frozen=True, kw_only=True):
     """`full`, `excluded`: whether what was found stands in the answer."""
     max_characters: int | None = None
     """Text editor: of a file that is viewed."""
-    display_width_px: int | None = None
+    display_width_px: Annotated[int | None, Facts(source=TRAFFIC)] = None
     """Computer use, as the next three."""
-    display_height_px: int | None = None
-    display_number: int | None = None
-    enable_zoom: bool | None = None
-    model: str | None = None
+    display_height_px: Annotated[int | None, Facts(source=TRAFFIC)] = None
+    display_number: Annotated[int | None, Facts(source=DOCS)] = None
+    enable_zoom: Annotated[bool | None, Facts(source=DOCS)] = None
+    model: Annotated[str | None, Facts(source=TRAFFIC)] = None
     """Advisor: who is asked."""
-    max_tokens: int | None = None
+    max_tokens: Annotated[int | None, Facts(source=TRAFFIC)] = None
     """Advisor."""
-    mcp_server_name: str | None = None
+    mcp_server_name: Annotated[str | None, Facts(source=DOCS)] = None
     """`mcp_toolset`: one of `mcp_servers`."""
-    default_config: dict[str, Any] | None = None
+    default_config: Annotated[dict[str, Any] | None, Facts(source=DOCS)] = None
     """`mcp_toolset`."""
-    configs: dict[str, Any] | None = None
+    configs: Annotated[dict[str, Any] | None, Facts(source=DOCS)] = None
     """`mcp_toolset`: by the name of a tool."""
 
 
@@ -197,7 +198,7 @@ class OutputConfig(AnthropicStruct, frozen=True, kw_only=True):
     effort: str | None = None
     """`low`, `medium`, `high`, `xhigh`, `max`; which of them differs by model."""
     format: OutputFormat | None = None
-    task_budget: TaskBudget | None = None
+    task_budget: Annotated[TaskBudget | None, Facts(source=TRAFFIC)] = None
     """Beta."""
 
 

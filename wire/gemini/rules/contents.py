@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -14,23 +15,13 @@ from typing import Any
 from wire.core.memory import RAW
 from wire.errors import Violation
 from wire.gemini.families import ends_with_user, is_of, signs_calls
-from wire.gemini.rules.fields import snake
+from wire.gemini.rules.fields import fields, one_of_groups, snake
 from wire.gemini.rules.rule_input import Plain, RuleInput
 from wire.gemini.rules.turns import Exchange, Turn, pairs
 from wire.gemini.types import Part
 
 Found = Iterator[Violation]
 
-_SIDECARS = frozenset(
-    {
-        "thought",
-        "part_metadata",
-        "video_metadata",
-        "media_resolution",
-        "media_processing",
-        "speech_metadata",
-    }
-)
 _ROLES_OF_OLD = frozenset({"function"})
 _ROLES_OF_36 = frozenset(
     {"system", "system_1", "assistant", "developer", "context", "user_context"}
@@ -62,16 +53,23 @@ def is_empty(part: Part) -> bool:
     """No data member; a part with nothing but a signature counts as full, since the model sends
     such parts.
     """
-    return all(
-        getattr(part, name) is None for name in part.__struct_fields__ if name not in _SIDECARS
-    )
+    return all(getattr(part, name) is None for name in _content_fields())
+
+
+@functools.cache
+def _content_fields() -> frozenset[str]:
+    """The fields that fill a part: its data, and the signature, which models send alone."""
+    known = fields(Part)
+    return frozenset(known[name].snake for name in one_of_groups(Part)["data"]) | {
+        "thought_signature"
+    }
 
 
 def system_says_something(asked: RuleInput) -> Found:
     """G7: as G6 in the system instruction."""
     parts: list[Plain] = (asked.plain.get("systemInstruction") or {}).get("parts") or []
     for place, part in enumerate(parts):
-        if all(snake(name) in _SIDECARS for name in part):
+        if not any(snake(name) in _content_fields() for name in part):
             yield asked.refused("G7", f"systemInstruction.parts[{place}].data")
 
 

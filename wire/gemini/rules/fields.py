@@ -1,5 +1,7 @@
-"""The fields that each message of a request has on each host, read from the types, with what the
-types cannot say as data.
+"""The fields that each message of a request has on each host, as the server's parser knows them.
+
+All of it is read from the structs: names and types from their fields, hosts, sources and one-of
+groups from the `Facts` in the annotations.
 """
 
 from __future__ import annotations
@@ -11,134 +13,81 @@ import typing
 from dataclasses import dataclass
 from typing import Any
 
+from wire.core.facts import NO_FACTS, SDK, Facts, facts_of
 from wire.core.memory import WireStruct
 from wire.gemini import types
-
-VERTEX_ONLY: dict[str, frozenset[str]] = {
-    "Blob": frozenset({"displayName"}),
-    "FileData": frozenset({"displayName"}),
-    "FunctionCall": frozenset({"partialArgs", "willContinue"}),
-    "FunctionCallingConfig": frozenset({"streamFunctionCallArguments"}),
-    "FunctionResponseBlob": frozenset({"displayName"}),
-    "FunctionResponseFileData": frozenset({"displayName"}),
-    "GenerateContentRequest": frozenset({"labels", "modelArmorConfig"}),
-    "GenerationConfig": frozenset({"audioTimestamp", "modelConfig", "routingConfig"}),
-    "GoogleMaps": frozenset({"groundingTypes"}),
-    "GoogleSearch": frozenset({"blockingConfidence", "excludeDomains"}),
-    "CountTokensRequest": frozenset({"generationConfig", "systemInstruction", "tools"}),
-    "SafetySetting": frozenset({"method"}),
-    "Schema": frozenset({"additionalProperties", "defs", "ref"}),
-    "Tool": frozenset({"retrieval", "enterpriseWebSearch", "parallelAiSearch", "exaAiSearch"}),
-}
-"""Keys that the Gemini API does not know: of Google's SDK or of traffic of Vertex alone."""
-
-GEMINI_ONLY: dict[str, frozenset[str]] = {
-    "ToolConfig": frozenset({"includeServerSideToolInvocations"})
-}
-"""Keys that Vertex does not know, where that is said; of others it is not known."""
-
-UNCERTAIN: dict[str, frozenset[str]] = {
-    "AudioTranscriptionConfig": frozenset({"sourceText"}),
-    "FunctionResponsePart": frozenset({"mediaProcessing"}),
-    "GoogleMaps": frozenset({"authConfig"}),
-    "ImageConfig": frozenset({"personGeneration", "prominentPeople", "imageOutputOptions"}),
-    "Part": frozenset({"audioTranscription", "speechMetadata"}),
-    "TextResponseFormat": frozenset({"jsonSchema"}),
-    "VoiceConfig": frozenset({"replicatedVoiceConfig", "voice"}),
-}
-"""Keys of Google's SDK that its reference lacks: newer than the reference, or of Vertex.
-
-On the Gemini API, a warning.
-"""
-
-BYTES: dict[str, frozenset[str]] = {
-    "Blob": frozenset({"data"}),
-    "FunctionResponseBlob": frozenset({"data"}),
-    "Part": frozenset({"thoughtSignature"}),
-}
-
-DATA = frozenset(
-    {
-        "text",
-        "inlineData",
-        "fileData",
-        "functionCall",
-        "functionResponse",
-        "executableCode",
-        "codeExecutionResult",
-        "toolCall",
-        "toolResponse",
-        "audioTranscription",
-    }
-)
-"""What a part can be; one of these."""
-
-ONEOFS: dict[str, tuple[str, frozenset[str]]] = {
-    "Part": ("data", DATA),
-    "FunctionResponsePart": ("data", frozenset({"inlineData", "fileData"})),
-}
-
-_VENDOR_NAMES = types.VENDOR_NAMES
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field: its name as JSON and as the server spells it, and what it takes."""
+    """One field: its name in both spellings of the server, its type, and its facts."""
 
     name: str
+    """In camelCase."""
     snake: str
+    """In snake_case, as error texts spell it."""
     kind: str
     """`message`, `list`, `map`, `object`, `any`, or a scalar: `string`, `bytes`, `int`, `int64`,
     `float`, `bool`, `enum`.
     """
     struct: type[WireStruct] | None = None
-    """Of messages, and of the items of lists and maps of them."""
+    """The struct of a message, or of the items of a list or map of messages."""
     item: str = ""
     """Kind of the items of a list or map."""
-    hosts: str = ""
-    """The one host that knows it; empty for both."""
-    certain: bool = True
+    facts: Facts = NO_FACTS
+
+    @property
+    def unverified(self) -> bool:
+        """Only the SDK names it: whether a server takes it is not recorded."""
+        return self.facts.source == SDK
 
 
 def server_name(struct: type[WireStruct]) -> str:
-    """The message's name where Google gives it another one."""
-    return _VENDOR_NAMES.get(struct.__name__, struct.__name__)
+    """Google's name of the message."""
+    return types.VENDOR_NAMES.get(struct.__name__, struct.__name__)
 
 
 @functools.cache
 def fields(struct: type[WireStruct]) -> dict[str, Field]:
     """Both spellings of each key -> its field."""
-    found: dict[str, Field] = {}
+    by_key: dict[str, Field] = {}
     hints = typing.get_type_hints(struct)
-    owner = struct.__name__
+    facts = facts_of(struct)
     for attribute, name in zip(
         struct.__struct_fields__, struct.__struct_encode_fields__, strict=True
     ):
         kind, inner, item = _kind(hints[attribute])
-        if name in BYTES.get(owner, ()):
+        if facts[name].base64:
             kind = "bytes"
-        host = (
-            "vertex"
-            if name in VERTEX_ONLY.get(owner, ())
-            else "gemini"
-            if name in GEMINI_ONLY.get(owner, ())
-            else ""
-        )
-        each = Field(
-            name, snake(name), kind, inner, item, host, name not in UNCERTAIN.get(owner, ())
-        )
-        found[name] = found[each.snake] = each
-    return found
+        field = Field(name, snake(name), kind, inner, item, facts[name])
+        by_key[name] = by_key[field.snake] = field
+    return by_key
 
 
 @functools.cache
 def known_to(host: str, struct: type[WireStruct]) -> dict[str, Field]:
-    """The fields that a host knows; an empty host is any."""
+    """The fields that a host has; of an unknown host (`""`) all of them.
+
+    >>> "audioTimestamp" in known_to("vertex", types.GenerationConfig)
+    True
+    >>> "audioTimestamp" in known_to("gemini", types.GenerationConfig)
+    False
+    """
     return {
         key: field
         for key, field in fields(struct).items()
-        if not (field.hosts and host and field.hosts != host)
+        if not (host and field.facts.hosts and host not in field.facts.hosts)
     }
+
+
+@functools.cache
+def one_of_groups(struct: type[WireStruct]) -> dict[str, frozenset[str]]:
+    """Name of each one-of group -> the names of its fields, of which at most one may be set."""
+    groups: dict[str, frozenset[str]] = {}
+    for name, facts in facts_of(struct).items():
+        if facts.one_of:
+            groups[facts.one_of] = groups.get(facts.one_of, frozenset()) | {name}
+    return groups
 
 
 def _kind(hint: Any) -> tuple[str, type[WireStruct] | None, str]:
@@ -157,15 +106,14 @@ def _kind(hint: Any) -> tuple[str, type[WireStruct] | None, str]:
         return "list", inner, item
     if isinstance(first, type) and issubclass(first, WireStruct):
         return "message", first, ""
-    if (
-        len(plain) == 2
-    ):  # of two scalars, the first is what the server says: an enum's name, an int64's digits
+    if len(plain) == 2:
+        # Of two scalars the first is the server's form: an enum's name, the digits of an int64.
         return {str: "enum", int: "int64", float: "float"}[first], None, ""
     return {str: "string", int: "int", float: "float", bool: "bool"}[first], None, ""
 
 
 def snake(name: str) -> str:
-    """`functionDeclarations[0].parametersJsonSchema` as the server spells it.
+    """`functionDeclarations[0].parametersJsonSchema` as the server spells it in error texts.
 
     >>> snake("tools[0].functionDeclarations[1].parametersJsonSchema")
     'tools[0].function_declarations[1].parameters_json_schema'

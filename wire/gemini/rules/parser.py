@@ -13,7 +13,7 @@ from typing import Any
 
 from wire.core.memory import WireStruct
 from wire.errors import Violation
-from wire.gemini.rules.fields import ONEOFS, Field, known_to, server_name
+from wire.gemini.rules.fields import Field, known_to, one_of_groups, server_name
 from wire.gemini.rules.words import WORDS, said
 from wire.gemini.schema_values import TYPES
 from wire.gemini.types import FunctionResponse, Part
@@ -170,7 +170,7 @@ class _Parser:
             if field is None:
                 self.key("G38" if is_schema else "G1", str(key), at)
                 continue
-            if not field.certain and self.host == "gemini":
+            if field.unverified and self.host == "gemini":
                 self.key("G1", key, at, "warning")
             if field.name in out:
                 self.twice(f"_{field.snake}", key, at)
@@ -180,14 +180,19 @@ class _Parser:
                 kept = self.field(item, field, key, is_schema, at)
                 if kept is not None:
                     out[field.name] = kept
-        if struct.__name__ in ONEOFS:
-            self.one_of(value, struct, known, at)
+        for group, members in one_of_groups(struct).items():
+            self.one_of(value, group, members, known, at)
         return out
 
     def one_of(
-        self, value: dict[str, Any], struct: type[WireStruct], known: dict[str, Field], at: _At
+        self,
+        value: dict[str, Any],
+        group: str,
+        members: frozenset[str],
+        known: dict[str, Field],
+        at: _At,
     ) -> None:
-        oneof, members = ONEOFS[struct.__name__]
+        """Refuse every field of a one-of group after the first (G3)."""
         given = [
             key
             for key in value
@@ -195,7 +200,7 @@ class _Parser:
         ]
         for key in given[1:]:
             if known[key].name != known[given[0]].name:
-                self.twice(oneof, key, at)
+                self.twice(group, key, at)
 
     def field(self, value: Any, field: Field, key: str, of_schema: bool, at: _At) -> Any:
         """The value in the one spelling, `None` where it was refused."""

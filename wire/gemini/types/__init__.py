@@ -1,25 +1,24 @@
-"""The messages of Gemini's generateContent family as structs: request, answer, countTokens, models,
-errors.
+"""The messages of Gemini's REST API as structs: generateContent and its family, countTokens,
+models, files, caches, batches, errors.
 
-Sources: Discovery snapshot of 2026-08-22 (v1beta), google-genai 3.3.0 (November 2026) and recorded
-traffic of both hosts.
+Sources: the Discovery document of 2026-08-22 (v1beta), called the reference here; google-genai
+3.3.0 (November 2026); recorded traffic of both hosts.
 
 Rules of this folder:
 
-- snake_case here, camelCase on the wire. One struct per message, under the vendor's name (shortened
-  ones: `VENDOR_NAMES`).
-- Every field is optional and by keyword: the server alone decides what a request needs. `None` is
-  absent and is not sent; `0`, `False`, `""`, `[]` and an empty struct (`{}`) are sent. Where `null`
-  is itself a value (type `Any`), absent is `msgspec.UNSET`.
-- Enums are open: a field takes any text, the classes below are only names for the values known so
-  far.
-- base64 is text and stays as it came. So do timestamps (RFC 3339) and durations (`"34.4s"`). int64
-  comes as a JSON string; either form may be sent.
-- What the Discovery snapshot lacks says so: "Vertex only", "google-genai 3.3.0 only" (newer than
-  the snapshot, or of Vertex: unverified), or "Seen on the wire, in no inventory". The Gemini API
-  answers 400 to a key that it does not know (G1).
+- snake_case here, camelCase on the wire. One struct for each message, under the vendor's name;
+  shortened names are in `VENDOR_NAMES`.
+- Every field is optional and by keyword: the server decides what a request needs. `None` is absent
+  and is not sent; `0`, `False`, `""`, `[]` and an empty struct (`{}`) are sent. Where `null` is a
+  value (type `Any`), absent is `msgspec.UNSET`.
+- Enums are open: a field takes any text. The enum classes name the values that are known.
+- base64, timestamps (RFC 3339) and durations (`"34.4s"`) stay text, as received. An int64 is a
+  JSON string in responses; requests may have either form.
+- Hosts, source, first date and one-of group of a field stand in the `Facts` of its annotation, and
+  only there. docs/fields.md lists them. The Gemini API answers 400 to a key that it does not know
+  (G1).
 
-G numbers are server rules; docs/rules.md has them.
+G numbers are rules of the server; docs/rules.md lists them.
 """
 
 from wire.gemini.types.answer import (

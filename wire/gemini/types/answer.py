@@ -1,46 +1,47 @@
-"""What comes back: candidates, usage, feedback, grounding, citations, log probabilities."""
+"""Responses: candidates, usage, feedback, grounding, citations, log probabilities."""
 
 from __future__ import annotations
 
-from wire.gemini.types.base import GeminiStruct, OpenEnum, OpenFloat
+from typing import Annotated
+
+from wire.core.facts import SDK, TRAFFIC, Facts
+from wire.gemini.types.base import GEMINI, VERTEX, GeminiStruct, OpenEnum, OpenFloat
 from wire.gemini.types.content import Content, FunctionCall, Part
 from wire.gemini.types.status import Status
 
 
 class GenerateContentResponse(GeminiStruct, frozen=True, kw_only=True):
-    """An answer, or one chunk of a streamed one."""
+    """A response, or one chunk of a stream."""
 
     candidates: list[Candidate] | None = None
-    """Absent if the prompt was blocked, and in chunks that only carry usage."""
+    """Absent if the prompt was blocked, and in chunks that have usage only."""
     prompt_feedback: PromptFeedback | None = None
     usage_metadata: UsageMetadata | None = None
-    """Output only. In a stream it is in every chunk and the last one counts; never sum."""
+    """Every chunk of a stream has it, and the last one counts; never sum. Output only."""
     model_version: str | None = None
     """Output only."""
     response_id: str | None = None
-    """Output only. The same in all chunks."""
-    model_status: ModelStatus | None = None
+    """The same in all chunks. Output only."""
+    model_status: Annotated[ModelStatus | None, Facts(hosts=GEMINI)] = None
     """Output only."""
-    create_time: str | None = None
-    """Vertex only. Timestamp."""
-    error: Status | None = None
-    """Seen on the wire in place of all the others, inside an answer of status 200 (G76).
-
-    Clients raise it.
+    create_time: Annotated[str | None, Facts(hosts=VERTEX, source=TRAFFIC)] = None
+    """Timestamp."""
+    error: Annotated[Status | None, Facts(source=TRAFFIC)] = None
+    """An error in a response of status 200, in place of all other fields (G76). Clients raise it.
     """
-    turn_token: str | None = None
-    """Seen on the wire, in no inventory (Gemini API, in every chunk): `v1:...`."""
+    turn_token: Annotated[str | None, Facts(hosts=GEMINI, source=TRAFFIC)] = None
+    """Opaque text that begins with `v1:`; in every chunk."""
 
     @property
     def text(self) -> str:
-        """Text of the first candidate, without thoughts; `""` if there is none."""
+        """Text of the first candidate without thoughts; `""` if it has none."""
         return "".join(part.text for part in self._parts() if part.text and not part.thought)
 
     @property
     def function_calls(self) -> list[FunctionCall]:
         """Calls of the first candidate, in order.
 
-        Pieces of Vertex's streamed arguments, which have no name, are not among them.
+        Pieces of the streamed arguments of Vertex have no name and are left out.
         """
         return [
             part.function_call
@@ -50,12 +51,12 @@ class GenerateContentResponse(GeminiStruct, frozen=True, kw_only=True):
 
     @property
     def finish_reason(self) -> OpenEnum | None:
-        """Why the first candidate ended; `None` while it goes on or if there is none."""
+        """Why the first candidate ended; `None` if it has not ended or does not exist."""
         first = self._first()
         return first.finish_reason if first is not None else None
 
     def _first(self) -> Candidate | None:
-        """In a stream of several candidates a chunk may hold any of them."""
+        """The candidate of index 0. A chunk of a stream may have any of several candidates."""
         return next((candidate for candidate in self.candidates or () if not candidate.index), None)
 
     def _parts(self) -> list[Part]:
@@ -66,20 +67,21 @@ class GenerateContentResponse(GeminiStruct, frozen=True, kw_only=True):
 
 
 class Candidate(GeminiStruct, frozen=True, kw_only=True):
-    """One answer of the model."""
+    """One of the model's answers."""
 
     content: Content | None = None
     """Output only.
 
-    May be absent, or without parts: blocked, malformed call, or all tokens spent on thinking.
+    Absent, or without parts, if the answer was blocked, if a call was malformed, or if thinking
+    used all tokens.
     """
     finish_reason: OpenEnum | None = None
     """`FinishReason`, output only.
 
-    Only at the end of a stream; none at all means that it broke off.
+    In a stream only the last chunk has it. A stream without it was cut off.
     """
     finish_message: str | None = None
-    """Output only. No sign of trouble: ordinary tool calls have one too."""
+    """Output only. Ordinary tool calls have one too; it does not mean an error."""
     index: int | None = None
     """Output only. Often absent for the first."""
     safety_ratings: list[SafetyRating] | None = None
@@ -88,7 +90,7 @@ class Candidate(GeminiStruct, frozen=True, kw_only=True):
     token_count: int | None = None
     """Output only."""
     avg_logprobs: OpenFloat | None = None
-    """Output only. Seen as `"Infinity"`."""
+    """Output only. Recorded as `"Infinity"` too."""
     logprobs_result: LogprobsResult | None = None
     """Output only."""
     grounding_attributions: list[GroundingAttribution] | None = None
@@ -97,52 +99,48 @@ class Candidate(GeminiStruct, frozen=True, kw_only=True):
     """Output only. May be `{}` in a stream."""
     url_context_metadata: UrlContextMetadata | None = None
     """Output only."""
-    continuation_token: str | None = None
-    """google-genai 3.3.0 only; base64. Goes with `FinishReason.CONTINUATION`."""
-    score: float | None = None
-    """Vertex only; seen on the wire, in no inventory."""
+    continuation_token: Annotated[str | None, Facts(source=SDK, base64=True)] = None
+    """Base64. Comes with `FinishReason.CONTINUATION`."""
+    score: Annotated[float | None, Facts(hosts=VERTEX, source=TRAFFIC)] = None
 
 
 class PromptFeedback(GeminiStruct, frozen=True, kw_only=True):
-    """What the filters said of the prompt."""
+    """Results of the safety filters for the prompt."""
 
     block_reason: OpenEnum | None = None
-    """`BlockReason`. If set, there are no candidates; the HTTP status is 200 all the same."""
+    """`BlockReason`. If it is set, the response has no candidates; its HTTP status is still 200."""
     safety_ratings: list[SafetyRating] | None = None
-    block_reason_message: str | None = None
-    """Vertex only; seen on the wire, in no inventory."""
+    block_reason_message: Annotated[str | None, Facts(hosts=VERTEX, source=TRAFFIC)] = None
 
 
 class SafetyRating(GeminiStruct, frozen=True, kw_only=True):
-    """What one filter said."""
+    """Result of one safety filter."""
 
     category: OpenEnum | None = None
     """`HarmCategory`."""
     probability: OpenEnum | None = None
     """`HarmProbability`."""
     blocked: bool | None = None
-    probability_score: float | None = None
-    """Vertex only."""
-    severity: OpenEnum | None = None
-    """`HarmSeverity`. Vertex only."""
-    severity_score: float | None = None
-    """Vertex only."""
-    overwritten_threshold: OpenEnum | None = None
-    """`HarmBlockThreshold`. Vertex only."""
+    probability_score: Annotated[float | None, Facts(hosts=VERTEX, source=SDK)] = None
+    severity: Annotated[OpenEnum | None, Facts(hosts=VERTEX, source=SDK)] = None
+    """`HarmSeverity`."""
+    severity_score: Annotated[float | None, Facts(hosts=VERTEX, source=SDK)] = None
+    overwritten_threshold: Annotated[OpenEnum | None, Facts(hosts=VERTEX, source=SDK)] = None
+    """`HarmBlockThreshold`."""
 
 
 class UsageMetadata(GeminiStruct, frozen=True, kw_only=True):
-    """Tokens of a call. `total_token_count` = prompt + candidates + thoughts + tool use."""
+    """Token counts. `total_token_count` is the sum of prompt, candidates, thoughts and tool use."""
 
     prompt_token_count: int | None = None
-    """Cached tokens included. May jump in the last chunk."""
+    """Includes cached tokens. May be larger in the last chunk."""
     cached_content_token_count: int | None = None
     candidates_token_count: int | None = None
-    """Thoughts not included; absent if nothing was generated. May go down in a stream."""
+    """Without thoughts. Absent if nothing was generated. May decrease within a stream."""
     thoughts_token_count: int | None = None
-    """Output only. Billed as output."""
+    """Output only. Billed as output tokens."""
     tool_use_prompt_token_count: int | None = None
-    """Output only. What built-in tools brought in; not in `prompt_token_count`."""
+    """Tokens that built-in tools added; not part of `prompt_token_count`. Output only."""
     total_token_count: int | None = None
     prompt_tokens_details: list[ModalityTokenCount] | None = None
     """Output only."""
@@ -152,36 +150,39 @@ class UsageMetadata(GeminiStruct, frozen=True, kw_only=True):
     """Output only."""
     tool_use_prompt_tokens_details: list[ModalityTokenCount] | None = None
     """Output only."""
-    response_token_count: int | None = None
-    """Output only, since 2026-03-30."""
-    response_tokens_details: list[ModalityTokenCount] | None = None
-    """Output only, since 2026-03-30."""
-    service_tier: OpenEnum | None = None
-    """`ServiceTier`, output only, since 2026-05-06."""
-    traffic_type: OpenEnum | None = None
-    """`TrafficType`. Vertex only."""
-    billable_prompt_usage: BillablePromptUsage | None = None
-    """Vertex only; seen on the wire, in no inventory."""
+    response_token_count: Annotated[int | None, Facts(since="2026-03-30")] = None
+    """Output only."""
+    response_tokens_details: Annotated[
+        list[ModalityTokenCount] | None, Facts(since="2026-03-30")
+    ] = None
+    """Output only."""
+    service_tier: Annotated[OpenEnum | None, Facts(hosts=GEMINI, since="2026-05-06")] = None
+    """`ServiceTier`, output only."""
+    traffic_type: Annotated[OpenEnum | None, Facts(hosts=VERTEX, source=TRAFFIC)] = None
+    """`TrafficType`."""
+    billable_prompt_usage: Annotated[
+        BillablePromptUsage | None, Facts(hosts=VERTEX, source=TRAFFIC)
+    ] = None
 
 
 class ModalityTokenCount(GeminiStruct, frozen=True, kw_only=True):
-    """Tokens of one kind of content."""
+    """Tokens of one modality."""
 
     modality: OpenEnum | None = None
     """`Modality`."""
     token_count: int | None = None
-    """Absent for 0."""
+    """Absent if it is 0."""
 
 
 class BillablePromptUsage(GeminiStruct, frozen=True, kw_only=True):
-    """What of a prompt is charged for. Vertex only; seen on the wire, in no inventory."""
+    """The billed part of a prompt."""
 
     text_count: int | None = None
     """Characters without white space, those of the tools included."""
 
 
 class ModelStatus(GeminiStruct, frozen=True, kw_only=True):
-    """Where the answering model is in its life."""
+    """Life-cycle stage of the model."""
 
     model_stage: OpenEnum | None = None
     """`ModelStage`."""
@@ -191,16 +192,14 @@ class ModelStatus(GeminiStruct, frozen=True, kw_only=True):
 
 
 class CitationMetadata(GeminiStruct, frozen=True, kw_only=True):
-    """Sources that the text repeats. The two hosts use two names."""
+    """Sources that the text quotes. Each host has its own field."""
 
-    citation_sources: list[CitationSource] | None = None
-    """Gemini API."""
-    citations: list[Citation] | None = None
-    """Vertex only."""
+    citation_sources: Annotated[list[CitationSource] | None, Facts(hosts=GEMINI)] = None
+    citations: Annotated[list[Citation] | None, Facts(hosts=VERTEX, source=TRAFFIC)] = None
 
 
 class CitationSource(GeminiStruct, frozen=True, kw_only=True):
-    """One source; the indices count UTF-8 bytes, end excluded, and a start of 0 is absent."""
+    """One source. Indices count bytes of UTF-8; the end is exclusive, and a start of 0 is absent."""
 
     start_index: int | None = None
     end_index: int | None = None
@@ -209,7 +208,7 @@ class CitationSource(GeminiStruct, frozen=True, kw_only=True):
 
 
 class Citation(GeminiStruct, frozen=True, kw_only=True):
-    """One source, as `CitationSource` with more to it. Vertex only."""
+    """One source, with more fields than `CitationSource`."""
 
     start_index: int | None = None
     end_index: int | None = None
@@ -220,7 +219,7 @@ class Citation(GeminiStruct, frozen=True, kw_only=True):
 
 
 class Date(GeminiStruct, frozen=True, kw_only=True):
-    """A date; absent or 0 means that a piece of it is not known. Vertex only."""
+    """A date. A field that is absent or 0 is unknown."""
 
     year: int | None = None
     month: int | None = None
@@ -228,17 +227,17 @@ class Date(GeminiStruct, frozen=True, kw_only=True):
 
 
 class LogprobsResult(GeminiStruct, frozen=True, kw_only=True):
-    """Log probabilities, token by token."""
+    """Log probabilities of each token."""
 
     chosen_candidates: list[LogprobsResultCandidate] | None = None
-    """One for each token; need not be among the top ones."""
+    """One entry for each token; it need not be one of the top candidates."""
     top_candidates: list[TopCandidates] | None = None
-    """One for each token."""
+    """One entry for each token."""
     log_probability_sum: OpenFloat | None = None
 
 
 class TopCandidates(GeminiStruct, frozen=True, kw_only=True):
-    """The likeliest tokens of one step, best first."""
+    """The most likely tokens of one step, in descending order."""
 
     candidates: list[LogprobsResultCandidate] | None = None
 
@@ -260,14 +259,16 @@ class GroundingAttribution(GeminiStruct, frozen=True, kw_only=True):
 
 
 class AttributionSourceId(GeminiStruct, frozen=True, kw_only=True):
-    """Where an attributed source comes from: one of the two."""
+    """Identifies an attributed source."""
 
-    grounding_passage: GroundingPassageId | None = None
-    semantic_retriever_chunk: SemanticRetrieverChunk | None = None
+    grounding_passage: Annotated[GroundingPassageId | None, Facts(one_of="source")] = None
+    semantic_retriever_chunk: Annotated[SemanticRetrieverChunk | None, Facts(one_of="source")] = (
+        None
+    )
 
 
 class GroundingPassageId(GeminiStruct, frozen=True, kw_only=True):
-    """A passage that the request brought along."""
+    """A passage that the request contained."""
 
     passage_id: str | None = None
     """Output only."""
@@ -279,46 +280,45 @@ class SemanticRetrieverChunk(GeminiStruct, frozen=True, kw_only=True):
     """A chunk that the semantic retriever found."""
 
     source: str | None = None
-    """Output only. What the request named."""
+    """Output only. Name of the source in the request."""
     chunk: str | None = None
     """Output only. Resource name."""
 
 
 class GroundingMetadata(GeminiStruct, frozen=True, kw_only=True):
-    """What search, Maps and file search brought in, and which text rests on it."""
+    """Results of Search, Maps and file search, and the parts of the text that rely on them."""
 
     grounding_chunks: list[GroundingChunk] | None = None
     grounding_supports: list[GroundingSupport] | None = None
     web_search_queries: list[str] | None = None
     image_search_queries: list[str] | None = None
     search_entry_point: SearchEntryPoint | None = None
-    """Google's terms ask to show it."""
+    """Google's terms of service require to display it."""
     retrieval_metadata: RetrievalMetadata | None = None
     google_maps_widget_context_token: str | None = None
-    retrieval_queries: list[str] | None = None
-    """Vertex only."""
-    source_flagging_uris: list[SourceFlaggingUri] | None = None
-    """Vertex only."""
+    retrieval_queries: Annotated[list[str] | None, Facts(hosts=VERTEX, source=SDK)] = None
+    source_flagging_uris: Annotated[
+        list[SourceFlaggingUri] | None, Facts(hosts=VERTEX, source=SDK)
+    ] = None
 
 
 class GroundingChunk(GeminiStruct, frozen=True, kw_only=True):
-    """One source: one of the four."""
+    """One source."""
 
-    web: Web | None = None
-    image: Image | None = None
-    maps: Maps | None = None
-    retrieved_context: RetrievedContext | None = None
+    web: Annotated[Web | None, Facts(one_of="chunk_type")] = None
+    image: Annotated[Image | None, Facts(one_of="chunk_type")] = None
+    maps: Annotated[Maps | None, Facts(one_of="chunk_type")] = None
+    retrieved_context: Annotated[RetrievedContext | None, Facts(one_of="chunk_type")] = None
 
 
 class Web(GeminiStruct, frozen=True, kw_only=True):
     """A web page."""
 
     uri: str | None = None
-    """Output only. Often a redirect of Google's."""
+    """Output only. Often a redirect URL of Google."""
     title: str | None = None
     """Output only."""
-    domain: str | None = None
-    """Vertex only; seen on the wire, in no inventory."""
+    domain: Annotated[str | None, Facts(hosts=VERTEX, source=TRAFFIC)] = None
 
 
 class Image(GeminiStruct, frozen=True, kw_only=True):
@@ -326,7 +326,7 @@ class Image(GeminiStruct, frozen=True, kw_only=True):
 
     image_uri: str | None = None
     source_uri: str | None = None
-    """The page it is on."""
+    """URL of the page that has the image."""
     title: str | None = None
     domain: str | None = None
 
@@ -343,13 +343,13 @@ class Maps(GeminiStruct, frozen=True, kw_only=True):
 
 
 class PlaceAnswerSources(GeminiStruct, frozen=True, kw_only=True):
-    """What an answer on a place rests on."""
+    """Sources of an answer about a place."""
 
     review_snippets: list[ReviewSnippet] | None = None
 
 
 class ReviewSnippet(GeminiStruct, frozen=True, kw_only=True):
-    """A piece of a review of a place."""
+    """Part of a review of a place."""
 
     title: str | None = None
     review_id: str | None = None
@@ -357,7 +357,7 @@ class ReviewSnippet(GeminiStruct, frozen=True, kw_only=True):
 
 
 class RetrievedContext(GeminiStruct, frozen=True, kw_only=True):
-    """A piece of a document that file search or retrieval found."""
+    """Part of a document that file search or retrieval found."""
 
     uri: str | None = None
     title: str | None = None
@@ -365,19 +365,18 @@ class RetrievedContext(GeminiStruct, frozen=True, kw_only=True):
     file_search_store: str | None = None
     """`fileSearchStores/ID`."""
     custom_metadata: list[GroundingChunkCustomMetadata] | None = None
-    page_number: int | None = None
-    """Since 2026-04-14."""
-    media_id: str | None = None
-    """Since 2026-04-23. `fileSearchStores/ID/media/ID`."""
+    page_number: Annotated[int | None, Facts(since="2026-04-14")] = None
+    media_id: Annotated[str | None, Facts(since="2026-04-23")] = None
+    """`fileSearchStores/ID/media/ID`."""
 
 
 class GroundingChunkCustomMetadata(GeminiStruct, frozen=True, kw_only=True):
-    """A note that the owner put on a document: a key and one of three kinds of value."""
+    """Metadata that the owner attached to a document: a key and one value."""
 
     key: str | None = None
-    string_value: str | None = None
-    string_list_value: GroundingChunkStringList | None = None
-    numeric_value: float | None = None
+    string_value: Annotated[str | None, Facts(one_of="value")] = None
+    string_list_value: Annotated[GroundingChunkStringList | None, Facts(one_of="value")] = None
+    numeric_value: Annotated[float | None, Facts(one_of="value")] = None
 
 
 class GroundingChunkStringList(GeminiStruct, frozen=True, kw_only=True):
@@ -387,20 +386,20 @@ class GroundingChunkStringList(GeminiStruct, frozen=True, kw_only=True):
 
 
 class GroundingSupport(GeminiStruct, frozen=True, kw_only=True):
-    """A stretch of the answer, and the chunks it rests on."""
+    """A segment of the answer, and the chunks that support it."""
 
     segment: Segment | None = None
     grounding_chunk_indices: list[int] | None = None
-    """Into `grounding_chunks`."""
+    """Indices into `grounding_chunks`."""
     confidence_scores: list[float] | None = None
-    """0 to 1, one for each index; newer models send none."""
+    """0 to 1, one for each index. Newer models send none."""
     rendered_parts: list[int] | None = None
     """Output only."""
 
 
 class Segment(GeminiStruct, frozen=True, kw_only=True):
-    """A stretch of a part's text; the indices count UTF-8 bytes, end excluded, and a 0 is
-    absent.
+    """A segment of a part's text. Indices count bytes of UTF-8, the end is exclusive, and an index
+    of 0 is absent.
     """
 
     part_index: int | None = None
@@ -410,30 +409,30 @@ class Segment(GeminiStruct, frozen=True, kw_only=True):
 
 
 class SearchEntryPoint(GeminiStruct, frozen=True, kw_only=True):
-    """What to show so that the user can search on."""
+    """Suggestions for further searches, to be displayed."""
 
     rendered_content: str | None = None
-    """HTML with style."""
-    sdk_blob: str | None = None
-    """base64 of JSON: pairs of search term and URL."""
+    """HTML with CSS."""
+    sdk_blob: Annotated[str | None, Facts(base64=True)] = None
+    """Base64 of a JSON array of pairs: search term and URL."""
 
 
 class RetrievalMetadata(GeminiStruct, frozen=True, kw_only=True):
-    """How dynamic retrieval decided."""
+    """Decision of dynamic retrieval."""
 
     google_search_dynamic_retrieval_score: float | None = None
-    """0 to 1: how much a search would help."""
+    """0 to 1: how likely a search improves the answer."""
 
 
 class SourceFlaggingUri(GeminiStruct, frozen=True, kw_only=True):
-    """Where to report a place or review. Vertex only."""
+    """Where to report a place or a review."""
 
     source_id: str | None = None
     flag_content_uri: str | None = None
 
 
 class UrlContextMetadata(GeminiStruct, frozen=True, kw_only=True):
-    """What `UrlContext` fetched."""
+    """URLs that the tool `UrlContext` fetched."""
 
     url_metadata: list[UrlMetadata] | None = None
 

@@ -7,14 +7,17 @@ from typing import TypeAlias
 from wire.core.memory import WireStruct
 
 OpenEnum: TypeAlias = str | int
-"""An enum value: text, also one that no list has; an integer if the caller asked for
-`$alt=json;enum-encoding=int`.
+"""An enum value: its name as text, also one that this library does not list, or its number. The
+server sends numbers only if the request asked for `$alt=json;enum-encoding=int`.
 """
 
 OpenFloat: TypeAlias = float | str
-"""A number, or `"NaN"`, `"Infinity"`, `"-Infinity"`: JSON has none of them, so the server writes
-text.
+"""A number, or one of the texts `"NaN"`, `"Infinity"`, `"-Infinity"`, since JSON has no such
+number.
 """
+
+GEMINI, VERTEX = ("gemini",), ("vertex",)
+"""`Facts.hosts` of fields that only the Gemini API has, and only Vertex."""
 
 VENDOR_NAMES: dict[str, str] = {
     "Date": "GoogleTypeDate",
@@ -30,7 +33,7 @@ VENDOR_NAMES: dict[str, str] = {
     "ParallelAiSearch": "ToolParallelAiSearch",
     "ExaAiSearch": "ToolExaAiSearch",
 }
-"""Our name -> the vendor's, for the structs that are called otherwise here."""
+"""Our name -> the vendor's, for the structs that have another name here."""
 
 
 class GeminiStruct(WireStruct, frozen=True, kw_only=True, rename="camel"):

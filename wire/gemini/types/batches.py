@@ -1,16 +1,17 @@
-"""Batches: many requests at once, answered within a day.
+"""Batches: many requests in one job, answered within 24 hours.
 
-A batch comes as an operation; what there is open to any message is typed here (`BatchOperation`,
+A batch is an operation whose open messages are typed here (`BatchOperation`,
 `EmbedBatchOperation`).
 """
 
 from __future__ import annotations
 
 import enum
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
+from wire.core.facts import DOCS, TRAFFIC, Facts
 from wire.gemini.types.answer import GenerateContentResponse
 from wire.gemini.types.base import GeminiStruct, OpenEnum
 from wire.gemini.types.embeddings import EmbedContentRequest, EmbedContentResponse
@@ -27,9 +28,9 @@ class BatchGenerateContentRequest(GeminiStruct, frozen=True, kw_only=True):
 
 
 class GenerateContentBatch(GeminiStruct, frozen=True, kw_only=True):
-    """A batch: what is asked for, and how far it has come."""
+    """A batch: its requests and its progress."""
 
-    type: str | None = msgspec.field(name="@type", default=None)
+    type: Annotated[str | None, Facts(source=TRAFFIC)] = msgspec.field(name="@type", default=None)
     """Output only, inside an operation."""
     name: str | None = None
     """Output only. `batches/ID`."""
@@ -38,13 +39,13 @@ class GenerateContentBatch(GeminiStruct, frozen=True, kw_only=True):
     display_name: str | None = None
     input_config: InputConfig | None = None
     output: GenerateContentBatchOutput | None = None
-    """Output only. The same as the operation's `response`."""
+    """Equals the operation's `response`. Output only."""
     state: OpenEnum | None = None
     """`BatchState`, output only."""
     batch_stats: BatchStats | None = None
     """Output only."""
     priority: int | str | None = None
-    """int64. Higher ones are done first."""
+    """int64. Batches of higher priority run first."""
     create_time: str | None = None
     """Output only. Timestamp."""
     update_time: str | None = None
@@ -54,17 +55,17 @@ class GenerateContentBatch(GeminiStruct, frozen=True, kw_only=True):
 
 
 class InputConfig(GeminiStruct, frozen=True, kw_only=True):
-    """Where the requests are: one of the two."""
+    """Where the requests are."""
 
-    requests: InlinedRequests | None = None
-    file_name: str | None = None
-    """`files/ID` of a file with a line of JSON for each request; `gemini.batch_lines`
-    writes one.
+    requests: Annotated[InlinedRequests | None, Facts(one_of="source")] = None
+    file_name: Annotated[str | None, Facts(one_of="source")] = None
+    """`files/ID` of a file that has one request a line, as JSON; `gemini.batch_lines` writes such
+    lines.
     """
 
 
 class InlinedRequests(GeminiStruct, frozen=True, kw_only=True):
-    """Requests in the body itself, at most 20 MB of them."""
+    """Requests inside the body, at most 20 MB."""
 
     requests: list[InlinedRequest] | None = None
 
@@ -74,45 +75,45 @@ class InlinedRequest(GeminiStruct, frozen=True, kw_only=True):
 
     request: GenerateContentRequest | None = None
     metadata: dict[str, Any] | None = None
-    """Comes back with the answer."""
+    """Comes back with the response."""
 
 
 class GenerateContentBatchOutput(GeminiStruct, frozen=True, kw_only=True):
-    """Where the answers are: one of the two, as the requests were."""
+    """Where the responses are, in the same form as the requests."""
 
-    type: str | None = msgspec.field(name="@type", default=None)
+    type: Annotated[str | None, Facts(source=TRAFFIC)] = msgspec.field(name="@type", default=None)
     """Output only, inside an operation."""
-    inlined_responses: InlinedResponses | None = None
+    inlined_responses: Annotated[InlinedResponses | None, Facts(one_of="output")] = None
     """Output only."""
-    responses_file: str | None = None
+    responses_file: Annotated[str | None, Facts(one_of="output")] = None
     """Output only.
 
-    `files/ID`; `gemini.download_file` fetches it, `gemini.batch_results` reads it.
+    `files/ID`; `gemini.download_file` downloads it, `gemini.batch_results` reads it.
     """
 
 
 class InlinedResponses(GeminiStruct, frozen=True, kw_only=True):
-    """Answers in the order of the requests."""
+    """Responses in the order of the requests."""
 
     inlined_responses: list[InlinedResponse] | None = None
     """Output only."""
 
 
 class InlinedResponse(GeminiStruct, frozen=True, kw_only=True):
-    """What became of one request: `response` or `error`."""
+    """Result of one request."""
 
-    response: GenerateContentResponse | None = None
+    response: Annotated[GenerateContentResponse | None, Facts(one_of="output")] = None
     """Output only."""
-    error: Status | None = None
-    """Output only. `code` is one of google.rpc."""
+    error: Annotated[Status | None, Facts(one_of="output")] = None
+    """`code` is a google.rpc code. Output only."""
     metadata: dict[str, Any] | None = None
-    """Output only. As it came with the request."""
-    key: str | None = None
-    """In a file of results: as it stood in the file of requests."""
+    """The metadata of the request. Output only."""
+    key: Annotated[str | None, Facts(source=DOCS)] = None
+    """In a file of results: the key of the line in the file of requests."""
 
 
 class BatchStats(GeminiStruct, frozen=True, kw_only=True):
-    """How many requests there are; int64."""
+    """Numbers of requests, as int64."""
 
     request_count: int | str | None = None
     """Output only."""
@@ -127,21 +128,21 @@ class BatchStats(GeminiStruct, frozen=True, kw_only=True):
 class BatchOperation(GeminiStruct, frozen=True, kw_only=True):
     """An `Operation` that is a batch.
 
-    A batch of embeddings in a list is read as one, too: its state and counts are the same.
+    In a list, a batch of embeddings is read as this struct too: state and counts are the same.
     """
 
     name: str | None = None
     """`batches/ID`."""
     metadata: GenerateContentBatch | None = None
     done: bool | None = None
-    """Absent means no."""
-    error: Status | None = None
-    response: GenerateContentBatchOutput | None = None
+    """Absent while the batch runs."""
+    error: Annotated[Status | None, Facts(one_of="result")] = None
+    response: Annotated[GenerateContentBatchOutput | None, Facts(one_of="result")] = None
 
     @property
     def results(self) -> list[InlinedResponse]:
-        """What became of the requests, in their order; empty before the end, and if the answers are
-        in a file.
+        """Results in the order of the requests. Empty before the batch has ended, and if the
+        results are in a file.
         """
         output = self.response or (self.metadata and self.metadata.output)
         inlined = output.inlined_responses if output else None
@@ -158,7 +159,7 @@ class ListBatchesResponse(GeminiStruct, frozen=True, kw_only=True):
 
 
 class BatchState(enum.StrEnum):
-    """How far a batch has come."""
+    """Progress of a batch."""
 
     PENDING = "BATCH_STATE_PENDING"
     RUNNING = "BATCH_STATE_RUNNING"
@@ -178,9 +179,9 @@ class AsyncBatchEmbedContentRequest(GeminiStruct, frozen=True, kw_only=True):
 
 
 class EmbedContentBatch(GeminiStruct, frozen=True, kw_only=True):
-    """A batch of embeddings; as `GenerateContentBatch`."""
+    """A batch of embeddings; the fields are those of `GenerateContentBatch`."""
 
-    type: str | None = msgspec.field(name="@type", default=None)
+    type: Annotated[str | None, Facts(source=TRAFFIC)] = msgspec.field(name="@type", default=None)
     """Output only, inside an operation."""
     name: str | None = None
     """Output only. `batches/ID`."""
@@ -189,13 +190,13 @@ class EmbedContentBatch(GeminiStruct, frozen=True, kw_only=True):
     display_name: str | None = None
     input_config: InputEmbedContentConfig | None = None
     output: EmbedContentBatchOutput | None = None
-    """Output only. The same as the operation's `response`."""
+    """Equals the operation's `response`. Output only."""
     state: OpenEnum | None = None
     """`BatchState`, output only."""
     batch_stats: EmbedContentBatchStats | None = None
     """Output only."""
     priority: int | str | None = None
-    """int64. Higher ones are done first."""
+    """int64. Batches of higher priority run first."""
     create_time: str | None = None
     """Output only. Timestamp."""
     update_time: str | None = None
@@ -205,10 +206,10 @@ class EmbedContentBatch(GeminiStruct, frozen=True, kw_only=True):
 
 
 class InputEmbedContentConfig(GeminiStruct, frozen=True, kw_only=True):
-    """Where the requests are: one of the two."""
+    """Where the requests are."""
 
-    requests: InlinedEmbedContentRequests | None = None
-    file_name: str | None = None
+    requests: Annotated[InlinedEmbedContentRequests | None, Facts(one_of="source")] = None
+    file_name: Annotated[str | None, Facts(one_of="source")] = None
 
 
 class InlinedEmbedContentRequests(GeminiStruct, frozen=True, kw_only=True):
@@ -222,42 +223,42 @@ class InlinedEmbedContentRequest(GeminiStruct, frozen=True, kw_only=True):
 
     request: EmbedContentRequest | None = None
     metadata: dict[str, Any] | None = None
-    """Comes back with the answer."""
+    """Comes back with the response."""
 
 
 class EmbedContentBatchOutput(GeminiStruct, frozen=True, kw_only=True):
-    """Where the vectors are: one of the two, as the requests were."""
+    """Where the vectors are, in the same form as the requests."""
 
-    type: str | None = msgspec.field(name="@type", default=None)
+    type: Annotated[str | None, Facts(source=TRAFFIC)] = msgspec.field(name="@type", default=None)
     """Output only, inside an operation."""
-    inlined_responses: InlinedEmbedContentResponses | None = None
+    inlined_responses: Annotated[InlinedEmbedContentResponses | None, Facts(one_of="output")] = None
     """Output only."""
-    responses_file: str | None = None
+    responses_file: Annotated[str | None, Facts(one_of="output")] = None
     """Output only."""
 
 
 class InlinedEmbedContentResponses(GeminiStruct, frozen=True, kw_only=True):
-    """Answers in the order of the requests."""
+    """Responses in the order of the requests."""
 
     inlined_responses: list[InlinedEmbedContentResponse] | None = None
     """Output only."""
 
 
 class InlinedEmbedContentResponse(GeminiStruct, frozen=True, kw_only=True):
-    """What became of one request: `response` or `error`."""
+    """Result of one request."""
 
-    response: EmbedContentResponse | None = None
+    response: Annotated[EmbedContentResponse | None, Facts(one_of="output")] = None
     """Output only."""
-    error: Status | None = None
-    """Output only. `code` is one of google.rpc."""
+    error: Annotated[Status | None, Facts(one_of="output")] = None
+    """`code` is a google.rpc code. Output only."""
     metadata: dict[str, Any] | None = None
-    """Output only. As it came with the request."""
-    key: str | None = None
-    """In a file of results: as it stood in the file of requests."""
+    """The metadata of the request. Output only."""
+    key: Annotated[str | None, Facts(source=DOCS)] = None
+    """In a file of results: the key of the line in the file of requests."""
 
 
 class EmbedContentBatchStats(GeminiStruct, frozen=True, kw_only=True):
-    """How many requests there are; int64."""
+    """Numbers of requests, as int64."""
 
     request_count: int | str | None = None
     """Output only."""
@@ -276,6 +277,6 @@ class EmbedBatchOperation(GeminiStruct, frozen=True, kw_only=True):
     """`batches/ID`."""
     metadata: EmbedContentBatch | None = None
     done: bool | None = None
-    """Absent means no."""
-    error: Status | None = None
-    response: EmbedContentBatchOutput | None = None
+    """Absent while the batch runs."""
+    error: Annotated[Status | None, Facts(one_of="result")] = None
+    response: Annotated[EmbedContentBatchOutput | None, Facts(one_of="result")] = None

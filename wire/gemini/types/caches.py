@@ -1,8 +1,11 @@
-"""Context caches: the beginning of many requests, kept by the server."""
+"""Context caches: the beginning of many requests, stored by the server."""
 
 from __future__ import annotations
 
-from wire.gemini.types.base import GeminiStruct
+from typing import Annotated
+
+from wire.core.facts import SDK, Facts
+from wire.gemini.types.base import VERTEX, GeminiStruct
 from wire.gemini.types.content import Content
 from wire.gemini.types.tools import Tool, ToolConfig
 
@@ -10,14 +13,15 @@ from wire.gemini.types.tools import Tool, ToolConfig
 class CachedContent(GeminiStruct, frozen=True, kw_only=True):
     """A cache.
 
-    A request that names it must not set system instruction, tools or tool config itself (G62).
+    A request that uses it must not have a system instruction, tools or a tool config of its own
+    (G62).
     """
 
     name: str | None = None
-    """Output only. `cachedContents/ID`; on Vertex with its project and location."""
+    """`cachedContents/ID`; on Vertex with project and location. Output only."""
     model: str | None = None
-    """`models/X`, never changed later; on Vertex
-    `projects/P/locations/L/publishers/google/models/X`.
+    """`models/X`; on Vertex `projects/P/locations/L/publishers/google/models/X`. Cannot be changed
+    later.
     """
     display_name: str | None = None
     system_instruction: Content | None = None
@@ -25,7 +29,7 @@ class CachedContent(GeminiStruct, frozen=True, kw_only=True):
     tools: list[Tool] | None = None
     tool_config: ToolConfig | None = None
     ttl: str | None = None
-    """Input only, excludes `expire_time`. Duration, `"300s"`; an hour if neither is given."""
+    """Duration such as `"300s"`. Input only, excludes `expire_time`. The default is one hour."""
     expire_time: str | None = None
     """Timestamp."""
     create_time: str | None = None
@@ -37,21 +41,18 @@ class CachedContent(GeminiStruct, frozen=True, kw_only=True):
 
 
 class CachedContentUsageMetadata(GeminiStruct, frozen=True, kw_only=True):
-    """What a cache holds."""
+    """Size of a cache."""
 
     total_token_count: int | None = None
-    text_count: int | None = None
-    """Vertex only. Letters."""
-    image_count: int | None = None
-    """Vertex only."""
-    audio_duration_seconds: int | None = None
-    """Vertex only."""
-    video_duration_seconds: int | None = None
-    """Vertex only."""
+    text_count: Annotated[int | None, Facts(hosts=VERTEX, source=SDK)] = None
+    """Number of characters."""
+    image_count: Annotated[int | None, Facts(hosts=VERTEX, source=SDK)] = None
+    audio_duration_seconds: Annotated[int | None, Facts(hosts=VERTEX, source=SDK)] = None
+    video_duration_seconds: Annotated[int | None, Facts(hosts=VERTEX, source=SDK)] = None
 
 
 class ListCachedContentsResponse(GeminiStruct, frozen=True, kw_only=True):
-    """A page of caches; what they hold is not told."""
+    """A page of caches, without their contents."""
 
     cached_contents: list[CachedContent] | None = None
     next_page_token: str | None = None

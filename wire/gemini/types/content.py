@@ -1,185 +1,188 @@
-"""What is said: Content, Part and what a part can be."""
+"""Content, Part, and the kinds of data that a part can hold."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
-from wire.gemini.types.base import GeminiStruct, OpenEnum
+from wire.core.facts import SDK, TRAFFIC, Facts
+from wire.gemini.types.base import GEMINI, VERTEX, GeminiStruct, OpenEnum
 
 
 class Content(GeminiStruct, frozen=True, kw_only=True):
-    """One turn: a role and its parts."""
+    """One turn of a conversation: a role and its parts."""
 
     remembers = True
 
     parts: list[Part] | None = None
-    """An empty list is refused (G5); an answer may come without it."""
+    """An empty list is refused (G5). A response may lack the field."""
     role: str | None = None
-    """`user` or `model` (G8). May be absent for a single turn; ignored in `system_instruction`."""
+    """`user` or `model` (G8). May be absent in a request of one turn. Ignored in
+    `system_instruction`.
+    """
 
 
 class Part(GeminiStruct, frozen=True, kw_only=True):
-    """One piece of a turn: exactly one data field, with flags beside it.
+    """One part of a turn: exactly one data field, and optional fields that describe it.
 
-    Send a part of the model back as it came: `thought_signature` belongs to this part, and text
-    parts with and without one must not be merged (G24 to G27). An empty `text` is a valid part, and
-    the place where 3.x streams put the signature.
+    A part of the model goes back as it came: `thought_signature` belongs to its part, and a text
+    part with a signature must not be merged with one without (G24 to G27). An empty `text` is a
+    valid part; 3.x models often put the signature of a stream there.
     """
 
     remembers = True
 
-    text: str | None = None
-    """`""` counts as data (G7) and is sent; on Vertex it may not be all of a user turn (G78)."""
-    inline_data: Blob | None = None
-    file_data: FileData | None = None
-    function_call: FunctionCall | None = None
-    function_response: FunctionResponse | None = None
-    executable_code: ExecutableCode | None = None
-    code_execution_result: CodeExecutionResult | None = None
-    tool_call: ToolCall | None = None
-    """Gemini 3 on, not on Vertex: a tool that the server ran. Goes back unchanged."""
-    tool_response: ToolResponse | None = None
-    """As `tool_call`."""
-    audio_transcription: Transcription | None = None
-    """google-genai 3.3.0 only."""
+    text: Annotated[str | None, Facts(one_of="data")] = None
+    """`""` counts as data and is sent (G7). On Vertex a user turn must not consist of it alone
+    (G78).
+    """
+    inline_data: Annotated[Blob | None, Facts(one_of="data")] = None
+    file_data: Annotated[FileData | None, Facts(one_of="data")] = None
+    function_call: Annotated[FunctionCall | None, Facts(one_of="data")] = None
+    function_response: Annotated[FunctionResponse | None, Facts(one_of="data")] = None
+    executable_code: Annotated[ExecutableCode | None, Facts(one_of="data")] = None
+    code_execution_result: Annotated[CodeExecutionResult | None, Facts(one_of="data")] = None
+    tool_call: Annotated[ToolCall | None, Facts(hosts=GEMINI, one_of="data")] = None
+    """A tool that the server ran; Gemini 3 and later. Send it back unchanged."""
+    tool_response: Annotated[ToolResponse | None, Facts(hosts=GEMINI, one_of="data")] = None
+    """The result of `tool_call`. Send it back unchanged."""
+    audio_transcription: Annotated[Transcription | None, Facts(source=SDK, one_of="data")] = None
+    """The transcript of a piece of audio."""
     thought: bool | None = None
-    """The part is a summary of thinking, not of the answer."""
-    thought_signature: str | None = None
-    """base64, 72 to more than 100,000 characters; opaque, to be echoed unchanged.
+    """True if the part is a summary of thinking, not a part of the answer."""
+    thought_signature: Annotated[str | None, Facts(base64=True)] = None
+    """Opaque base64 of 72 to more than 100,000 characters. Send it back unchanged.
 
-    The server takes the url-safe alphabet too.
+    The server accepts the URL-safe alphabet too.
     """
-    part_metadata: dict[str, Any] | None = None
-    """Free room of the client. Not on Vertex."""
+    part_metadata: Annotated[dict[str, Any] | None, Facts(hosts=GEMINI)] = None
+    """Data of the client's own. The model does not read it."""
     video_metadata: VideoMetadata | None = None
-    """Only beside video; deprecated in the docs."""
+    """Only beside a video. Deprecated in Google's docs."""
     media_resolution: MediaResolution | None = None
-    """Gemini 3 on."""
-    media_processing: OpenEnum | None = None
-    """`MediaProcessing`, since 2026-08-12.
-
-    Video only; 3.5 Pro and later read it AGENTIC by default.
-    """
-    speech_metadata: SpeechMetadata | None = None
-    """google-genai 3.3.0 only."""
+    """Gemini 3 and later."""
+    media_processing: Annotated[OpenEnum | None, Facts(since="2026-08-12")] = None
+    """`MediaProcessing`. For videos only; 3.5 Pro and later use AGENTIC by default."""
+    speech_metadata: Annotated[SpeechMetadata | None, Facts(source=SDK)] = None
+    """The speaker of a text part, and the style of speech."""
 
 
 class Blob(GeminiStruct, frozen=True, kw_only=True):
     """Media inside the message."""
 
-    data: str | None = None
-    """base64, without a `data:` prefix (G65)."""
+    data: Annotated[str | None, Facts(base64=True)] = None
+    """Base64 without a `data:` prefix (G65)."""
     mime_type: str | None = None
-    """Checked by the server (G64)."""
-    display_name: str | None = None
-    """Vertex only, and unrecorded."""
+    """The server checks it (G64)."""
+    display_name: Annotated[str | None, Facts(hosts=VERTEX, source=SDK)] = None
+    """A name for people. No use is recorded."""
 
 
 class FileData(GeminiStruct, frozen=True, kw_only=True):
     """Media by reference."""
 
     file_uri: str | None = None
-    """`uri` of an uploaded file (ACTIVE: G67; 48 h, of the same key's project: G68), a YouTube URL,
-    https or gs.
+    """The `uri` of an uploaded file, a YouTube URL, or an https or gs URL. An uploaded file must be
+    ACTIVE (G67); it lives 48 hours and belongs to the project of the key (G68).
     """
     mime_type: str | None = None
-    """Optional by the snapshot; send it."""
-    display_name: str | None = None
-    """Vertex only, and unrecorded."""
+    """Optional in Google's reference; send it."""
+    display_name: Annotated[str | None, Facts(hosts=VERTEX, source=SDK)] = None
+    """As `Blob.display_name`."""
 
 
 class FunctionCall(GeminiStruct, frozen=True, kw_only=True):
-    """A call that the model wants made.
+    """A function call of the model.
 
-    Vertex with `stream_function_call_arguments` spreads one call over parts: first the name, then
-    parts with `partial_args`, last an empty `{}`.
+    On Vertex, `stream_function_call_arguments` spreads one call over several parts: the first has
+    the name, the next ones have `partial_args`, the last is an empty `{}`.
     """
 
     name: str | None = None
     args: dict[str, Any] | None = None
-    """May be absent if there are none."""
+    """Absent if the call has no arguments."""
     id: str | None = None
-    """Opaque.
+    """Opaque. Repeat it in the function response (G18).
 
-    Absent on 2.x, mixed on 3.0 and 3.1, always there from 3.5 on. Echo it in the response (G18).
+    Absent on 2.x, sometimes present on 3.0 and 3.1, always present from 3.5 on.
     """
-    partial_args: list[PartialArg] | None = None
-    """Vertex only."""
-    will_continue: bool | None = None
-    """Vertex only: more of this call follows."""
+    partial_args: Annotated[list[PartialArg] | None, Facts(hosts=VERTEX, source=TRAFFIC)] = None
+    """Pieces of the arguments of a streamed call."""
+    will_continue: Annotated[bool | None, Facts(hosts=VERTEX, source=TRAFFIC)] = None
+    """True if a later part continues this call."""
 
 
 class PartialArg(GeminiStruct, frozen=True, kw_only=True):
-    """A piece of one argument of a streamed call. Vertex only."""
+    """A piece of one argument of a streamed call."""
 
     json_path: str | None = None
-    """RFC 9535, e.g. `$.route[0].country`."""
-    string_value: str | None = None
-    """A piece: pieces of one path are joined."""
-    number_value: int | float | None = None
-    """As it came, so that whole numbers stay whole in the joined arguments."""
-    bool_value: bool | None = None
-    null_value: Any = msgspec.UNSET
-    """Set (to `"NULL_VALUE"` or `null`) if the argument is null."""
+    """Path of the value in the arguments (RFC 9535), such as `$.route[0].country`."""
+    string_value: Annotated[str | None, Facts(one_of="delta")] = None
+    """A piece of a text. Join the pieces of one path in order."""
+    number_value: Annotated[int | float | None, Facts(one_of="delta")] = None
+    """Integers stay integers, so that the joined arguments have them too."""
+    bool_value: Annotated[bool | None, Facts(one_of="delta")] = None
+    null_value: Annotated[Any, Facts(one_of="delta")] = msgspec.UNSET
+    """Set to `"NULL_VALUE"` or `null` if the argument is null."""
     will_continue: bool | None = None
-    """More of the same path follows."""
+    """True if a later piece has the same path."""
 
 
 class FunctionResponse(GeminiStruct, frozen=True, kw_only=True):
-    """The result of a call.
+    """The result of a function call.
 
-    Goes in the turn right after the calls, as many results as calls (G11, G12).
+    All results of a turn stand in the user turn directly after the calls, one for each call (G11,
+    G12).
     """
 
     name: str | None = None
-    """Name of the call (G16, G17)."""
+    """The name of the call (G16, G17)."""
     response: dict[str, Any] | None = None
-    """An object (G20), by convention with `output`, `result` or `error`.
+    """A JSON object (G20). By convention it has the key `output`, `result` or `error`.
 
-    A `$ref` key in it is read as a reference to `parts` (G21).
+    The server reads a key `$ref` inside it as a reference to an entry of `parts` (G21).
     """
     id: str | None = None
-    """Id of the call, if it had one (G18, G19)."""
+    """The id of the call, if the call had one (G18, G19)."""
     parts: list[FunctionResponsePart] | None = None
-    """Media of the result; Gemini 3 on (G22)."""
+    """Media of the result; Gemini 3 and later (G22)."""
     scheduling: OpenEnum | None = None
-    """`Scheduling`; Live API only."""
-    will_continue: bool | None = None
+    """`Scheduling`. Live API only."""
+    will_continue: Annotated[bool | None, Facts(hosts=GEMINI)] = None
     """Live API only."""
 
 
 class FunctionResponsePart(GeminiStruct, frozen=True, kw_only=True):
     """Media of a function result."""
 
-    inline_data: FunctionResponseBlob | None = None
-    file_data: FunctionResponseFileData | None = None
-    """google-genai 3.3.0 only; both hosts take it."""
-    media_processing: OpenEnum | None = None
-    """`MediaProcessing`. google-genai 3.3.0 only."""
+    inline_data: Annotated[FunctionResponseBlob | None, Facts(one_of="data")] = None
+    file_data: Annotated[FunctionResponseFileData | None, Facts(source=TRAFFIC, one_of="data")] = (
+        None
+    )
+    """Accepted on both hosts in recorded requests to 3-flash-preview."""
+    media_processing: Annotated[OpenEnum | None, Facts(hosts=GEMINI, source=SDK)] = None
+    """`MediaProcessing`, for videos."""
 
 
 class FunctionResponseBlob(GeminiStruct, frozen=True, kw_only=True):
     """Media inside a function result."""
 
-    data: str | None = None
-    """base64."""
+    data: Annotated[str | None, Facts(base64=True)] = None
+    """Base64."""
     mime_type: str | None = None
-    display_name: str | None = None
-    """google-genai 3.3.0 only: the name that `{"$ref": name}` in the response points to; reported
-    broken.
+    display_name: Annotated[str | None, Facts(hosts=VERTEX, source=SDK)] = None
+    """The name that `{"$ref": name}` in the response refers to. Public threads report that this
+    does not work.
     """
 
 
 class FunctionResponseFileData(GeminiStruct, frozen=True, kw_only=True):
-    """Media of a function result by reference. google-genai 3.3.0 only; both hosts take it
-    (G83).
-    """
+    """Media of a function result by reference; the fields are those of `FileData` (G83)."""
 
     file_uri: str | None = None
     mime_type: str | None = None
-    display_name: str | None = None
+    display_name: Annotated[str | None, Facts(hosts=VERTEX, source=SDK)] = None
 
 
 class ExecutableCode(GeminiStruct, frozen=True, kw_only=True):
@@ -189,33 +192,32 @@ class ExecutableCode(GeminiStruct, frozen=True, kw_only=True):
     language: OpenEnum | None = None
     """`Language`."""
     id: str | None = None
-    """Seen on Gemini 3."""
+    """Recorded on Gemini 3."""
 
 
 class CodeExecutionResult(GeminiStruct, frozen=True, kw_only=True):
-    """What the server's run of `ExecutableCode` gave."""
+    """The result of running an `ExecutableCode` on the server."""
 
     outcome: OpenEnum | None = None
     """`Outcome`."""
     output: str | None = None
-    """stdout, or stderr if it failed."""
+    """Standard output, or standard error if the code failed."""
     id: str | None = None
-    """`ExecutableCode.id`."""
+    """The `ExecutableCode.id`."""
 
 
 class ToolCall(GeminiStruct, frozen=True, kw_only=True):
-    """A built-in tool that the server ran. Goes back unchanged, signature included (G23)."""
+    """A built-in tool that the server ran. Send it back unchanged, with its signature (G23)."""
 
     tool_type: OpenEnum | None = None
     """`ToolType`."""
-    tool_name: str | None = None
-    """Since 2026-07-31."""
+    tool_name: Annotated[str | None, Facts(since="2026-07-31")] = None
     args: dict[str, Any] | None = None
     id: str | None = None
 
 
 class ToolResponse(GeminiStruct, frozen=True, kw_only=True):
-    """What a server-run tool gave. Goes back unchanged, signature included (G23)."""
+    """The result of a tool that the server ran. Send it back unchanged, signature included (G23)."""
 
     tool_type: OpenEnum | None = None
     """`ToolType`."""
@@ -224,24 +226,25 @@ class ToolResponse(GeminiStruct, frozen=True, kw_only=True):
 
 
 class MediaResolution(GeminiStruct, frozen=True, kw_only=True):
-    """Resolution of one part's media."""
+    """Resolution of the media of one part."""
 
-    level: OpenEnum | None = None
-    """`MediaResolutionLevel`, since 2026-07-21."""
+    level: Annotated[OpenEnum | None, Facts(since="2026-07-21")] = None
+    """`MediaResolutionLevel`."""
 
 
 class VideoMetadata(GeminiStruct, frozen=True, kw_only=True):
-    """Which stretch of a video to read, and how densely."""
+    """The stretch of a video to read, and the frame rate."""
 
     start_offset: str | None = None
-    """Duration, `"12.5s"`."""
+    """Duration such as `"12.5s"`, from the start of the video."""
     end_offset: str | None = None
-    """Duration."""
+    """Duration from the start of the video."""
     fps: float | None = None
+    """Frames per second."""
 
 
 class Transcription(GeminiStruct, frozen=True, kw_only=True):
-    """A transcript of audio. google-genai 3.3.0 only."""
+    """A transcript of audio."""
 
     text: str | None = None
     finished: bool | None = None
@@ -256,7 +259,7 @@ class Transcription(GeminiStruct, frozen=True, kw_only=True):
 
 
 class WordInfo(GeminiStruct, frozen=True, kw_only=True):
-    """One word of a transcript and its time. google-genai 3.3.0 only."""
+    """One word of a transcript and its time."""
 
     word: str | None = None
     start_offset: str | None = None
@@ -266,8 +269,8 @@ class WordInfo(GeminiStruct, frozen=True, kw_only=True):
 
 
 class SpeechMetadata(GeminiStruct, frozen=True, kw_only=True):
-    """Who speaks a text part, and how. google-genai 3.3.0 only."""
+    """The speaker of a text part, and the style of speech."""
 
     speaker: str | None = None
-    """A `SpeakerVoiceConfig.speaker`."""
+    """One of `SpeakerVoiceConfig.speaker`."""
     style: str | None = None

@@ -1,43 +1,44 @@
-"""Embeddings: Contents as vectors."""
+"""Embeddings: vectors of Contents."""
 
 from __future__ import annotations
 
 import enum
+from typing import Annotated
 
+from wire.core.facts import SDK, TRAFFIC, Facts
 from wire.gemini.types.answer import ModalityTokenCount
-from wire.gemini.types.base import GeminiStruct, OpenEnum
+from wire.gemini.types.base import GEMINI, VERTEX, GeminiStruct, OpenEnum
 from wire.gemini.types.content import Content
 
 
 class EmbedContentRequest(GeminiStruct, frozen=True, kw_only=True):
-    """One Content to be made a vector: several texts in it make one vector together (G77)."""
+    """A Content to embed. All its texts together make one vector (G77)."""
 
     model: str | None = None
-    """`models/X`, wanted in batches, and there equal to the path's."""
+    """`models/X`. Required in batches, where it must equal the model of the path."""
     content: Content | None = None
-    embed_content_config: EmbedContentConfig | None = None
-    """Since 2026-04-20."""
+    embed_content_config: Annotated[EmbedContentConfig | None, Facts(since="2026-04-20")] = None
     task_type: OpenEnum | None = None
-    """`TaskType`. Deprecated: the config has it."""
+    """`TaskType`. Deprecated; use `embed_content_config`."""
     title: str | None = None
-    """Deprecated: the config has it."""
+    """Deprecated; use `embed_content_config`."""
     output_dimensionality: int | None = None
-    """Deprecated: the config has it."""
+    """Deprecated; use `embed_content_config`."""
 
 
 class EmbedContentConfig(GeminiStruct, frozen=True, kw_only=True):
-    """How it is embedded. Since 2026-04-20."""
+    """Options of an embedding."""
 
-    task_type: OpenEnum | None = None
+    task_type: Annotated[OpenEnum | None, Facts(since="2026-04-20")] = None
     """`TaskType`."""
-    title: str | None = None
-    """Of a document to be found."""
-    output_dimensionality: int | None = None
-    auto_truncate: bool | None = None
-    document_ocr: bool | None = None
-    audio_track_extraction: bool | None = None
-    mime_type: str | None = None
-    """google-genai 3.3.0 only."""
+    title: Annotated[str | None, Facts(since="2026-04-20")] = None
+    """Title of the document, for `RETRIEVAL_DOCUMENT`."""
+    output_dimensionality: Annotated[int | None, Facts(since="2026-04-20")] = None
+    auto_truncate: Annotated[bool | None, Facts(since="2026-04-20")] = None
+    """The server shortens an input that is too long, instead of refusing it."""
+    document_ocr: Annotated[bool | None, Facts(since="2026-04-20")] = None
+    audio_track_extraction: Annotated[bool | None, Facts(since="2026-04-20")] = None
+    mime_type: Annotated[str | None, Facts(hosts=VERTEX, source=SDK)] = None
 
 
 class EmbedContentResponse(GeminiStruct, frozen=True, kw_only=True):
@@ -45,10 +46,9 @@ class EmbedContentResponse(GeminiStruct, frozen=True, kw_only=True):
 
     embedding: ContentEmbedding | None = None
     """Output only."""
-    usage_metadata: EmbeddingUsageMetadata | None = None
-    """Output only. Since 2026-04-07."""
-    truncated: bool | None = None
-    """Vertex only."""
+    usage_metadata: Annotated[EmbeddingUsageMetadata | None, Facts(since="2026-04-07")] = None
+    """Output only."""
+    truncated: Annotated[bool | None, Facts(hosts=VERTEX, source=SDK)] = None
 
 
 class ContentEmbedding(GeminiStruct, frozen=True, kw_only=True):
@@ -56,38 +56,41 @@ class ContentEmbedding(GeminiStruct, frozen=True, kw_only=True):
 
     values: list[float] | None = None
     shape: list[int] | None = None
-    """Of a tensor that `values` holds row by row."""
-    statistics: ContentEmbeddingStatistics | None = None
-    """Vertex only."""
+    """Shape of the tensor whose rows `values` holds."""
+    statistics: Annotated[ContentEmbeddingStatistics | None, Facts(hosts=VERTEX, source=SDK)] = None
 
 
 class ContentEmbeddingStatistics(GeminiStruct, frozen=True, kw_only=True):
-    """What became of the input. Vertex only."""
+    """How much of the input was embedded."""
 
     token_count: float | None = None
     truncated: bool | None = None
 
 
 class EmbeddingUsageMetadata(GeminiStruct, frozen=True, kw_only=True):
-    """Tokens. Since 2026-04-07."""
+    """Token counts."""
 
-    prompt_token_count: int | None = None
+    prompt_token_count: Annotated[int | None, Facts(since="2026-04-07")] = None
     """Output only."""
-    prompt_token_details: list[ModalityTokenCount] | None = None
+    prompt_token_details: Annotated[list[ModalityTokenCount] | None, Facts(since="2026-04-07")] = (
+        None
+    )
     """Output only."""
-    prompt_tokens_details: list[ModalityTokenCount] | None = None
-    """Seen on the wire (Vertex, once), in no inventory."""
-    total_token_count: int | None = None
-    """Seen on the wire (Vertex, once), in no inventory."""
+    prompt_tokens_details: Annotated[
+        list[ModalityTokenCount] | None, Facts(hosts=VERTEX, source=TRAFFIC)
+    ] = None
+    """Recorded once, in place of `prompt_token_details`."""
+    total_token_count: Annotated[int | None, Facts(hosts=VERTEX, source=TRAFFIC)] = None
+    """Recorded once."""
 
 
 class BatchEmbedContentsRequest(GeminiStruct, frozen=True, kw_only=True):
-    """Many Contents, each to be a vector of its own."""
+    """Several Contents, each of which gets its own vector."""
 
     requests: list[EmbedContentRequest] | None = None
     """At most 100 (G71)."""
-    model: str | None = None
-    """Seen on the wire, in no inventory."""
+    model: Annotated[str | None, Facts(hosts=GEMINI, source=TRAFFIC)] = None
+    """`models/X`."""
 
 
 class BatchEmbedContentsResponse(GeminiStruct, frozen=True, kw_only=True):
@@ -95,12 +98,12 @@ class BatchEmbedContentsResponse(GeminiStruct, frozen=True, kw_only=True):
 
     embeddings: list[ContentEmbedding] | None = None
     """Output only."""
-    usage_metadata: EmbeddingUsageMetadata | None = None
-    """Output only. Since 2026-04-07."""
+    usage_metadata: Annotated[EmbeddingUsageMetadata | None, Facts(since="2026-04-07")] = None
+    """Output only."""
 
 
 class TaskType(enum.StrEnum):
-    """What an embedding is for."""
+    """The purpose of an embedding."""
 
     RETRIEVAL_QUERY = "RETRIEVAL_QUERY"
     RETRIEVAL_DOCUMENT = "RETRIEVAL_DOCUMENT"

@@ -1,4 +1,4 @@
-"""Names of the enum values known so far."""
+"""Names of the enum values that are known."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import enum
 
 
 class FinishReason(enum.StrEnum):
-    """Why a candidate ended. Tool calls end with `STOP`: look at the parts."""
+    """Why a candidate ended. Tool calls end with `STOP` too: look at the parts."""
 
     STOP = "STOP"
     MAX_TOKENS = "MAX_TOKENS"
@@ -36,7 +36,7 @@ class FinishReason(enum.StrEnum):
 
 
 class BlockReason(enum.StrEnum):
-    """Why a prompt was refused."""
+    """Why a prompt was blocked."""
 
     SAFETY = "SAFETY"
     OTHER = "OTHER"
@@ -48,7 +48,7 @@ class BlockReason(enum.StrEnum):
 
 
 class HarmCategory(enum.StrEnum):
-    """What a safety filter looks for. `DEROGATORY` to `DANGEROUS` are of PaLM's time."""
+    """Categories of the safety filters. `DEROGATORY` to `DANGEROUS` belong to PaLM."""
 
     DEROGATORY = "HARM_CATEGORY_DEROGATORY"
     TOXICITY = "HARM_CATEGORY_TOXICITY"
@@ -69,7 +69,7 @@ class HarmCategory(enum.StrEnum):
 
 
 class HarmBlockThreshold(enum.StrEnum):
-    """From which probability on a category blocks."""
+    """The least probability of harm that a category blocks."""
 
     BLOCK_LOW_AND_ABOVE = "BLOCK_LOW_AND_ABOVE"
     BLOCK_MEDIUM_AND_ABOVE = "BLOCK_MEDIUM_AND_ABOVE"
@@ -79,14 +79,14 @@ class HarmBlockThreshold(enum.StrEnum):
 
 
 class HarmBlockMethod(enum.StrEnum):
-    """What a threshold is compared with. Vertex only."""
+    """What a threshold is compared with."""
 
     SEVERITY = "SEVERITY"
     PROBABILITY = "PROBABILITY"
 
 
 class HarmProbability(enum.StrEnum):
-    """How likely content is harmful."""
+    """Probability that content is harmful."""
 
     NEGLIGIBLE = "NEGLIGIBLE"
     LOW = "LOW"
@@ -95,7 +95,7 @@ class HarmProbability(enum.StrEnum):
 
 
 class HarmSeverity(enum.StrEnum):
-    """How bad the harm would be. Vertex only."""
+    """Severity of the harm."""
 
     NEGLIGIBLE = "HARM_SEVERITY_NEGLIGIBLE"
     LOW = "HARM_SEVERITY_LOW"
@@ -104,7 +104,7 @@ class HarmSeverity(enum.StrEnum):
 
 
 class Modality(enum.StrEnum):
-    """What tokens stand for, in token counts."""
+    """Kind of content that token counts distinguish."""
 
     TEXT = "TEXT"
     IMAGE = "IMAGE"
@@ -114,7 +114,7 @@ class Modality(enum.StrEnum):
 
 
 class ResponseModality(enum.StrEnum):
-    """What a model may answer with."""
+    """Kind of output of a model."""
 
     TEXT = "TEXT"
     IMAGE = "IMAGE"
@@ -123,7 +123,7 @@ class ResponseModality(enum.StrEnum):
 
 
 class MediaResolutionLevel(enum.StrEnum):
-    """How many tokens media costs."""
+    """Number of tokens that media take."""
 
     LOW = "MEDIA_RESOLUTION_LOW"
     MEDIUM = "MEDIA_RESOLUTION_MEDIUM"
@@ -132,14 +132,14 @@ class MediaResolutionLevel(enum.StrEnum):
 
 
 class MediaProcessing(enum.StrEnum):
-    """How a video is read. Since 2026-08-12."""
+    """How a video is read."""
 
     STATIC = "STATIC"
     AGENTIC = "AGENTIC"
 
 
 class Outcome(enum.StrEnum):
-    """How a code run on the server ended."""
+    """Result of code that the server ran."""
 
     OK = "OUTCOME_OK"
     FAILED = "OUTCOME_FAILED"
@@ -147,13 +147,13 @@ class Outcome(enum.StrEnum):
 
 
 class Language(enum.StrEnum):
-    """Language of code that runs on the server."""
+    """Language of code that the server runs."""
 
     PYTHON = "PYTHON"
 
 
 class ToolType(enum.StrEnum):
-    """Which tool the server ran."""
+    """Tool that the server ran."""
 
     GOOGLE_SEARCH_WEB = "GOOGLE_SEARCH_WEB"
     GOOGLE_SEARCH_IMAGE = "GOOGLE_SEARCH_IMAGE"
@@ -164,7 +164,7 @@ class ToolType(enum.StrEnum):
 
 
 class Scheduling(enum.StrEnum):
-    """When a late function result is taken up. Live API only."""
+    """When the model reads a late function result. Live API only."""
 
     SILENT = "SILENT"
     WHEN_IDLE = "WHEN_IDLE"
@@ -184,7 +184,8 @@ class FunctionCallingMode(enum.StrEnum):
     AUTO = "AUTO"
     ANY = "ANY"
     NONE = "NONE"
-    VALIDATED = "VALIDATED"  # text or calls, calls held to their schema; in effect when 3.x mixes built-in tools and functions
+    # Text or calls that fit their schema; in effect when 3.x mixes built-in tools and functions.
+    VALIDATED = "VALIDATED"
 
 
 class DynamicRetrievalMode(enum.StrEnum):
@@ -194,7 +195,7 @@ class DynamicRetrievalMode(enum.StrEnum):
 
 
 class ComputerEnvironment(enum.StrEnum):
-    """What computer use drives."""
+    """What computer use operates."""
 
     BROWSER = "ENVIRONMENT_BROWSER"
     MOBILE = "ENVIRONMENT_MOBILE"  # since 2026-06-15
@@ -202,7 +203,7 @@ class ComputerEnvironment(enum.StrEnum):
 
 
 class ComputerSafetyPolicy(enum.StrEnum):
-    """Checks of computer use that can be switched off. Since 2026-06-23."""
+    """Checks of computer use that can be turned off."""
 
     FINANCIAL_TRANSACTIONS = "FINANCIAL_TRANSACTIONS"
     SENSITIVE_DATA_MODIFICATION = "SENSITIVE_DATA_MODIFICATION"
@@ -214,7 +215,7 @@ class ComputerSafetyPolicy(enum.StrEnum):
 
 
 class PhishBlockThreshold(enum.StrEnum):
-    """From which confidence on a search hit is dropped as phishing. Vertex only."""
+    """The least confidence at which a search result is dropped as phishing."""
 
     BLOCK_LOW_AND_ABOVE = "BLOCK_LOW_AND_ABOVE"
     BLOCK_MEDIUM_AND_ABOVE = "BLOCK_MEDIUM_AND_ABOVE"
@@ -237,7 +238,7 @@ class SchemaType(enum.StrEnum):
 
 
 class ThinkingLevel(enum.StrEnum):
-    """How hard a 3.x model thinks. Which levels a model takes differs (G59)."""
+    """How much a 3.x model thinks. Each model accepts its own subset (G59)."""
 
     MINIMAL = "MINIMAL"
     LOW = "LOW"
@@ -247,7 +248,7 @@ class ThinkingLevel(enum.StrEnum):
 
 
 class ServiceTier(enum.StrEnum):
-    """Price and urgency class. Lower case on the wire."""
+    """Class of price and urgency. In lower case on the wire."""
 
     STANDARD = "standard"
     FLEX = "flex"
@@ -255,7 +256,7 @@ class ServiceTier(enum.StrEnum):
 
 
 class TrafficType(enum.StrEnum):
-    """How a call was charged. Vertex only."""
+    """How a call was billed."""
 
     ON_DEMAND = "ON_DEMAND"
     ON_DEMAND_PRIORITY = "ON_DEMAND_PRIORITY"
@@ -265,14 +266,14 @@ class TrafficType(enum.StrEnum):
 
 
 class Delivery(enum.StrEnum):
-    """Whether made media comes in the answer or as a link."""
+    """Whether generated media come in the response or as a link."""
 
     INLINE = "INLINE"
     URI = "URI"
 
 
 class AudioMimeType(enum.StrEnum):
-    """Encodings of `AudioResponseFormat`; not MIME types."""
+    """Encodings of `AudioResponseFormat`; they are not MIME types."""
 
     MP3 = "AUDIO_MP3"
     OGG_OPUS = "AUDIO_OGG_OPUS"
@@ -283,20 +284,20 @@ class AudioMimeType(enum.StrEnum):
 
 
 class ImageMimeType(enum.StrEnum):
-    """Encodings of `ImageResponseFormat`; not MIME types."""
+    """Encodings of `ImageResponseFormat`; they are not MIME types."""
 
     JPEG = "IMAGE_JPEG"
 
 
 class TextMimeType(enum.StrEnum):
-    """Kinds of text of `TextResponseFormat`; not MIME types."""
+    """Kinds of text of `TextResponseFormat`; they are not MIME types."""
 
     JSON = "APPLICATION_JSON"
     PLAIN = "TEXT_PLAIN"
 
 
 class ImageSize(enum.StrEnum):
-    """Sizes of `ImageResponseFormat`. `ImageConfig.image_size` is another spelling (`"2K"`)."""
+    """Sizes of `ImageResponseFormat`. `ImageConfig.image_size` spells them otherwise (`"2K"`)."""
 
     FIVE_TWELVE = "IMAGE_SIZE_FIVE_TWELVE"
     ONE_K = "IMAGE_SIZE_ONE_K"
@@ -305,9 +306,8 @@ class ImageSize(enum.StrEnum):
 
 
 class AspectRatio(enum.StrEnum):
-    """Shapes of `ImageResponseFormat`.
-
-    `ImageConfig.aspect_ratio` is another spelling (`"16:9"`).
+    """Aspect ratios of `ImageResponseFormat`. `ImageConfig.aspect_ratio` spells them otherwise
+    (`"16:9"`).
     """
 
     ONE_BY_ONE = "ASPECT_RATIO_ONE_BY_ONE"
@@ -327,7 +327,7 @@ class AspectRatio(enum.StrEnum):
 
 
 class PersonGeneration(enum.StrEnum):
-    """Which people made images may show. Vertex only."""
+    """Which people generated images may show."""
 
     DONT_ALLOW = "DONT_ALLOW"
     ALLOW_ADULT = "ALLOW_ADULT"
@@ -335,14 +335,14 @@ class PersonGeneration(enum.StrEnum):
 
 
 class ProminentPeople(enum.StrEnum):
-    """Whether made images may show known people. Vertex only."""
+    """Whether generated images may show well-known people."""
 
     ALLOW = "ALLOW_PROMINENT_PEOPLE"
     BLOCK = "BLOCK_PROMINENT_PEOPLE"
 
 
 class RoutingPreference(enum.StrEnum):
-    """What the choice of a model weighs. Vertex only."""
+    """What the server prefers when it chooses a model."""
 
     PRIORITIZE_QUALITY = "PRIORITIZE_QUALITY"
     BALANCED = "BALANCED"
@@ -350,14 +350,14 @@ class RoutingPreference(enum.StrEnum):
 
 
 class TranscriptionMode(enum.StrEnum):
-    """How closely a transcript follows the speech. Since 2026-08-17."""
+    """How literally a transcript follows the speech."""
 
     VERBATIM = "VERBATIM"
     SMART = "SMART"
 
 
 class ModelStage(enum.StrEnum):
-    """Where a model is in its life."""
+    """Life-cycle stage of a model."""
 
     UNSTABLE_EXPERIMENTAL = "UNSTABLE_EXPERIMENTAL"
     EXPERIMENTAL = "EXPERIMENTAL"
@@ -369,7 +369,7 @@ class ModelStage(enum.StrEnum):
 
 
 class UrlRetrievalStatus(enum.StrEnum):
-    """How fetching a URL went."""
+    """Result of fetching a URL."""
 
     SUCCESS = "URL_RETRIEVAL_STATUS_SUCCESS"
     ERROR = "URL_RETRIEVAL_STATUS_ERROR"

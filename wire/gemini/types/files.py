@@ -1,12 +1,14 @@
-"""Files that requests name by their `uri`.
+"""Files that requests refer to by their `uri`.
 
-They live 48 hours and belong to the project of the key (G68).
+A file lives 48 hours and belongs to the project of the key (G68).
 """
 
 from __future__ import annotations
 
 import enum
+from typing import Annotated
 
+from wire.core.facts import Facts
 from wire.gemini.types.base import GeminiStruct, OpenEnum
 from wire.gemini.types.status import Status
 
@@ -15,7 +17,7 @@ class File(GeminiStruct, frozen=True, kw_only=True):
     """One file."""
 
     name: str | None = None
-    """`files/ID`; the server finds one if none is given."""
+    """`files/ID`; the server chooses one if it is absent."""
     display_name: str | None = None
     mime_type: str | None = None
     """Output only."""
@@ -27,37 +29,37 @@ class File(GeminiStruct, frozen=True, kw_only=True):
     """Output only. Timestamp."""
     expiration_time: str | None = None
     """Output only. Timestamp, 48 h after the creation."""
-    sha256_hash: str | None = None
-    """Output only. base64 of the hash in hex."""
+    sha256_hash: Annotated[str | None, Facts(base64=True)] = None
+    """Base64 of the hash in hexadecimal. Output only."""
     uri: str | None = None
-    """Output only. What `FileData.file_uri` wants."""
+    """The value for `FileData.file_uri`. Output only."""
     download_uri: str | None = None
-    """Output only. Of generated files."""
+    """For generated files. Output only."""
     state: OpenEnum | None = None
-    """`FileState`, output only. Only an ACTIVE one can be used (G67)."""
+    """`FileState`, output only. Requests can use a file only if it is ACTIVE (G67)."""
     source: OpenEnum | None = None
     """`FileSource`."""
     error: Status | None = None
-    """Output only. Why it is FAILED; `code` is one of google.rpc."""
+    """Why the state is FAILED; `code` is a google.rpc code. Output only."""
     video_metadata: VideoFileMetadata | None = None
     """Output only."""
 
 
 class VideoFileMetadata(GeminiStruct, frozen=True, kw_only=True):
-    """What is known of a video."""
+    """Metadata of a video."""
 
     video_duration: str | None = None
     """Duration, `"12.5s"`."""
 
 
 class CreateFileRequest(GeminiStruct, frozen=True, kw_only=True):
-    """What is said of a file before its bytes are sent."""
+    """Metadata of a file, sent before its bytes."""
 
     file: File | None = None
 
 
 class CreateFileResponse(GeminiStruct, frozen=True, kw_only=True):
-    """The file that was made."""
+    """The created file."""
 
     file: File | None = None
 
@@ -71,14 +73,14 @@ class ListFilesResponse(GeminiStruct, frozen=True, kw_only=True):
 
 
 class RegisterFilesRequest(GeminiStruct, frozen=True, kw_only=True):
-    """Files of Google Cloud Storage that requests are to name."""
+    """Files of Google Cloud Storage to register, so that requests can refer to them."""
 
     uris: list[str] | None = None
     """`gs://BUCKET/OBJECT`."""
 
 
 class RegisterFilesResponse(GeminiStruct, frozen=True, kw_only=True):
-    """The files as they were registered, in the same order."""
+    """The registered files, in the order of the request."""
 
     files: list[File] | None = None
 
@@ -92,7 +94,7 @@ class FileState(enum.StrEnum):
 
 
 class FileSource(enum.StrEnum):
-    """Where a file came from."""
+    """Origin of a file."""
 
     UPLOADED = "UPLOADED"
     GENERATED = "GENERATED"

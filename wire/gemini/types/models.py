@@ -1,13 +1,14 @@
-"""Models, and counting tokens."""
+"""Models, and counting of tokens."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
+from wire.core.facts import SDK, TRAFFIC, Facts
 from wire.gemini.types.answer import ModalityTokenCount
-from wire.gemini.types.base import GeminiStruct
+from wire.gemini.types.base import GEMINI, VERTEX, GeminiStruct
 from wire.gemini.types.content import Content
 from wire.gemini.types.request import GenerateContentRequest, GenerationConfig
 from wire.gemini.types.tools import Tool
@@ -20,18 +21,18 @@ class CountTokensRequest(GeminiStruct, frozen=True, kw_only=True):
 
     contents: list[Content] | None = None
     """Excludes `generate_content_request`."""
-    generate_content_request: GenerateContentRequest | None = None
-    """Gemini API: counts system and tools too; needs `model` in it."""
-    system_instruction: Content | None = None
-    """Vertex only; seen on the wire, in no inventory."""
-    tools: list[Tool] | None = None
-    """Vertex only; seen on the wire, in no inventory."""
-    generation_config: GenerationConfig | None = None
-    """Vertex only; seen on the wire, in no inventory."""
+    generate_content_request: Annotated[GenerateContentRequest | None, Facts(hosts=GEMINI)] = None
+    """Counts the system instruction and the tools as well. Its `model` is required."""
+    system_instruction: Annotated[Content | None, Facts(hosts=VERTEX, source=TRAFFIC)] = None
+    """The Gemini API takes it inside `generate_content_request`, as the next two."""
+    tools: Annotated[list[Tool] | None, Facts(hosts=VERTEX, source=TRAFFIC)] = None
+    generation_config: Annotated[GenerationConfig | None, Facts(hosts=VERTEX, source=TRAFFIC)] = (
+        None
+    )
 
 
 class CountTokensResponse(GeminiStruct, frozen=True, kw_only=True):
-    """Answer of countTokens."""
+    """Response of countTokens."""
 
     total_tokens: int | None = None
     cached_content_token_count: int | None = None
@@ -39,16 +40,17 @@ class CountTokensResponse(GeminiStruct, frozen=True, kw_only=True):
     """Output only."""
     cache_tokens_details: list[ModalityTokenCount] | None = None
     """Output only."""
-    total_billable_characters: int | None = None
-    """Vertex only; seen on the wire, in no inventory."""
-    content_tokens: list[ContentTokens] | None = None
-    """Seen on the wire (Gemini API, once), in no inventory."""
-    system_instructions_tokens: Any = msgspec.UNSET
-    """Seen on the wire (Gemini API, once), in no inventory."""
+    total_billable_characters: Annotated[int | None, Facts(hosts=VERTEX, source=TRAFFIC)] = None
+    content_tokens: Annotated[list[ContentTokens] | None, Facts(hosts=GEMINI, source=TRAFFIC)] = (
+        None
+    )
+    """Recorded once."""
+    system_instructions_tokens: Annotated[Any, Facts(hosts=GEMINI, source=TRAFFIC)] = msgspec.UNSET
+    """Recorded once."""
 
 
 class ContentTokens(GeminiStruct, frozen=True, kw_only=True):
-    """Tokens of one content. Seen on the wire once, in no inventory; the name is ours."""
+    """Tokens of one Content. Recorded once; this library chose the name."""
 
     part_tokens: list[Any] | None = None
     role_tokens: Any = msgspec.UNSET
@@ -58,12 +60,12 @@ class ContentTokens(GeminiStruct, frozen=True, kw_only=True):
 
 
 class Model(GeminiStruct, frozen=True, kw_only=True):
-    """What the server says of a model."""
+    """Metadata of a model."""
 
     name: str | None = None
     """`models/ID`."""
     base_model_id: str | None = None
-    """Marked required in the snapshot, but answers lack it."""
+    """Required by the reference; responses lack it."""
     version: str | None = None
     display_name: str | None = None
     description: str | None = None
@@ -72,23 +74,20 @@ class Model(GeminiStruct, frozen=True, kw_only=True):
     supported_generation_methods: list[str] | None = None
     """`generateContent`, `countTokens`, ..."""
     temperature: float | None = None
-    """Default."""
+    """The default."""
     max_temperature: float | None = None
     top_p: float | None = None
-    """Default."""
+    """The default."""
     top_k: int | None = None
-    """Default; absent if the model has no such setting."""
+    """The default; absent if the model has no such option."""
     thinking: bool | None = None
-    labels: dict[str, str] | None = None
-    """Vertex only."""
-    default_checkpoint_id: str | None = None
-    """Vertex only."""
-    checkpoints: list[Checkpoint] | None = None
-    """Vertex only."""
+    labels: Annotated[dict[str, str] | None, Facts(hosts=VERTEX, source=SDK)] = None
+    default_checkpoint_id: Annotated[str | None, Facts(hosts=VERTEX, source=SDK)] = None
+    checkpoints: Annotated[list[Checkpoint] | None, Facts(hosts=VERTEX, source=SDK)] = None
 
 
 class Checkpoint(GeminiStruct, frozen=True, kw_only=True):
-    """A stage of a tuned model. Vertex only."""
+    """A checkpoint of a tuned model."""
 
     checkpoint_id: str | None = None
     epoch: int | str | None = None

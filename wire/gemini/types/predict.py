@@ -1,17 +1,18 @@
-"""The older way to ask, which images, videos and Vertex's embeddings still use, and tokens one by
-one.
+"""The older method predict, still used for images, videos and embeddings on Vertex, and
+computeTokens.
 
-Seen on the wire, in no inventory: every model has its own `instances`, `parameters` and
+No reference lists these messages. Each model has its own `instances`, `parameters` and
 `predictions`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
-from wire.gemini.types.base import GeminiStruct
+from wire.core.facts import TRAFFIC, Facts
+from wire.gemini.types.base import VERTEX, GeminiStruct
 from wire.gemini.types.content import Content
 
 
@@ -23,31 +24,31 @@ class PredictRequest(GeminiStruct, frozen=True, kw_only=True):
 
 
 class PredictResponse(GeminiStruct, frozen=True, kw_only=True):
-    """Answer of predict."""
+    """Response of predict."""
 
     predictions: list[Any] | None = None
     """In the order of the instances."""
-    metadata: Any = msgspec.UNSET
-    """Vertex only: what is billed."""
+    metadata: Annotated[Any, Facts(hosts=VERTEX, source=TRAFFIC)] = msgspec.UNSET
+    """What is billed."""
 
 
 class ComputeTokensRequest(GeminiStruct, frozen=True, kw_only=True):
-    """Body of computeTokens. Vertex only."""
+    """Body of computeTokens, a method that only Vertex has."""
 
     contents: list[Content] | None = None
 
 
 class ComputeTokensResponse(GeminiStruct, frozen=True, kw_only=True):
-    """The tokens of each Content. Vertex only."""
+    """The tokens of each Content."""
 
     tokens_info: list[TokensInfo] | None = None
 
 
 class TokensInfo(GeminiStruct, frozen=True, kw_only=True):
-    """The tokens of one Content. Vertex only."""
+    """The tokens of one Content."""
 
     role: str | None = None
     token_ids: list[int | str] | None = None
     """int64."""
     tokens: list[str] | None = None
-    """base64 of their bytes."""
+    """Base64 of the bytes of each token."""

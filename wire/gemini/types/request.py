@@ -1,12 +1,13 @@
-"""How to generate: GenerationConfig and its parts, safety, the request itself."""
+"""Body of generateContent: GenerationConfig and its parts, safety settings, the request itself."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
-from wire.gemini.types.base import GeminiStruct, OpenEnum
+from wire.core.facts import SDK, TRAFFIC, Facts
+from wire.gemini.types.base import GEMINI, VERTEX, GeminiStruct, OpenEnum
 from wire.gemini.types.content import Content
 from wire.gemini.types.tools import Schema, Tool, ToolConfig
 
@@ -14,144 +15,142 @@ from wire.gemini.types.tools import Schema, Tool, ToolConfig
 
 
 class GenerationConfig(GeminiStruct, frozen=True, kw_only=True):
-    """How to generate."""
+    """Options of the generation."""
 
     candidate_count: int | None = None
-    """More than 1 is refused on 3.x (G60)."""
+    """3.x refuses more than 1 (G60)."""
     stop_sequences: list[str] | None = None
     """At most 5."""
     max_output_tokens: int | None = None
-    """Thinking counts too."""
+    """Tokens of thinking count too."""
     temperature: float | None = None
-    """0 to 2 (G82). 3.6 on: deprecated and ignored."""
+    """0 to 2 (G82). Deprecated and ignored from 3.6 on."""
     top_p: float | None = None
     """As `temperature`."""
     top_k: int | None = None
     """As `temperature`."""
     seed: int | None = None
     presence_penalty: float | None = None
-    """Many models have none (G61)."""
+    """Many models refuse it (G61)."""
     frequency_penalty: float | None = None
-    """Many models have none (G61)."""
+    """Many models refuse it (G61)."""
     response_mime_type: str | None = None
-    """`text/plain`, `application/json` or `text/x.enum`. JSON beside tools: Gemini 3 on (G56)."""
+    """`text/plain`, `application/json` or `text/x.enum`. Models before Gemini 3 refuse JSON
+    together with tools (G56).
+    """
     response_schema: Schema | None = None
-    """Marked deprecated; Schema dialect."""
+    """In Google's Schema dialect. Marked deprecated in the reference."""
     response_json_schema: Any = msgspec.UNSET
-    """JSON Schema. Excludes `response_schema`; set `response_mime_type` too."""
-    response_format: ResponseFormatConfig | None = None
-    """Since 2026-05-13: the newer form, per kind of output."""
+    """JSON Schema. Excludes `response_schema`; set `response_mime_type` as well."""
+    response_format: Annotated[ResponseFormatConfig | None, Facts(since="2026-05-13")] = None
+    """The newer form, with one entry for each kind of output."""
     response_modalities: list[OpenEnum] | None = None
     """`ResponseModality`."""
     response_logprobs: bool | None = None
-    """Not every model, never in a stream (G79, G80)."""
+    """Some models refuse it, every stream refuses it (G79, G80)."""
     logprobs: int | None = None
-    """How many candidates per token; with `response_logprobs`."""
+    """Number of top candidates for each token. Needs `response_logprobs`."""
     thinking_config: ThinkingConfig | None = None
     media_resolution: OpenEnum | None = None
-    """`MediaResolutionLevel`, for all media; `Part.media_resolution` for one."""
+    """`MediaResolutionLevel` of all media; `Part.media_resolution` sets that of one part."""
     speech_config: SpeechConfig | None = None
     image_config: ImageConfig | None = None
-    audio_transcription_config: AudioTranscriptionConfig | None = None
-    """Since 2026-07-22."""
-    translation_config: TranslationConfig | None = None
-    """Since 2026-06-09."""
-    enable_affective_dialog: bool | None = None
-    """Since 2026-07-13."""
-    enable_enhanced_civic_answers: bool | None = None
-    """Not on Vertex."""
-    audio_timestamp: bool | None = None
-    """Vertex only."""
-    model_config: ModelConfig | None = None
-    """Vertex only. google-genai calls it `model_selection_config`, but sends `modelConfig`."""
-    routing_config: RoutingConfig | None = None
-    """Vertex only."""
+    audio_transcription_config: Annotated[
+        AudioTranscriptionConfig | None, Facts(since="2026-07-22")
+    ] = None
+    translation_config: Annotated[TranslationConfig | None, Facts(since="2026-06-09")] = None
+    enable_affective_dialog: Annotated[bool | None, Facts(since="2026-07-13")] = None
+    enable_enhanced_civic_answers: Annotated[bool | None, Facts(hosts=GEMINI)] = None
+    audio_timestamp: Annotated[bool | None, Facts(hosts=VERTEX, source=SDK)] = None
+    """Audio is sent to the model with timestamps."""
+    model_config: Annotated[ModelConfig | None, Facts(hosts=VERTEX, source=SDK)] = None
+    """google-genai calls it `model_selection_config` and sends `modelConfig`."""
+    routing_config: Annotated[RoutingConfig | None, Facts(hosts=VERTEX, source=SDK)] = None
 
 
 class ThinkingConfig(GeminiStruct, frozen=True, kw_only=True):
-    """How much to think: a level or a budget, not both (G58)."""
+    """How much the model thinks: a level or a budget, not both (G58)."""
 
     include_thoughts: bool | None = None
-    """Gives parts with `thought`."""
+    """The answer then has parts with `thought`."""
     thinking_level: OpenEnum | None = None
     """`ThinkingLevel`; 3.x only (G59)."""
     thinking_budget: int | None = None
-    """Tokens; for the 2.5 family, with a range per model (G57), though 3.x takes it too. 0 is off,
-    -1 leaves it to the model.
+    """In tokens; 0 turns thinking off, -1 lets the model decide. Each model of the 2.5 family has
+    its own range (G57). 3.x accepts a budget too.
     """
 
 
 class ResponseFormatConfig(GeminiStruct, frozen=True, kw_only=True):
-    """Form of the output, per kind. Since 2026-05-13."""
+    """Form of the output, for each kind of output."""
 
-    text: TextResponseFormat | None = None
-    image: ImageResponseFormat | None = None
-    audio: AudioResponseFormat | None = None
+    text: Annotated[TextResponseFormat | None, Facts(since="2026-05-13")] = None
+    image: Annotated[ImageResponseFormat | None, Facts(since="2026-05-13")] = None
+    audio: Annotated[AudioResponseFormat | None, Facts(since="2026-05-13")] = None
 
 
 class TextResponseFormat(GeminiStruct, frozen=True, kw_only=True):
     """Form of text output."""
 
-    mime_type: OpenEnum | None = None
+    mime_type: Annotated[OpenEnum | None, Facts(since="2026-05-13")] = None
     """`TextMimeType`."""
-    schema: Any = msgspec.UNSET
+    schema: Annotated[Any, Facts(since="2026-05-13")] = msgspec.UNSET
     """JSON Schema."""
-    json_schema: Any = msgspec.UNSET
-    """google-genai 3.3.0 only."""
+    json_schema: Annotated[Any, Facts(source=SDK)] = msgspec.UNSET
 
 
 class ImageResponseFormat(GeminiStruct, frozen=True, kw_only=True):
     """Form of image output."""
 
-    mime_type: OpenEnum | None = None
+    mime_type: Annotated[OpenEnum | None, Facts(since="2026-05-13")] = None
     """`ImageMimeType`."""
-    aspect_ratio: OpenEnum | None = None
+    aspect_ratio: Annotated[OpenEnum | None, Facts(since="2026-05-13")] = None
     """`AspectRatio`."""
-    image_size: OpenEnum | None = None
+    image_size: Annotated[OpenEnum | None, Facts(since="2026-05-13")] = None
     """`ImageSize`."""
-    delivery: OpenEnum | None = None
+    delivery: Annotated[OpenEnum | None, Facts(since="2026-05-13")] = None
     """`Delivery`."""
 
 
 class AudioResponseFormat(GeminiStruct, frozen=True, kw_only=True):
     """Form of audio output."""
 
-    mime_type: OpenEnum | None = None
+    mime_type: Annotated[OpenEnum | None, Facts(since="2026-05-13")] = None
     """`AudioMimeType`."""
-    sample_rate: int | None = None
-    """Hertz."""
-    bit_rate: int | None = None
-    """Bits per second."""
-    delivery: OpenEnum | None = None
+    sample_rate: Annotated[int | None, Facts(since="2026-05-13")] = None
+    """In hertz."""
+    bit_rate: Annotated[int | None, Facts(since="2026-05-13")] = None
+    """In bits per second."""
+    delivery: Annotated[OpenEnum | None, Facts(since="2026-05-13")] = None
     """`Delivery`."""
 
 
 class ImageConfig(GeminiStruct, frozen=True, kw_only=True):
-    """How to make images."""
+    """Options of generated images."""
 
     aspect_ratio: str | None = None
     """`"16:9"`."""
     image_size: str | None = None
     """`"1K"`, `"2K"`, `"4K"`."""
-    person_generation: OpenEnum | None = None
-    """`PersonGeneration`. Vertex only."""
-    prominent_people: OpenEnum | None = None
-    """`ProminentPeople`. Vertex only."""
-    image_output_options: ImageOutputOptions | None = None
-    """Vertex only. google-genai's `output_mime_type` and `output_compression_quality` are sent in
-    here.
-    """
+    person_generation: Annotated[OpenEnum | None, Facts(hosts=VERTEX, source=SDK)] = None
+    """`PersonGeneration`."""
+    prominent_people: Annotated[OpenEnum | None, Facts(hosts=VERTEX, source=SDK)] = None
+    """`ProminentPeople`."""
+    image_output_options: Annotated[ImageOutputOptions | None, Facts(hosts=VERTEX, source=SDK)] = (
+        None
+    )
+    """google-genai sends its `output_mime_type` and `output_compression_quality` in here."""
 
 
 class ImageOutputOptions(GeminiStruct, frozen=True, kw_only=True):
-    """File format of made images. Vertex only."""
+    """File format of generated images."""
 
     mime_type: str | None = None
     compression_quality: int | None = None
 
 
 class SpeechConfig(GeminiStruct, frozen=True, kw_only=True):
-    """How to speak: one voice, or one for each speaker."""
+    """Options of generated speech: one voice, or one for each speaker."""
 
     language_code: str | None = None
     """BCP 47."""
@@ -164,10 +163,8 @@ class VoiceConfig(GeminiStruct, frozen=True, kw_only=True):
     """A voice."""
 
     prebuilt_voice_config: PrebuiltVoiceConfig | None = None
-    replicated_voice_config: ReplicatedVoiceConfig | None = None
-    """google-genai 3.3.0 only."""
-    voice: str | None = None
-    """google-genai 3.3.0 only."""
+    replicated_voice_config: Annotated[ReplicatedVoiceConfig | None, Facts(source=SDK)] = None
+    voice: Annotated[str | None, Facts(source=SDK)] = None
 
 
 class PrebuiltVoiceConfig(GeminiStruct, frozen=True, kw_only=True):
@@ -177,20 +174,22 @@ class PrebuiltVoiceConfig(GeminiStruct, frozen=True, kw_only=True):
 
 
 class ReplicatedVoiceConfig(GeminiStruct, frozen=True, kw_only=True):
-    """A copy of a person's voice. google-genai 3.3.0 only."""
+    """A copy of a person's voice."""
 
     mime_type: str | None = None
-    """`audio/wav` alone: 16 bit little-endian, 24 kHz."""
-    voice_sample_audio: str | None = None
-    """base64."""
-    consent_audio: str | None = None
-    """base64: the owner's recorded consent. Not on Vertex."""
-    voice_consent_signature: VoiceConsentSignature | None = None
-    """In place of `consent_audio` once the server has checked it. Not on Vertex."""
+    """Only `audio/wav`: 16 bit little-endian samples at 24 kHz."""
+    voice_sample_audio: Annotated[str | None, Facts(base64=True)] = None
+    """Base64."""
+    consent_audio: Annotated[str | None, Facts(hosts=GEMINI, source=SDK, base64=True)] = None
+    """Base64 of a recording in which the owner of the voice consents."""
+    voice_consent_signature: Annotated[
+        VoiceConsentSignature | None, Facts(hosts=GEMINI, source=SDK)
+    ] = None
+    """Replaces `consent_audio` once the server has checked it."""
 
 
 class VoiceConsentSignature(GeminiStruct, frozen=True, kw_only=True):
-    """The server's mark on a consent it checked. google-genai 3.3.0 only."""
+    """The server's proof that it has checked a recorded consent."""
 
     signature: str | None = None
 
@@ -205,87 +204,84 @@ class SpeakerVoiceConfig(GeminiStruct, frozen=True, kw_only=True):
     """Voice of one speaker."""
 
     speaker: str | None = None
-    """The name used in the prompt."""
+    """The name that the prompt uses."""
     voice_config: VoiceConfig | None = None
 
 
 class TranslationConfig(GeminiStruct, frozen=True, kw_only=True):
-    """Speech translation. Since 2026-06-09."""
+    """Options of speech translation."""
 
-    target_language_code: str | None = None
-    """BCP 47; the API needs it."""
-    echo_target_language: bool | None = None
+    target_language_code: Annotated[str | None, Facts(since="2026-06-09")] = None
+    """BCP 47. The API requires it."""
+    echo_target_language: Annotated[bool | None, Facts(since="2026-06-09")] = None
 
 
 class AudioTranscriptionConfig(GeminiStruct, frozen=True, kw_only=True):
-    """How to transcribe audio. The message grew field by field from 2026-07-03 on."""
+    """Options of audio transcription. Google added its fields one by one from July 2026 on."""
 
-    language_codes: list[str] | None = None
-    """Since 2026-07-31. BCP 47 hints; without them the language is detected."""
-    mode: OpenEnum | None = None
-    """`TranscriptionMode`, since 2026-08-17."""
-    custom_vocabulary: list[str] | None = None
-    """Since 2026-07-21."""
-    diarization: bool | None = None
-    """Since 2026-07-22."""
-    word_timestamp: bool | None = None
-    """Since 2026-07-22."""
-    source_text: str | None = None
-    """google-genai 3.3.0 only: text that the speech says how to change, in SMART mode."""
-    adaptation_phrases: list[str] | None = None
-    """Deprecated: `custom_vocabulary`."""
-    language_auto: LanguageAuto | None = None
-    """Deprecated: it is the default."""
-    language_hints: LanguageHints | None = None
-    """Deprecated: `language_codes`."""
+    language_codes: Annotated[list[str] | None, Facts(since="2026-07-31")] = None
+    """Languages to expect (BCP 47). Without them the server detects the language."""
+    mode: Annotated[OpenEnum | None, Facts(since="2026-08-17")] = None
+    """`TranscriptionMode`."""
+    custom_vocabulary: Annotated[list[str] | None, Facts(since="2026-07-21")] = None
+    diarization: Annotated[bool | None, Facts(since="2026-07-22")] = None
+    word_timestamp: Annotated[bool | None, Facts(since="2026-07-22")] = None
+    source_text: Annotated[str | None, Facts(source=SDK)] = None
+    """Text that the speech says how to change, in mode SMART."""
+    adaptation_phrases: Annotated[list[str] | None, Facts(since="2026-07-03")] = None
+    """Deprecated; use `custom_vocabulary`."""
+    language_auto: Annotated[LanguageAuto | None, Facts(since="2026-07-03")] = None
+    """Deprecated; detection is the default."""
+    language_hints: Annotated[LanguageHints | None, Facts(since="2026-07-03")] = None
+    """Deprecated; use `language_codes`."""
 
 
 class LanguageAuto(GeminiStruct, frozen=True, kw_only=True):
-    """Detect the language, no settings. Deprecated."""
+    """Detection of the language; has no settings. Deprecated."""
 
 
 class LanguageHints(GeminiStruct, frozen=True, kw_only=True):
     """Languages to expect. Deprecated."""
 
-    language_codes: list[str] | None = None
+    language_codes: Annotated[list[str] | None, Facts(since="2026-07-03")] = None
 
 
 class ModelConfig(GeminiStruct, frozen=True, kw_only=True):
-    """What the choice of a model weighs. Vertex only."""
+    """What the server prefers when it chooses a model."""
 
     feature_selection_preference: OpenEnum | None = None
     """`RoutingPreference`."""
 
 
 class RoutingConfig(GeminiStruct, frozen=True, kw_only=True):
-    """Which model answers: chosen by the server, or named. Vertex only."""
+    """Which model answers: one that the server chooses, or a named one."""
 
-    auto_mode: AutoRoutingMode | None = None
-    manual_mode: ManualRoutingMode | None = None
+    auto_mode: Annotated[AutoRoutingMode | None, Facts(one_of="routing_config")] = None
+    manual_mode: Annotated[ManualRoutingMode | None, Facts(one_of="routing_config")] = None
 
 
 class AutoRoutingMode(GeminiStruct, frozen=True, kw_only=True):
-    """The server chooses. Vertex only."""
+    """The server chooses the model."""
 
     model_routing_preference: OpenEnum | None = None
     """`RoutingPreference`."""
 
 
 class ManualRoutingMode(GeminiStruct, frozen=True, kw_only=True):
-    """A model by name. Vertex only."""
+    """The model by its name."""
 
     model_name: str | None = None
 
 
 class SafetySetting(GeminiStruct, frozen=True, kw_only=True):
-    """Threshold of one category."""
+    """Threshold of one harm category."""
 
     category: OpenEnum | None = None
-    """`HarmCategory`, each at most once."""
+    """`HarmCategory`. Each category may stand in one setting only."""
     threshold: OpenEnum | None = None
     """`HarmBlockThreshold`."""
-    method: OpenEnum | None = None
-    """`HarmBlockMethod`. Vertex only."""
+    method: Annotated[OpenEnum | None, Facts(hosts=VERTEX, source=SDK)] = None
+    """`HarmBlockMethod`."""
 
 
 # --- request --------------------------------------------------------------------------------------
@@ -295,12 +291,13 @@ class GenerateContentRequest(GeminiStruct, frozen=True, kw_only=True):
     """Body of generateContent and streamGenerateContent."""
 
     contents: list[Content] | None = None
-    """The API needs at least one (G4).
+    """The API requires at least one (G4).
 
-    Order of calls and results: G10 to G13; from 3.6 on the last may not be of the model (G15).
+    The order of calls and results: G10 to G13. From 3.6 on the last turn must not be the model's
+    (G15).
     """
     system_instruction: Content | None = None
-    """Text only; its role is ignored."""
+    """Text parts only. The server ignores its role."""
     tools: list[Tool] | None = None
     tool_config: ToolConfig | None = None
     generation_config: GenerationConfig | None = None
@@ -308,22 +305,21 @@ class GenerateContentRequest(GeminiStruct, frozen=True, kw_only=True):
     cached_content: str | None = None
     """`cachedContents/ID`. Excludes `system_instruction`, `tools`, `tool_config` (G62)."""
     model: str | None = None
-    """`models/ID`. The path names the model; only needed here inside countTokens and batches."""
-    service_tier: OpenEnum | None = None
-    """`ServiceTier`, since 2026-03-24."""
-    store: bool | None = None
-    """Logging of this request. Not on Vertex."""
-    labels: dict[str, str] | None = None
-    """Vertex only; seen on the wire, in no inventory. For billing reports."""
-    model_armor_config: ModelArmorConfig | None = None
-    """Vertex only; seen on the wire, in no inventory."""
+    """`models/ID`. The path names the model; the body needs it only inside countTokens and batches.
+    """
+    service_tier: Annotated[OpenEnum | None, Facts(since="2026-03-24")] = None
+    """`ServiceTier`."""
+    store: Annotated[bool | None, Facts(hosts=GEMINI)] = None
+    """Whether Google may log this request."""
+    labels: Annotated[dict[str, str] | None, Facts(hosts=VERTEX, source=TRAFFIC)] = None
+    """Key-value pairs that appear in billing reports."""
+    model_armor_config: Annotated[ModelArmorConfig | None, Facts(hosts=VERTEX, source=TRAFFIC)] = (
+        None
+    )
 
 
 class ModelArmorConfig(GeminiStruct, frozen=True, kw_only=True):
-    """Model Armor templates that screen a call, by resource name.
-
-    Vertex only; seen on the wire, in no inventory.
-    """
+    """Model Armor templates that screen a call, by resource name."""
 
     prompt_template_name: str | None = None
     response_template_name: str | None = None

@@ -2,41 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
+from wire.core.facts import TRAFFIC, Facts
 from wire.gemini.types.base import GeminiStruct
 
 
 class ErrorBody(GeminiStruct, frozen=True, kw_only=True):
-    """Body of an error; may come in a one-element array, and in a stream outside the SSE framing
-    (G76).
+    """Body of an error. It may come in an array of one element, and in a stream outside of the SSE
+    framing (G76).
     """
 
     error: Status | None = None
 
 
 class Status(GeminiStruct, frozen=True, kw_only=True):
-    """What went wrong.
+    """An error.
 
-    A bad API key is 400, not 401: look for `API_KEY_INVALID` in the details (G73).
+    The status of a bad API key is 400, not 401; its details have `API_KEY_INVALID` (G73).
     """
 
     code: int | None = None
-    """HTTP status; inside operations and files, where `status` is absent, a google.rpc code."""
+    """The HTTP status. In operations and files, which have no `status`, a google.rpc code."""
     message: str | None = None
-    status: str | None = None
-    """Name of the google.rpc code, e.g.
-
-    `INVALID_ARGUMENT`. In no inventory, but in every error body.
-    """
+    status: Annotated[str | None, Facts(source=TRAFFIC)] = None
+    """Name of the google.rpc code, such as `INVALID_ARGUMENT`."""
     details: list[ErrorDetail] | None = None
 
 
 class ErrorDetail(GeminiStruct, frozen=True, kw_only=True):
-    """One detail of an error: the fields of all google.rpc details in one struct, told apart by
-    `type`.
+    """One detail of an error. One struct has the fields of all google.rpc details; `type` tells
+    them apart.
     """
 
     type: str | None = msgspec.field(name="@type", default=None)
@@ -66,29 +64,29 @@ class ErrorDetail(GeminiStruct, frozen=True, kw_only=True):
 
 
 class FieldViolation(GeminiStruct, frozen=True, kw_only=True):
-    """A field that the server did not like."""
+    """A field that the server refuses."""
 
     field: str | None = None
-    """Path in snake_case, e.g. `contents[0].parts`."""
+    """Path in snake_case, such as `contents[0].parts`."""
     description: str | None = None
     reason: str | None = None
 
 
 class QuotaViolation(GeminiStruct, frozen=True, kw_only=True):
-    """A quota that is used up."""
+    """A quota that is exceeded."""
 
     quota_metric: str | None = None
     quota_id: str | None = None
-    """Tells per minute from per day."""
+    """Contains `PerMinute` or `PerDay`."""
     quota_dimensions: dict[str, Any] | None = None
-    """`location`, `model`."""
+    """Keys `location`, `model`."""
     quota_value: int | str | None = None
     subject: str | None = None
     description: str | None = None
 
 
 class HelpLink(GeminiStruct, frozen=True, kw_only=True):
-    """A page that explains."""
+    """A page of documentation."""
 
     description: str | None = None
     url: str | None = None

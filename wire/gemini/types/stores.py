@@ -1,19 +1,21 @@
-"""File search stores: documents that the tool `fileSearch` looks into."""
+"""File search stores: documents that the tool `fileSearch` searches."""
 
 from __future__ import annotations
 
 import enum
+from typing import Annotated
 
+from wire.core.facts import Facts
 from wire.gemini.types.base import GeminiStruct, OpenEnum
 
 
 class FileSearchStore(GeminiStruct, frozen=True, kw_only=True):
-    """A store; it stays until it is deleted."""
+    """A store. It exists until it is deleted."""
 
     name: str | None = None
     """Output only. `fileSearchStores/ID`."""
     display_name: str | None = None
-    embedding_model: str | None = None
+    embedding_model: Annotated[str | None, Facts(since="2026-05-05")] = None
     """`models/X`."""
     create_time: str | None = None
     """Output only. Timestamp."""
@@ -38,7 +40,7 @@ class ListFileSearchStoresResponse(GeminiStruct, frozen=True, kw_only=True):
 
 
 class UploadToFileSearchStoreRequest(GeminiStruct, frozen=True, kw_only=True):
-    """What is said of a document before its bytes are sent."""
+    """Metadata of a document, sent before its bytes."""
 
     display_name: str | None = None
     mime_type: str | None = None
@@ -47,7 +49,7 @@ class UploadToFileSearchStoreRequest(GeminiStruct, frozen=True, kw_only=True):
 
 
 class ImportFileRequest(GeminiStruct, frozen=True, kw_only=True):
-    """A file of the files API that is to become a document."""
+    """A file of the files API to import as a document."""
 
     file_name: str | None = None
     """`files/ID`."""
@@ -56,28 +58,28 @@ class ImportFileRequest(GeminiStruct, frozen=True, kw_only=True):
 
 
 class CustomMetadata(GeminiStruct, frozen=True, kw_only=True):
-    """A key with one value of three kinds, to filter by."""
+    """A key and one value, for filters."""
 
     key: str | None = None
-    string_value: str | None = None
-    string_list_value: StringList | None = None
-    numeric_value: float | None = None
+    string_value: Annotated[str | None, Facts(one_of="value")] = None
+    string_list_value: Annotated[StringList | None, Facts(one_of="value")] = None
+    numeric_value: Annotated[float | None, Facts(one_of="value")] = None
 
 
 class StringList(GeminiStruct, frozen=True, kw_only=True):
-    """Several texts."""
+    """A list of texts."""
 
     values: list[str] | None = None
 
 
 class ChunkingConfig(GeminiStruct, frozen=True, kw_only=True):
-    """How a document is cut."""
+    """How a document is split into chunks."""
 
     white_space_config: WhiteSpaceConfig | None = None
 
 
 class WhiteSpaceConfig(GeminiStruct, frozen=True, kw_only=True):
-    """Cut at blanks."""
+    """Splitting at white space."""
 
     max_tokens_per_chunk: int | None = None
     max_overlap_tokens: int | None = None
@@ -111,7 +113,7 @@ class ListDocumentsResponse(GeminiStruct, frozen=True, kw_only=True):
 
 
 class DocumentState(enum.StrEnum):
-    """Whether a document can be found."""
+    """Whether a search can find a document."""
 
     PENDING = "STATE_PENDING"
     ACTIVE = "STATE_ACTIVE"

@@ -1,107 +1,104 @@
-"""What the model may use: declarations, built-in tools, their configuration, and the Schema
-dialect.
-"""
+"""Tools of a request: declarations, built-in tools, their configuration, and the Schema dialect."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
-from wire.gemini.types.base import GeminiStruct, OpenEnum
+from wire.core.facts import SDK, TRAFFIC, Facts
+from wire.gemini.types.base import GEMINI, VERTEX, GeminiStruct, OpenEnum
 
 # --- schema ---------------------------------------------------------------------------------------
 
 
 class Schema(GeminiStruct, frozen=True, kw_only=True):
-    """A node of Google's own schema dialect, not JSON Schema: any keyword that is no field here is
-    refused (G38).
+    """A node of Google's Schema dialect, which is not JSON Schema: the server refuses any keyword
+    that is no field here (G38).
     """
 
     type: OpenEnum | None = None
-    """`SchemaType`, one value, never a list (G39, G40). Needed unless `any_of` is there (G48)."""
+    """`SchemaType`. One value, never a list (G39, G40). Required unless `any_of` is set (G48)."""
     format: str | None = None
-    """2025 backends took only `enum` and `date-time` for STRING (G43)."""
+    """Backends of 2025 accepted only `enum` and `date-time` for STRING (G43)."""
     title: str | None = None
     description: str | None = None
     nullable: bool | None = None
     enum: list[str] | None = None
-    """Text only, on STRING only (G41), none empty (G42)."""
+    """Non-empty texts (G42), on STRING only (G41)."""
     any_of: list[Schema] | None = None
-    """On Vertex nothing may stand beside it (G49)."""
+    """Vertex refuses any other keyword beside it (G49)."""
     properties: dict[str, Schema] | None = None
-    """Only on OBJECT (G47); old backends refuse `{}` (G44)."""
+    """On OBJECT only (G47). Old backends refuse `{}` (G44)."""
     required: list[str] | None = None
-    """Names of `properties` (G46)."""
+    """Names that `properties` has (G46)."""
     property_ordering: list[str] | None = None
-    """Order in which the model writes the properties; not of JSON Schema."""
+    """Order in which the model writes the properties. Not a keyword of JSON Schema."""
     min_properties: int | str | None = None
     max_properties: int | str | None = None
     items: Schema | None = None
-    """Needed on ARRAY (G45)."""
+    """Required on ARRAY (G45)."""
     min_items: int | str | None = None
     max_items: int | str | None = None
-    """Counts against a limit of about 960 over the schema (G54)."""
+    """The sum over the schema must not exceed about 960 (G54)."""
     min_length: int | str | None = None
     max_length: int | str | None = None
     pattern: str | None = None
     minimum: float | None = None
     maximum: float | None = None
     default: Any = msgspec.UNSET
-    """Accepted and ignored."""
+    """The server accepts and ignores it."""
     example: Any = msgspec.UNSET
-    """Only read on the root."""
-    additional_properties: Any = msgspec.UNSET
-    """Vertex only: a boolean or a schema."""
-    defs: dict[str, Schema] | None = None
-    """Vertex only."""
-    ref: str | None = None
-    """Vertex only: `#/defs/NAME`."""
+    """The server reads it on the root only."""
+    additional_properties: Annotated[Any, Facts(hosts=VERTEX, source=SDK)] = msgspec.UNSET
+    """A boolean or a schema."""
+    defs: Annotated[dict[str, Schema] | None, Facts(hosts=VERTEX, source=SDK)] = None
+    ref: Annotated[str | None, Facts(hosts=VERTEX, source=SDK)] = None
+    """`#/defs/NAME`."""
 
 
 # --- tools ----------------------------------------------------------------------------------------
 
 
 class Tool(GeminiStruct, frozen=True, kw_only=True):
-    """Tools of a request: functions of the caller, or a built-in tool that the server runs.
+    """Tools of a request: functions of the caller, and built-in tools that the server runs.
 
-    Built-in tools beside functions: refused on 2.x (G33); 3.x on the Gemini API wants
-    `ToolConfig.include_server_side_tool_invocations` (G32).
+    2.x refuses built-in tools together with functions (G33). 3.x on the Gemini API requires
+    `ToolConfig.include_server_side_tool_invocations` for that (G32).
     """
 
     function_declarations: list[FunctionDeclaration] | None = None
-    """Over all tools: names unique (G29), at most 512 (G30)."""
+    """Over all tools, names are unique (G29), and there are at most 512 functions (G30)."""
     google_search: GoogleSearch | None = None
     google_search_retrieval: GoogleSearchRetrieval | None = None
-    """Of the 1.5 time; use `google_search`."""
+    """For models of the 1.5 generation. Use `google_search`."""
     google_maps: GoogleMaps | None = None
     url_context: UrlContext | None = None
     code_execution: CodeExecution | None = None
-    file_search: FileSearch | None = None
+    file_search: Annotated[FileSearch | None, Facts(hosts=GEMINI)] = None
     computer_use: ComputerUse | None = None
-    mcp_servers: list[McpServer] | None = None
+    mcp_servers: Annotated[list[McpServer] | None, Facts(hosts=GEMINI)] = None
     """MCP servers that Google's side calls."""
-    retrieval: dict[str, Any] | None = None
-    """Vertex only: `vertexAiSearch`, `vertexRagStore` or `externalApi`, in wire spelling."""
-    enterprise_web_search: EnterpriseWebSearch | None = None
-    """Vertex only."""
-    parallel_ai_search: ParallelAiSearch | None = None
-    """Vertex only."""
-    exa_ai_search: ExaAiSearch | None = None
-    """Vertex only."""
+    retrieval: Annotated[dict[str, Any] | None, Facts(hosts=VERTEX, source=SDK)] = None
+    """`vertexAiSearch`, `vertexRagStore` or `externalApi`, with keys in camelCase."""
+    enterprise_web_search: Annotated[
+        EnterpriseWebSearch | None, Facts(hosts=VERTEX, source=SDK)
+    ] = None
+    parallel_ai_search: Annotated[ParallelAiSearch | None, Facts(hosts=VERTEX, source=SDK)] = None
+    exa_ai_search: Annotated[ExaAiSearch | None, Facts(hosts=VERTEX, source=SDK)] = None
 
 
 class FunctionDeclaration(GeminiStruct, frozen=True, kw_only=True):
-    """A function that the model may call. Parameters go in one of two dialects (G37)."""
+    """A function that the model may call. Its parameters stand in one of two dialects (G37)."""
 
     name: str | None = None
-    """Safe for all models: a letter or `_`, then letters, digits, `_`, `-`, 64 characters in all
+    """All models accept a letter or `_`, then letters, digits, `_`, `-`; 64 characters in all
     (G28).
     """
     description: str | None = None
-    """Marked required in the snapshot; requests without it pass."""
+    """Required by the reference; the server accepts requests without it."""
     parameters: Schema | None = None
-    """Schema dialect. The root must be an OBJECT in mode ANY and on Vertex (G50)."""
+    """In Google's Schema dialect. The root must be an OBJECT in mode ANY and on Vertex (G50)."""
     parameters_json_schema: Any = msgspec.UNSET
     """JSON Schema."""
     response: Schema | None = None
@@ -112,33 +109,33 @@ class FunctionDeclaration(GeminiStruct, frozen=True, kw_only=True):
 
 
 class GoogleSearch(GeminiStruct, frozen=True, kw_only=True):
-    """Google search as a tool; needs no settings."""
+    """Google Search as a tool. No option is required."""
 
     search_types: SearchTypes | None = None
     time_range_filter: Interval | None = None
-    blocking_confidence: OpenEnum | None = None
-    """`PhishBlockThreshold`. Vertex only."""
-    exclude_domains: list[str] | None = None
-    """Vertex only."""
+    blocking_confidence: Annotated[OpenEnum | None, Facts(hosts=VERTEX, source=SDK)] = None
+    """`PhishBlockThreshold`."""
+    exclude_domains: Annotated[list[str] | None, Facts(hosts=VERTEX, source=SDK)] = None
+    """At most 2,000 by default."""
 
 
 class SearchTypes(GeminiStruct, frozen=True, kw_only=True):
-    """Kinds of search to run; set one to an empty struct to ask for it."""
+    """The kinds of search to run; an empty struct turns a kind on."""
 
     web_search: WebSearch | None = None
     image_search: ImageSearch | None = None
 
 
 class WebSearch(GeminiStruct, frozen=True, kw_only=True):
-    """Web search, no settings."""
+    """Web search; has no options."""
 
 
 class ImageSearch(GeminiStruct, frozen=True, kw_only=True):
-    """Image search, no settings."""
+    """Image search; has no options."""
 
 
 class Interval(GeminiStruct, frozen=True, kw_only=True):
-    """A span of time, start included and end not."""
+    """A span of time that includes its start and excludes its end."""
 
     start_time: str | None = None
     """Timestamp."""
@@ -147,7 +144,7 @@ class Interval(GeminiStruct, frozen=True, kw_only=True):
 
 
 class GoogleSearchRetrieval(GeminiStruct, frozen=True, kw_only=True):
-    """Google search of the 1.5 time."""
+    """Google Search for models of the 1.5 generation."""
 
     dynamic_retrieval_config: DynamicRetrievalConfig | None = None
 
@@ -164,72 +161,71 @@ class GoogleMaps(GeminiStruct, frozen=True, kw_only=True):
     """Google Maps as a tool."""
 
     enable_widget: bool | None = None
-    auth_config: dict[str, Any] | None = None
-    """google-genai 3.3.0 only, in wire spelling; the Gemini API takes `apiKey` alone, the other
-    members are of Vertex. A secret.
-    """
-    grounding_types: GoogleMapsGroundingTypes | None = None
-    """Vertex only."""
+    auth_config: Annotated[dict[str, Any] | None, Facts(source=SDK)] = None
+    """A secret, with keys in camelCase. The Gemini API accepts `apiKey` only."""
+    grounding_types: Annotated[GoogleMapsGroundingTypes | None, Facts(hosts=VERTEX, source=SDK)] = (
+        None
+    )
 
 
 class GoogleMapsGroundingTypes(GeminiStruct, frozen=True, kw_only=True):
-    """What to ask of Maps; places alone by default. Vertex only."""
+    """What to look up in Google Maps; the default is places only."""
 
     places: GoogleMapsPlaces | None = None
     routing: GoogleMapsRouting | None = None
 
 
 class GoogleMapsPlaces(GeminiStruct, frozen=True, kw_only=True):
-    """Places, no settings. Vertex only."""
+    """Places; has no options."""
 
 
 class GoogleMapsRouting(GeminiStruct, frozen=True, kw_only=True):
-    """Routes, no settings. Vertex only."""
+    """Routes; has no options."""
 
 
 class UrlContext(GeminiStruct, frozen=True, kw_only=True):
-    """Reading the URLs of the prompt, no settings."""
+    """The server reads the URLs of the prompt; has no options."""
 
 
 class CodeExecution(GeminiStruct, frozen=True, kw_only=True):
-    """Running code on the server, no settings."""
+    """The server runs code of the model; has no options."""
 
 
 class FileSearch(GeminiStruct, frozen=True, kw_only=True):
     """Search in file search stores."""
 
     file_search_store_names: list[str] | None = None
-    """`fileSearchStores/ID`; the API needs at least one."""
+    """`fileSearchStores/ID`. The API requires at least one."""
     metadata_filter: str | None = None
-    """AIP-160 filter."""
+    """A filter in the syntax of AIP-160."""
     top_k: int | None = None
+    """Number of chunks to retrieve."""
 
 
 class ComputerUse(GeminiStruct, frozen=True, kw_only=True):
-    """Predefined functions that drive a screen; the caller runs them."""
+    """Predefined functions that operate a screen. The caller runs them."""
 
     environment: OpenEnum | None = None
-    """`ComputerEnvironment`; the API needs it."""
+    """`ComputerEnvironment`. The API requires it."""
     excluded_predefined_functions: list[str] | None = None
-    disabled_safety_policies: list[OpenEnum] | None = None
-    """`ComputerSafetyPolicy`, since 2026-06-23."""
-    enable_prompt_injection_detection: bool | None = None
-    """Since 2026-06-15."""
+    disabled_safety_policies: Annotated[list[OpenEnum] | None, Facts(since="2026-06-23")] = None
+    """`ComputerSafetyPolicy`."""
+    enable_prompt_injection_detection: Annotated[bool | None, Facts(since="2026-06-15")] = None
 
 
 class McpServer(GeminiStruct, frozen=True, kw_only=True):
-    """An MCP server for Google's side to call."""
+    """An MCP server that Google's side calls."""
 
     name: str | None = None
     streamable_http_transport: StreamableHttpTransport | None = None
 
 
 class StreamableHttpTransport(GeminiStruct, frozen=True, kw_only=True):
-    """How to reach an MCP server."""
+    """Address and options of an MCP server."""
 
     url: str | None = None
     headers: dict[str, str] | None = None
-    """May hold credentials: they go to Google."""
+    """They are sent to Google, credentials included."""
     timeout: str | None = None
     """Duration."""
     sse_read_timeout: str | None = None
@@ -238,7 +234,7 @@ class StreamableHttpTransport(GeminiStruct, frozen=True, kw_only=True):
 
 
 class EnterpriseWebSearch(GeminiStruct, frozen=True, kw_only=True):
-    """Web search for regulated users. Vertex only."""
+    """Web search for customers in regulated industries."""
 
     blocking_confidence: OpenEnum | None = None
     """`PhishBlockThreshold`."""
@@ -247,51 +243,54 @@ class EnterpriseWebSearch(GeminiStruct, frozen=True, kw_only=True):
 
 
 class ParallelAiSearch(GeminiStruct, frozen=True, kw_only=True):
-    """Search by Parallel.ai. Vertex only."""
+    """Search by Parallel.ai."""
 
     api_key: str | None = None
-    """A secret. Without it a Marketplace subscription is looked for."""
+    """A secret. Without it the server uses the project's subscription of Google Cloud Marketplace.
+    """
     custom_configs: dict[str, Any] | None = None
-    """Parallel.ai's own search parameters."""
+    """Search parameters of Parallel.ai."""
     enable_data_retention: bool | None = None
-    """Deprecated in favour of the next."""
+    """Deprecated; use `enable_zero_data_retention`."""
     enable_zero_data_retention: bool | None = None
 
 
 class ExaAiSearch(GeminiStruct, frozen=True, kw_only=True):
-    """Search by Exa.ai. Vertex only."""
+    """Search by Exa.ai."""
 
     api_key: str | None = None
-    """A secret; needed."""
+    """A secret. Required."""
     custom_configs: dict[str, Any] | None = None
-    """Exa.ai's own search parameters."""
+    """Search parameters of Exa.ai."""
 
 
 class ToolConfig(GeminiStruct, frozen=True, kw_only=True):
-    """How tools are used."""
+    """Options of all tools."""
 
     function_calling_config: FunctionCallingConfig | None = None
-    """Only with function declarations (G31)."""
+    """Only together with function declarations (G31)."""
     retrieval_config: RetrievalConfig | None = None
-    include_server_side_tool_invocations: bool | None = None
-    """Gemini 3 on: show built-in tools as `tool_call` parts; needed beside functions (G32). 400 on
-    2.5 (G34), unknown to Vertex.
+    include_server_side_tool_invocations: Annotated[bool | None, Facts(hosts=GEMINI)] = None
+    """The response then has built-in tools as `tool_call` parts. Required for built-in tools
+    together with functions on Gemini 3 and later (G32); 2.5 refuses it (G34).
     """
 
 
 class FunctionCallingConfig(GeminiStruct, frozen=True, kw_only=True):
-    """Whether and what the model calls."""
+    """Whether the model may or must call functions, and which."""
 
     mode: OpenEnum | None = None
-    """`FunctionCallingMode`, AUTO by default."""
+    """`FunctionCallingMode`; the default is AUTO."""
     allowed_function_names: list[str] | None = None
     """Only in mode ANY or VALIDATED (G35)."""
-    stream_function_call_arguments: bool | None = None
-    """Vertex only; see `FunctionCall`."""
+    stream_function_call_arguments: Annotated[bool | None, Facts(hosts=VERTEX, source=TRAFFIC)] = (
+        None
+    )
+    """Streams send arguments in pieces; see `FunctionCall`."""
 
 
 class RetrievalConfig(GeminiStruct, frozen=True, kw_only=True):
-    """Where the user is, for search and Maps."""
+    """Location and language of the user, for Search and Maps."""
 
     lat_lng: LatLng | None = None
     language_code: str | None = None
@@ -299,7 +298,7 @@ class RetrievalConfig(GeminiStruct, frozen=True, kw_only=True):
 
 
 class LatLng(GeminiStruct, frozen=True, kw_only=True):
-    """A place on earth, in degrees."""
+    """A position on Earth, in degrees."""
 
     latitude: float | None = None
     """-90 to 90."""

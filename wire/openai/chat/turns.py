@@ -9,6 +9,7 @@ What it had to change, add or drop stands in `wire.notes(result)`.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
@@ -16,6 +17,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from wire.core.decoders import decoder
+from wire.core.facts import facts_of
 from wire.core.lenient import decoded
 from wire.core.memory import RAW, Note, Noted, encode
 from wire.errors import HistoryError, RuleError, Violation
@@ -204,12 +206,21 @@ def _name(call: ToolCall) -> str | None:
 _SLOTS = ("reasoning_content", "reasoning", "reasoning_text", "reasoning_details")
 _CORE = ("role", "content", "tool_calls", "function_call", "prefix")
 _CALL_CORE = ("id", "type", "function", "custom")
-_OF_ONE_HOST = ("channel", "extra_content", "provider_metadata", "thought_signature")
-"""Keys of which it is known whose they are: nobody else takes them, not even who takes his own
-messages as they came.
-"""
 _SILENT = (b"null", b'""', b"[]", b"{}")
 """Values that say nothing, and are left out without a word."""
+
+
+@functools.cache
+def _of_one_host() -> frozenset[str]:
+    """Keys that one host alone adds: no other host takes them, not even one that takes its own
+    messages verbatim.
+    """
+    return frozenset(
+        key
+        for struct in (Message, ToolCall)
+        for key, facts in facts_of(struct).items()
+        if len(facts.hosts) == 1
+    )
 
 
 def _sent(
@@ -222,7 +233,7 @@ def _sent(
     received = RAW in vars(message)
     if received:
         allowed = (*_CORE, *_SLOTS, *dialect.takes, "refusal")
-        for key in [key for key in after if key in _OF_ONE_HOST or not dialect.verbatim]:
+        for key in [key for key in after if key in _of_one_host() or not dialect.verbatim]:
             if key not in allowed:
                 _withhold(after, key, path, found)
     _reason(message, after, dialect, path, found)
@@ -325,7 +336,7 @@ def _call(
         if present(call.id) is not None:
             found.append(Note(f"{path}.id", f"{call.id} became {id}, as this host takes it"))
     if received or RAW in vars(call):
-        for key in [key for key in after if key in _OF_ONE_HOST or not dialect.verbatim]:
+        for key in [key for key in after if key in _of_one_host() or not dialect.verbatim]:
             if key == "index":
                 del after[key]
             elif key not in (*_CALL_CORE, *dialect.takes):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
+from wire.core.facts import DOCS, TRAFFIC, Facts
 from wire.openai.chat.types.base import OpenAIStruct
 from wire.openai.chat.types.message import Delta, Message, ToolCall
 from wire.openai.common.types.errors import BaseResp, ErrorObject
@@ -36,27 +37,31 @@ class _Answer(OpenAIStruct, frozen=True, kw_only=True):
     """If `ChatCompletionRequest.moderation` asked for it; in a stream in a chunk near the end."""
     metadata: dict[str, Any] | None = None
     """What the request said; Together and HuggingFace put objects of their own here."""
-    error: ErrorObject | str | None = None
+    error: Annotated[ErrorObject | str | None, Facts(source=TRAFFIC)] = None
     """In place of the others, inside an answer of status 200. Clients raise it."""
-    base_resp: BaseResp | None = None
-    """MiniMax: an error too, if its code is not 0."""
-    provider: str | None = None
-    """OpenRouter: who served this."""
-    request_id: str | None = None
-    """Qwen, GLM."""
-    citations: list[str] | None = None
-    """Perplexity, xAI: URLs."""
-    search_results: list[SearchResult] | None = None
-    """Perplexity."""
-    prompt_filter_results: list[PromptFilterResult] | None = None
+    base_resp: Annotated[BaseResp | None, Facts(hosts=("minimax",), source=DOCS)] = None
+    """An error too, if its code is not 0."""
+    provider: Annotated[str | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = None
+    """Who served this."""
+    request_id: Annotated[str | None, Facts(hosts=("qwen", "glm"), source=TRAFFIC)] = None
+    citations: Annotated[list[str] | None, Facts(hosts=("perplexity", "xai"), source=TRAFFIC)] = (
+        None
+    )
+    """URLs."""
+    search_results: Annotated[
+        list[SearchResult] | None, Facts(hosts=("perplexity",), source=TRAFFIC)
+    ] = None
+    prompt_filter_results: Annotated[
+        list[PromptFilterResult] | None, Facts(hosts=("azure", "github-copilot"), source=TRAFFIC)
+    ] = None
     """Azure, GitHub Copilot; in a stream in a first chunk without choices."""
-    x_groq: XGroq | None = None
-    timings: dict[str, Any] | None = None
-    """llama.cpp: `prompt_ms`, `predicted_per_second`, ..."""
-    time_info: dict[str, Any] | None = None
-    """Cerebras: `queue_time`, `completion_time`, ..., in seconds."""
-    cost: dict[str, Any] | None = None
-    """Venice: `usd`, `diem`."""
+    x_groq: Annotated[XGroq | None, Facts(hosts=("groq",), source=TRAFFIC)] = None
+    timings: Annotated[dict[str, Any] | None, Facts(hosts=("llama.cpp",), source=TRAFFIC)] = None
+    """`prompt_ms`, `predicted_per_second`, ..."""
+    time_info: Annotated[dict[str, Any] | None, Facts(hosts=("cerebras",), source=TRAFFIC)] = None
+    """`queue_time`, `completion_time`, ..., in seconds."""
+    cost: Annotated[dict[str, Any] | None, Facts(hosts=("venice",), source=TRAFFIC)] = None
+    """`usd`, `diem`."""
 
 
 class ChatCompletion(_Answer, frozen=True, kw_only=True):
@@ -110,17 +115,21 @@ class Choice(OpenAIStruct, frozen=True, kw_only=True):
 
     `stop` with calls is common.
     """
-    finish_reason_camel: str | None = msgspec.field(name="finishReason", default=None)
-    """Gemini compat, at times: `finishReason` in place of `finish_reason`."""
-    native_finish_reason: str | None = None
-    """OpenRouter: the model's own word; `tool_calls` may hide that it is `length`."""
-    stop_reason: str | int | None = None
-    """vLLM: the stop text or token."""
+    finish_reason_camel: Annotated[str | None, Facts(hosts=("gemini@openai",), source=DOCS)] = (
+        msgspec.field(name="finishReason", default=None)
+    )
+    """At times. `finishReason` in place of `finish_reason`."""
+    native_finish_reason: Annotated[str | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = None
+    """The model's own word; `tool_calls` may hide that it is `length`."""
+    stop_reason: Annotated[str | int | None, Facts(hosts=("vllm",), source=TRAFFIC)] = None
+    """The stop text or token."""
     logprobs: Logprobs | None = None
-    usage: CompletionUsage | None = None
+    usage: Annotated[CompletionUsage | None, Facts(hosts=("kimi",), source=DOCS)] = None
     """Kimi, at times, in place of the chunk's."""
-    content_filter_results: dict[str, Any] | None = None
-    """Azure: what each filter said, by its name."""
+    content_filter_results: Annotated[
+        dict[str, Any] | None, Facts(hosts=("azure",), source=TRAFFIC)
+    ] = None
+    """What each filter said, by its name."""
 
 
 class ChunkChoice(Choice, frozen=True, kw_only=True):
@@ -175,42 +184,51 @@ class CompletionUsage(OpenAIStruct, frozen=True, kw_only=True):
     total_tokens: int | None = None
     prompt_tokens_details: PromptTokensDetails | None = None
     completion_tokens_details: CompletionTokensDetails | None = None
-    prompt_cache_hit_tokens: int | None = None
-    """DeepSeek: cached tokens."""
-    prompt_cache_miss_tokens: int | None = None
-    """DeepSeek: the others."""
-    cached_tokens: int | None = None
-    """Kimi, Together."""
-    num_cached_tokens: int | None = None
-    """Mistral: cached tokens."""
-    cache_read_input_tokens: int | None = None
-    """Databricks, Venice, doubleword: cached tokens."""
-    cache_creation_input_tokens: int | None = None
-    """Databricks, Vercel gateway, doubleword: tokens written to the cache."""
-    reasoning_tokens: int | None = None
-    """Together, GitHub Copilot."""
-    cost: float | dict[str, Any] | None = None
-    """OpenRouter, Vercel gateway: in USD, or in the host's credits.
+    prompt_cache_hit_tokens: Annotated[int | None, Facts(hosts=("deepseek",), source=TRAFFIC)] = (
+        None
+    )
+    """Cached tokens."""
+    prompt_cache_miss_tokens: Annotated[int | None, Facts(hosts=("deepseek",), source=TRAFFIC)] = (
+        None
+    )
+    """The others."""
+    cached_tokens: Annotated[int | None, Facts(hosts=("kimi", "together"), source=TRAFFIC)] = None
+    num_cached_tokens: Annotated[int | None, Facts(hosts=("mistral",), source=TRAFFIC)] = None
+    """Cached tokens."""
+    cache_read_input_tokens: Annotated[
+        int | None, Facts(hosts=("databricks", "venice", "doubleword"), source=TRAFFIC)
+    ] = None
+    """Cached tokens."""
+    cache_creation_input_tokens: Annotated[
+        int | None, Facts(hosts=("databricks", "vercel", "doubleword"), source=TRAFFIC)
+    ] = None
+    """Tokens written to the cache."""
+    reasoning_tokens: Annotated[
+        int | None, Facts(hosts=("together", "github-copilot"), source=TRAFFIC)
+    ] = None
+    cost: Annotated[
+        float | dict[str, Any] | None,
+        Facts(hosts=("openrouter", "vercel", "perplexity"), source=TRAFFIC),
+    ] = None
+    """In USD, or in the host's credits.
 
-    Perplexity: an object with `total_cost`.
-    """
-    cost_details: dict[str, Any] | None = None
-    """OpenRouter: what the provider took."""
-    market_cost: float | None = None
-    """Vercel gateway."""
-    is_byok: bool | None = None
-    """OpenRouter: with a key of one's own at the provider."""
-    cost_in_usd_ticks: int | None = None
-    """xAI."""
-    num_sources_used: int | None = None
-    """xAI: of its live search."""
-    service_tier: str | None = None
-    """Mistral."""
-    queue_time: float | None = None
+    Perplexity: an object with `total_cost`."""
+    cost_details: Annotated[dict[str, Any] | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = (
+        None
+    )
+    """What the provider took."""
+    market_cost: Annotated[float | None, Facts(hosts=("vercel",), source=TRAFFIC)] = None
+    is_byok: Annotated[bool | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = None
+    """With a key of one's own at the provider."""
+    cost_in_usd_ticks: Annotated[int | None, Facts(hosts=("xai",), source=TRAFFIC)] = None
+    num_sources_used: Annotated[int | None, Facts(hosts=("xai",), source=TRAFFIC)] = None
+    """Of its live search."""
+    service_tier: Annotated[str | None, Facts(hosts=("mistral",), source=TRAFFIC)] = None
+    queue_time: Annotated[float | None, Facts(hosts=("groq",), source=TRAFFIC)] = None
     """Groq, in seconds, as the next three."""
-    prompt_time: float | None = None
-    completion_time: float | None = None
-    total_time: float | None = None
+    prompt_time: Annotated[float | None, Facts(hosts=("groq",), source=TRAFFIC)] = None
+    completion_time: Annotated[float | None, Facts(hosts=("groq",), source=TRAFFIC)] = None
+    total_time: Annotated[float | None, Facts(hosts=("groq",), source=TRAFFIC)] = None
 
 
 class PromptTokensDetails(OpenAIStruct, frozen=True, kw_only=True):
@@ -219,13 +237,16 @@ class PromptTokensDetails(OpenAIStruct, frozen=True, kw_only=True):
     cached_tokens: int | None = None
     cache_write_tokens: int | None = None
     """Written to the cache."""
-    cache_creation_input_tokens: int | None = None
-    """Qwen: written to the cache."""
+    cache_creation_input_tokens: Annotated[int | None, Facts(hosts=("qwen",), source=TRAFFIC)] = (
+        None
+    )
+    """Written to the cache."""
     text_tokens: int | None = None
     image_tokens: int | None = None
     audio_tokens: int | None = None
-    video_tokens: int | None = None
-    """OpenRouter, Vercel gateway, Xiaomi."""
+    video_tokens: Annotated[
+        int | None, Facts(hosts=("openrouter", "vercel", "xiaomi"), source=TRAFFIC)
+    ] = None
 
 
 class CompletionTokensDetails(OpenAIStruct, frozen=True, kw_only=True):
@@ -238,8 +259,9 @@ class CompletionTokensDetails(OpenAIStruct, frozen=True, kw_only=True):
     """Paid for like the others."""
     text_tokens: int | None = None
     audio_tokens: int | None = None
-    image_tokens: int | None = None
-    """OpenRouter, Vercel gateway."""
+    image_tokens: Annotated[int | None, Facts(hosts=("openrouter", "vercel"), source=TRAFFIC)] = (
+        None
+    )
 
 
 # --- log probabilities ----------------------------------------------------------------------------
@@ -250,8 +272,9 @@ class Logprobs(OpenAIStruct, frozen=True, kw_only=True):
 
     content: list[TokenLogprob] | None = None
     refusal: list[TokenLogprob] | None = None
-    reasoning_content: list[TokenLogprob] | None = None
-    """DeepSeek."""
+    reasoning_content: Annotated[
+        list[TokenLogprob] | None, Facts(hosts=("deepseek",), source=TRAFFIC)
+    ] = None
 
 
 class TopLogprob(OpenAIStruct, frozen=True, kw_only=True):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
+from wire.core.facts import DOCS, TRAFFIC, Facts
 from wire.openai.chat.types.base import OpenAIStruct
 
 # --- messages -------------------------------------------------------------------------------------
@@ -30,29 +31,44 @@ class _Said(OpenAIStruct, frozen=True, kw_only=True):
     """Deprecated: one call, without an id."""
     audio: Audio | None = None
     annotations: list[Annotation] | None = None
-    reasoning_content: str | None = None
+    reasoning_content: Annotated[
+        str | None,
+        Facts(hosts=("deepseek", "glm", "kimi", "qwen", "xai", "llama.cpp"), source=TRAFFIC),
+    ] = None
     """Reasoning of DeepSeek, GLM, Kimi, Qwen, xAI, llama.cpp; DeepSeek and Kimi want it back beside
     tool calls.
     """
-    reasoning: str | None = None
+    reasoning: Annotated[
+        str | None,
+        Facts(
+            hosts=("openrouter", "groq", "together", "ollama", "cerebras", "vllm"), source=TRAFFIC
+        ),
+    ] = None
     """Reasoning of OpenRouter, Groq, Together, Ollama, Cerebras, vLLM.
 
     Hosts that send it under two names send one text twice.
     """
-    reasoning_text: str | None = None
+    reasoning_text: Annotated[str | None, Facts(source=DOCS)] = None
     """Reasoning under a third name; read after the two others."""
-    reasoning_details: list[ReasoningDetail] | None = None
+    reasoning_details: Annotated[
+        list[ReasoningDetail] | None,
+        Facts(hosts=("openrouter", "vercel", "minimax", "snowflake"), source=TRAFFIC),
+    ] = None
     """Reasoning with its signatures (OpenRouter, Vercel, MiniMax, Snowflake); goes back unchanged
     and in order.
     """
-    extra_content: dict[str, Any] | None = None
-    """Gemini compat: `google.thought_signature`, which goes back."""
-    thought_signature: str | None = None
-    """Gemini compat: the same signature once more, bare."""
-    provider_metadata: dict[str, Any] | None = None
-    """Vercel gateway: routing, cost, and what the model's own provider said, by provider."""
-    channel: str | None = None
-    """Groq: `analysis` beside reasoning."""
+    extra_content: Annotated[
+        dict[str, Any] | None, Facts(hosts=("gemini@openai",), source=TRAFFIC)
+    ] = None
+    """`google.thought_signature`, which goes back."""
+    thought_signature: Annotated[str | None, Facts(hosts=("gemini@openai",), source=TRAFFIC)] = None
+    """The same signature once more, bare."""
+    provider_metadata: Annotated[
+        dict[str, Any] | None, Facts(hosts=("vercel",), source=TRAFFIC)
+    ] = None
+    """Routing, cost, and what the model's own provider said, by provider."""
+    channel: Annotated[str | None, Facts(hosts=("groq",), source=TRAFFIC)] = None
+    """`analysis` beside reasoning."""
 
     @property
     def text(self) -> str:
@@ -75,10 +91,11 @@ class Message(_Said, frozen=True, kw_only=True):
     """
     tool_call_id: str | None = None
     """Role `tool`: the `ToolCall.id` that this answers."""
-    prefix: bool | None = None
-    """Mistral, last message of the assistant: the answer goes on from here."""
-    cache_control: CacheControl | None = None
-    """OpenRouter, Vercel gateway."""
+    prefix: Annotated[bool | None, Facts(hosts=("mistral",), source=TRAFFIC)] = None
+    """Last message of the assistant. the answer goes on from here."""
+    cache_control: Annotated[
+        CacheControl | None, Facts(hosts=("openrouter", "vercel"), source=TRAFFIC)
+    ] = None
 
 
 class Delta(_Said, frozen=True, kw_only=True):
@@ -102,22 +119,24 @@ class ContentPart(OpenAIStruct, frozen=True, kw_only=True):
     input_audio: InputAudio | str | None = None
     """Bare base64 is Mistral's form."""
     file: FileInput | None = None
-    thinking: list[ContentPart] | str | None = None
-    """Mistral: reasoning, as parts of type `text`."""
-    closed: bool | None = None
-    """Mistral: this reasoning is complete."""
-    reference_ids: list[int | str] | None = None
-    """Mistral: what the text before rests on."""
-    document_url: str | None = None
-    """Mistral."""
-    document_name: str | None = None
-    """Mistral."""
-    video_url: VideoUrl | str | None = None
-    """Xiaomi, Together."""
+    thinking: Annotated[
+        list[ContentPart] | str | None, Facts(hosts=("mistral",), source=TRAFFIC)
+    ] = None
+    """Reasoning, as parts of type `text`."""
+    closed: Annotated[bool | None, Facts(hosts=("mistral",), source=TRAFFIC)] = None
+    """This reasoning is complete."""
+    reference_ids: Annotated[list[int | str] | None, Facts(hosts=("mistral",), source=DOCS)] = None
+    """What the text before rests on."""
+    document_url: Annotated[str | None, Facts(hosts=("mistral",), source=TRAFFIC)] = None
+    document_name: Annotated[str | None, Facts(hosts=("mistral",), source=TRAFFIC)] = None
+    video_url: Annotated[
+        VideoUrl | str | None, Facts(hosts=("xiaomi", "together"), source=TRAFFIC)
+    ] = None
     prompt_cache_breakpoint: PromptCacheBreakpoint | None = None
     """gpt-5.6 on: the prompt up to here is written to the cache."""
-    cache_control: CacheControl | None = None
-    """OpenRouter."""
+    cache_control: Annotated[
+        CacheControl | None, Facts(hosts=("openrouter", "vercel"), source=TRAFFIC)
+    ] = None
 
 
 class ImageUrl(OpenAIStruct, frozen=True, kw_only=True):
@@ -187,10 +206,13 @@ class ToolCall(OpenAIStruct, frozen=True, kw_only=True):
     custom: CustomCall | None = None
     index: int | None = None
     """In a delta: which call this is a piece of. Absent, always 0 or repeated at some hosts."""
-    extra_content: dict[str, Any] | None = None
-    """Gemini compat: `google.thought_signature`, which goes back."""
-    cache_control: CacheControl | None = None
-    """OpenRouter, Vercel gateway."""
+    extra_content: Annotated[
+        dict[str, Any] | None, Facts(hosts=("gemini@openai",), source=TRAFFIC)
+    ] = None
+    """`google.thought_signature`, which goes back."""
+    cache_control: Annotated[
+        CacheControl | None, Facts(hosts=("openrouter", "vercel"), source=TRAFFIC)
+    ] = None
 
 
 class FunctionCall(OpenAIStruct, frozen=True, kw_only=True):
@@ -244,14 +266,11 @@ class Annotation(OpenAIStruct, frozen=True, kw_only=True):
     type: str | None = None
     """`url_citation`; `file` at OpenRouter."""
     url_citation: UrlCitation | None = None
-    url: str | None = None
-    """Xiaomi, which has no `url_citation`."""
-    title: str | None = None
-    """Xiaomi."""
-    summary: str | None = None
-    """Xiaomi."""
-    site_name: str | None = None
-    """Xiaomi."""
+    url: Annotated[str | None, Facts(hosts=("xiaomi",), source=TRAFFIC)] = None
+    """Which has no `url_citation`."""
+    title: Annotated[str | None, Facts(hosts=("xiaomi",), source=TRAFFIC)] = None
+    summary: Annotated[str | None, Facts(hosts=("xiaomi",), source=TRAFFIC)] = None
+    site_name: Annotated[str | None, Facts(hosts=("xiaomi",), source=TRAFFIC)] = None
 
 
 class UrlCitation(OpenAIStruct, frozen=True, kw_only=True):

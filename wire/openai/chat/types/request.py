@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
+from wire.core.facts import DOCS, TRAFFIC, Facts
 from wire.openai.chat.types.base import OpenAIStruct
 from wire.openai.chat.types.message import ContentPart, Message
 from wire.openai.chat.types.tools import FunctionDefinition, NamedFunction, Tool, ToolChoice
@@ -90,56 +91,68 @@ class ChatCompletionRequest(OpenAIStruct, frozen=True, kw_only=True):
     """Deprecated in favour of `prompt_cache_key` and `safety_identifier`."""
 
     # --- of other hosts: reasoning
-    thinking: Thinking | None = None
-    """DeepSeek, GLM, Kimi, MiniMax, Xiaomi, Fireworks."""
-    reasoning: ReasoningOptions | None = None
-    """OpenRouter, Vercel gateway, Snowflake, Together, Ollama."""
-    enable_thinking: bool | None = None
-    """Qwen."""
-    thinking_budget: int | None = None
-    """Qwen: tokens of reasoning at most."""
-    include_reasoning: bool | None = None
-    """Groq, OpenRouter. At Groq it excludes `reasoning_format`."""
-    reasoning_format: str | None = None
-    """Groq: `parsed`, `raw`, `hidden`. llama.cpp: `deepseek`, ..."""
-    reasoning_split: bool | None = None
-    """MiniMax: reasoning in `reasoning_details` instead of inside `content`."""
-    clear_thinking: bool | None = None
-    """Cerebras: reasoning of earlier turns is dropped."""
-    chat_template_kwargs: dict[str, Any] | None = None
-    """vLLM, llama.cpp, Together: e.g. `enable_thinking`."""
-    chat_template_args: dict[str, Any] | None = None
-    """Baseten's name for the same."""
-    prompt_mode: str | None = None
-    """Mistral: `reasoning`, on models that no longer are."""
-    extra_body: dict[str, Any] | None = None
-    """Gemini compat: `google.thinking_config`. It goes over the wire under this name."""
+    thinking: Annotated[
+        Thinking | None,
+        Facts(hosts=("deepseek", "glm", "kimi", "minimax", "xiaomi", "fireworks"), source=TRAFFIC),
+    ] = None
+    reasoning: Annotated[
+        ReasoningOptions | None,
+        Facts(hosts=("openrouter", "vercel", "snowflake", "together", "ollama"), source=TRAFFIC),
+    ] = None
+    enable_thinking: Annotated[bool | None, Facts(hosts=("qwen",), source=TRAFFIC)] = None
+    thinking_budget: Annotated[int | None, Facts(hosts=("qwen",), source=DOCS)] = None
+    """Tokens of reasoning at most."""
+    include_reasoning: Annotated[
+        bool | None, Facts(hosts=("groq", "openrouter"), source=TRAFFIC)
+    ] = None
+    """At Groq it excludes `reasoning_format`."""
+    reasoning_format: Annotated[str | None, Facts(hosts=("groq", "llama.cpp"), source=TRAFFIC)] = (
+        None
+    )
+    """`parsed`, `raw`, `hidden`. llama.cpp: `deepseek`, ..."""
+    reasoning_split: Annotated[bool | None, Facts(hosts=("minimax",), source=DOCS)] = None
+    """Reasoning in `reasoning_details` instead of inside `content`."""
+    clear_thinking: Annotated[bool | None, Facts(hosts=("cerebras",), source=TRAFFIC)] = None
+    """Reasoning of earlier turns is dropped."""
+    chat_template_kwargs: Annotated[
+        dict[str, Any] | None, Facts(hosts=("vllm", "llama.cpp", "together"), source=TRAFFIC)
+    ] = None
+    """E.g. `enable_thinking`."""
+    chat_template_args: Annotated[
+        dict[str, Any] | None, Facts(hosts=("baseten",), source=TRAFFIC)
+    ] = None
+    prompt_mode: Annotated[str | None, Facts(hosts=("mistral",), source=DOCS)] = None
+    """`reasoning`, on models that no longer are."""
+    extra_body: Annotated[dict[str, Any] | None, Facts(hosts=("gemini@openai",), source=DOCS)] = (
+        None
+    )
+    """`google.thinking_config`. It goes over the wire under this name."""
 
     # --- of other hosts: the rest
-    top_k: int | None = None
+    top_k: Annotated[
+        int | None, Facts(hosts=("vllm", "llama.cpp", "together", "openrouter"), source=TRAFFIC)
+    ] = None
     """vLLM, llama.cpp, Together, OpenRouter and others."""
-    min_p: float | None = None
+    min_p: Annotated[
+        float | None, Facts(hosts=("vllm", "llama.cpp", "together", "openrouter"), source=TRAFFIC)
+    ] = None
     """As `top_k`."""
-    random_seed: int | None = None
+    random_seed: Annotated[int | None, Facts(hosts=("mistral",), source=TRAFFIC)] = None
     """Mistral's name for `seed`."""
-    safe_prompt: bool | None = None
-    """Mistral."""
-    tool_stream: bool | None = None
-    """GLM 4.6 on: arguments come in pieces."""
-    cache_prompt: bool | None = None
-    """llama.cpp."""
-    provider: dict[str, Any] | None = None
-    """OpenRouter: which providers may serve this, in which order."""
-    usage: dict[str, Any] | None = None
-    """OpenRouter, of old: `include`."""
-    enable_search: bool | None = None
-    """Qwen."""
-    disable_search: bool | None = None
-    """Perplexity."""
-    return_images: bool | None = None
-    """Perplexity."""
-    venice_parameters: dict[str, Any] | None = None
-    """Venice."""
+    safe_prompt: Annotated[bool | None, Facts(hosts=("mistral",), source=TRAFFIC)] = None
+    tool_stream: Annotated[bool | None, Facts(hosts=("glm",), source=DOCS)] = None
+    """4.6 on. arguments come in pieces."""
+    cache_prompt: Annotated[bool | None, Facts(hosts=("llama.cpp",), source=TRAFFIC)] = None
+    provider: Annotated[dict[str, Any] | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = None
+    """Which providers may serve this, in which order."""
+    usage: Annotated[dict[str, Any] | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = None
+    """Of old. `include`."""
+    enable_search: Annotated[bool | None, Facts(hosts=("qwen",), source=TRAFFIC)] = None
+    disable_search: Annotated[bool | None, Facts(hosts=("perplexity",), source=TRAFFIC)] = None
+    return_images: Annotated[bool | None, Facts(hosts=("perplexity",), source=TRAFFIC)] = None
+    venice_parameters: Annotated[
+        dict[str, Any] | None, Facts(hosts=("venice",), source=TRAFFIC)
+    ] = None
 
 
 class StreamOptions(OpenAIStruct, frozen=True, kw_only=True):
@@ -258,10 +271,10 @@ class Thinking(OpenAIStruct, frozen=True, kw_only=True):
     """`enabled`, `disabled`, `adaptive`."""
     budget_tokens: int | None = None
     """Fireworks, at least 1024."""
-    clear_thinking: bool | None = None
-    """GLM: False keeps the reasoning of earlier turns."""
-    keep: str | None = None
-    """Kimi: `all` keeps the reasoning of earlier turns; refused by models that cannot."""
+    clear_thinking: Annotated[bool | None, Facts(hosts=("glm",))] = None
+    """False keeps the reasoning of earlier turns."""
+    keep: Annotated[str | None, Facts(hosts=("kimi",))] = None
+    """`all` keeps the reasoning of earlier turns; refused by models that cannot."""
 
 
 class ReasoningOptions(OpenAIStruct, frozen=True, kw_only=True):

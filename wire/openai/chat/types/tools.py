@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
+from wire.core.facts import TRAFFIC, Facts
 from wire.openai.chat.types.base import OpenAIStruct
 from wire.openai.chat.types.message import CacheControl
 
@@ -15,12 +16,15 @@ class Tool(OpenAIStruct, frozen=True, kw_only=True):
     """`function`, `custom`; what else there is, is the host's."""
     function: FunctionDefinition | None = None
     custom: CustomTool | None = None
-    parameters: dict[str, Any] | None = None
-    """OpenRouter: settings of a tool that it runs."""
-    force_search: bool | None = None
+    parameters: Annotated[dict[str, Any] | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = (
+        None
+    )
+    """Settings of a tool that it runs."""
+    force_search: Annotated[bool | None, Facts(hosts=("xiaomi",), source=TRAFFIC)] = None
     """Xiaomi's `web_search`."""
-    cache_control: CacheControl | None = None
-    """OpenRouter."""
+    cache_control: Annotated[
+        CacheControl | None, Facts(hosts=("openrouter", "vercel"), source=TRAFFIC)
+    ] = None
 
 
 class FunctionDefinition(OpenAIStruct, frozen=True, kw_only=True):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
+from wire.core.facts import TRAFFIC, Facts
 from wire.openai.chat.types.base import OpenAIStruct
 
 
@@ -31,8 +32,9 @@ class EmbeddingList(OpenAIStruct, frozen=True, kw_only=True):
     data: list[Embedding] | None = None
     model: str | None = None
     usage: EmbeddingUsage | None = None
-    id: str | None = None
-    """Azure, Mistral, OpenRouter."""
+    id: Annotated[str | None, Facts(hosts=("azure", "mistral", "openrouter"), source=TRAFFIC)] = (
+        None
+    )
 
 
 class Embedding(OpenAIStruct, frozen=True, kw_only=True):
@@ -51,7 +53,11 @@ class EmbeddingUsage(OpenAIStruct, frozen=True, kw_only=True):
 
     prompt_tokens: int | None = None
     total_tokens: int | None = None
-    completion_tokens: int | None = None
-    """Azure, Mistral: 0."""
-    cost: float | dict[str, Any] | None = None
+    completion_tokens: Annotated[int | None, Facts(hosts=("azure", "mistral"), source=TRAFFIC)] = (
+        None
+    )
+    """0."""
+    cost: Annotated[
+        float | dict[str, Any] | None, Facts(hosts=("openrouter", "perplexity"), source=TRAFFIC)
+    ] = None
     """As `CompletionUsage.cost`."""

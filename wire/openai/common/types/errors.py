@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
+from wire.core.facts import DOCS, TRAFFIC, Facts
 from wire.openai.chat.types.base import OpenAIStruct
 
 
@@ -15,30 +16,28 @@ class ErrorBody(OpenAIStruct, frozen=True, kw_only=True):
 
     error: ErrorObject | str | None = None
     """Text at xAI, Venice, LM Studio and HuggingFace, with `code` beside it or nothing."""
-    object: str | None = None
+    object: Annotated[str | None, Facts(hosts=("mistral", "vllm"), source=TRAFFIC)] = None
     """`error` at Mistral and old vLLM, which have no envelope."""
-    message: str | None = None
+    message: Annotated[str | None, Facts(source=TRAFFIC)] = None
     """Of hosts without an envelope, as the next three."""
-    type: str | None = None
-    param: str | None = None
-    code: str | int | None = None
+    type: Annotated[str | None, Facts(source=TRAFFIC)] = None
+    param: Annotated[str | None, Facts(source=TRAFFIC)] = None
+    code: Annotated[str | int | None, Facts(source=TRAFFIC)] = None
     """Also beside an `error` that is text."""
-    detail: str | list[Any] | dict[str, Any] | None = None
+    detail: Annotated[
+        str | list[Any] | dict[str, Any] | None,
+        Facts(hosts=("mistral", "huggingface"), source=TRAFFIC),
+    ] = None
     """FastAPI hosts, Mistral's validation: a list of `{loc, msg, type}`."""
-    reason: str | None = None
-    """HuggingFace's back ends."""
-    metadata: dict[str, Any] | None = None
-    """HuggingFace's back ends."""
-    status_code: int | None = None
-    """Cerebras, in a stream."""
-    raw_status_code: int | None = None
-    """Mistral."""
-    base_resp: BaseResp | None = None
-    id: str | None = None
-    request_id: str | None = None
-    """Qwen, MiniMax."""
-    user_id: str | None = None
-    """OpenRouter."""
+    reason: Annotated[str | None, Facts(hosts=("huggingface",), source=TRAFFIC)] = None
+    metadata: Annotated[dict[str, Any] | None, Facts(hosts=("huggingface",), source=TRAFFIC)] = None
+    status_code: Annotated[int | None, Facts(hosts=("cerebras",), source=DOCS)] = None
+    """In a stream."""
+    raw_status_code: Annotated[int | None, Facts(hosts=("mistral",), source=TRAFFIC)] = None
+    base_resp: Annotated[BaseResp | None, Facts(hosts=("minimax",), source=DOCS)] = None
+    id: Annotated[str | None, Facts(hosts=("qwen",), source=TRAFFIC)] = None
+    request_id: Annotated[str | None, Facts(hosts=("qwen", "minimax"), source=TRAFFIC)] = None
+    user_id: Annotated[str | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = None
 
 
 class ErrorObject(OpenAIStruct, frozen=True, kw_only=True):
@@ -53,22 +52,24 @@ class ErrorObject(OpenAIStruct, frozen=True, kw_only=True):
     """`rate_limit_exceeded`, `insufficient_quota`, `model_not_found`, ...; an HTTP status at
     OpenRouter, Gemini compat, llama.cpp.
     """
-    status: str | None = None
-    """Gemini compat: name of the google.rpc code."""
-    status_code: int | None = None
-    """Groq, in a stream."""
-    http_code: str | int | None = None
-    """MiniMax: `"400"`."""
-    metadata: dict[str, Any] | None = None
-    """OpenRouter: `provider_name`, `error_type`, and in `raw` the provider's own error, as text."""
-    details: str | list[Any] | dict[str, Any] | None = None
-    """Azure: text. Gemini compat: google.rpc details."""
-    failed_generation: str | None = None
-    """Groq: the call that did not fit its schema."""
-    n_prompt_tokens: int | None = None
-    """llama.cpp."""
-    n_ctx: int | None = None
-    """llama.cpp: how long a prompt may be."""
+    status: Annotated[str | None, Facts(hosts=("gemini@openai",), source=DOCS)] = None
+    """Name of the google.rpc code."""
+    status_code: Annotated[int | None, Facts(hosts=("groq",), source=TRAFFIC)] = None
+    """In a stream."""
+    http_code: Annotated[str | int | None, Facts(hosts=("minimax",), source=DOCS)] = None
+    """`"400"`."""
+    metadata: Annotated[dict[str, Any] | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = None
+    """`provider_name`, `error_type`, and in `raw` the provider's own error, as text."""
+    details: Annotated[
+        str | list[Any] | dict[str, Any] | None,
+        Facts(hosts=("azure", "gemini@openai"), source=TRAFFIC),
+    ] = None
+    """Text. Gemini compat: google.rpc details."""
+    failed_generation: Annotated[str | None, Facts(hosts=("groq",), source=TRAFFIC)] = None
+    """The call that did not fit its schema."""
+    n_prompt_tokens: Annotated[int | None, Facts(hosts=("llama.cpp",), source=TRAFFIC)] = None
+    n_ctx: Annotated[int | None, Facts(hosts=("llama.cpp",), source=TRAFFIC)] = None
+    """How long a prompt may be."""
 
 
 class BaseResp(OpenAIStruct, frozen=True, kw_only=True):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from wire.core.facts import TRAFFIC, Facts
 from wire.openai.chat.types.base import OpenAIStruct
 
 
@@ -26,12 +29,17 @@ class Model(OpenAIStruct, frozen=True, kw_only=True):
     """Unix time."""
     owned_by: str | None = None
     shutdown_date: str | None = None
-    name: str | None = None
-    """Mistral, OpenRouter, GitHub Copilot, Baseten: for people."""
-    description: str | None = None
-    """Mistral, OpenRouter, Baseten."""
-    aliases: list[str] | None = None
-    """Mistral, llama.cpp."""
+    name: Annotated[
+        str | None,
+        Facts(hosts=("mistral", "openrouter", "github-copilot", "baseten"), source=TRAFFIC),
+    ] = None
+    """For people."""
+    description: Annotated[
+        str | None, Facts(hosts=("mistral", "openrouter", "baseten"), source=TRAFFIC)
+    ] = None
+    aliases: Annotated[list[str] | None, Facts(hosts=("mistral", "llama.cpp"), source=TRAFFIC)] = (
+        None
+    )
 
 
 class DeletedModel(OpenAIStruct, frozen=True, kw_only=True):

@@ -1,0 +1,378 @@
+"""The fields that the vendors' references list, and structs compared with them.
+
+`tests/fixtures/inventories` has one file for each wire: names and types of the fields that the
+wire's structs stand for, taken out of the full lists of the references, which are larger and lie
+beside some checkouts. `python -m tests.inventories` writes the files anew from there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import types as builtin
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from wire.core.memory import WireStruct
+
+HERE = Path(__file__).parent / "fixtures" / "inventories"
+REFERENCES = Path(__file__).parents[2] / "shared" / "contracts"
+FULL = {
+    "gemini": REFERENCES / "gemini-v1beta.fields.json",
+    "openai": REFERENCES / "openai-chat.fields.json",
+    "anthropic": REFERENCES / "anthropic-messages.fields.json",
+}
+
+GEMINI_ROOTS = (
+    "GenerateContentRequest",
+    "GenerateContentResponse",
+    "CountTokensRequest",
+    "CountTokensResponse",
+    "ListModelsResponse",
+    "Model",
+    "Status",
+    "Empty",
+    "Operation",
+    "ListOperationsResponse",
+    "EmbedContentRequest",
+    "EmbedContentResponse",
+    "BatchEmbedContentsRequest",
+    "BatchEmbedContentsResponse",
+    "File",
+    "CreateFileRequest",
+    "CreateFileResponse",
+    "ListFilesResponse",
+    "RegisterFilesRequest",
+    "RegisterFilesResponse",
+    "CachedContent",
+    "ListCachedContentsResponse",
+    "BatchGenerateContentRequest",
+    "AsyncBatchEmbedContentRequest",
+    "FileSearchStore",
+    "ListFileSearchStoresResponse",
+    "UploadToFileSearchStoreRequest",
+    "ImportFileRequest",
+    "Document",
+    "ListDocumentsResponse",
+)
+"""Messages of Gemini that are sent or received whole."""
+
+ROOTS = {
+    "openai": (
+        "chat_request",
+        "chat_response",
+        "chat_chunk",
+        "embeddings_request",
+        "embeddings_response",
+        "models_list",
+        "model",
+        "error",
+    ),
+    "anthropic": (
+        "message_create",
+        "message_create_streaming",
+        "message",
+        "stream_event",
+        "count_tokens_request",
+        "count_tokens_response",
+        "model_info",
+        "error_response",
+        "batch",
+        "batch_create",
+        "batch_individual",
+        "usage",
+    ),
+}
+"""The same of the other wires, by the reference's own names for them."""
+
+
+def inventory(wire: str) -> dict[str, Any]:
+    """The file of a wire."""
+    read: dict[str, Any] = json.loads((HERE / f"{wire}.json").read_text("utf-8"))
+    return read
+
+
+def fields_of(struct: type[WireStruct]) -> dict[str, Any]:
+    """JSON key -> type."""
+    hints = typing.get_type_hints(struct)
+    return {
+        key: hints[name]
+        for name, key in zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True)
+    }
+
+
+# --- types as the references of OpenAI and Anthropic write them -----------------------------------
+
+_TOKEN = re.compile(r'\s*(enum\([^)]*\)|array\[|map\[string,|"[^"]*"|[\w.]+|[{}\]:?,|])')
+_SCALARS: dict[str, Any] = {
+    "string": str,
+    "integer": int,
+    "number": float,
+    "boolean": bool,
+    "false": bool,
+    "true": bool,
+    "any": Any,
+    "datetime": str,
+    "Base64FileInput": str,
+}
+
+Kind = tuple[str, Any]
+"""`("scalar", type)`, `("name", schema)`, `("array", kinds)`, `("map", kinds)`,
+`("object", {key: type or kinds})`."""
+Schemas = Mapping[str, Any]
+"""Name -> its fields with their types, or the type that it is another name for."""
+
+
+def kinds_of(text: str) -> list[Kind]:
+    """The members of a type, names of schemas unopened.
+
+    >>> kinds_of('array[string | Part] | "auto" | null')
+    [('array', [('scalar', <class 'str'>), ('name', 'Part')]), ('scalar', <class 'str'>)]
+    """
+    return _union(_TOKEN.findall(text)[::-1])
+
+
+def _union(tokens: list[str]) -> list[Kind]:
+    kinds = _one(tokens)
+    while tokens and tokens[-1] == "|":
+        tokens.pop()
+        kinds += _one(tokens)
+    return kinds
+
+
+def _one(tokens: list[str]) -> list[Kind]:
+    token = tokens.pop()
+    if token in ("array[", "map[string,"):
+        inside = _union(tokens)
+        assert tokens.pop() == "]"
+        return [("array" if token == "array[" else "map", inside)]
+    if token == "{":
+        fields = {}
+        while tokens[-1] != "}":
+            key = tokens.pop()
+            while tokens.pop() != ":":
+                pass
+            fields[key] = _union(tokens)
+            if tokens[-1] == ",":
+                tokens.pop()
+        tokens.pop()
+        return [("object", fields)]
+    if token == "null":
+        return []
+    if token in _SCALARS or token[0] == '"' or token.startswith("enum("):
+        return [("scalar", _SCALARS.get(token, str))]
+    return [("name", token)]
+
+
+def opened(kinds: list[Kind], schemas: Schemas) -> list[Kind]:
+    """Names replaced by what they stand for; fields of objects stay as they are."""
+    found: list[Kind] = []
+    for form, inside in kinds:
+        if form != "name":
+            found.append((form, inside))
+        elif isinstance(schemas[inside], str):
+            found += opened(kinds_of(schemas[inside]), schemas)
+        else:
+            found.append(("object", schemas[inside]))
+    return found
+
+
+# --- structs beside schemas -----------------------------------------------------------------------
+
+
+def alternatives(hint: Any) -> list[Any]:
+    """The members of a type hint but for `None`."""
+    members = typing.get_args(hint) if isinstance(hint, builtin.UnionType) else (hint,)
+    return [each for each in members if each is not type(None)]
+
+
+def written(hint: Any, depth: str = "") -> set[str]:
+    """Every alternative of a hint, at every depth, as `Walk.used` writes them."""
+    found = set()
+    for each in alternatives(hint):
+        found.add(f"{depth}{each}")
+        if typing.get_origin(each) in (list, dict):
+            inner = depth + ("[]" if typing.get_origin(each) is list else "{}")
+            found |= written(typing.get_args(each)[-1], inner)
+    return found
+
+
+class Walk:
+    """Structs and schemas walked side by side from the roots.
+
+    A reference has a schema for each role and type, the structs are one for each concept: a struct
+    is compared with all schemas that it meets.
+    """
+
+    def __init__(self, listed: dict[str, Any], roots: Mapping[str, type[WireStruct]]) -> None:
+        self.schemas: Schemas = listed["schemas"]
+        self.met: dict[type[WireStruct], set[str]] = {}
+        """The keys of the schemas that each struct meets."""
+        self.used: dict[tuple[str, str], set[str]] = {}
+        """The alternatives of each field's type that a schema has too."""
+        self.lacking: set[str] = set()
+        """Fields of which a schema has a type that the struct has not."""
+        self._done: set[tuple[str, str]] = set()
+        for root, struct in roots.items():
+            for _, fields in opened(kinds_of(listed["roots"][root]), self.schemas):
+                self.object(fields, struct)
+
+    def object(self, fields: Mapping[str, Any], struct: type[WireStruct]) -> None:
+        """Compare an object of the reference with a struct."""
+        self.met.setdefault(struct, set()).update(fields)
+        if (mark := (repr(fields), struct.__name__)) in self._done:
+            return
+        self._done.add(mark)
+        ours = fields_of(struct)
+        for key, kind in fields.items():
+            if key in ours:
+                kinds = kinds_of(kind) if isinstance(kind, str) else kind
+                self.compare(kinds, ours[key], (struct.__name__, key), "")
+
+    def compare(self, kinds: list[Kind], hint: Any, field: tuple[str, str], depth: str) -> None:
+        """Find for each kind the alternative of the hint that can hold it."""
+        for form, inside in opened(kinds, self.schemas):
+            for each in alternatives(hint):
+                if form == "scalar" and each is inside:
+                    break
+                if form == "array" and typing.get_origin(each) is list:
+                    self.compare(inside, typing.get_args(each)[0], field, depth + "[]")
+                    break
+                if form == "map" and typing.get_origin(each) is dict:
+                    self.compare(inside, typing.get_args(each)[1], field, depth + "{}")
+                    break
+                if form == "object" and isinstance(each, type) and issubclass(each, WireStruct):
+                    self.object(inside, each)
+                    break
+                if form == "object" and typing.get_origin(each) is dict:  # stays plain JSON here
+                    self.used.setdefault(field, set()).add(f"{depth}{{}}{Any}")
+                    break
+            else:
+                self.lacking.add(".".join(field))
+                continue
+            self.used.setdefault(field, set()).add(f"{depth}{each}")
+
+    def missing(self) -> list[str]:
+        """Fields that the reference has and the structs have not."""
+        return sorted(
+            f"{struct.__name__}.{key}"
+            for struct, keys in self.met.items()
+            for key in keys - set(fields_of(struct))
+        )
+
+    def beyond(self) -> list[str]:
+        """Fields that the structs have and the reference has not."""
+        return sorted(
+            f"{struct.__name__}.{key}"
+            for struct, keys in self.met.items()
+            for key in set(fields_of(struct)) - keys
+        )
+
+    def other_types(self) -> list[str]:
+        """Fields whose type is not the reference's."""
+        other = set(self.lacking)
+        for struct, keys in self.met.items():
+            for key, hint in fields_of(struct).items():
+                if key in keys and self.used.get((struct.__name__, key), set()) != written(hint):
+                    other.add(f"{struct.__name__}.{key}")
+        return sorted(other)
+
+
+# --- the files out of the references --------------------------------------------------------------
+
+
+def reduced(wire: str) -> dict[str, Any]:
+    """What the file of a wire has to say, out of the reference's full list."""
+    full: dict[str, Any] = json.loads(FULL[wire].read_text("utf-8"))
+    return _gemini(full) if wire == "gemini" else _named(full, ROOTS[wire])
+
+
+def _gemini(full: dict[str, Any]) -> dict[str, Any]:
+    messages: dict[str, dict[str, str]] = full["messages"]
+    names = _closed(
+        GEMINI_ROOTS,
+        lambda name: (
+            kind.removesuffix("[]").removeprefix("map<string,").removesuffix(">").removesuffix("[]")
+            for kind in messages.get(name, {}).values()
+        ),
+    ) & set(messages)
+    return {
+        "source": "generativelanguage v1beta, Discovery of 2026-08-22; google-genai 3.3.0",
+        "messages": {name: messages[name] for name in sorted(names)},
+        "enums": {
+            field: values
+            for field, values in sorted(full["enums"].items())
+            if field.split(".")[0] in names
+        },
+        "since": {
+            field: day
+            for field, day in sorted(full["since_2026"].items())
+            if field.split(".")[0] in names and "=" not in field
+        },
+        "sdk_only": {
+            name: sorted(fields)
+            for name, fields in sorted(full["sdk_only_additions"].items())
+            if name in names
+        },
+    }
+
+
+_UNNAMED = {"ContentBlock": "raw_content_block_start_event.ContentBlock"}
+"""Names that a reference uses and does not have, and the same under another name."""
+
+
+def _named(full: dict[str, Any], roots: tuple[str, ...]) -> dict[str, Any]:
+    schemas = {name: _schema(schema) for name, schema in full["schemas"].items()}
+    for name, other in _UNNAMED.items():
+        if other in schemas:
+            schemas.setdefault(name, other)
+    names = _closed([full["roots"][root] for root in roots], lambda name: _inside(schemas[name]))
+    meta = full["_meta"]
+    return {
+        "source": f"{meta['source']}, {meta['commit_date']}",
+        "roots": {root: full["roots"][root] for root in roots},
+        "schemas": {name: schemas[name] for name in sorted(names)},
+    }
+
+
+def _schema(schema: dict[str, Any]) -> dict[str, str] | str:
+    if schema["kind"] == "object":
+        return {key: field["type"] for key, field in schema["fields"].items()}
+    if schema["kind"] == "enum":
+        return "string"
+    return str(schema["type"]) if schema["kind"] == "alias" else " | ".join(schema["members"])
+
+
+def _inside(schema: dict[str, str] | str) -> Iterator[str]:
+    for text in [schema] if isinstance(schema, str) else schema.values():
+        yield from _names(kinds_of(text))
+
+
+def _names(kinds: list[Kind]) -> Iterator[str]:
+    for form, inside in kinds:
+        if form == "name":
+            yield inside
+        elif form == "object":
+            for each in inside.values():
+                yield from _names(each)
+        elif form != "scalar":
+            yield from _names(inside)
+
+
+def _closed(roots: Any, names_in: Callable[[str], Any]) -> set[str]:
+    seen: set[str] = set()
+    todo = list(roots)
+    while todo:
+        name = todo.pop()
+        if name not in seen:
+            seen.add(name)
+            todo += names_in(name)
+    return seen
+
+
+if __name__ == "__main__":
+    for each in FULL:
+        text = json.dumps(reduced(each), indent=1, ensure_ascii=False) + "\n"
+        (HERE / f"{each}.json").write_text(text, "utf-8")
