@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 from urllib.parse import quote
 
@@ -20,7 +20,7 @@ from wire import LLMAgent, create_provider
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator
 from wire.tools import FunctionTool, tool
 
-SCHEMAS = Path(__file__).parent.parent / "schemas" / "tools" / "get_weather"
+SCHEMAS = files("wire") / "schemas" / "tools" / "get_weather"
 QUESTION = "東京の天気は？"
 SYSTEM = "You tell the weather. Answer in the language of the question."
 TIMEOUT = 3.0

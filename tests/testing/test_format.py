@@ -23,7 +23,7 @@ from wire.testing.cassette import Interaction, Request, Response, dump, load, sc
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = sorted((ROOT / "tests" / "fixtures" / "cassettes").glob("*.cassette.json"))
-SCHEMA = json.loads((ROOT / "schemas" / "cassette.schema.json").read_text("utf-8"))
+SCHEMA = json.loads((ROOT / "wire" / "schemas" / "cassette.schema.json").read_text("utf-8"))
 
 URL = "https://llm.example/v1/generate"
 
@@ -217,7 +217,7 @@ def test_c29_the_schema_in_the_repository_is_that_of_the_structs():
     """If it is not: json.dumps(wire.testing.cassette.schema(), indent=2, ensure_ascii=False) and a
     newline is its text.
     """
-    assert (ROOT / "schemas" / "cassette.schema.json").read_text("utf-8") == json.dumps(
+    assert (ROOT / "wire" / "schemas" / "cassette.schema.json").read_text("utf-8") == json.dumps(
         schema(), indent=2, ensure_ascii=False
     ) + "\n"
 

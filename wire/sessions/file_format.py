@@ -1,5 +1,5 @@
 """What a session file holds, as structs, one for each part of a conversation.
-`schemas/session.schema.json` is their JSON Schema.
+`wire/schemas/session.schema.json` is their JSON Schema.
 
 Their fields are those of the neutral values in `wire.neutral.messages`, so that a new field there
 is a new key here and a diff in the schema. Bytes of a wire are JSON in UTF-8, and stand here as
@@ -142,7 +142,7 @@ class Session(_Strict, frozen=True, kw_only=True):
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) of a session file; `schemas/session.schema.json` is its text."""
+    """The JSON Schema (2020-12) of a session file; `wire/schemas/session.schema.json` is its text."""
     made = json_schema(Session)
     for name in KINDS:
         made["$defs"][name]["not"] = {"required": ["origin", "at"]}

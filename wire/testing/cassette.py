@@ -186,7 +186,7 @@ def assembled(blocks: Iterable[str]) -> str:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) of a cassette; `schemas/cassette.schema.json` is its text."""
+    """The JSON Schema (2020-12) of a cassette; `wire/schemas/cassette.schema.json` is its text."""
     made = json_schema(Cassette)
     for name, forms in (
         ("Event", ("json", "data", "comment", "text", "base64")),
