@@ -1,20 +1,21 @@
-"""The messages of Anthropic's Messages, token counts, models and batches as structs, with what
-compatible hosts add.
+"""The messages of Anthropic's Messages, token counts, models and batches as structs, with the
+fields that compatible hosts add.
 
-Sources: anthropics/anthropic-sdk-python 0.121.0 of 2026-08-07, pages and threads of the hosts, and
-recorded traffic.
+Sources: anthropics/anthropic-sdk-python 0.121.0 of 2026-08-07, called the reference here; pages and
+threads of the hosts; recorded traffic.
 
 Rules of this folder:
 
-- snake_case, as on the wire. One open struct per concept instead of one for each role or type: an
-  unknown role, type of block, delta or event is no error, and what an answer says can be put in a
-  request.
-- Fields are by keyword. A request needs what Anthropic needs (`model`, `messages`, `max_tokens`);
-  everything else is optional: `None` is absent and is not sent; `0`, `False`, `""`, `[]` and an
-  empty struct (`{}`) are sent. `null` reads as absent.
-- Enums are text, also one that no list has; docstrings name the values known so far.
-- base64 is text and stays as it came. Times are text (RFC 3339).
-- Beta and what is not Anthropic's says so; a server may answer 400 to it.
+- snake_case, as on the wire. One open struct for each concept instead of one for each role or type:
+  an unknown role, type of block, delta or event is no error, and a received message can be sent.
+- Fields are by keyword. A request requires what Anthropic requires (`model`, `messages`,
+  `max_tokens`); everything else is optional: `None` is absent and is not sent; `0`, `False`, `""`,
+  `[]` and an empty struct (`{}`) are sent. `null` reads as absent.
+- Enums are text, also values that no list has; docstrings name the values that are known.
+- base64 is text and stays as received. Times are text (RFC 3339).
+- Hosts and source of a field that the reference lacks stand in the `Facts` of its annotation, and
+  only there; docs/fields.md lists them. A server may answer 400 to a field of a beta or of another
+  host.
 """
 
 from wire.anthropic.types.answer import (

@@ -1,4 +1,4 @@
-"""What comes back: answers, the events of a stream, usage."""
+"""Responses, the events of a stream, usage."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wire.core.facts import DOCS, TRAFFIC, Facts
 
 
 class MessageResponse(AnthropicStruct, frozen=True, kw_only=True):
-    """An answer."""
+    """A response."""
 
     id: str | None = None
     type: str | None = None
@@ -25,37 +25,38 @@ class MessageResponse(AnthropicStruct, frozen=True, kw_only=True):
     content: list[ContentBlock] | None = None
     stop_reason: str | None = None
     """`end_turn`, `max_tokens`, `stop_sequence`, `tool_use`, `pause_turn`, `refusal`,
-    `model_context_window_exceeded`. After `pause_turn` the content is sent back as it is, and the
-    model goes on."""
+    `model_context_window_exceeded`. After `pause_turn`, send the content back unchanged; the model
+    then continues.
+    """
     stop_sequence: str | None = None
-    """Which of them came."""
+    """The stop sequence that was generated."""
     stop_details: StopDetails | None = None
     container: Container | None = None
     usage: Usage | None = None
     context_management: Annotated[ContextManagement | None, Facts(source=TRAFFIC)] = None
     provider: Annotated[str | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = None
-    """Who served this."""
+    """The provider that served the call."""
     base_resp: Annotated[BaseResp | None, Facts(hosts=("minimax",), source=DOCS)] = None
-    """An error, if its code is not 0."""
+    """An error if its code is not 0."""
 
     @property
     def message(self) -> Message:
-        """What was said, as it goes into the next request."""
+        """The answer as a message for the next request."""
         return Message(role=self.role or "assistant", content=self.content)
 
     @property
     def text(self) -> str:
-        """The text of it, empty if there is none."""
+        """The text of the answer; `""` if it has none."""
         return text_of(self.content)
 
     @property
     def tool_uses(self) -> list[ContentBlock]:
-        """The calls in it that are yours to answer."""
+        """The tool calls that the caller has to answer."""
         return [block for block in self.content or () if block.type == "tool_use"]
 
 
 class StopDetails(AnthropicStruct, frozen=True, kw_only=True):
-    """Why the model did not answer."""
+    """Why the model refused to answer."""
 
     type: str | None = None
     """`refusal`."""
@@ -69,55 +70,57 @@ class StopDetails(AnthropicStruct, frozen=True, kw_only=True):
 
 
 class MessageStreamEvent(AnthropicStruct, frozen=True, kw_only=True):
-    """One event of a streamed answer."""
+    """One event of a stream."""
 
     type: str | None = None
     """`message_start`, `content_block_start`, `content_block_delta`, `content_block_stop`,
-    `message_delta`, `message_stop`, and what else there is. `ping` and `error` are no events for
-    the caller: the one is skipped, the other raised."""
+    `message_delta`, `message_stop`, or a type that is not known here. The caller never gets `ping`,
+    which is skipped, and `error`, which is raised.
+    """
     message: MessageResponse | None = None
-    """`message_start`: the answer without its content.
+    """In `message_start`: the response without its content.
 
-    In place of events: a server that does not stream.
+    A server that does not stream sends a complete response in place of events.
     """
     index: int | None = None
-    """Which block of the content."""
+    """Position of the block in the content."""
     content_block: ContentBlock | None = None
-    """`content_block_start`: empty, or whole if no delta can bring it."""
+    """In `content_block_start`: an empty block, or a complete one if it has no deltas."""
     delta: Delta | None = None
     usage: Usage | None = None
-    """`message_delta`: the counts so far, in place of those before."""
+    """In `message_delta`: the counts so far. They replace earlier ones."""
     context_management: Annotated[ContextManagement | None, Facts(source=TRAFFIC)] = None
-    """`message_delta`."""
+    """In `message_delta`."""
     error: Annotated[ErrorObject | str | None, Facts(source=DOCS)] = None
-    """`error`."""
+    """In `error`."""
     request_id: Annotated[str | None, Facts(source=DOCS)] = None
-    """`error`."""
+    """In `error`."""
 
     @property
     def text(self) -> str:
-        """What this event adds to the text, empty if nothing."""
+        """The text that this event adds; `""` if none."""
         if self.type == "content_block_start" and self.content_block is not None:
             return (self.content_block.text or "") if self.content_block.type == "text" else ""
         return (self.delta.text or "") if self.delta is not None else ""
 
 
 class Delta(AnthropicStruct, frozen=True, kw_only=True):
-    """What an event adds to a block, or to the message."""
+    """What an event adds to a block or to the message."""
 
     type: str | None = None
     """`text_delta`, `input_json_delta`, `thinking_delta`, `signature_delta`, `citations_delta`,
-    `compaction_delta`; absent in a `message_delta`."""
+    `compaction_delta`. A `message_delta` has none.
+    """
     text: str | None = None
     partial_json: str | None = None
-    """A piece of `ContentBlock.input` as text; the first one is mostly empty."""
+    """A piece of `ContentBlock.input` as text. The first piece is usually empty."""
     thinking: str | None = None
     signature: str | None = None
-    """Whole, at the end of its block."""
+    """Never split; comes at the end of its block."""
     citation: Citation | None = None
-    """One more."""
+    """One additional citation."""
     content: Annotated[str | None, Facts(source=TRAFFIC)] = None
-    """Type `compaction_delta`."""
+    """In `compaction_delta`."""
     estimated_tokens: Annotated[int | None, Facts(source=TRAFFIC)] = None
     """Beta thinking-token-count-2026-05-13."""
     stop_reason: str | None = None
@@ -130,23 +133,25 @@ class Delta(AnthropicStruct, frozen=True, kw_only=True):
 
 
 class _Counts(AnthropicStruct, frozen=True, kw_only=True):
-    """What a usage and one of its iterations have in common."""
+    """The counts that a usage and one of its iterations share."""
 
     input_tokens: int | None = None
-    """Tokens read from the cache and written to it NOT included."""
+    """Excludes tokens that were read from the cache or written to it."""
     cache_creation_input_tokens: int | None = None
-    """Written to the cache."""
+    """Tokens that were written to the cache."""
     cache_read_input_tokens: int | None = None
+    """Tokens that were read from the cache."""
     cache_creation: CacheCreation | None = None
-    """`cache_creation_input_tokens` by how long they are kept."""
+    """`cache_creation_input_tokens` by lifetime."""
     output_tokens: int | None = None
-    """Thinking included."""
+    """Includes thinking."""
 
 
 class Usage(_Counts, frozen=True, kw_only=True):
-    """Tokens of a call.
+    """Token counts of a call.
 
-    The whole prompt is `input_tokens`, what was written to the cache, and what was read from it.
+    The prompt has `input_tokens` + `cache_creation_input_tokens` + `cache_read_input_tokens`
+    tokens.
     """
 
     output_tokens_details: OutputTokensDetails | None = None
@@ -155,19 +160,19 @@ class Usage(_Counts, frozen=True, kw_only=True):
     """`standard`, `priority`, `batch`."""
     inference_geo: str | None = None
     iterations: Annotated[list[Iteration] | None, Facts(source=TRAFFIC)] = None
-    """Of a call in which the model was run more than once: compaction, advisor, fallback."""
+    """The runs of a call that ran a model more than once: compaction, advisor, fallback."""
     speed: Annotated[str | None, Facts(source=TRAFFIC)] = None
     cost: Annotated[float | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = None
-    """In USD, as the next two."""
+    """In USD."""
     cost_details: Annotated[dict[str, Any] | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = (
         None
     )
     is_byok: Annotated[bool | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = None
-    """With a key of one's own at the provider."""
+    """Whether the call used the caller's own key at the provider."""
 
 
 class Iteration(_Counts, frozen=True, kw_only=True):
-    """Tokens of one run of a model."""
+    """Token counts of one run of a model."""
 
     type: str | None = None
     """`message`, `compaction`, `advisor_message`, `fallback_message`."""
@@ -175,27 +180,27 @@ class Iteration(_Counts, frozen=True, kw_only=True):
 
 
 class CacheCreation(AnthropicStruct, frozen=True, kw_only=True):
-    """Tokens written to the cache, by how long they are kept."""
+    """Tokens written to the cache, by lifetime."""
 
     ephemeral_5m_input_tokens: int | None = None
     ephemeral_1h_input_tokens: int | None = None
 
 
 class OutputTokensDetails(AnthropicStruct, frozen=True, kw_only=True):
-    """Of which kind the tokens of the answer were."""
+    """Tokens of the answer by kind."""
 
     thinking_tokens: int | None = None
 
 
 class ServerToolUsage(AnthropicStruct, frozen=True, kw_only=True):
-    """How often tools were called that the server runs."""
+    """Numbers of calls of tools that the server runs."""
 
     web_search_requests: int | None = None
     web_fetch_requests: int | None = None
 
 
 class TokenCount(AnthropicStruct, frozen=True, kw_only=True):
-    """How long a prompt is."""
+    """Number of tokens of a prompt."""
 
     input_tokens: int | None = None
     context_management: Annotated[ContextManagement | None, Facts(source=TRAFFIC)] = None

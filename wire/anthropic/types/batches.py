@@ -1,4 +1,4 @@
-"""Batches: many requests, answered within a day."""
+"""Batches: many requests in one job, answered within 24 hours."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from wire.anthropic.types.request import MessageRequest
 
 
 class BatchCreateRequest(AnthropicStruct, frozen=True, kw_only=True):
-    """A batch to be made."""
+    """A batch to create."""
 
     requests: list[BatchRequest]
     user_profile_id: str | None = None
@@ -19,13 +19,13 @@ class BatchRequest(AnthropicStruct, frozen=True, kw_only=True):
     """One request of a batch."""
 
     custom_id: str
-    """Under which its result is found; results come in any order."""
+    """Identifies the result; results come in any order."""
     params: MessageRequest
-    """Without `stream`."""
+    """Must not have `stream`."""
 
 
 class MessageBatch(AnthropicStruct, frozen=True, kw_only=True):
-    """How far a batch is. Times are RFC 3339."""
+    """State of a batch. Times are RFC 3339."""
 
     id: str | None = None
     type: str | None = None
@@ -35,17 +35,17 @@ class MessageBatch(AnthropicStruct, frozen=True, kw_only=True):
     request_counts: BatchRequestCounts | None = None
     created_at: str | None = None
     expires_at: str | None = None
-    """What is not answered by then never is."""
+    """Requests that are not processed by then expire."""
     ended_at: str | None = None
     cancel_initiated_at: str | None = None
     archived_at: str | None = None
-    """The results are gone since then."""
+    """When the results were deleted."""
     results_url: str | None = None
-    """There are results."""
+    """Present once there are results."""
 
 
 class BatchRequestCounts(AnthropicStruct, frozen=True, kw_only=True):
-    """Requests by what became of them; all but `processing` are 0 until the batch has ended."""
+    """Requests by result. All but `processing` are 0 until the batch has ended."""
 
     processing: int | None = None
     succeeded: int | None = None
@@ -61,11 +61,11 @@ class MessageBatchList(AnthropicStruct, frozen=True, kw_only=True):
     has_more: bool | None = None
     first_id: str | None = None
     last_id: str | None = None
-    """Where the next page begins: `list_batches(after_id=...)`."""
+    """Start of the next page: `list_batches(after_id=...)`."""
 
 
 class DeletedBatch(AnthropicStruct, frozen=True, kw_only=True):
-    """Answer of deleting a batch."""
+    """Response of deleting a batch."""
 
     id: str | None = None
     type: str | None = None
@@ -73,14 +73,14 @@ class DeletedBatch(AnthropicStruct, frozen=True, kw_only=True):
 
 
 class MessageBatchResult(AnthropicStruct, frozen=True, kw_only=True):
-    """What became of one request of a batch."""
+    """Result of one request of a batch."""
 
     custom_id: str | None = None
     result: BatchOutcome | None = None
 
 
 class BatchOutcome(AnthropicStruct, frozen=True, kw_only=True):
-    """An answer, an error, or neither."""
+    """A response, an error, or neither."""
 
     type: str | None = None
     """`succeeded`, `errored`, `canceled`, `expired`."""

@@ -1,4 +1,4 @@
-"""What is said: messages, the blocks that they are made of, and what stands in a block."""
+"""Messages, the blocks of their content, and the fields of a block."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from wire.core.facts import TRAFFIC, Facts
 class Message(AnthropicStruct, frozen=True, kw_only=True):
     """One message of a request.
 
-    The blocks of an answer go into one as they are; `MessageResponse.message` is that.
+    It takes the blocks of a response unchanged; `MessageResponse.message` makes such a message.
     """
 
     remembers = True
 
     role: str | None = None
-    """`user`, `assistant`; `system` in the middle of a conversation (2026, opus-4-8 on):
+    """`user` or `assistant`. From opus-4-8 on (2026) also `system` within a conversation, for
     instructions or new tools.
     """
     content: str | list[ContentBlock] | None = None
 
     @property
     def text(self) -> str:
-        """The content that is text, joined; empty if there is none."""
+        """The text of the content; `""` if it has none."""
         return text_of(self.content)
 
 
 class ContentBlock(AnthropicStruct, frozen=True, kw_only=True):
-    """One block of any type: `type`, and the fields that this type has.
+    """One block of any type: `type`, and the fields of that type.
 
-    A received block goes back with the bytes that it came in, also one of a type that is not known
+    A received block is sent back with the bytes in which it came, even if its type is not known
     here.
     """
 
@@ -43,94 +43,95 @@ class ContentBlock(AnthropicStruct, frozen=True, kw_only=True):
 
     type: str | None = None
     """`text`, `image`, `document`, `search_result`, `tool_use`, `tool_result`, `thinking`,
-    `redacted_thinking`, `mid_conv_system`, `tool_reference`, `container_upload`; of tools that the
-    server runs `server_tool_use`, `web_search_tool_result`, `web_fetch_tool_result`,
+    `redacted_thinking`, `mid_conv_system`, `tool_reference`, `container_upload`. For tools that the
+    server runs: `server_tool_use`, `web_search_tool_result`, `web_fetch_tool_result`,
     `code_execution_tool_result`, `bash_code_execution_tool_result`,
-    `text_editor_code_execution_tool_result`, `tool_search_tool_result`; in beta `mcp_tool_use`,
-    `mcp_tool_result`, `advisor_tool_result`, `compaction`, `fallback`, `tool_addition`; and what
-    else there is."""
+    `text_editor_code_execution_tool_result`, `tool_search_tool_result`. In beta: `mcp_tool_use`,
+    `mcp_tool_result`, `advisor_tool_result`, `compaction`, `fallback`, `tool_addition`. Other types
+    are possible.
+    """
     text: str | None = None
-    """Type `text`. Not empty in a request."""
+    """In `text`. Must not be empty in a request."""
     thinking: str | None = None
-    """Type `thinking`. Empty beside a real signature if the request said `display: omitted`."""
+    """In `thinking`. Empty, beside a valid signature, if the request had `display: omitted`."""
     signature: str | None = None
-    """Type `thinking`: opaque, and goes back with the text unchanged.
+    """In `thinking`. Opaque; send it back with the text unchanged.
 
-    Absent at some other hosts.
+    Some other hosts send none.
     """
     data: str | None = None
-    """Type `redacted_thinking`: opaque, goes back unchanged."""
+    """In `redacted_thinking`. Opaque; send it back unchanged."""
     id: str | None = None
-    """Types `tool_use`, `server_tool_use`, `mcp_tool_use`. `[a-zA-Z0-9_-]+` in a request."""
+    """In `tool_use`, `server_tool_use`, `mcp_tool_use`. A request must match `[a-zA-Z0-9_-]+`."""
     name: str | None = None
-    """Of the tool."""
+    """Name of the tool."""
     input: dict[str, Any] | str | None = None
-    """What the tool is called with: an object.
+    """Arguments of the tool, an object.
 
-    Text only in an answer that was streamed and ended in the middle of this JSON.
+    A text only if a stream ended within this JSON.
     """
     caller: Caller | None = None
-    """Who calls: the model, or code that it wrote."""
+    """Who calls the tool: the model, or code that it wrote."""
     server_name: Annotated[str | None, Facts(source=TRAFFIC)] = None
-    """Type `mcp_tool_use`: one of `MessageRequest.mcp_servers`."""
+    """In `mcp_tool_use`: one of `MessageRequest.mcp_servers`."""
     tool_use_id: str | None = None
-    """Type `tool_result` and the other results: the `id` that this answers."""
+    """In `tool_result` and other results: the `id` of the call."""
     content: str | list[ContentBlock] | ToolOutput | None = None
-    """Results: text or blocks; an object of tools that the server runs.
+    """In results: a text or blocks; an object for tools that the server runs.
 
-    `search_result`, `mid_conv_system`: texts. `compaction`: text.
+    In `search_result` and `mid_conv_system`: text blocks. In `compaction`: a text.
     """
     is_error: bool | None = None
-    """The tool failed, and `content` says how."""
+    """True if the tool failed; `content` has the error."""
     source: Source | str | None = None
-    """Types `image`, `document`. Of a `search_result`: where it is from, as text."""
+    """In `image` and `document`. In `search_result`: the origin, as a text."""
     title: str | None = None
-    """Types `document`, `search_result`, `web_search_result`."""
+    """In `document`, `search_result`, `web_search_result`."""
     context: str | None = None
-    """Type `document`: what the model should know of it; not cited."""
+    """In `document`: context for the model, which cannot be cited."""
     citations: list[Citation] | CitationsConfig | None = None
-    """Type `text`: what it rests on. Types `document`, `search_result`: whether it may be cited."""
+    """In `text`: its sources. In `document` and `search_result`: whether it may be cited."""
     file_id: str | None = None
-    """Type `container_upload`, and files that code has written."""
+    """In `container_upload`, and for files that code wrote."""
     tool_name: str | None = None
-    """Type `tool_reference`."""
+    """In `tool_reference`."""
     tool: Annotated[ToolReference | None, Facts(source=TRAFFIC)] = None
-    """Type `tool_addition`: a tool of the request that may be called from here on."""
+    """In `tool_addition`: a tool of the request that the model may call from here on."""
     url: str | None = None
-    """Type `web_search_result`."""
+    """In `web_search_result`."""
     page_age: str | None = None
-    """Type `web_search_result`."""
+    """In `web_search_result`."""
     encrypted_content: str | None = None
-    """Type `web_search_result`: opaque, goes back unchanged."""
+    """In `web_search_result`. Opaque; send it back unchanged."""
     from_: Annotated[FallbackModel | None, Facts(source=TRAFFIC)] = msgspec.field(
         name="from", default=None
     )
-    """Type `fallback`: the model that was asked."""
+    """In `fallback`: the requested model."""
     to: Annotated[FallbackModel | None, Facts(source=TRAFFIC)] = None
-    """Type `fallback`: the model that answers from here on."""
+    """In `fallback`: the model that answers from here on."""
     cache_control: CacheControl | None = None
-    """In a request: the prompt up to here is cached.
+    """In a request: caches the prompt up to the end of this block.
 
-    At most 4 in a request, none on thinking or empty text.
+    At most 4 in a request; none on thinking or empty text.
     """
 
 
 def text_of(content: str | list[ContentBlock] | None) -> str:
-    """The texts in a content, joined."""
+    """The text blocks of a content, joined."""
     if isinstance(content, list):
         return "".join(block.text or "" for block in content if block.type == "text")
     return content or ""
 
 
 class CacheControl(AnthropicStruct, frozen=True, kw_only=True):
-    """A mark for the cache."""
+    """A cache breakpoint."""
 
     type: str | None = None
     """`ephemeral`."""
     ttl: str | None = None
     """`5m`, `1h`.
 
-    A mark of `1h` comes before those of `5m`, in the order tools, system, messages.
+    A breakpoint of `1h` must precede those of `5m`, in the order tools, system, messages.
     """
 
 
@@ -138,9 +139,10 @@ class Caller(AnthropicStruct, frozen=True, kw_only=True):
     """Who calls a tool."""
 
     type: str | None = None
-    """`direct`; `code_execution_20250825`, `code_execution_20260120`: code that the model wrote."""
+    """`direct`; `code_execution_20250825`, `code_execution_20260120` for code that the model wrote.
+    """
     tool_id: str | None = None
-    """The `server_tool_use` in which that code runs."""
+    """The `server_tool_use` that runs the code."""
 
 
 class ToolReference(AnthropicStruct, frozen=True, kw_only=True):
@@ -161,21 +163,21 @@ class FallbackModel(AnthropicStruct, frozen=True, kw_only=True):
 
 
 class Source(AnthropicStruct, frozen=True, kw_only=True):
-    """Where an image or a document is."""
+    """Where the data of an image or a document are."""
 
     type: str | None = None
-    """`base64`, `url`, `text`, `content`; `file` in beta."""
+    """`base64`, `url`, `text`, `content`; in beta also `file`."""
     media_type: str | None = None
-    """`image/jpeg`, `image/png`, `image/gif`, `image/webp`; `application/pdf`; `text/plain` of type
-    `text`.
+    """`image/jpeg`, `image/png`, `image/gif`, `image/webp`; `application/pdf`; `text/plain` for
+    type `text`.
     """
     data: str | None = None
-    """base64; of type `text` the text itself."""
+    """Base64; for type `text` the text itself."""
     url: str | None = None
     content: str | list[ContentBlock] | None = None
-    """Type `content`: a document of texts and images."""
+    """In `content`: a document of text and image blocks."""
     file_id: Annotated[str | None, Facts(source=TRAFFIC)] = None
-    """Type `file`: an uploaded one."""
+    """In `file`: an uploaded file."""
 
 
 class CitationsConfig(AnthropicStruct, frozen=True, kw_only=True):
@@ -185,7 +187,7 @@ class CitationsConfig(AnthropicStruct, frozen=True, kw_only=True):
 
 
 class Citation(AnthropicStruct, frozen=True, kw_only=True):
-    """What a text rests on. Counting begins at 0, pages at 1; an end is the first one behind."""
+    """A source of a text. Indices begin at 0, pages at 1; ends are exclusive."""
 
     type: str | None = None
     """`char_location`, `page_location`, `content_block_location`, `search_result_location`,
@@ -193,7 +195,7 @@ class Citation(AnthropicStruct, frozen=True, kw_only=True):
     """
     cited_text: str | None = None
     document_index: int | None = None
-    """Which document of the request."""
+    """Position of the document in the request."""
     document_title: str | None = None
     file_id: str | None = None
     start_char_index: int | None = None
@@ -203,63 +205,66 @@ class Citation(AnthropicStruct, frozen=True, kw_only=True):
     start_block_index: int | None = None
     end_block_index: int | None = None
     search_result_index: int | None = None
-    """Which search result of the request."""
+    """Position of the search result in the request."""
     source: str | None = None
-    """Of that search result."""
+    """The `source` of that search result."""
     title: str | None = None
     url: str | None = None
     encrypted_index: str | None = None
-    """Opaque, goes back unchanged."""
+    """Opaque; send it back unchanged."""
 
 
 # --- tools that the server runs -------------------------------------------------------------------
 
 
 class ToolOutput(AnthropicStruct, frozen=True, kw_only=True):
-    """What a tool that the server runs gave, where that is one object: `type`, and the fields that
-    this type has.
+    """The result of a tool that the server runs, if it is one object: `type`, and the fields of
+    that type.
     """
 
     type: str | None = None
     """`code_execution_result`, `encrypted_code_execution_result`, `bash_code_execution_result`,
     `web_fetch_result`, `tool_search_tool_search_result`, `text_editor_code_execution_view_result`,
-    `..._create_result`, `..._str_replace_result`, `advisor_result`, `advisor_redacted_result`; an
-    error ends in `_error`."""
+    `text_editor_code_execution_create_result`, `text_editor_code_execution_str_replace_result`,
+    `advisor_result`, `advisor_redacted_result`. The type of an error ends in `_error`.
+    """
     content: str | list[ContentBlock] | ContentBlock | None = None
-    """Files that code has written; the document that was fetched; the file that is viewed."""
+    """Files that code wrote, the document that was fetched, or the text of the file that was
+    viewed.
+    """
     error_code: str | None = None
     """`unavailable`, `too_many_requests`, `invalid_tool_input`, `max_uses_exceeded`,
-    `execution_time_exceeded`, ...
+    `execution_time_exceeded` and others.
     """
     error_message: str | None = None
     stdout: str | None = None
     encrypted_stdout: str | None = None
-    """In place of `stdout`: opaque, goes back unchanged."""
+    """Replaces `stdout`. Opaque; send it back unchanged."""
     stderr: str | None = None
     return_code: int | None = None
     abort_reason: Annotated[str | None, Facts(source=TRAFFIC)] = None
     url: str | None = None
-    """Type `web_fetch_result`."""
+    """In `web_fetch_result`."""
     retrieved_at: str | None = None
     """RFC 3339."""
     tool_references: list[ContentBlock] | None = None
-    """Tools that a search found: blocks of type `tool_reference`."""
+    """Tools that a search found, as blocks of type `tool_reference`."""
     file_type: str | None = None
     """`text`, `image`, `pdf`."""
     num_lines: int | None = None
     start_line: int | None = None
     total_lines: int | None = None
     is_file_update: bool | None = None
-    """False: the file is new."""
+    """False if the file is new."""
     lines: list[str] | None = None
-    """A replacement as lines of a diff."""
+    """The lines of a diff."""
     old_start: int | None = None
     old_lines: int | None = None
     new_start: int | None = None
     new_lines: int | None = None
     text: Annotated[str | None, Facts(source=TRAFFIC)] = None
-    """What the advisor said."""
+    """The advisor's text."""
     encrypted_content: Annotated[str | None, Facts(source=TRAFFIC)] = None
-    """What the advisor said: opaque, goes back unchanged."""
+    """The advisor's text, opaque. Send it back unchanged."""
     stop_reason: Annotated[str | None, Facts(source=TRAFFIC)] = None
-    """Of the advisor."""
+    """Why the advisor stopped."""

@@ -14,30 +14,31 @@ class ErrorBody(AnthropicStruct, frozen=True, kw_only=True):
     type: str | None = None
     """`error`."""
     error: ErrorObject | str | None = None
-    """Text at hosts that only look like this wire."""
+    """A text at hosts that implement this wire in part."""
     request_id: str | None = None
     base_resp: Annotated[BaseResp | None, Facts(hosts=("minimax",), source=DOCS)] = None
 
 
 class ErrorObject(AnthropicStruct, frozen=True, kw_only=True):
-    """What went wrong."""
+    """An error."""
 
     type: str | None = None
     """`invalid_request_error`, `authentication_error`, `billing_error`, `permission_error`,
     `not_found_error`, `request_too_large`, `rate_limit_error`, `api_error`, `timeout_error`,
-    `overloaded_error`; `<nil>` at Kimi."""
+    `overloaded_error`; `<nil>` at Kimi.
+    """
     message: str | None = None
     details: Annotated[dict[str, Any] | None, Facts(source=DOCS)] = None
-    """`error_code` says more, such as `enforced_spend_limit_reached`."""
+    """Its `error_code` is more specific, such as `enforced_spend_limit_reached`."""
     code: Annotated[str | int | None, Facts(source=TRAFFIC)] = None
-    """Other hosts."""
+    """Sent by hosts other than Anthropic."""
     http_code: Annotated[str | int | None, Facts(hosts=("minimax",), source=TRAFFIC)] = None
-    """`"400"`."""
+    """An HTTP status as text, such as `"400"`."""
 
 
 class BaseResp(AnthropicStruct, frozen=True, kw_only=True):
-    """MiniMax's status inside an answer of HTTP status 200."""
+    """Status of MiniMax in a response of HTTP status 200."""
 
     status_code: int | None = None
-    """Not 0: an error."""
+    """An error unless it is 0."""
     status_msg: str | None = None

@@ -1,4 +1,4 @@
-"""Models, and what each can do."""
+"""Models and their capabilities."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ class ModelList(AnthropicStruct, frozen=True, kw_only=True):
     has_more: bool | None = None
     first_id: str | None = None
     last_id: str | None = None
-    """Where the next page begins: `list_models(after_id=...)`."""
+    """Start of the next page: `list_models(after_id=...)`."""
 
 
 class ModelInfo(AnthropicStruct, frozen=True, kw_only=True):
-    """What the server says of a model."""
+    """Metadata of a model."""
 
     id: str | None = None
     type: str | None = None
@@ -26,12 +26,12 @@ class ModelInfo(AnthropicStruct, frozen=True, kw_only=True):
     """RFC 3339."""
     max_input_tokens: int | None = None
     max_tokens: int | None = None
-    """Most that `MessageRequest.max_tokens` may be."""
+    """Maximum of `MessageRequest.max_tokens`."""
     capabilities: ModelCapabilities | None = None
 
 
 class ModelCapabilities(AnthropicStruct, frozen=True, kw_only=True):
-    """What a model can do."""
+    """Capabilities of a model."""
 
     batch: Capability | None = None
     citations: Capability | None = None
@@ -45,13 +45,13 @@ class ModelCapabilities(AnthropicStruct, frozen=True, kw_only=True):
 
 
 class Capability(AnthropicStruct, frozen=True, kw_only=True):
-    """Whether it can."""
+    """Whether the model supports it."""
 
     supported: bool | None = None
 
 
 class ContextManagementCapability(Capability, frozen=True, kw_only=True):
-    """Which edits of `ContextManagement` it takes."""
+    """The edits of `ContextManagement` that the model supports."""
 
     clear_thinking_20251015: Capability | None = None
     clear_tool_uses_20250919: Capability | None = None
@@ -59,7 +59,7 @@ class ContextManagementCapability(Capability, frozen=True, kw_only=True):
 
 
 class EffortCapability(Capability, frozen=True, kw_only=True):
-    """Which values of `OutputConfig.effort` it takes."""
+    """The values of `OutputConfig.effort` that the model supports."""
 
     low: Capability | None = None
     medium: Capability | None = None
@@ -69,13 +69,13 @@ class EffortCapability(Capability, frozen=True, kw_only=True):
 
 
 class ThinkingCapability(Capability, frozen=True, kw_only=True):
-    """Whether it thinks."""
+    """Whether the model can think."""
 
     types: ThinkingTypes | None = None
 
 
 class ThinkingTypes(AnthropicStruct, frozen=True, kw_only=True):
-    """Which values of `Thinking.type` it takes."""
+    """The values of `Thinking.type` that the model supports."""
 
     adaptive: Capability | None = None
     enabled: Capability | None = None

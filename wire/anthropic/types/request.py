@@ -1,4 +1,4 @@
-"""What is asked: requests, tools, thinking, the form of the answer."""
+"""Requests: prompts, tools, thinking, the form of the answer."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from wire.core.facts import DOCS, TRAFFIC, Facts
 
 
 class _Prompt(AnthropicStruct, frozen=True, kw_only=True):
-    """What a request and one for a token count have in common."""
+    """The fields that a request and a request for a token count share."""
 
     model: str
     messages: list[Message]
     system: str | list[ContentBlock] | None = None
-    """Blocks are text."""
+    """Blocks have type `text`."""
     tools: list[Tool] | None = None
     tool_choice: ToolChoice | None = None
     thinking: Thinking | None = None
     output_config: OutputConfig | None = None
     output_format: Annotated[OutputFormat | None, Facts(source=TRAFFIC)] = None
-    """Older name of `output_config.format`; needs the beta structured-outputs-2025-11-13."""
+    """Older name of `output_config.format`. Requires the beta structured-outputs-2025-11-13."""
     cache_control: CacheControl | None = None
-    """The last block that can be cached is marked."""
+    """Sets a cache breakpoint on the last block that can have one."""
     context_management: Annotated[ContextManagement | None, Facts(source=TRAFFIC)] = None
     """Beta context-management-2025-06-27."""
     mcp_servers: Annotated[list[McpServer] | None, Facts(source=TRAFFIC)] = None
@@ -34,39 +34,41 @@ class _Prompt(AnthropicStruct, frozen=True, kw_only=True):
 
 
 class CountTokensRequest(_Prompt, frozen=True, kw_only=True):
-    """A prompt whose tokens are to be counted."""
+    """A prompt to count the tokens of."""
 
 
 class MessageRequest(_Prompt, frozen=True, kw_only=True):
     """A request of Messages."""
 
     max_tokens: int
-    """Of the answer, thinking included; there is no default."""
+    """Maximum of output tokens, thinking included. Required."""
     stream: bool | None = None
     stop_sequences: list[str] | None = None
     """Not blank."""
     temperature: float | None = None
-    """0 to 1. Refused by opus-4-7 and later; 1 with `thinking.type: enabled`."""
+    """0 to 1. opus-4-7 and later refuse it; must be 1 with `thinking.type: enabled`."""
     top_p: float | None = None
     top_k: int | None = None
     metadata: Metadata | None = None
     service_tier: str | None = None
     """`auto`, `standard_only`."""
     container: str | Container | None = None
-    """The id of an earlier answer's: code goes on where it was. An object in beta, with skills."""
+    """Id of the container of an earlier response, whose state the code continues with. An object,
+    with skills, is in beta.
+    """
     inference_geo: str | None = None
-    """Where the model may run."""
+    """Region in which the model may run."""
     speed: Annotated[str | None, Facts(source=TRAFFIC)] = None
-    """Beta: `standard`, `fast`."""
+    """In beta. `standard`, `fast`."""
     anthropic_version: Annotated[str | None, Facts(hosts=("vertex",), source=TRAFFIC)] = None
-    """Vertex, in place of the header."""
+    """Replaces the header of that name."""
 
 
 class Metadata(AnthropicStruct, frozen=True, kw_only=True):
-    """About the request."""
+    """Metadata of the request."""
 
     user_id: str | None = None
-    """Opaque to the server: no name, no address."""
+    """Opaque id of the end user; no name and no address."""
 
 
 class Container(AnthropicStruct, frozen=True, kw_only=True):
@@ -74,13 +76,13 @@ class Container(AnthropicStruct, frozen=True, kw_only=True):
 
     id: str | None = None
     expires_at: str | None = None
-    """RFC 3339; only in an answer."""
+    """RFC 3339; only in a response."""
     skills: Annotated[list[Skill] | None, Facts(source=TRAFFIC)] = None
-    """Beta."""
+    """In beta."""
 
 
 class Skill(AnthropicStruct, frozen=True, kw_only=True):
-    """What the container can do beside running code."""
+    """A capability of the container beside running code."""
 
     type: str | None = None
     """`anthropic`, `custom`."""
@@ -92,83 +94,85 @@ class Skill(AnthropicStruct, frozen=True, kw_only=True):
 
 
 class Tool(AnthropicStruct, frozen=True, kw_only=True):
-    """A tool of a request: one of yours, or one of the server's by its dated `type`."""
+    """A tool: a function of the caller, or a tool of the server by its dated `type`."""
 
     type: str | None = None
-    """`custom` or absent; `web_search_20260318`, `web_fetch_20260318`, `code_execution_20260521`,
-    `bash_20250124`, `text_editor_20250728`, `memory_20250818`, `tool_search_tool_bm25_20251119`,
-    `computer_20251124`, `advisor_20260301`, `mcp_toolset`, ..."""
+    """`custom` or absent for functions of the caller; `web_search_20260318`, `web_fetch_20260318`,
+    `code_execution_20260521`, `bash_20250124`, `text_editor_20250728`, `memory_20250818`,
+    `tool_search_tool_bm25_20251119`, `computer_20251124`, `advisor_20260301`, `mcp_toolset` and
+    others.
+    """
     name: str | None = None
     """`[a-zA-Z0-9_-]{1,128}`."""
     description: str | None = None
     input_schema: dict[str, Any] | None = None
     """JSON Schema with `type: object`."""
     strict: bool | None = None
-    """Input fits the schema exactly; at most 20 of these in a request."""
+    """The input fits the schema exactly. At most 20 strict tools in a request."""
     cache_control: CacheControl | None = None
     eager_input_streaming: bool | None = None
-    """Input comes as it is made, and may be no valid JSON."""
+    """The input comes while it is generated, and may be invalid JSON."""
     input_examples: list[dict[str, Any]] | None = None
     defer_loading: bool | None = None
-    """The model knows it only after a tool search found it."""
+    """The model sees the tool only after a tool search found it."""
     allowed_callers: list[str] | None = None
-    """As `Caller.type`."""
+    """Values of `Caller.type`."""
     max_uses: int | None = None
-    """Web search and fetch, as the next five."""
+    """For web search and web fetch, as the next five."""
     allowed_domains: list[str] | None = None
     blocked_domains: list[str] | None = None
     user_location: UserLocation | None = None
     citations: CitationsConfig | None = None
     max_content_tokens: int | None = None
     use_cache: bool | None = None
-    """Web fetch."""
+    """For web fetch."""
     response_inclusion: str | None = None
-    """`full`, `excluded`: whether what was found stands in the answer."""
+    """`full` or `excluded`: whether the response has the results."""
     max_characters: int | None = None
-    """Text editor: of a file that is viewed."""
+    """For the text editor: maximum of a viewed file."""
     display_width_px: Annotated[int | None, Facts(source=TRAFFIC)] = None
-    """Computer use, as the next three."""
+    """For computer use, as the next three."""
     display_height_px: Annotated[int | None, Facts(source=TRAFFIC)] = None
     display_number: Annotated[int | None, Facts(source=DOCS)] = None
     enable_zoom: Annotated[bool | None, Facts(source=DOCS)] = None
     model: Annotated[str | None, Facts(source=TRAFFIC)] = None
-    """Advisor: who is asked."""
+    """For the advisor: the model that advises."""
     max_tokens: Annotated[int | None, Facts(source=TRAFFIC)] = None
-    """Advisor."""
+    """For the advisor."""
     mcp_server_name: Annotated[str | None, Facts(source=DOCS)] = None
-    """`mcp_toolset`: one of `mcp_servers`."""
+    """For `mcp_toolset`: one of `mcp_servers`."""
     default_config: Annotated[dict[str, Any] | None, Facts(source=DOCS)] = None
-    """`mcp_toolset`."""
+    """For `mcp_toolset`."""
     configs: Annotated[dict[str, Any] | None, Facts(source=DOCS)] = None
-    """`mcp_toolset`: by the name of a tool."""
+    """For `mcp_toolset`: name of a tool -> its options."""
 
 
 class UserLocation(AnthropicStruct, frozen=True, kw_only=True):
-    """About where the user is."""
+    """Approximate location of the user."""
 
     type: str | None = None
     """`approximate`."""
     city: str | None = None
     region: str | None = None
     country: str | None = None
-    """Two letters, ISO 3166."""
+    """Two letters (ISO 3166)."""
     timezone: str | None = None
-    """IANA name."""
+    """Name of the IANA database."""
 
 
 class ToolChoice(AnthropicStruct, frozen=True, kw_only=True):
-    """Whether a tool is called, and which."""
+    """Whether the model must call a tool, and which."""
 
     type: str | None = None
     """`auto`, `any`, `tool`, `none`."""
     name: str | None = None
-    """Type `tool`."""
+    """For type `tool`."""
     disable_parallel_tool_use: bool | None = None
-    """At most one call; of types `any` and `tool` exactly one."""
+    """At most one call; for types `any` and `tool` exactly one."""
 
 
 class McpServer(AnthropicStruct, frozen=True, kw_only=True):
-    """A server whose tools the provider calls."""
+    """An MCP server that the provider calls."""
 
     type: str | None = None
     """`url`."""
@@ -182,37 +186,37 @@ class McpServer(AnthropicStruct, frozen=True, kw_only=True):
 
 
 class Thinking(AnthropicStruct, frozen=True, kw_only=True):
-    """Whether to think. Which types a model takes differs."""
+    """Whether the model thinks. Each model accepts its own types."""
 
     type: str | None = None
-    """`adaptive` (4.6 on), `enabled` (up to 4.6), `disabled`."""
+    """`adaptive` (4.6 and later), `enabled` (up to 4.6), `disabled`."""
     budget_tokens: int | None = None
-    """Type `enabled`: at least 1024, less than `max_tokens`."""
+    """For type `enabled`: at least 1024 and less than `max_tokens`."""
     display: str | None = None
     """`summarized`, `omitted`."""
 
 
 class OutputConfig(AnthropicStruct, frozen=True, kw_only=True):
-    """How much effort, and the form of the text."""
+    """Effort, and form of the text."""
 
     effort: str | None = None
-    """`low`, `medium`, `high`, `xhigh`, `max`; which of them differs by model."""
+    """`low`, `medium`, `high`, `xhigh`, `max`; each model accepts its own subset."""
     format: OutputFormat | None = None
     task_budget: Annotated[TaskBudget | None, Facts(source=TRAFFIC)] = None
-    """Beta."""
+    """In beta."""
 
 
 class OutputFormat(AnthropicStruct, frozen=True, kw_only=True):
-    """The schema that the text fits."""
+    """The schema of a JSON answer."""
 
     type: str | None = None
     """`json_schema`."""
     schema: dict[str, Any] | None = None
-    """JSON Schema; every object in it says `additionalProperties: false`."""
+    """JSON Schema in which every object has `additionalProperties: false`."""
 
 
 class TaskBudget(AnthropicStruct, frozen=True, kw_only=True):
-    """What a task of many requests may cost; the model plans with it."""
+    """Token budget of a task of several requests. The model sees it."""
 
     type: str | None = None
     """`tokens`."""
@@ -221,13 +225,13 @@ class TaskBudget(AnthropicStruct, frozen=True, kw_only=True):
 
 
 class ContextManagement(AnthropicStruct, frozen=True, kw_only=True):
-    """What the server leaves out of a long prompt: asked for in a request, told in an answer."""
+    """What the server removes from a long prompt: the requested edits, and the applied ones."""
 
     edits: list[dict[str, Any]] | None = None
-    """In a request: each has a `type`, such as `clear_tool_uses_20250919`,
+    """In a request. Each has a `type`, such as `clear_tool_uses_20250919`,
     `clear_thinking_20251015`, `compact_20260112`.
     """
     applied_edits: list[dict[str, Any]] | None = None
-    """In an answer."""
+    """In a response."""
     original_input_tokens: int | None = None
-    """In a token count: without the edits."""
+    """In a token count: the number without the edits."""

@@ -1,19 +1,20 @@
-"""The messages of OpenAI's chat completions, embeddings and models as structs, with what compatible
-hosts add.
+"""The messages of OpenAI's chat completions, embeddings and models as structs, with the fields that
+compatible hosts add.
 
-Sources: openai/openai-openapi of 2026-08-21 (API 2.3.0), pages and threads of the hosts, and
-recorded traffic of some thirty of them.
+Sources: openai/openai-openapi of 2026-08-21 (API 2.3.0), called the reference here; pages and
+threads of the hosts; recorded traffic of some thirty hosts.
 
 Rules of this folder:
 
-- snake_case, as on the wire. One open struct per concept instead of one for each role or type: an
-  unknown role, type or kind of part is no error, and what an answer says can be put in a request.
-- Fields are by keyword. A request needs what OpenAI needs (`model` and `messages` or `input`);
-  everything else is optional: `None` is absent and is not sent; `0`, `False`, `""`, `[]` and an
-  empty struct (`{}`) are sent. `null` reads as absent.
-- Enums are text, also one that no list has; docstrings name the values known so far.
-- base64 is text and stays as it came. Times are Unix times in seconds.
-- What is not OpenAI's says whose it is; other hosts may answer 400 to it.
+- snake_case, as on the wire. One open struct for each concept instead of one for each role or type:
+  an unknown role, type or kind of part is no error, and a received message can be sent.
+- Fields are by keyword. A request requires what OpenAI requires (`model` and `messages` or
+  `input`); everything else is optional: `None` is absent and is not sent; `0`, `False`, `""`, `[]`
+  and an empty struct (`{}`) are sent. `null` reads as absent.
+- Enums are text, also values that no list has; docstrings name the values that are known.
+- base64 is text and stays as received. Times are Unix times in seconds.
+- Hosts and source of a field that is not OpenAI's stand in the `Facts` of its annotation, and only
+  there; docs/fields.md lists them. Other hosts may answer 400 to it.
 """
 
 from wire.openai.chat.types.answer import (

@@ -1,4 +1,4 @@
-"""What comes back: answers and chunks, choices, usage, log probabilities, moderation."""
+"""Responses: completions and chunks, choices, usage, log probabilities, moderation."""
 
 from __future__ import annotations
 
@@ -14,35 +14,38 @@ from wire.openai.common.types.errors import BaseResp, ErrorObject
 # --- answers --------------------------------------------------------------------------------------
 
 
-class _Answer(OpenAIStruct, frozen=True, kw_only=True):
-    """What an answer and a chunk have in common."""
+class _ResponseFields(OpenAIStruct, frozen=True, kw_only=True):
+    """The fields that a completion and a chunk share."""
 
     id: str | None = None
-    """The same in all chunks; empty in Azure's first."""
+    """The same in all chunks. Empty in the first chunk of Azure."""
     object: str | None = None
-    """`chat.completion`, `chat.completion.chunk`.
-
-    Absent at GitHub Copilot; Perplexity calls its chunks the former.
+    """`chat.completion` or `chat.completion.chunk`. Absent at GitHub Copilot; Perplexity sends the
+    former for chunks too.
     """
     created: int | None = None
     """Unix time."""
     model: str | None = None
     usage: CompletionUsage | None = None
-    """In a stream in the last chunk, in one before, or in each: the last one counts; never sum."""
+    """A stream has it in the last chunk, in the one before, or in each. The last one counts; never
+    sum.
+    """
     service_tier: str | None = None
-    """The tier that was used."""
+    """The tier that served the call."""
     system_fingerprint: str | None = None
     """Deprecated."""
     moderation: Moderation | None = None
-    """If `ChatCompletionRequest.moderation` asked for it; in a stream in a chunk near the end."""
+    """Present if `ChatCompletionRequest.moderation` requested it; in a stream in a chunk near the
+    end.
+    """
     metadata: dict[str, Any] | None = None
-    """What the request said; Together and HuggingFace put objects of their own here."""
+    """The metadata of the request. Together and HuggingFace send objects of their own."""
     error: Annotated[ErrorObject | str | None, Facts(source=TRAFFIC)] = None
-    """In place of the others, inside an answer of status 200. Clients raise it."""
+    """An error in a response of status 200, in place of all other fields. Clients raise it."""
     base_resp: Annotated[BaseResp | None, Facts(hosts=("minimax",), source=DOCS)] = None
     """An error too, if its code is not 0."""
     provider: Annotated[str | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = None
-    """Who served this."""
+    """The provider that served the call."""
     request_id: Annotated[str | None, Facts(hosts=("qwen", "glm"), source=TRAFFIC)] = None
     citations: Annotated[list[str] | None, Facts(hosts=("perplexity", "xai"), source=TRAFFIC)] = (
         None
@@ -54,48 +57,52 @@ class _Answer(OpenAIStruct, frozen=True, kw_only=True):
     prompt_filter_results: Annotated[
         list[PromptFilterResult] | None, Facts(hosts=("azure", "github-copilot"), source=TRAFFIC)
     ] = None
-    """Azure, GitHub Copilot; in a stream in a first chunk without choices."""
+    """In a stream the first chunk has it, without choices."""
     x_groq: Annotated[XGroq | None, Facts(hosts=("groq",), source=TRAFFIC)] = None
     timings: Annotated[dict[str, Any] | None, Facts(hosts=("llama.cpp",), source=TRAFFIC)] = None
-    """`prompt_ms`, `predicted_per_second`, ..."""
+    """Keys `prompt_ms`, `predicted_per_second`, ..."""
     time_info: Annotated[dict[str, Any] | None, Facts(hosts=("cerebras",), source=TRAFFIC)] = None
-    """`queue_time`, `completion_time`, ..., in seconds."""
+    """Keys `queue_time`, `completion_time`, ..., in seconds."""
     cost: Annotated[dict[str, Any] | None, Facts(hosts=("venice",), source=TRAFFIC)] = None
-    """`usd`, `diem`."""
+    """Keys `usd`, `diem`."""
 
 
-class ChatCompletion(_Answer, frozen=True, kw_only=True):
-    """An answer. `message`, `text` and `tool_calls` are those of its first choice."""
+class ChatCompletion(_ResponseFields, frozen=True, kw_only=True):
+    """A response. `message`, `text` and `tool_calls` are those of its first choice."""
 
     choices: list[Choice] | None = None
 
     @property
     def message(self) -> Message | None:
-        """What the model said."""
+        """The message of the first choice, `None` if there is none."""
         return self.choices[0].message if self.choices else None
 
     @property
     def text(self) -> str:
-        """The text of it, empty if there is none."""
+        """The text of the message; `""` if it has none."""
         return self.message.text if self.message is not None else ""
 
     @property
     def tool_calls(self) -> list[ToolCall]:
-        """The calls in it, as they came; `wire.openai.parse_reply` reads their arguments."""
+        """The tool calls of the message, unparsed; `wire.openai.parse_reply` parses their
+        arguments.
+        """
         return (self.message.tool_calls or []) if self.message is not None else []
 
 
-class ChatCompletionChunk(_Answer, frozen=True, kw_only=True):
-    """One chunk of a streamed answer."""
+class ChatCompletionChunk(_ResponseFields, frozen=True, kw_only=True):
+    """One chunk of a stream."""
 
     choices: list[ChunkChoice] | None = None
-    """`[]`, null or absent in chunks of usage, filters and errors; that is no end."""
+    """`[]`, null or absent in chunks that have usage, filter results or an error only. That does
+    not end the stream.
+    """
     obfuscation: str | None = None
-    """Padding."""
+    """Random padding."""
 
     @property
     def text(self) -> str:
-        """What this chunk adds to the text of the first choice, empty if nothing."""
+        """The text that this chunk adds to the first choice; `""` if none."""
         return "".join(
             choice.delta.text
             for choice in self.choices or ()
@@ -104,44 +111,46 @@ class ChatCompletionChunk(_Answer, frozen=True, kw_only=True):
 
 
 class Choice(OpenAIStruct, frozen=True, kw_only=True):
-    """One answer of the model."""
+    """One of the model's answers."""
 
     index: int | None = None
     message: Message | None = None
     delta: Delta | None = None
-    """Only in a chunk."""
+    """Only in chunks."""
     finish_reason: str | None = None
-    """`stop`, `length`, `tool_calls`, `content_filter`, `function_call`, and the host's own.
+    """`stop`, `length`, `tool_calls`, `content_filter`, `function_call`, or a word of the host.
 
-    `stop` with calls is common.
+    Many hosts send `stop` for an answer with tool calls.
     """
     finish_reason_camel: Annotated[str | None, Facts(hosts=("gemini@openai",), source=DOCS)] = (
         msgspec.field(name="finishReason", default=None)
     )
-    """At times. `finishReason` in place of `finish_reason`."""
+    """`finishReason`, which the host sometimes sends instead of `finish_reason`."""
     native_finish_reason: Annotated[str | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = None
-    """The model's own word; `tool_calls` may hide that it is `length`."""
+    """The word of the model's own provider. It may be `length` where `finish_reason` is
+    `tool_calls`.
+    """
     stop_reason: Annotated[str | int | None, Facts(hosts=("vllm",), source=TRAFFIC)] = None
-    """The stop text or token."""
+    """The stop text or the id of the stop token."""
     logprobs: Logprobs | None = None
     usage: Annotated[CompletionUsage | None, Facts(hosts=("kimi",), source=DOCS)] = None
-    """Kimi, at times, in place of the chunk's."""
+    """Sometimes sent instead of the usage of the chunk."""
     content_filter_results: Annotated[
         dict[str, Any] | None, Facts(hosts=("azure",), source=TRAFFIC)
     ] = None
-    """What each filter said, by its name."""
+    """Name of each filter -> its result."""
 
 
 class ChunkChoice(Choice, frozen=True, kw_only=True):
     """What one chunk adds to one choice.
 
-    With both, `delta` is what is new and `message` the whole text so far (Perplexity); `message`
-    alone may be the whole answer (MiniMax, at the end).
+    If both are present, `delta` is new and `message` is the text so far (Perplexity). A `message`
+    alone may be the complete answer (MiniMax, in the last chunk).
     """
 
 
 class SearchResult(OpenAIStruct, frozen=True, kw_only=True):
-    """A page that a search found. Perplexity."""
+    """A page that Perplexity's search found."""
 
     title: str | None = None
     url: str | None = None
@@ -149,24 +158,24 @@ class SearchResult(OpenAIStruct, frozen=True, kw_only=True):
     last_updated: str | None = None
     snippet: str | None = None
     source: str | None = None
-    """`web`, ..."""
+    """`web` and others."""
 
 
 class PromptFilterResult(OpenAIStruct, frozen=True, kw_only=True):
-    """What Azure's filters said of one prompt."""
+    """Results of Azure's filters for one prompt."""
 
     prompt_index: int | None = None
     content_filter_results: dict[str, Any] | None = None
-    """By the filter's name."""
+    """Name of each filter -> its result."""
 
 
 class XGroq(OpenAIStruct, frozen=True, kw_only=True):
-    """What Groq adds."""
+    """Additional fields of Groq."""
 
     id: str | None = None
-    """Of the request; ask Groq with it."""
+    """Id of the request, for questions to Groq's support."""
     usage: CompletionUsage | None = None
-    """In a stream in the chunk that finishes."""
+    """A stream has it in the chunk with the finish reason."""
     error: ErrorObject | str | None = None
     seed: int | None = None
 
@@ -175,34 +184,34 @@ class XGroq(OpenAIStruct, frozen=True, kw_only=True):
 
 
 class CompletionUsage(OpenAIStruct, frozen=True, kw_only=True):
-    """Tokens of a call, and at some hosts what it cost."""
+    """Token counts of a call; at some hosts also its cost."""
 
     prompt_tokens: int | None = None
-    """Cached tokens included."""
+    """Includes cached tokens."""
     completion_tokens: int | None = None
-    """Reasoning included, but not at xAI."""
+    """Includes reasoning tokens, except at xAI."""
     total_tokens: int | None = None
     prompt_tokens_details: PromptTokensDetails | None = None
     completion_tokens_details: CompletionTokensDetails | None = None
     prompt_cache_hit_tokens: Annotated[int | None, Facts(hosts=("deepseek",), source=TRAFFIC)] = (
         None
     )
-    """Cached tokens."""
+    """Tokens that were read from the cache."""
     prompt_cache_miss_tokens: Annotated[int | None, Facts(hosts=("deepseek",), source=TRAFFIC)] = (
         None
     )
-    """The others."""
+    """Tokens that were not in the cache."""
     cached_tokens: Annotated[int | None, Facts(hosts=("kimi", "together"), source=TRAFFIC)] = None
     num_cached_tokens: Annotated[int | None, Facts(hosts=("mistral",), source=TRAFFIC)] = None
-    """Cached tokens."""
+    """Tokens that were read from the cache."""
     cache_read_input_tokens: Annotated[
         int | None, Facts(hosts=("databricks", "venice", "doubleword"), source=TRAFFIC)
     ] = None
-    """Cached tokens."""
+    """Tokens that were read from the cache."""
     cache_creation_input_tokens: Annotated[
         int | None, Facts(hosts=("databricks", "vercel", "doubleword"), source=TRAFFIC)
     ] = None
-    """Tokens written to the cache."""
+    """Tokens that were written to the cache."""
     reasoning_tokens: Annotated[
         int | None, Facts(hosts=("together", "github-copilot"), source=TRAFFIC)
     ] = None
@@ -210,37 +219,38 @@ class CompletionUsage(OpenAIStruct, frozen=True, kw_only=True):
         float | dict[str, Any] | None,
         Facts(hosts=("openrouter", "vercel", "perplexity"), source=TRAFFIC),
     ] = None
-    """In USD, or in the host's credits.
-
-    Perplexity: an object with `total_cost`."""
+    """In USD or in credits of the host. Perplexity sends an object with `total_cost`."""
     cost_details: Annotated[dict[str, Any] | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = (
         None
     )
-    """What the provider took."""
+    """The price of the provider that served the call."""
     market_cost: Annotated[float | None, Facts(hosts=("vercel",), source=TRAFFIC)] = None
     is_byok: Annotated[bool | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = None
-    """With a key of one's own at the provider."""
+    """Whether the call used the caller's own key at the provider."""
     cost_in_usd_ticks: Annotated[int | None, Facts(hosts=("xai",), source=TRAFFIC)] = None
     num_sources_used: Annotated[int | None, Facts(hosts=("xai",), source=TRAFFIC)] = None
-    """Of its live search."""
+    """Sources of the live search."""
     service_tier: Annotated[str | None, Facts(hosts=("mistral",), source=TRAFFIC)] = None
     queue_time: Annotated[float | None, Facts(hosts=("groq",), source=TRAFFIC)] = None
-    """Groq, in seconds, as the next three."""
+    """In seconds."""
     prompt_time: Annotated[float | None, Facts(hosts=("groq",), source=TRAFFIC)] = None
+    """In seconds."""
     completion_time: Annotated[float | None, Facts(hosts=("groq",), source=TRAFFIC)] = None
+    """In seconds."""
     total_time: Annotated[float | None, Facts(hosts=("groq",), source=TRAFFIC)] = None
+    """In seconds."""
 
 
 class PromptTokensDetails(OpenAIStruct, frozen=True, kw_only=True):
-    """Of which kind the tokens of the prompt were."""
+    """Tokens of the prompt by kind."""
 
     cached_tokens: int | None = None
     cache_write_tokens: int | None = None
-    """Written to the cache."""
+    """Tokens that were written to the cache."""
     cache_creation_input_tokens: Annotated[int | None, Facts(hosts=("qwen",), source=TRAFFIC)] = (
         None
     )
-    """Written to the cache."""
+    """Tokens that were written to the cache."""
     text_tokens: int | None = None
     image_tokens: int | None = None
     audio_tokens: int | None = None
@@ -250,13 +260,13 @@ class PromptTokensDetails(OpenAIStruct, frozen=True, kw_only=True):
 
 
 class CompletionTokensDetails(OpenAIStruct, frozen=True, kw_only=True):
-    """Of which kind the tokens of the answer were."""
+    """Tokens of the answer by kind."""
 
     reasoning_tokens: int | None = None
     accepted_prediction_tokens: int | None = None
-    """Of `ChatCompletionRequest.prediction`."""
+    """Tokens of `ChatCompletionRequest.prediction` that the answer has."""
     rejected_prediction_tokens: int | None = None
-    """Paid for like the others."""
+    """Tokens of the prediction that the answer lacks. Billed as output."""
     text_tokens: int | None = None
     audio_tokens: int | None = None
     image_tokens: Annotated[int | None, Facts(hosts=("openrouter", "vercel"), source=TRAFFIC)] = (
@@ -268,7 +278,7 @@ class CompletionTokensDetails(OpenAIStruct, frozen=True, kw_only=True):
 
 
 class Logprobs(OpenAIStruct, frozen=True, kw_only=True):
-    """Log probabilities, token by token."""
+    """Log probabilities of each token."""
 
     content: list[TokenLogprob] | None = None
     refusal: list[TokenLogprob] | None = None
@@ -278,19 +288,18 @@ class Logprobs(OpenAIStruct, frozen=True, kw_only=True):
 
 
 class TopLogprob(OpenAIStruct, frozen=True, kw_only=True):
-    """One of the likeliest tokens of a step."""
+    """One of the most likely tokens of a step."""
 
     token: str | None = None
     logprob: float | None = None
-    """-9999.0 if it is not among the likeliest."""
+    """-9999.0 if the token is not among the most likely ones."""
     bytes: list[int] | str | None = None
-    """UTF-8 of the token, which may be a piece of a character; base64 at a back end of
-    HuggingFace.
+    """UTF-8 of the token, which may be part of a character. A back end of HuggingFace sends base64.
     """
 
 
 class TokenLogprob(TopLogprob, frozen=True, kw_only=True):
-    """The token of one step, and the likeliest ones."""
+    """The token of one step, and the most likely ones."""
 
     top_logprobs: list[TopLogprob] | None = None
 
@@ -299,17 +308,17 @@ class TokenLogprob(TopLogprob, frozen=True, kw_only=True):
 
 
 class Moderation(OpenAIStruct, frozen=True, kw_only=True):
-    """What moderation said of both sides."""
+    """Results of moderation for prompt and answer."""
 
     input: ModerationResults | None = None
     output: ModerationResults | None = None
 
 
 class ModerationResults(OpenAIStruct, frozen=True, kw_only=True):
-    """What moderation said of one side, or why it could not."""
+    """Result of moderation for the prompt or the answer, or its error."""
 
     type: str | None = None
-    """`moderation_results`, or `error`: then there are `code` and `message`."""
+    """`moderation_results`, or `error`, which has `code` and `message`."""
     model: str | None = None
     results: list[ModerationResult] | None = None
     code: str | None = None
@@ -317,7 +326,7 @@ class ModerationResults(OpenAIStruct, frozen=True, kw_only=True):
 
 
 class ModerationResult(OpenAIStruct, frozen=True, kw_only=True):
-    """One verdict, by category."""
+    """One result, by category."""
 
     type: str | None = None
     """`moderation_result`."""
@@ -326,4 +335,4 @@ class ModerationResult(OpenAIStruct, frozen=True, kw_only=True):
     categories: dict[str, bool] | None = None
     category_scores: dict[str, float] | None = None
     category_applied_input_types: dict[str, list[str]] | None = None
-    """`text`, `image`."""
+    """Category -> `text`, `image`."""

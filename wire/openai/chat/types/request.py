@@ -1,4 +1,4 @@
-"""The request: how to generate, and what the dialects add to it."""
+"""The request of chat completions, with the fields that other hosts add."""
 
 from __future__ import annotations
 
@@ -14,55 +14,56 @@ class ChatCompletionRequest(OpenAIStruct, frozen=True, kw_only=True):
     """Body of chat/completions."""
 
     model: str | None = None
-    """Needed but where the base URL names it, as Azure's deployments do, or where a server has one
+    """Required, except where the base URL names it (deployments of Azure) or the server has one
     model only.
     """
     messages: list[Message]
     stream: bool | None = None
     stream_options: StreamOptions | None = None
-    """Only with `stream`."""
+    """Only together with `stream`."""
     max_completion_tokens: int | None = None
-    """Reasoning counts too.
+    """Tokens of reasoning count too.
 
-    OpenAI's reasoning models take this alone, DeepSeek does not read it.
+    OpenAI's reasoning models accept only this limit. DeepSeek ignores it.
     """
     max_tokens: int | None = None
-    """Deprecated at OpenAI, whose reasoning models refuse it; the only one that most other hosts
-    know.
+    """Deprecated at OpenAI, whose reasoning models refuse it. Most other hosts know only this
+    limit.
     """
     temperature: float | None = None
-    """Refused by reasoning models."""
+    """Reasoning models refuse it."""
     top_p: float | None = None
-    """As `temperature`."""
+    """Reasoning models refuse it."""
     frequency_penalty: float | None = None
     presence_penalty: float | None = None
     stop: str | list[str] | None = None
-    """At most 4. Refused by reasoning models."""
+    """At most 4. Reasoning models refuse it."""
     n: int | None = None
     seed: int | None = None
     """Deprecated."""
     logprobs: bool | int | None = None
-    """Together takes how many."""
+    """Together takes the number of top candidates."""
     top_logprobs: int | None = None
-    """0 to 20, with `logprobs`."""
+    """0 to 20. Needs `logprobs`."""
     logit_bias: dict[str, int] | None = None
     """Token id -> -100 to 100."""
     reasoning_effort: str | None = None
-    """`none`, `minimal`, `low`, `medium`, `high`, `xhigh`, `max`; each model takes some.
+    """`none`, `minimal`, `low`, `medium`, `high`, `xhigh`, `max`; each model accepts its own
+    subset.
 
-    Beside tools gpt-5.4 on takes `none` alone.
+    From gpt-5.4 on, a request with tools accepts `none` only.
     """
     verbosity: str | None = None
     """`low`, `medium`, `high`."""
     response_format: ResponseFormat | None = None
     tools: list[Tool] | None = None
     tool_choice: str | ToolChoice | None = None
-    """`none`, `auto`, `required`; Mistral has `any` too.
+    """`none`, `auto`, `required`; at Mistral also `any`.
 
-    Thinking models of some hosts refuse to be forced.
+    Some hosts refuse a forced call while the model thinks.
     """
     parallel_tool_calls: bool | None = None
-    """Only with `tools`."""
+    """Only together with `tools`."""
     functions: list[FunctionDefinition] | None = None
     """Deprecated."""
     function_call: str | NamedFunction | None = None
@@ -70,25 +71,25 @@ class ChatCompletionRequest(OpenAIStruct, frozen=True, kw_only=True):
     modalities: list[str] | None = None
     """`text`, `audio`."""
     audio: AudioOptions | None = None
-    """Needed where `modalities` has `audio`."""
+    """Required if `modalities` has `audio`."""
     prediction: Prediction | None = None
     service_tier: str | None = None
     """`auto`, `default`, `flex`, `scale`, `priority`, `fast`."""
     store: bool | None = None
     metadata: dict[str, str] | None = None
-    """At most 16."""
+    """At most 16 entries."""
     web_search_options: WebSearchOptions | None = None
     """Search models only."""
     moderation: ModerationOptions | None = None
-    """Asks for `ChatCompletion.moderation`."""
+    """Requests `ChatCompletion.moderation`."""
     prompt_cache_key: str | None = None
     prompt_cache_options: PromptCacheOptions | None = None
-    """gpt-5.6 on."""
+    """gpt-5.6 and later."""
     prompt_cache_retention: str | None = None
     """Deprecated: `in_memory`, `24h`."""
     safety_identifier: str | None = None
     user: str | None = None
-    """Deprecated in favour of `prompt_cache_key` and `safety_identifier`."""
+    """Deprecated; use `prompt_cache_key` and `safety_identifier`."""
 
     # --- of other hosts: reasoning
     thinking: Annotated[
@@ -101,52 +102,53 @@ class ChatCompletionRequest(OpenAIStruct, frozen=True, kw_only=True):
     ] = None
     enable_thinking: Annotated[bool | None, Facts(hosts=("qwen",), source=TRAFFIC)] = None
     thinking_budget: Annotated[int | None, Facts(hosts=("qwen",), source=DOCS)] = None
-    """Tokens of reasoning at most."""
+    """Maximum of reasoning tokens."""
     include_reasoning: Annotated[
         bool | None, Facts(hosts=("groq", "openrouter"), source=TRAFFIC)
     ] = None
-    """At Groq it excludes `reasoning_format`."""
+    """Groq refuses it together with `reasoning_format`."""
     reasoning_format: Annotated[str | None, Facts(hosts=("groq", "llama.cpp"), source=TRAFFIC)] = (
         None
     )
-    """`parsed`, `raw`, `hidden`. llama.cpp: `deepseek`, ..."""
+    """Groq: `parsed`, `raw`, `hidden`. llama.cpp: `deepseek` and others."""
     reasoning_split: Annotated[bool | None, Facts(hosts=("minimax",), source=DOCS)] = None
-    """Reasoning in `reasoning_details` instead of inside `content`."""
+    """Reasoning comes in `reasoning_details` instead of inside `content`."""
     clear_thinking: Annotated[bool | None, Facts(hosts=("cerebras",), source=TRAFFIC)] = None
-    """Reasoning of earlier turns is dropped."""
+    """The host drops the reasoning of earlier turns."""
     chat_template_kwargs: Annotated[
         dict[str, Any] | None, Facts(hosts=("vllm", "llama.cpp", "together"), source=TRAFFIC)
     ] = None
-    """E.g. `enable_thinking`."""
+    """Variables of the chat template, such as `enable_thinking`."""
     chat_template_args: Annotated[
         dict[str, Any] | None, Facts(hosts=("baseten",), source=TRAFFIC)
     ] = None
+    """Variables of the chat template, as `chat_template_kwargs`."""
     prompt_mode: Annotated[str | None, Facts(hosts=("mistral",), source=DOCS)] = None
-    """`reasoning`, on models that no longer are."""
+    """`reasoning`; for models that have been shut down."""
     extra_body: Annotated[dict[str, Any] | None, Facts(hosts=("gemini@openai",), source=DOCS)] = (
         None
     )
-    """`google.thinking_config`. It goes over the wire under this name."""
+    """Has `google.thinking_config`. The key `extra_body` itself goes over the wire."""
 
     # --- of other hosts: the rest
     top_k: Annotated[
         int | None, Facts(hosts=("vllm", "llama.cpp", "together", "openrouter"), source=TRAFFIC)
     ] = None
-    """vLLM, llama.cpp, Together, OpenRouter and others."""
+    """Other self-hosted servers accept it too."""
     min_p: Annotated[
         float | None, Facts(hosts=("vllm", "llama.cpp", "together", "openrouter"), source=TRAFFIC)
     ] = None
     """As `top_k`."""
     random_seed: Annotated[int | None, Facts(hosts=("mistral",), source=TRAFFIC)] = None
-    """Mistral's name for `seed`."""
+    """Replaces `seed`."""
     safe_prompt: Annotated[bool | None, Facts(hosts=("mistral",), source=TRAFFIC)] = None
     tool_stream: Annotated[bool | None, Facts(hosts=("glm",), source=DOCS)] = None
-    """4.6 on. arguments come in pieces."""
+    """GLM 4.6 and later: arguments come in pieces."""
     cache_prompt: Annotated[bool | None, Facts(hosts=("llama.cpp",), source=TRAFFIC)] = None
     provider: Annotated[dict[str, Any] | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = None
-    """Which providers may serve this, in which order."""
+    """Providers that may serve the call, and their order."""
     usage: Annotated[dict[str, Any] | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = None
-    """Of old. `include`."""
+    """Old; has `include`."""
     enable_search: Annotated[bool | None, Facts(hosts=("qwen",), source=TRAFFIC)] = None
     disable_search: Annotated[bool | None, Facts(hosts=("perplexity",), source=TRAFFIC)] = None
     return_images: Annotated[bool | None, Facts(hosts=("perplexity",), source=TRAFFIC)] = None
@@ -156,16 +158,18 @@ class ChatCompletionRequest(OpenAIStruct, frozen=True, kw_only=True):
 
 
 class StreamOptions(OpenAIStruct, frozen=True, kw_only=True):
-    """What a stream brings beside the answer."""
+    """Options of a stream."""
 
     include_usage: bool | None = None
-    """One more chunk at the end, without choices, that has the usage. Many hosts send it anyway."""
+    """The stream ends with one more chunk, which has usage and no choices. Many hosts always send
+    it.
+    """
     include_obfuscation: bool | None = None
-    """False leaves out the padding of the chunks."""
+    """False omits the padding of chunks."""
 
 
 class ResponseFormat(OpenAIStruct, frozen=True, kw_only=True):
-    """What the text of the answer is to be."""
+    """Form of the text of the answer."""
 
     type: str | None = None
     """`text`, `json_object`, `json_schema`."""
@@ -173,10 +177,10 @@ class ResponseFormat(OpenAIStruct, frozen=True, kw_only=True):
 
 
 class JsonSchema(OpenAIStruct, frozen=True, kw_only=True):
-    """The schema that the answer fits."""
+    """The schema of a JSON answer."""
 
     name: str | None = None
-    """Needed; not empty."""
+    """Required, not empty."""
     description: str | None = None
     schema: dict[str, Any] | None = None
     """JSON Schema."""
@@ -184,31 +188,31 @@ class JsonSchema(OpenAIStruct, frozen=True, kw_only=True):
 
 
 class AudioOptions(OpenAIStruct, frozen=True, kw_only=True):
-    """How the answer sounds."""
+    """Options of generated speech."""
 
     voice: str | CustomVoice | None = None
-    """`alloy`, `ash`, `coral`, `marin`, ..."""
+    """`alloy`, `ash`, `coral`, `marin` and others."""
     format: str | None = None
     """`wav`, `aac`, `mp3`, `flac`, `opus`, `pcm16`."""
 
 
 class CustomVoice(OpenAIStruct, frozen=True, kw_only=True):
-    """A voice of one's own, by its id."""
+    """A voice of the account, by its id."""
 
     id: str | None = None
 
 
 class Prediction(OpenAIStruct, frozen=True, kw_only=True):
-    """What most of the answer will probably be, which makes it faster."""
+    """Text that most of the answer will probably repeat. It makes the answer faster."""
 
     type: str | None = None
     """`content`."""
     content: str | list[ContentPart] | None = None
-    """Parts are text."""
+    """Parts have type `text`."""
 
 
 class WebSearchOptions(OpenAIStruct, frozen=True, kw_only=True):
-    """How to search."""
+    """Options of web search."""
 
     user_location: UserLocation | None = None
     search_context_size: str | None = None
@@ -216,7 +220,7 @@ class WebSearchOptions(OpenAIStruct, frozen=True, kw_only=True):
 
 
 class UserLocation(OpenAIStruct, frozen=True, kw_only=True):
-    """Where the user is."""
+    """Location of the user."""
 
     type: str | None = None
     """`approximate`."""
@@ -224,32 +228,32 @@ class UserLocation(OpenAIStruct, frozen=True, kw_only=True):
 
 
 class ApproximateLocation(OpenAIStruct, frozen=True, kw_only=True):
-    """About where."""
+    """Approximate location."""
 
     city: str | None = None
     country: str | None = None
-    """Two letters, ISO 3166."""
+    """Two letters (ISO 3166)."""
     region: str | None = None
     timezone: str | None = None
-    """IANA name."""
+    """Name of the IANA database."""
 
 
 class ModerationOptions(OpenAIStruct, frozen=True, kw_only=True):
-    """Moderation of what goes in and comes out."""
+    """Moderation of prompt and answer."""
 
     model: str | None = None
     policy: ModerationPolicy | None = None
 
 
 class ModerationPolicy(OpenAIStruct, frozen=True, kw_only=True):
-    """What to do with each side."""
+    """Moderation of the prompt (`input`) and of the answer (`output`)."""
 
     input: ModerationConfig | None = None
     output: ModerationConfig | None = None
 
 
 class ModerationConfig(OpenAIStruct, frozen=True, kw_only=True):
-    """What to do with one side."""
+    """Effect of moderation."""
 
     mode: str | None = None
     """`score`, `block`."""
@@ -259,28 +263,28 @@ class PromptCacheOptions(OpenAIStruct, frozen=True, kw_only=True):
     """How the prompt is cached."""
 
     mode: str | None = None
-    """`implicit`, `explicit`: only up to `ContentPart.prompt_cache_breakpoint`."""
+    """`implicit`, or `explicit`, which caches up to `ContentPart.prompt_cache_breakpoint`."""
     ttl: str | None = None
     """`30m`."""
 
 
 class Thinking(OpenAIStruct, frozen=True, kw_only=True):
-    """Whether to think. Which values a model takes differs much."""
+    """Whether the model thinks. Each model accepts its own values."""
 
     type: str | None = None
     """`enabled`, `disabled`, `adaptive`."""
     budget_tokens: int | None = None
-    """Fireworks, at least 1024."""
+    """At least 1024."""
     clear_thinking: Annotated[bool | None, Facts(hosts=("glm",))] = None
     """False keeps the reasoning of earlier turns."""
     keep: Annotated[str | None, Facts(hosts=("kimi",))] = None
-    """`all` keeps the reasoning of earlier turns; refused by models that cannot."""
+    """`all` keeps the reasoning of earlier turns. Models that cannot keep it refuse the field."""
 
 
 class ReasoningOptions(OpenAIStruct, frozen=True, kw_only=True):
-    """How much to reason, and whether to show it.
+    """How much the model reasons, and whether the answer shows it.
 
-    OpenRouter's form, which others took over in part.
+    OpenRouter defined it; other hosts adopted parts of it.
     """
 
     effort: str | None = None
@@ -289,4 +293,4 @@ class ReasoningOptions(OpenAIStruct, frozen=True, kw_only=True):
     """Excludes `effort`."""
     enabled: bool | None = None
     exclude: bool | None = None
-    """Reason, but leave it out of the answer."""
+    """The model reasons, and the answer omits it."""

@@ -1,4 +1,4 @@
-"""What the model may call, and whether it must."""
+"""Tools of a request, and whether the model must call one."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from wire.openai.chat.types.message import CacheControl
 
 
 class Tool(OpenAIStruct, frozen=True, kw_only=True):
-    """A tool of a request: a function, a custom tool that takes text, or one that the host runs."""
+    """A tool: a function, a custom tool that takes text, or a tool that the host runs."""
 
     type: str | None = None
-    """`function`, `custom`; what else there is, is the host's."""
+    """`function`, `custom`, or a type of the host."""
     function: FunctionDefinition | None = None
     custom: CustomTool | None = None
     parameters: Annotated[dict[str, Any] | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = (
         None
     )
-    """Settings of a tool that it runs."""
+    """Options of a tool that the host runs."""
     force_search: Annotated[bool | None, Facts(hosts=("xiaomi",), source=TRAFFIC)] = None
-    """Xiaomi's `web_search`."""
+    """Option of a tool of type `web_search`."""
     cache_control: Annotated[
         CacheControl | None, Facts(hosts=("openrouter", "vercel"), source=TRAFFIC)
     ] = None
@@ -33,9 +33,9 @@ class FunctionDefinition(OpenAIStruct, frozen=True, kw_only=True):
     name: str | None = None
     description: str | None = None
     parameters: dict[str, Any] | None = None
-    """JSON Schema of an object. OpenAI reads absent as no parameters, MiniMax refuses it."""
+    """JSON Schema of an object. Absent means no parameters; MiniMax requires it."""
     strict: bool | None = None
-    """Arguments fit the schema exactly; the schema must then be of the strict kind."""
+    """Arguments then fit the schema exactly. The schema may use only what strict mode supports."""
 
 
 class CustomTool(OpenAIStruct, frozen=True, kw_only=True):
@@ -47,15 +47,15 @@ class CustomTool(OpenAIStruct, frozen=True, kw_only=True):
 
 
 class CustomFormat(OpenAIStruct, frozen=True, kw_only=True):
-    """What the input of a custom tool looks like."""
+    """Form of the input of a custom tool."""
 
     type: str | None = None
-    """`text`, or `grammar`."""
+    """`text` or `grammar`."""
     grammar: Grammar | None = None
 
 
 class Grammar(OpenAIStruct, frozen=True, kw_only=True):
-    """A grammar of the input."""
+    """A grammar for the input."""
 
     definition: str | None = None
     syntax: str | None = None
@@ -63,7 +63,7 @@ class Grammar(OpenAIStruct, frozen=True, kw_only=True):
 
 
 class ToolChoice(OpenAIStruct, frozen=True, kw_only=True):
-    """Which tool to call: `type`, and the field of that name."""
+    """The tool to call: `type`, and the field of that name."""
 
     type: str | None = None
     """`function`, `custom`, `allowed_tools`."""
@@ -79,9 +79,9 @@ class NamedFunction(OpenAIStruct, frozen=True, kw_only=True):
 
 
 class AllowedTools(OpenAIStruct, frozen=True, kw_only=True):
-    """The only tools that may be called."""
+    """The tools that the model may call."""
 
     mode: str | None = None
     """`auto`, `required`."""
     tools: list[dict[str, Any]] | None = None
-    """Each as in a `ToolChoice`."""
+    """Each in the form of a `ToolChoice`."""

@@ -14,9 +14,9 @@ class EmbeddingRequest(OpenAIStruct, frozen=True, kw_only=True):
     model: str | None = None
     """As `ChatCompletionRequest.model`."""
     input: str | list[Any]
-    """A text, texts, the tokens of one, or of several.
+    """A text, a list of texts, the tokens of one text, or those of several.
 
-    Four kinds of list, of which a union may name only one: hence `Any`.
+    `Any`, because a union in msgspec may have one kind of list only.
     """
     encoding_format: str | None = None
     """`float`, `base64`."""
@@ -25,7 +25,7 @@ class EmbeddingRequest(OpenAIStruct, frozen=True, kw_only=True):
 
 
 class EmbeddingList(OpenAIStruct, frozen=True, kw_only=True):
-    """Answer of embeddings."""
+    """Response of embeddings."""
 
     object: str | None = None
     """`list`."""
@@ -43,20 +43,20 @@ class Embedding(OpenAIStruct, frozen=True, kw_only=True):
     object: str | None = None
     """`embedding`."""
     index: int | None = None
-    """Of the text in `EmbeddingRequest.input`."""
+    """Position of the text in `EmbeddingRequest.input`."""
     embedding: list[float] | str | None = None
-    """Text is base64 of little-endian float32."""
+    """A text is base64 of little-endian float32."""
 
 
 class EmbeddingUsage(OpenAIStruct, frozen=True, kw_only=True):
-    """Tokens of a call."""
+    """Token counts."""
 
     prompt_tokens: int | None = None
     total_tokens: int | None = None
     completion_tokens: Annotated[int | None, Facts(hosts=("azure", "mistral"), source=TRAFFIC)] = (
         None
     )
-    """0."""
+    """Always 0."""
     cost: Annotated[
         float | dict[str, Any] | None, Facts(hosts=("openrouter", "perplexity"), source=TRAFFIC)
     ] = None

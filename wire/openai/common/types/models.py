@@ -9,7 +9,7 @@ from wire.openai.chat.types.base import OpenAIStruct
 
 
 class ModelList(OpenAIStruct, frozen=True, kw_only=True):
-    """All models, in one page."""
+    """All models in one page."""
 
     object: str | None = None
     """`list`."""
@@ -17,9 +17,9 @@ class ModelList(OpenAIStruct, frozen=True, kw_only=True):
 
 
 class Model(OpenAIStruct, frozen=True, kw_only=True):
-    """What the server says of a model.
+    """Metadata of a model.
 
-    What most hosts add, and each in its own words, is told by `wire.unknown`.
+    Most hosts add fields of their own; `wire.unknown` lists them.
     """
 
     id: str | None = None
@@ -33,7 +33,7 @@ class Model(OpenAIStruct, frozen=True, kw_only=True):
         str | None,
         Facts(hosts=("mistral", "openrouter", "github-copilot", "baseten"), source=TRAFFIC),
     ] = None
-    """For people."""
+    """Name for people."""
     description: Annotated[
         str | None, Facts(hosts=("mistral", "openrouter", "baseten"), source=TRAFFIC)
     ] = None
@@ -43,7 +43,7 @@ class Model(OpenAIStruct, frozen=True, kw_only=True):
 
 
 class DeletedModel(OpenAIStruct, frozen=True, kw_only=True):
-    """Answer of deleting a model of one's own."""
+    """Response of deleting a fine-tuned model."""
 
     id: str | None = None
     object: str | None = None
