@@ -14,8 +14,10 @@ from wire.errors import SchemaError
 from wire.gemini.schemas import MAX_DEPTH, schema
 
 NO_KEYWORD = "dropped, the Schema proto has no such keyword"
-WEAKER = "dropped, the Schema proto cannot say it: validation is weaker"
-UNTYPED = "has no type, which the Schema proto wants: narrowed to a string, a number or a boolean"
+WEAKER = "dropped, the Schema proto has no equivalent: validation is weaker"
+UNTYPED = (
+    "has no type, which the Schema proto requires: narrowed to a string, a number or a boolean"
+)
 ONE_OF = "written as anyOf: a value that several members allow is valid too"
 MAP = f"{NO_KEYWORD}: the type of the values is lost"
 POSITIONS = "written as items: which schema belongs to which position is lost"
@@ -26,7 +28,7 @@ ANY = {"anyOf": [STR, NUM, BOOL]}
 
 
 def described(kind: str) -> str:
-    return f"dropped, only STRING may have one: the values stand in the description of this {kind}"
+    return f"dropped, only STRING may have one: the description lists the values of this {kind}"
 
 
 def prop(inner: Any, **root: Any) -> dict[str, Any]:
@@ -328,13 +330,13 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
         "examples-inside",
         prop({"type": "string", "examples": ["x"]}),
         wire_prop(STR),
-        ["properties.m.examples: dropped, the Schema proto takes one example, at the root"],
+        ["properties.m.examples: dropped, the Schema proto has one example, at the root"],
     ),
     (
         "example-inside",
         prop({"type": "string", "example": "x"}),
         wire_prop(STR),
-        ["properties.m.example: dropped, the Schema proto takes an example at the root only"],
+        ["properties.m.example: dropped, the Schema proto has an example at the root only"],
     ),
     ("example-at-root", {"type": "string", "example": "x"}, {**STR, "example": "x"}, []),
     ("examples-at-root", {"type": "string", "examples": ["x"]}, {**STR, "example": "x"}, []),
@@ -342,7 +344,7 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
         "examples-at-root-more",
         {"type": "string", "examples": ["x", "y"]},
         {**STR, "example": "x"},
-        ["examples: dropped, the Schema proto takes one example, at the root"],
+        ["examples: dropped, the Schema proto has one example, at the root"],
     ),
     # tuples
     (
@@ -499,7 +501,9 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
         "impossible-member",
         prop({"anyOf": [{"type": "integer"}, {"type": "string"}], "type": "string"}),
         wire_prop(STR),
-        ["properties.m.anyOf[0]: dropped, no value can match: type contradicts what must hold too"],
+        [
+            "properties.m.anyOf[0]: dropped, no value can match: type contradicts another schema that must hold"
+        ],
     ),
     (
         "type-beside-optional",
@@ -511,7 +515,7 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
             }
         ),
         wire_prop({**INT, "description": "n", "nullable": True}),
-        ["properties.m.anyOf[1]: kept as nullable, though the type beside anyOf leaves null out"],
+        ["properties.m.anyOf[1]: kept as nullable, although the type beside anyOf excludes null"],
     ),
     (
         "items-beside-any-of",
@@ -530,7 +534,7 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
         wire_prop({"anyOf": [{**STR, "maxLength": 3}, INT]}),
         [
             f"properties.m.oneOf: {ONE_OF}",
-            "properties.m.anyOf[1].maxLength: dropped, it says nothing of INTEGER",
+            "properties.m.anyOf[1].maxLength: dropped, it does not apply to INTEGER",
         ],
     ),
     (
@@ -664,7 +668,7 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
         "enum-stringified",
         prop({"type": "string", "enum": [1, True, "x", "1"]}),
         wire_prop({**STR, "enum": ["1", "true", "x"]}),
-        ["properties.m.enum: members that are no strings written as strings"],
+        ["properties.m.enum: members that are not strings written as strings"],
     ),
     (
         "enum-null",
@@ -793,7 +797,7 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
         ),
         wire_prop(STR),
         [
-            f"properties.m.{k}: dropped, it says nothing of STRING"
+            f"properties.m.{k}: dropped, it does not apply to STRING"
             for k in ("properties", "required", "minimum", "items")
         ],
     ),
@@ -953,15 +957,15 @@ ERRORS: list[tuple[str, Any, str, str]] = [
         "allOf[0].$ref",
         "recursive",
     ),
-    ("dangling", prop({"$ref": "#/$defs/Gone"}), "properties.m.$ref", "leads nowhere"),
-    ("dangling-index", prop({"$ref": "#/x/7"}, x=[]), "properties.m.$ref", "leads nowhere"),
+    ("dangling", prop({"$ref": "#/$defs/Gone"}), "properties.m.$ref", "refers to nothing"),
+    ("dangling-index", prop({"$ref": "#/x/7"}, x=[]), "properties.m.$ref", "refers to nothing"),
     (
         "remote",
         prop({"$ref": "https://example.com/x.json"}),
         "properties.m.$ref",
-        "no JSON pointer",
+        "not a JSON pointer",
     ),
-    ("ref-shape", prop({"$ref": 1}), "properties.m.$ref", "no JSON pointer"),
+    ("ref-shape", prop({"$ref": 1}), "properties.m.$ref", "not a JSON pointer"),
     (
         "diamond",
         {"$ref": "#/$defs/d0", "$defs": {**DIAMOND, "d8": STR}},
@@ -998,30 +1002,30 @@ ERRORS: list[tuple[str, Any, str, str]] = [
     ("empty-enum", prop({"enum": []}), "properties.m.enum", "empty"),
     ("empty-any-of", prop({"anyOf": []}), "properties.m.anyOf", "no members"),
     ("type-any", prop({"type": "any"}), "properties.m.type", "'any'"),
-    ("type-empty", prop({"type": ""}), "properties.m.type", "no type"),
-    ("type-shape", prop({"type": {}}), "properties.m.type", "no type"),
-    ("type-number", prop({"type": 8}), "properties.m.type", "no type"),
-    ("type-true", prop({"type": True}), "properties.m.type", "no type"),
+    ("type-empty", prop({"type": ""}), "properties.m.type", "not a type"),
+    ("type-shape", prop({"type": {}}), "properties.m.type", "not a type"),
+    ("type-number", prop({"type": 8}), "properties.m.type", "not a type"),
+    ("type-true", prop({"type": True}), "properties.m.type", "not a type"),
     ("type-empty-list", prop({"type": []}), "properties.m.type", "empty list"),
     ("type-enum-values", prop({"type": "enum", "values": ["a"]}), "properties.m.type", "'enum'"),
     ("schema-shape", prop("string"), "properties.m", "a schema is an object"),
     ("properties-shape", {"properties": ["a"]}, "properties", "by name"),
     ("properties-keys", {"properties": {1: {}}}, "properties", "by name"),
     ("keyword-shape", {1: 2}, "", "not a string"),
-    ("enum-shape", prop({"enum": "a"}), "properties.m.enum", "is a list"),
+    ("enum-shape", prop({"enum": "a"}), "properties.m.enum", "must be a list"),
     ("required-shape", {"required": [1]}, "required", "names"),
     ("description-shape", {"description": 1}, "description", "is a string"),
     ("nullable-shape", {"nullable": "yes"}, "nullable", "is a boolean"),
-    ("count-fraction", {"minItems": 1.5}, "minItems", "whole number"),
-    ("count-negative", {"minItems": -1}, "minItems", "whole number"),
-    ("count-true", {"minItems": True}, "minItems", "whole number"),
+    ("count-fraction", {"minItems": 1.5}, "minItems", "an integer"),
+    ("count-negative", {"minItems": -1}, "minItems", "an integer"),
+    ("count-true", {"minItems": True}, "minItems", "an integer"),
     ("bound-nan", {"minimum": math.nan}, "minimum", "finite"),
     ("bound-infinite", {"exclusiveMaximum": math.inf}, "exclusiveMaximum", "finite"),
     ("bound-huge", {"maximum": 10**400}, "maximum", "finite"),
     ("bound-text", {"minimum": "1"}, "minimum", "finite"),
-    ("default-nan", {"default": [math.nan]}, "default", "no JSON"),
-    ("default-object", {"default": object()}, "default", "no JSON"),
-    ("twice", {"minItems": 1, "min_items": 2}, "min_items", "second time"),
+    ("default-nan", {"default": [math.nan]}, "default", "not JSON"),
+    ("default-object", {"default": object()}, "default", "not JSON"),
+    ("twice", {"minItems": 1, "min_items": 2}, "min_items", "duplicate"),
 ]
 
 

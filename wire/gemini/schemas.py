@@ -1,16 +1,16 @@
-"""JSON Schema as Gemini's Schema: what `parameters` and `responseSchema` take, on the Gemini API
-and on Vertex.
+"""Lowers JSON Schema to Gemini's Schema, the dialect of `parameters` and `responseSchema` on the
+Gemini API and on Vertex.
 
 Rules of this file:
 
-- The walk goes by schema position: names under `properties` and values of enum, default, example
-  and const are data.
-- Whatever weakens or changes the schema leaves a note. A rewriting that means the same leaves none:
-  `$ref` inlined, allOf merged, const as enum, null as `nullable`.
-- What stands beside a union goes into its members: Vertex wants anyOf alone (G49), and to the
-  Gemini API it is the same.
-- No recursion: a work list over the source, one node at a time, so that a hostile depth ends in
-  SchemaError.
+- The walk distinguishes schemas from data by position: names under `properties` and values of
+  enum, default, example and const are data.
+- A change that weakens or alters the schema adds a note. An equivalent rewriting adds none: `$ref`
+  inlined, allOf merged, const as enum, null as `nullable`.
+- Keywords beside a union move into its members: Vertex refuses them beside anyOf (G49), and the
+  Gemini API treats both forms alike.
+- No recursion: a work list holds the open nodes, so that a deeply nested source ends in
+  `SchemaError` instead of `RecursionError`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from wire.gemini.schema_values import (
 from wire.gemini.types import Schema
 
 MAX_DEPTH = DEEPEST - 1
-"""Levels below the root (G52): what is written here is no deeper than what `check` lets pass."""
+"""Levels below the root (G52), so that `check` accepts the depth of every result."""
 MAX_NODES = 10_000
 
 
@@ -76,8 +76,8 @@ ALIASES = {
     re.sub("[A-Z]", lambda capital: "_" + capital[0].lower(), name): name
     for name in ("anyOf", "propertyOrdering", "additionalProperties", *COUNTS)
 }
-# Keywords of JSON Schema that narrow what is valid and that the proto has no word for (G38), with
-# the type they speak of.
+# Keywords of JSON Schema that restrict values and have no equivalent in the proto (G38), with the
+# type that they apply to.
 WEAKENING = {
     **dict.fromkeys(
         ("patternProperties", "propertyNames", "unevaluatedProperties", "dependencies"), "OBJECT"
@@ -98,16 +98,15 @@ _Node = dict[str, Any]
 
 
 class _At(NamedTuple):
-    """A schema of the source: where it stands, and the references that led to it."""
+    """A schema of the source, its path, and the references that were followed to it."""
 
     source: Any
     path: str
     refs: tuple[str, ...]
 
 
-_Place = tuple[
-    _At | _Node, ...
-]  # schemas that must all hold at one position of the result; the first one's annotations win
+# Schemas that must all hold at one position of the result. Annotations of the first one win.
+_Place = tuple[_At | _Node, ...]
 
 
 class _Task(NamedTuple):
@@ -119,30 +118,31 @@ class _Task(NamedTuple):
 
 
 class _Conflict(Exception):
-    """Two schemas that must both hold cannot be merged; the argument is the keyword."""
+    """Two schemas that must both hold contradict each other; the argument is the keyword."""
 
 
 def schema(source: Mapping[str, Any] | bool, *, path: str = "") -> Schema:
-    """JSON Schema (as Pydantic, msgspec and OpenAI tools write it) as Gemini's Schema.
+    """Converts JSON Schema, as Pydantic, msgspec and OpenAI tools write it, to Gemini's Schema.
 
-    What was changed or dropped stands in `wire.core.memory.notes(result)`, with its path inside the
-    source, under `path` if given. What cannot be said (a recursive or remote `$ref`, an allOf that
-    contradicts itself) and malformed input raise `SchemaError`.
+    `wire.notes(result)` reports each change with its path in the source, below `path` if given.
 
-    >>> from wire.core.memory import encode, notes
-    >>> built = schema({"type": "object", "properties": {"n": {"type": ["integer", "null"], "exclusiveMinimum": 0, "multipleOf": 5}}})
+    Raises `SchemaError` for malformed input and for schemas without an equivalent: a recursive or
+    remote `$ref`, or an allOf that contradicts itself.
+
+    >>> from wire import notes
+    >>> n = {"type": ["integer", "null"], "exclusiveMinimum": 0, "multipleOf": 5}
+    >>> built = schema({"type": "object", "properties": {"n": n}})
     >>> built.properties["n"].type, built.properties["n"].nullable
     ('INTEGER', True)
     >>> [str(note) for note in notes(built)]
-    ['properties.n.multipleOf: dropped, the Schema proto cannot say it: validation is weaker']
+    ['properties.n.multipleOf: dropped, the Schema proto has no equivalent: validation is weaker']
     """
     walk = _Walk(source, path)
     try:
         built: Schema = convert(walk.result(), Schema)
         return with_notes(built, dict.fromkeys(walk.notes))
     except RecursionError:
-        # The converter of msgspec recurses, on top of a stack of the caller that may already be
-        # deep.
+        # msgspec's converter recurses, and the caller's stack may be deep already.
         fail(
             path,
             "is nested too deep",
@@ -188,8 +188,8 @@ class _Walk:
         self.notes.append(Note(path, message))
 
     def counted(self, path: str, many: int = 1) -> None:
-        # References shaped like diamonds double the result at every level: bounded here, since
-        # nothing else would be.
+        # Two references to one schema at each level double the size of the result at each level.
+        # Only this counter bounds it.
         self.nodes += many
         if self.nodes > MAX_NODES:
             fail(
@@ -199,10 +199,10 @@ class _Walk:
                 "use parameters_json_schema, with its references kept",
             )
 
-    # --- reading: one schema of the source, in canonical keywords, its inner schemas unread -------
+    # --- reading: one schema of the source in canonical keywords, inner schemas left unread -------
 
     def settled(self, place: _Place) -> _Node:
-        """Everything that must hold at `place`, as one node."""
+        """Merges the schemas of `place` into one node."""
         node: _Node = {}
         queue = deque(place)
         while queue:
@@ -217,8 +217,8 @@ class _Walk:
         return node
 
     def read(self, at: _At) -> tuple[_Node, list[_At]]:
-        """The node at `at` by itself, and the schemas that must hold beside it (target of `$ref`,
-        members of allOf).
+        """The node of one schema, and the schemas that must hold besides: the target of `$ref`,
+        members of allOf.
         """
         if at.source is True:
             return {}, []
@@ -235,7 +235,7 @@ class _Walk:
                 fail(at.path, f"keyword {key!r} is not a string")
             name = ALIASES.get(key, key)
             if name in raw:
-                fail(_join(at.path, key), f"stands here a second time, as {name}")
+                fail(_join(at.path, key), f"is a duplicate of {name}")
             if value is not None or name in (
                 "const",
                 "default",
@@ -256,8 +256,8 @@ class _Walk:
     def keyword(
         self, node: _Node, name: str, value: Any, here: str, at: _At, more: list[_At]
     ) -> Iterator[str]:
-        """Put one keyword into `node` or note that it is dropped; yields the type that it speaks
-        of.
+        """Adds one keyword to `node`, or notes that it is dropped. Yields the type that the keyword
+        applies to.
         """
         if name in OWNERS and not (name == "required" and isinstance(value, bool)):
             yield OWNERS[name][0]
@@ -326,7 +326,7 @@ class _Walk:
                 node["example"] = values[0]
                 values = values[1:]
             if values:
-                self.note(here, "dropped, the Schema proto takes one example, at the root")
+                self.note(here, "dropped, the Schema proto has one example, at the root")
         elif name == "additionalProperties":
             yield "OBJECT"
             lost = (
@@ -336,7 +336,7 @@ class _Walk:
         elif name in WEAKENING:
             if WEAKENING[name]:
                 yield WEAKENING[name]
-            self.note(here, "dropped, the Schema proto cannot say it: validation is weaker")
+            self.note(here, "dropped, the Schema proto has no equivalent: validation is weaker")
         elif name in ("items", "prefixItems", "additionalItems"):
             yield "ARRAY"
         elif name in ("exclusiveMinimum", "exclusiveMaximum"):
@@ -344,14 +344,14 @@ class _Walk:
         elif name not in (
             "$defs",
             "definitions",
-        ):  # nothing is lost with these: what is used of them is inlined
+        ):  # used definitions are inlined, so that nothing is lost
             self.note(here, "dropped, the Schema proto has no such keyword")
 
     def target(self, ref: Any, path: str, at: _At) -> _At:
         if not isinstance(ref, str) or not (ref == "#" or ref.startswith("#/")):
             fail(
                 path,
-                f"{ref!r} is no JSON pointer into this schema",
+                f"{ref!r} is not a JSON pointer into this schema",
                 "G38",
                 "inline the referenced schema",
             )
@@ -375,11 +375,13 @@ class _Walk:
             ):
                 found = found[int(step)]
             else:
-                fail(path, f"{ref!r} leads nowhere", "G51", "define it under $defs, or inline it")
+                fail(
+                    path, f"{ref!r} refers to nothing", "G51", "define it under $defs, or inline it"
+                )
         return _At(found, at.path, (*at.refs, ref))
 
     def tuples(self, node: _Node, raw: _Node, at: _At) -> None:
-        """`items` in all its forms; the proto has but one schema for all elements."""
+        """Lowers all forms of `items` to the one schema for all elements that the proto has."""
         old = isinstance(raw.get("items"), (list, tuple))
         name = "items" if old else "prefixItems"
         rest, rest_name = (
@@ -387,7 +389,7 @@ class _Walk:
         )
         if "additionalItems" in raw and not old:
             self.note(
-                _join(at.path, "additionalItems"), "dropped, it only speaks beside a list in items"
+                _join(at.path, "additionalItems"), "dropped, it applies only if items is a list"
             )
         closed = rest is False
         if closed and name not in raw:
@@ -416,21 +418,21 @@ class _Walk:
     def exclusive(self, node: _Node, raw: _Node, path: str) -> None:
         for name, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
             value = raw.get(name)
-            if isinstance(value, bool):  # draft 4: it says how to read the other bound
+            if isinstance(value, bool):  # draft 4: a flag that makes the other bound exclusive
                 if value and bound in node:
                     node[name] = node.pop(bound)
             elif value is not None:
                 node[name] = number(value, _join(path, name))
 
-    # --- writing: one node, its inner schemas as tasks --------------------------------------------
+    # --- writing: one node; its inner schemas become tasks ----------------------------------------
 
     def typed(self, node: _Node, path: str, root: bool) -> None:
-        """Give `node` its one type and `nullable`, or a union of members that have one each."""
+        """Gives `node` one type and `nullable`, or a union of members that have one type each."""
         if "example" in node and not root:
             del node["example"]
             self.note(
                 _join(path, "example"),
-                "dropped, the Schema proto takes an example at the root only",
+                "dropped, the Schema proto has an example at the root only",
             )
         if None in node.get("enum", ()):
             node["enum"] = [value for value in node["enum"] if value is not None]
@@ -444,12 +446,12 @@ class _Walk:
             node.get("types") or inferred(node) or (("OBJECT",) if root else ())
         )
         if not types:
-            # The proto wants a type (G48). One of the seven would be invented, and objects or
-            # arrays cannot be told without their shape.
+            # The proto requires a type (G48). A union of all scalars excludes the least: objects
+            # and arrays would need properties or items, which are unknown.
             types = ("STRING", "NUMBER", "BOOLEAN")
             self.note(
                 path,
-                "has no type, which the Schema proto wants: narrowed to a string, a "
+                "has no type, which the Schema proto requires: narrowed to a string, a "
                 "number or a boolean",
             )
         node["types"] = tuple(kind for kind in types if kind != "NULL") or types
@@ -460,7 +462,7 @@ class _Walk:
         ]:
             if node.pop(name) not in ([], {}):
                 self.note(
-                    _join(path, name), f"dropped, it says nothing of {' or '.join(node['types'])}"
+                    _join(path, name), f"dropped, it does not apply to {' or '.join(node['types'])}"
                 )
         if len(node["types"]) > 1:
             node["anyOf"] = [({"types": (kind,)},) for kind in node.pop("types")]
@@ -488,7 +490,7 @@ class _Walk:
                     "items",
                 )
             )
-        if node.get("properties"):  # an empty one says nothing, and older backends refuse it (G44)
+        if node.get("properties"):  # older backends refuse an empty one (G44)
             out["properties"] = dict.fromkeys(node["properties"])
             for name, place in node["properties"].items():
                 inner.append(
@@ -511,8 +513,8 @@ class _Walk:
         return out, inner
 
     def union(self, node: _Node, task: _Task) -> tuple[dict[str, Any], list[_Task]]:
-        """The members of anyOf, each with what stands beside anyOf; unions inside a union become
-        part of it.
+        """Writes the members of anyOf, each merged with the keywords beside anyOf. Unions inside a
+        union are flattened.
         """
         path = _join(task.path, "anyOf")
         beside = {
@@ -535,7 +537,7 @@ class _Walk:
                 if branch.get("types") == ("NULL",) or branch.get("enum") == [None]:
                     if "NULL" not in rest.get("types", ("NULL",)):
                         self.note(
-                            here, "kept as nullable, though the type beside anyOf leaves null out"
+                            here, "kept as nullable, although the type beside anyOf excludes null"
                         )
                     nullable = True
                     continue
@@ -545,10 +547,11 @@ class _Walk:
                 conflicts.append(conflict)
                 if len(place) == 1 and isinstance(
                     place[0], _At
-                ):  # not one that the merging of two unions brought up
+                ):  # not for pairs that only the product of two unions makes
                     self.note(
                         here,
-                        f"dropped, no value can match: {conflict} contradicts what must hold too",
+                        f"dropped, no value can match: {conflict} contradicts another schema that "
+                        "must hold",
                     )
                 continue
             if branch.get("types") == ("NULL",):
@@ -583,11 +586,11 @@ class _Walk:
             and len(branches) > 1
             and all(_only_one_object(branch, beside) for branch, _, _ in branches)
         ):
-            # A function's parameters are one OBJECT (G50): "at least one of these" is worth less
-            # than being accepted at all.
+            # A function's parameters must be one OBJECT (G50). Losing "at least one of these" is
+            # better than a request that is refused.
             self.note(
                 path,
-                "dropped, the root is one object, and its members added no properties: "
+                "dropped, the root must be one object, and the members add no properties: "
                 "validation is weaker",
             )
             return self.emitted(
@@ -600,13 +603,13 @@ class _Walk:
                 else {**outer, "types": ("NULL",)}
             )
             return {}, [task._replace(place=(only,))]
-        # Vertex refuses annotations too beside anyOf (G49): they go into the members.
+        # Vertex refuses annotations beside anyOf as well (G49): they move into the members.
         if "default" in outer and not any(
             fits(outer["default"], branch["types"]) for branch, _, _ in branches
         ):
             self.note(_join(task.path, "default"), "dropped, no member of anyOf has its type")
         if "example" in outer:
-            self.note(_join(task.path, "example"), "dropped, Vertex takes nothing beside anyOf")
+            self.note(_join(task.path, "example"), "dropped, Vertex accepts nothing beside anyOf")
         members: list[Any] = [None] * len(branches)
         inner = [
             _Task((_under(over, branch),), here, task.depth + 1, members, index)
@@ -625,7 +628,7 @@ class _Walk:
             if kind == "INTEGER":
                 value = math.floor(value) + 1 if side > 0 else math.ceil(value) - 1
             if bound in node and (node[bound] - value) * side > 0:
-                continue  # the other bound is the tighter one
+                continue  # the other bound is stricter
             if kind != "INTEGER":
                 self.note(_join(path, name), f"written as {bound}: the bound itself is valid too")
             node[bound] = value
@@ -642,7 +645,7 @@ class _Walk:
         if kind != "STRING":  # G41
             self.note(
                 here,
-                "dropped, only STRING may have one: the values stand in the description "
+                "dropped, only STRING may have one: the description lists the values "
                 f"of this {kind}",
             )
             allowed = f"Allowed values: {', '.join(texts)}."
@@ -651,7 +654,7 @@ class _Walk:
             )
             return
         if texts != values:
-            self.note(here, "members that are no strings written as strings")
+            self.note(here, "members that are not strings written as strings")
         if "" in texts:  # G42
             self.note(here, "the empty string dropped, which Gemini refuses")
         texts = list(dict.fromkeys(text for text in texts if text))
@@ -663,7 +666,7 @@ class _Walk:
 
 
 def _merged(first: _Node, second: _Node) -> _Node:
-    """What holds if both do. Annotations of `first` win."""
+    """The node that holds if and only if both hold. Annotations of `first` win."""
     out = {**second, **first}
     for name in sorted(first.keys() & second.keys()):
         one, two = first[name], second[name]
@@ -689,7 +692,7 @@ def _merged(first: _Node, second: _Node) -> _Node:
 
 
 def _under(outer: _Node, node: _Node) -> _Node:
-    """`node` with the annotations of the union around it."""
+    """`node` with the annotations of the enclosing union."""
     out = {**node}
     if "title" in outer:
         out.setdefault("title", outer["title"])
@@ -725,9 +728,7 @@ def _common(first: list[Any], second: list[Any]) -> list[Any]:
 
 
 def _speaking_of(node: _Node, types: Sequence[str] | None) -> _Node:
-    """The part of `node` that concerns values of `types`; the rest would be no constraint
-    on them.
-    """
+    """The keywords of `node` that apply to values of `types`; the others do not restrict them."""
     if types is None:
         return node
     out = {

@@ -115,7 +115,7 @@ def check(
     ['G4']
     >>> [found] = check(b'{"contents": {"parts": {"text": "Hi", "mood": 1}}}', "gemini-2.5-flash")
     >>> found.path, found.rule, found.severity, found.remedy
-    ('contents.parts.mood', 'G1', 'error', 'take the key out')
+    ('contents.parts.mood', 'G1', 'error', 'remove the key')
     >>> print(found.message)
     Invalid JSON payload received. Unknown name "mood" at 'contents.parts': Cannot find field.
 

@@ -1,8 +1,8 @@
-"""The parser layer: what the server says of a body's JSON before it looks at what it means. It
-lists all offenders at once.
+"""The checks of the server's parser, which runs before the validator and reports all of its
+violations at once.
 
-`parsed(...)` gives the body in one spelling as well: camelCase, no `null`, lists where a bare
-object stood, without what was refused.
+`parsed(...)` also returns the body in one spelling: camelCase keys, no `null`, lists in place of
+bare objects, and nothing that was refused.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from wire.gemini.rules.words import WORDS, said
 from wire.gemini.schema_values import TYPES
 from wire.gemini.types import FunctionResponse, Part
 
-_SHOWN = 200  # letters of a value that a message repeats
+_SHOWN = 200  # characters of a value that an error text quotes
 _SCALARS = {
     "string": "TYPE_STRING",
     "bytes": "TYPE_BYTES",
@@ -40,19 +40,22 @@ def parsed(
     ours: str = "",
     theirs: str = "",
 ) -> tuple[dict[str, Any], list[Violation]]:
-    """The message in one spelling, and all that the parser of the host refuses in it. An empty host
-    is any.
+    """The message in one spelling, and everything that the host's parser refuses in it. An empty
+    `host` is an unknown one.
 
     >>> from wire.gemini.types import Content
-    >>> parsed({"parts": {"text": "Hi", "mood": 1}, "role": None}, Content, theirs="contents[0]", ours="contents[0]")[1][0].message
-    'Invalid JSON payload received. Unknown name "mood" at \\'contents[0].parts\\': Cannot find field.'
+    >>> value = {"parts": {"text": "Hi", "mood": 1}, "role": None}
+    >>> print(parsed(value, Content, theirs="contents[0]", ours="contents[0]")[1][0].message)
+    Invalid JSON payload received. Unknown name "mood" at 'contents[0].parts': Cannot find field.
     """
     walk = _Parser(host, version)
     return walk.message(value, struct, (None, ours, theirs) if ours or theirs else None), walk.found
 
 
 def is_plain_result(part: Part) -> bool:
-    """A result as it mostly is, in which there is nothing for the parser to find."""
+    """Whether a part is a function response of the usual form, in which the parser can refuse
+    nothing.
+    """
     response = part.function_response
     return (
         type(response) is FunctionResponse
@@ -73,9 +76,9 @@ def is_plain_result(part: Part) -> bool:
 
 
 def is_base64(text: str) -> bool:
-    """Either alphabet, padded or not, as the server takes it.
+    """Whether a text is base64 as the server accepts it: either alphabet, padded or not.
 
-    Of megabytes, this costs a few milliseconds.
+    Costs a few milliseconds for several megabytes.
     """
     if not text.isascii():
         return False
@@ -89,8 +92,8 @@ def is_base64(text: str) -> bool:
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
 
 
-# Where the walk is, as the place around it and a step in our spelling and in the server's. The two
-# paths are written out when something is refused, which is seldom.
+# The position of the walk: the enclosing position, and a step in our spelling and in the server's.
+# Joining the steps to paths costs time, so it waits until something is refused, which is rare.
 _At = tuple[Any, str, str] | None
 
 
@@ -135,17 +138,19 @@ class _Parser:
         )
 
     def key(self, form: str, key: str, at: _At, severity: str = "error") -> None:
-        """Refuse a key of the message at `at`."""
+        """Refuses a key of the message at `at`."""
         ours, theirs = _paths(at)
-        place = f" at '{theirs}'" if theirs else ""
-        self.refuse(form, f"{ours}.{key}" if ours else key, theirs, severity, name=key, at=place)
+        position = f" at '{theirs}'" if theirs else ""
+        path = f"{ours}.{key}" if ours else key
+        self.refuse(form, path, theirs, severity, name=key, at=position)
 
     def value(self, form: str, kind: str, value: str, at: _At) -> None:
-        """Refuse the value at `at`."""
+        """Refuses the value at `at`."""
         ours, theirs = _paths(at)
         self.refuse(form, ours, theirs, at=f"'{theirs}'", kind=kind, value=value)
 
     def twice(self, oneof: str, key: str, at: _At) -> None:
+        """Refuses a field because another field of its one-of group is set."""
         ours, theirs = _paths(at)
         self.refuse(
             "G3",
@@ -164,7 +169,7 @@ class _Parser:
         is_schema = struct.__name__ == "Schema"
         out: dict[str, Any] = {}
         for key, item in value.items():
-            if item is None:  # as good as absent, everywhere
+            if item is None:  # the server reads null as absent, for every field
                 continue
             field = known.get(key)
             if field is None:
@@ -203,7 +208,7 @@ class _Parser:
                 self.twice(group, key, at)
 
     def field(self, value: Any, field: Field, key: str, of_schema: bool, at: _At) -> Any:
-        """The value in the one spelling, `None` where it was refused."""
+        """The value in the one spelling, `None` if it was refused."""
         kind = field.kind
         here = (at, f".{field.name}", f".{field.snake}")
         if kind == "list":
@@ -231,7 +236,9 @@ class _Parser:
         return self.scalar(value, kind, "G1 value", here)
 
     def items(self, value: Any, field: Field, of_schema: bool, at: _At) -> list[Any]:
-        bare = not isinstance(value, (list, tuple))  # one item alone stands for a list of it
+        bare = not isinstance(
+            value, (list, tuple)
+        )  # the server reads one bare item as a list of it
         form = "G41 member" if of_schema and field.name == "enum" else "G1 value"
         out: list[Any] = []
         for index, item in enumerate([value] if bare else value):
@@ -267,9 +274,9 @@ class _Parser:
     def bytes(self, value: str, form: str, at: _At) -> str | None:
         if is_base64(value):
             return value
-        # Of a data: URL the head tells all, and the rest may be megabytes.
-        told = value.partition(",")[0] if value.startswith("data:") else value
-        self.value(form, "", _cut(told), at)
+        # The head of a data: URL shows the mistake; the rest may be megabytes.
+        quoted = value.partition(",")[0] if value.startswith("data:") else value
+        self.value(form, "", _cut(quoted), at)
         return None
 
     def type_of_schema(self, value: Any, at: _At) -> Any:
@@ -283,13 +290,13 @@ class _Parser:
     def scalar(self, value: Any, kind: str, form: str, at: _At) -> Any:
         if (isinstance(value, str) and kind in _PLAIN) or _fits(value, kind):
             return value
-        told = "Starting an object on a scalar field" if isinstance(value, dict) else shown(value)
-        self.value(form, _SCALARS[kind], told, at)
+        quoted = "Starting an object on a scalar field" if isinstance(value, dict) else shown(value)
+        self.value(form, _SCALARS[kind], quoted, at)
         return None
 
 
 def _fits(value: Any, kind: str) -> bool:
-    """Whether the parser reads a scalar of this kind out of the value: numbers also as text, enums
+    """Whether the parser accepts a value for a scalar of this kind: numbers also as text, enums
     also as numbers.
     """
     if kind == "bool":
@@ -308,7 +315,7 @@ def _fits(value: Any, kind: str) -> bool:
 
 
 def shown(value: Any) -> str:
-    """A value as the server repeats it."""
+    """A value as the server quotes it."""
     return _cut(json.dumps(value, ensure_ascii=False, default=str))
 
 

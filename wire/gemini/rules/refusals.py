@@ -1,5 +1,5 @@
-"""The answer with which a server refuses a request: what the emulator sends, out of what `check`
-found.
+"""The response with which a server refuses a request. The emulator sends it, from the violations
+that `check` finds.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ def answer_of(
 ) -> tuple[int, dict[str, Any]] | None:
     """HTTP status and JSON body of the refusal, `None` if nothing is refused.
 
-    The parser tells all its offenders, a line each, with details; the validator the first of its
-    own. `warnings_too` refuses as in the era of the rules that are dated.
+    The parser reports all its violations, one a line and with details; the validator reports only
+    its first one. `warnings_too` treats dated rules as the server of their time did.
 
-    >>> answer_of([Violation("contents", "contents is not specified", "G4", words="* GenerateContentRequest.contents: ...")])
-    (400, {'error': {'code': 400, 'message': '* GenerateContentRequest.contents: ...', 'status': 'INVALID_ARGUMENT'}})
+    >>> words = "* GenerateContentRequest.contents: ..."
+    >>> status, body = answer_of([Violation("contents", "contents is missing", "G4", words=words)])
+    >>> status, body["error"]["status"], body["error"]["message"]
+    (400, 'INVALID_ARGUMENT', '* GenerateContentRequest.contents: ...')
     """
     given = list(violations)
     refused = [each for each in given if each.severity == "error"]
@@ -42,7 +44,7 @@ def answer_of(
 
 
 def words_of(violation: Violation) -> str:
-    """What the server says of a violation."""
+    """The server's words for a violation."""
     return violation.words or violation.message
 
 

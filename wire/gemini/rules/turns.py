@@ -1,8 +1,8 @@
-"""The turns of a conversation, read once: who speaks, what is called, what is answered.
+"""The turns of a conversation, read once: speakers, calls, and the results of the calls.
 
-Adjacent model Contents are one turn, as the server takes them; user Contents are not merged. Of a
-plain conversation this is one look at each part: what came from the wire is judged by its fields,
-and its bytes are not read.
+Adjacent model Contents are one turn, as on the server; user Contents are not merged. A conversation
+of plain texts costs one look at each part. Received Contents are judged by their fields; their
+bytes are not read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Call:
 
     @property
     def path(self) -> str:
-        """Where its part stands."""
+        """Path of the part."""
         return f"contents[{self.content}].parts[{self.place}]"
 
 
@@ -40,34 +40,34 @@ class Result:
 
     @property
     def path(self) -> str:
-        """Where its part stands."""
+        """Path of the part."""
         return f"contents[{self.content}].parts[{self.place}]"
 
 
 class Turn:
-    """One user Content, or neighbouring Contents of the model."""
+    """One user Content, or adjacent Contents of the model."""
 
     __slots__ = ("calls", "index", "model", "parts", "results", "says")
 
     def __init__(self, model: bool, index: int) -> None:
         self.model = model
         self.index = index
-        # Of Contents with more than texts: index of the Content, place in it, part.
+        # Parts of Contents that have more than texts: index of the Content, position, part.
         self.parts: list[tuple[int, int, Part]] = []
-        # Calls that wait for a result: with a name, and not answered within the turn, as the server
-        # does with its own (G11).
+        # Calls that wait for a result: they have a name, and no result within the turn. The server
+        # answers its own calls there (G11).
         self.calls: Sequence[Call] = ()
         # Results of a user turn.
         self.results: Sequence[Result] = ()
-        # There is more in it than results.
+        # Whether the turn has more than results.
         self.says = True
 
 
 @dataclass(slots=True)
 class Exchange:
-    """A model turn with calls, and the user turns up to the next model turn.
+    """A model turn with calls, and the user turns before the next model turn.
 
-    `asked` is `None` where no call came before.
+    `asked` is `None` for turns that follow no call.
     """
 
     asked: Turn | None
@@ -76,27 +76,28 @@ class Exchange:
 
 @dataclass(slots=True)
 class Talk:
-    """What the rules ask of the contents."""
+    """The properties of a conversation that the rules need."""
 
     empty: list[int] = field(default_factory=list)
-    """Contents without parts."""
+    """Indices of Contents without parts."""
     roles: list[int] = field(default_factory=list)
-    """Contents of another role than user and model."""
+    """Indices of Contents of another role than user and model."""
     odd: list[int] = field(default_factory=list)
-    """Contents with more than plain texts in them."""
+    """Indices of Contents that have more than plain texts."""
     turns: list[Turn] = field(default_factory=list)
-    """Those of them, if there is a call or a result in any."""
+    """The turns of these Contents; empty if no part is a call or a result."""
     begin: int = -1
-    """The last user Content that says more than results: the current turn comes after it (G24)."""
+    """Index of the last user Content that has more than results. The current turn follows it (G24).
+    """
     exchanges: list[Exchange] = field(default_factory=list)
-    """The conversation as calls and what came after them; empty where there are no calls."""
+    """Calls and the turns that follow them. The first entry has the turns that follow no call."""
 
 
 _TEXT = Turn(False, -1)
 
 
 def read(contents: Sequence[Content]) -> Talk:
-    """The conversation, read once."""
+    """Reads the conversation."""
     talk = Talk()
     speaks_of_calls = False
     for index, content in enumerate(contents):
@@ -124,7 +125,7 @@ def read(contents: Sequence[Content]) -> Talk:
 
 
 def _is_more(part: Part) -> bool:
-    """A text with something beside it that the parser has a say in."""
+    """Whether a text part has other fields that the parser checks."""
     return (
         part.thought_signature is not None
         or part.speech_metadata is not None
@@ -137,13 +138,13 @@ def _is_more(part: Part) -> bool:
 
 def _turns(talk: Talk, contents: Sequence[Content]) -> None:
     odd = frozenset(talk.odd)
-    orphans = Exchange(None, [])  # of all turns that follow no calls, those with results
+    orphans = Exchange(None, [])  # turns with results that follow no call
     talk.exchanges.append(orphans)
     exchange = orphans
-    running: Turn | None = None  # the model's turn that the next Content of the model belongs to
+    running: Turn | None = None  # the model's turn that an adjacent Content continues
     for index, content in enumerate(contents):
         parts = content.parts or () if index in odd else ()
-        # A call is the model's, whoever forgot to say so.
+        # A Content without a role that has a call is the model's.
         model = content.role == "model" or (
             content.role is None and any(part.function_call is not None for part in parts)
         )
@@ -179,9 +180,8 @@ def _turns(talk: Talk, contents: Sequence[Content]) -> None:
 
 
 def _closed(talk: Talk, turn: Turn) -> Exchange | None:
-    """The model's turn is whole: its calls, and where they are answered."""
-    # Vertex streams the arguments of a call in parts without a name: they are pieces of the one
-    # before.
+    """Ends a turn of the model: keeps its calls that wait for a result."""
+    # On Vertex a streamed call continues in parts without a name, which are no calls of their own.
     calls = [
         Call(index, place, part, part.function_call)
         for index, place, part in turn.parts
@@ -207,7 +207,9 @@ def _matches(call: FunctionCall, response: FunctionResponse) -> bool:
 
 
 def pairs(calls: Sequence[Call], results: Sequence[Result]) -> list[tuple[Call, Result]]:
-    """Each result with its call: the one in its place, unless another one has its id."""
+    """Each result with its call: the call of the same position, unless another call has the id of
+    the result.
+    """
     by_id = {call.call.id: call for call in calls if call.call.id}
     return [
         (

@@ -1,8 +1,8 @@
-"""The words in which each rule is refused, what to do about it, and the rules that only a server
-can tell.
+"""The words in which the server refuses by each rule, the remedy, and the rules that depend on the
+server's state.
 
-Names in braces are filled in by the rule. `vertex` stands where Vertex is known to word it
-otherwise. A second form of a rule's words has a name of its own after the id.
+A rule fills in the names in braces. `vertex` has Vertex's words where they are known to differ.
+Several forms of one rule have names of their own after the id.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NO_DATA = (
 
 
 class Words(NamedTuple):
-    """How a rule is refused: the server's text, the advice to the caller, the HTTP status and its
+    """How the server refuses by a rule: its text, the remedy for the caller, HTTP status and its
     name.
     """
 
@@ -41,45 +41,43 @@ class Words(NamedTuple):
 
 WORDS: dict[str, Words] = {
     # the parser
-    "G1": Words(_NO_FIELD, "take the key out"),
-    "G1 list": Words(_NO_LIST, "give one value, no list"),
+    "G1": Words(_NO_FIELD, "remove the key"),
+    "G1 list": Words(_NO_LIST, "give one value, not a list"),
     "G1 value": Words(_NO_VALUE, "give the value the type of its field"),
     "G2": Words(_NO_FIELD, "call v1beta"),
     "G3": Words(
         "Invalid value at {at} (oneof), oneof field '{oneof}' is already set. Cannot set '{name}'",
-        "keep one of the two",
+        "set only one of the two",
     ),
     "G19": Words(_NO_FIELD, "send an id only if the call had one"),
-    "G20": Words(_NO_VALUE, "wrap the result into an object; gemini.function_response(...) does"),
-    "G25 base64": Words(_NO_BASE64, "send the signature back as it came"),
-    "G38": Words(
-        _NO_FIELD, "gemini.schema(...) writes the schema without it; or use the JSON Schema field"
-    ),
-    "G39": Words(_NO_LIST, "one type, with nullable or anyOf; gemini.schema(...) does"),
-    "G40": Words(_NO_VALUE, "one of string, number, integer, boolean, array, object, null"),
-    "G41 member": Words(_NO_VALUE, "enum members are texts; gemini.schema(...) writes them so"),
-    "G65": Words(_NO_BASE64, "base64 alone, without a data: prefix or other text"),
+    "G20": Words(_NO_VALUE, "wrap the result in an object, as gemini.function_response(...) does"),
+    "G25 base64": Words(_NO_BASE64, "send the signature back unchanged"),
+    "G38": Words(_NO_FIELD, "remove it, as gemini.schema(...) does, or use the JSON Schema field"),
+    "G39": Words(_NO_LIST, "give one type, with nullable or anyOf, as gemini.schema(...) does"),
+    "G40": Words(_NO_VALUE, "use one of string, number, integer, boolean, array, object, null"),
+    "G41 member": Words(_NO_VALUE, "write enum members as strings, as gemini.schema(...) does"),
+    "G65": Words(_NO_BASE64, "send base64 without a data: prefix or other text"),
     # the shape of the body
     "G4": Words(
         "* GenerateContentRequest.contents: contents is not specified\n",
-        "say something as the user",
+        "add a user turn",
     ),
     "G5": Words(
         "* GenerateContentRequest.{at}: contents.parts must not be empty.\n",
-        "leave the turn out, or give it a part",
+        "remove the turn, or give it a part",
         "Unable to submit request because it must include at least one parts field, "
         "which describes the prompt input.",
     ),
-    "G6": Words(_NO_DATA, "leave the part out, or give it a text"),
-    "G7": Words(_NO_DATA, "leave the part out, or give it a text"),
+    "G6": Words(_NO_DATA, "remove the part, or give it a text"),
+    "G7": Words(_NO_DATA, "remove the part, or give it a text"),
     "G8": Words(
         "Please use a valid role: user, model.",
-        "what the system says belongs in systemInstruction, results in a user turn",
+        "put system text into systemInstruction, and results into a user turn",
     ),
     "G9": Words(
         "Role '{role}' is not supported. Please use a valid role: "
         "SYSTEM, SYSTEM_1, USER, ASSISTANT, DEVELOPER, CONTEXT, USER_CONTEXT, MODEL, USER.",
-        "results stand in a Content of role user",
+        "put results into a Content of role user",
     ),
     "G71": Words(
         "* BatchEmbedContentsRequest.requests: at most 100 requests can be in one batch\n",
@@ -87,23 +85,23 @@ WORDS: dict[str, Words] = {
     ),
     "G81": Words(
         "* GenerateContentRequest.model: unexpected model name format\n",
-        "letters, digits, dots, dashes and underscores make a name",
+        "use letters, digits, dots, dashes and underscores",
     ),
     # the order of turns, and results
     "G10": Words(
         "Please ensure that function call turn comes immediately after a user turn or "
         "after a function response turn.",
-        "begin with a user turn; gemini.contents(...) puts turns in order",
+        "begin with a user turn; gemini.contents(...) orders turns",
     ),
     "G11": Words(
         "Please ensure that function response turn comes immediately after a function call turn.",
-        "put the results directly after their calls; gemini.contents(...) does",
+        "put the results directly after their calls, as gemini.contents(...) does",
     ),
     "G12": Words(
-        _COUNT, "answer all calls of a turn in the one Content after it; gemini.contents(...) does"
+        _COUNT, "answer all calls of a turn in the next Content, as gemini.contents(...) does"
     ),
-    "G13": Words(_ENDS, "put what follows the results into a user Content of its own"),
-    "G14": Words(_COUNT, "put the media into a user Content of its own"),
+    "G13": Words(_ENDS, "put the parts after the results into a separate user Content"),
+    "G14": Words(_COUNT, "put the media into a separate user Content"),
     "G15": Words(_ENDS, "end with a user turn"),
     "G15 old": Words(
         "Please ensure that multiturn requests ends with a user role or a function response.",
@@ -119,7 +117,7 @@ WORDS: dict[str, Words] = {
     "G21": Words(
         "The referenced name `{name}` in function_response.response does not match to a "
         "display_name in the function_response.parts.",
-        "send such a result as text; gemini.function_response(...) does",
+        "send the result as text, as gemini.function_response(...) does",
     ),
     "G22": Words(
         "Unable to submit request because `function_response.parts` is not supported for "
@@ -134,29 +132,29 @@ WORDS: dict[str, Words] = {
         "function call `default_api:{name}` , position "
         "{position}. Please refer to "
         "https://ai.google.dev/gemini-api/docs/thought-signatures for more details.",
-        "send the part back as it came; a call made elsewhere wants gemini.PLACEHOLDER",
+        "send the part back unchanged; sign a call of another model with gemini.PLACEHOLDER",
         "Unable to submit request because function call `{name}` in the {position}. "
         "content block is missing a `thought_signature`.",
     ),
     "G24 tool": Words(
-        "{at}: Tool call part is missing thought_signature", "send the part back as it came"
+        "{at}: Tool call part is missing thought_signature", "send the part back unchanged"
     ),
     "G25": Words(
         "Corrupted thought signature.",
-        "a signature goes back only to the family that made it; a call made elsewhere "
-        "wants gemini.PLACEHOLDER",
+        "send a signature only to the model family that made it; sign a call of another model "
+        "with gemini.PLACEHOLDER",
         "Unable to submit request because Thought signature is not valid..",
     ),
-    "G27": Words(INVALID, "send all signatures of earlier turns, or leave those turns out"),
+    "G27": Words(INVALID, "send the signatures of all earlier turns, or remove those turns"),
     # tools
     "G28": Words(
         "* GenerateContentRequest.{at}: Invalid function name. Must start with a letter "
         "or an underscore. Must be alphameric "
         "(a-z, A-Z, 0-9), underscores (_), dots (.) or dashes (-), with a maximum length of 64.\n",
-        "a letter or underscore, then letters, digits, underscores or dashes, 64 in all",
+        "use a letter or underscore, then letters, digits, underscores or dashes, 64 in all",
     ),
     "G29": Words(
-        "Duplicate function declaration found: {name}", "name each function once, over all tools"
+        "Duplicate function declaration found: {name}", "declare each name once, over all tools"
     ),
     "G30": Words(
         "The GenerateContentRequest proto is invalid:\n  * {at}: [FIELD_INVALID] At most "
@@ -165,7 +163,7 @@ WORDS: dict[str, Words] = {
     ),
     "G31": Words(
         "Function calling config is set without function_declarations.",
-        "leave functionCallingConfig out, or declare functions",
+        "remove functionCallingConfig, or declare functions",
     ),
     "G32": Words(
         "Please enable tool_config.include_server_side_tool_invocations to use Built-in "
@@ -173,44 +171,47 @@ WORDS: dict[str, Words] = {
         "set toolConfig.includeServerSideToolInvocations",
     ),
     "G33": Words(
-        "Tool use with function calling is unsupported", "built-in tools or functions, not both"
+        "Tool use with function calling is unsupported", "use built-in tools or functions, not both"
     ),
     "G34": Words(
         "Tool call context circulation is not enabled for {model}",
-        "leave includeServerSideToolInvocations out",
+        "remove includeServerSideToolInvocations",
     ),
-    "G35": Words(INVALID, "mode ANY or VALIDATED, or no allowedFunctionNames"),
-    "G36": Words("{feature} is not enabled for {model}", "use a model that has it"),
-    "G37": Words(INVALID, "keep one of the two"),
+    "G35": Words(INVALID, "use mode ANY or VALIDATED, or remove allowedFunctionNames"),
+    "G36": Words("{feature} is not enabled for {model}", "use a model that supports it"),
+    "G37": Words(INVALID, "set only one of the two"),
     # schemas
     "G41": Words(
         "* GenerateContentRequest.{at}: only allowed for STRING type\n",
-        "make it a STRING or drop the enum; gemini.schema(...) does",
+        "make it a STRING or remove the enum, as gemini.schema(...) does",
     ),
     "G42": Words(
         "* GenerateContentRequest.{at}: cannot be empty\n",
-        "drop the empty text; gemini.schema(...) does",
+        "remove the empty string, as gemini.schema(...) does",
     ),
     "G43": Words(
         "* GenerateContentRequest.{at}: only 'enum' and 'date-time' are supported for "
         "STRING type\n",
-        "say the format in the description",
+        "move the format into the description",
     ),
     "G44": Words(
         "* GenerateContentRequest.{at}: should be non-empty for OBJECT type\n",
-        "leave the schema out if there are no parameters",
+        "remove the schema if there are no parameters",
     ),
-    "G45": Words("* GenerateContentRequest.{at}: missing field.\n", "say what the array holds"),
+    "G45": Words(
+        "* GenerateContentRequest.{at}: missing field.\n", "give the array a schema in items"
+    ),
     "G46": Words(
-        "* GenerateContentRequest.{at}: property is not defined\n", "name properties that are there"
+        "* GenerateContentRequest.{at}: property is not defined\n",
+        "list only names that properties has",
     ),
     "G46 type": Words(
         "* GenerateContentRequest.{at}: only allowed for OBJECT type\n",
-        "keep required to nodes of type OBJECT",
+        "use required on nodes of type OBJECT only",
     ),
     "G47": Words(
         "* GenerateContentRequest.{at}: only allowed for {type} type\n",
-        "keep properties to OBJECT and items to ARRAY",
+        "use properties on OBJECT and items on ARRAY only",
     ),
     "G48": Words(
         "* GenerateContentRequest.{at}: must be specified when not using one_of, any_of "
@@ -221,62 +222,61 @@ WORDS: dict[str, Words] = {
     "G49": Words(
         "Unable to submit request because {owner} schema specified other fields alongside any_of. "
         "When using any_of, it must be the only field set.",
-        "move what stands beside anyOf into its members; gemini.schema(...) does",
+        "move the keywords beside anyOf into its members, as gemini.schema(...) does",
     ),
     "G50": Words(
         "Unable to submit request because `{name}` functionDeclaration parameters schema "
         "should be of type OBJECT.",
-        "wrap the parameter into an object",
+        "wrap the parameter in an object",
     ),
     "G51": Words("reference to undefined schema at {node}", "define it under $defs, or inline it"),
     "G51 beside": Words(
         "$ref '{name}' was set alongside unsupported fields",
-        "keep description and default beside $ref, nothing else",
+        "use only description and default beside $ref",
     ),
     "G52": Words(
         "A FunctionDeclaration in the request exceeds the maximum allowed nesting depth.",
-        "flatten it, or keep $ref in the JSON Schema field",
+        "flatten it, or use $ref in the JSON Schema field",
     ),
     "G52 response": Words(
         "A schema in GenerationConfig in the request exceeds the maximum allowed nesting depth.",
-        "flatten it, or keep $ref in responseJsonSchema",
+        "flatten it, or use $ref in responseJsonSchema",
     ),
     "G53": Words(
         "The specified schema produces a constraint that has too many states for "
         "serving.  Typical causes…",
-        "shorten enums, take bounds off arrays, flatten nested arrays",
+        "shorten enums, remove bounds of arrays, flatten nested arrays",
     ),
-    "G54": Words(INVALID, "lower or drop maxItems"),
+    "G54": Words(INVALID, "lower or remove maxItems"),
     # generation and cache
     "G56": Words(
         "Function calling with a response mime type: 'application/json' is unsupported",
-        "ask for JSON in a request without tools",
+        "request JSON without tools",
     ),
     "G56 tool": Words(
         "Tool use with a response mime type: 'application/json' is unsupported",
-        "ask for JSON in a request without tools",
+        "request JSON without tools",
     ),
     "G57": Words(
         "The thinking budget ({budget}) is invalid.",
-        "a budget that the model takes: wire.gemini.families.BUDGETS",
+        "use a budget in the model's range: wire.gemini.families.BUDGETS",
     ),
     "G57 off": Words(
         "Budget 0 is invalid. This model only works in thinking mode.",
-        "the smallest budget, or -1",
+        "use the smallest budget, or -1",
         "Unable to submit request because The model does not support setting thinking_budget to 0",
     ),
     "G58": Words(
         "You can only set only one of thinking budget and thinking level.",
-        "thinking_level for Gemini 3, thinking_budget for 2.5",
+        "set thinking_level for Gemini 3, thinking_budget for 2.5",
     ),
-    "G59": Words("thinking_level is not supported by this model", "thinking_budget for 2.5"),
-    "G59 level": Words(
-        "Thinking level {level} is not supported", "LOW is the least that this model takes"
-    ),
+    "G59": Words("thinking_level is not supported by this model", "set thinking_budget for 2.5"),
+    "G59 level": Words("Thinking level {level} is not supported", "use LOW or a higher level"),
     "G60": Words(
-        "Multiple candidates is not enabled for this model", "one candidate; ask several times"
+        "Multiple candidates is not enabled for this model",
+        "request one candidate; send the request several times",
     ),
-    "G61": Words("Penalty is not enabled for {model}", "leave the penalty out"),
+    "G61": Words("Penalty is not enabled for {model}", "remove the penalty"),
     "G62": Words(
         "CachedContent can not be used with GenerateContent request setting "
         "system_instruction, tools or tool_config.\n\n"
@@ -285,30 +285,32 @@ WORDS: dict[str, Words] = {
         "Tool config, tools and system instruction should not be set in the request when "
         "using cached content.",
     ),
-    "G79": Words("Logprobs is not enabled for this model", "leave logprobs out"),
-    "G80": Words("LogProbs is not supported in streaming mode", "ask without streaming"),
+    "G79": Words("Logprobs is not enabled for this model", "remove logprobs"),
+    "G80": Words(
+        "LogProbs is not supported in streaming mode", "send the request without streaming"
+    ),
     "G82": Words(
         "Unable to submit request because it has a temperature value of {temperature} "
         "but the supported range is from 0 (inclusive) "
         "to 2.0001 (exclusive). Update the value and try again.",
-        "a temperature from 0 to 2",
+        "use a temperature from 0 to 2",
     ),
     # media
     "G64": Words(
         "Unsupported MIME type: {mime}",
-        "a whole type that Gemini reads, such as image/png or image/jpeg",
+        "use a complete type that Gemini reads, such as image/png or image/jpeg",
     ),
     "G64 bare": Words(INVALID, "convert it to PNG or JPEG"),
     "G66": Words("Provided image is not valid", "send the bytes of the image"),
     "G78": Words(
         "Unable to submit request because Model input cannot be empty.",
-        "say something, or leave the turn out",
+        "give the turn a text, or remove it",
     ),
-    # what the server alone knows; the reasons stand in STATE
-    "G23": Words(INVALID, "send server-side tool parts back as they came"),
+    # what only the server knows; STATE has the reasons
+    "G23": Words(INVALID, "send server-side tool parts back unchanged"),
     "G63": Words(
         "Cached content is too small. total_token_count={count}, min_total_token_count={least}",
-        "cache more, or send it with the request",
+        "cache more, or send the content with the request",
     ),
     "G67": Words(
         "The File {name} is not in an ACTIVE state and usage is not allowed",
@@ -336,7 +338,7 @@ WORDS: dict[str, Words] = {
     "G73": Words("API key not valid. Please pass a valid API key.", "use a key of this provider"),
     "G74": Words(
         "You exceeded your current quota, please check your plan and billing details.",
-        "wait as told",
+        "wait as long as the server says",
         status=429,
         code="RESOURCE_EXHAUSTED",
     ),
@@ -387,7 +389,7 @@ PARSER = frozenset(
         "G65",
     },
 )
-"""What the parser refuses: all of it at once, with details."""
+"""Forms that the server's parser refuses: all at once, with details."""
 
 STATE: dict[str, str] = {
     "G23": "which ids the server made",
@@ -405,13 +407,13 @@ STATE: dict[str, str] = {
     "G84": "the model that the cache was made for",
     "G85": "where the caller is",
 }
-"""Rules that no request shows by itself, and what they depend on: not checked, their words are
-above.
+"""Rules that depend on the server's state, and the state that they depend on. `check` cannot find
+them; `WORDS` has their words.
 """
 
 
 def said(form: str, host: str = "gemini", **names: object) -> str:
-    """What the server says when it refuses by a rule, in the words of the host.
+    """The server's words for a rule, as the host writes them.
 
     >>> said("G67", name="abc")
     'The File abc is not in an ACTIVE state and usage is not allowed'
