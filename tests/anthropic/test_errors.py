@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from wire.anthropic.error_body import STATUS_OF_TYPE, error_in, parse_error, typed
+from wire.anthropic.error_body import ERRORS, STATUS_OF_TYPE, parse_error
 from wire.anthropic.types import ErrorObject
 from wire.core.account import completed
 from wire.errors import (
@@ -34,7 +34,7 @@ def body_of(kind: str | None, message: str, **more: Any) -> bytes:
 
 
 TOO_LONG = "prompt is too long: 210000 tokens > 200000 maximum"
-ERRORS: dict[str, tuple[int, bytes, type[APIError], str | None, bool]] = {
+RESPONSES: dict[str, tuple[int, bytes, type[APIError], str | None, bool]] = {
     "bad request": (
         400,
         body_of("invalid_request_error", "messages: bad"),
@@ -185,9 +185,9 @@ ERRORS: dict[str, tuple[int, bytes, type[APIError], str | None, bool]] = {
 }
 
 
-@pytest.mark.parametrize("name", ERRORS)
+@pytest.mark.parametrize("name", RESPONSES)
 def test_s4_18_errors_are_typed(name: str):
-    status, body, kind, code, retryable = ERRORS[name]
+    status, body, kind, code, retryable = RESPONSES[name]
     error = parse_error(status, {}, body)
     assert (type(error), error.status, error.code, error.retryable, error.raw) == (
         kind,
@@ -205,7 +205,7 @@ def test_s4_18_errors_are_typed(name: str):
     [
         (body_of("api_error", "Internal\nserver error"), "Internal server error"),
         (b'{"error":"engine is down"}', "engine is down"),
-        (b'{"detail":[{"msg":"field required"}]}', '[{"msg":"field required"}]'),
+        (b'{"detail":[{"msg":"field required"}]}', "field required"),
         (b'{"error":{"type":"api_error"}}', "api_error"),
         (b"<html>Bad Gateway</html>", "<html>Bad Gateway</html>"),
         (b"", "no message"),
@@ -230,7 +230,7 @@ def test_headers_complete_an_error():
 
 @pytest.mark.parametrize("kind", STATUS_OF_TYPE)
 def test_inside_a_good_answer_the_type_says_the_status(kind: str):
-    error = typed(ErrorObject(type=kind, message="x"), 200, b"")
+    error = ERRORS.typed(ErrorObject(type=kind, message="x"), 200, b"")
     assert (error.status, type(error)) == (
         STATUS_OF_TYPE[kind],
         type(parse_error(STATUS_OF_TYPE[kind], {}, body_of(kind, "x"))),
@@ -238,10 +238,10 @@ def test_inside_a_good_answer_the_type_says_the_status(kind: str):
 
 
 def test_inside_a_good_answer_other_hosts_say_it_otherwise():
-    assert typed(ErrorObject(type="x", http_code="403"), 200, b"").status == 403
-    assert typed(ErrorObject(code=404), 200, b"").status == 404
-    assert typed(ErrorObject(message="insufficient balance"), 200, b"").status == 429
-    assert typed(ErrorObject(message="?"), 200, b"").status == 500
+    assert ERRORS.typed(ErrorObject(type="x", http_code="403"), 200, b"").status == 403
+    assert ERRORS.typed(ErrorObject(code=404), 200, b"").status == 404
+    assert ERRORS.typed(ErrorObject(message="insufficient balance"), 200, b"").status == 429
+    assert ERRORS.typed(ErrorObject(message="?"), 200, b"").status == 500
 
 
 @pytest.mark.parametrize(
@@ -257,4 +257,4 @@ def test_inside_a_good_answer_other_hosts_say_it_otherwise():
     ],
 )
 def test_what_is_no_error(value: Any):
-    assert error_in(value, certain=False) is None
+    assert ERRORS.error_in(value, certain=False) is None

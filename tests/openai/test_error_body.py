@@ -28,8 +28,9 @@ from wire.errors import (
 )
 from wire.neutral.messages import Done
 from wire.openai import EmbeddingList, Model, ModelList
-from wire.openai.chat.reader import parse_completion, parse_plain
-from wire.openai.common.error_body import error_in, parse_error, upstream_message
+from wire.openai.chat.reader import parse_completion
+from wire.openai.common.error_body import ERRORS, parse_error, upstream_message
+from wire.openai.common.reader import parse_plain
 
 from .bodies import chunk, sse, told
 
@@ -299,7 +300,7 @@ def test_envelope(name):
         (b"[]", "[]"),
         (b"null", "null"),
         (b'{"error": {}}', '{"error": {}}'),
-        (b'{"error": null, "detail": null}', "null"),
+        (b'{"error": null, "detail": null}', '{"error": null, "detail": null}'),
         (b"\xff\xfe", "\ufffd\ufffd"),
         (b"\xef\xbb\xbf" + b'{"error": "No."}', "No."),
         (b'{"error": {"message": "a\\ud83c"}}', "a"),  # half a pair is nothing a terminal shows
@@ -374,13 +375,15 @@ def test_whatever_comes_is_an_error(data):
     ],
 )
 def test_no_error_unless_it_is_certain(plain):
-    assert error_in(plain, certain=False) is None
+    assert ERRORS.error_in(plain, certain=False) is None
 
 
 # --- inside a good answer -------------------------------------------------------------------------
 
 CERTAIN = [
-    name for name, (plain, *_) in ENVELOPES.items() if error_in(plain, certain=False) is not None
+    name
+    for name, (plain, *_) in ENVELOPES.items()
+    if ERRORS.error_in(plain, certain=False) is not None
 ]
 
 

@@ -662,17 +662,6 @@ def test_every_prefix_is_whole_or_says_that_it_is_not():
             ]
 
 
-@settings(max_examples=150)
-@given(st.data())
-def test_mutated_bodies_raise_nothing_else(data):
-    body = bytearray(LONG)
-    for _ in range(data.draw(st.integers(1, 6))):
-        at = data.draw(st.integers(0, len(body) - 1))
-        body[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
-    seen = told(bytes(body))
-    assert seen.error is None or isinstance(seen.error, WireError)
-
-
 # --- through a client -----------------------------------------------------------------------------
 
 

@@ -9,22 +9,15 @@ call is the JSON that its pieces make.
 from __future__ import annotations
 
 import functools
-import json
-import math
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
 from wire.anthropic.types import MessageResponse, MessageStreamEvent
 from wire.core.decoders import decoder
-from wire.core.lenient import decoded, plain, said
+from wire.core.lenient import Fields, decoded, fields_of, items_of, plain, said, strict_json
 from wire.core.memory import RAW, Slice, encode, freeze, sayable
-
-Fields: TypeAlias = dict[str, Any]
-"""An object of JSON: text that is added to as `str`, everything else as the bytes that it
-came in.
-"""
 
 
 def fold(events: Sequence[MessageStreamEvent | msgspec.Raw]) -> MessageResponse:
@@ -36,34 +29,6 @@ def fold(events: Sequence[MessageStreamEvent | msgspec.Raw]) -> MessageResponse:
         )
     data = msgspec.json.encode(folding.merged())
     return whole(decoded(data, MessageResponse), data)
-
-
-def fields_of(raw: Any) -> Fields:
-    """The members of an object as bytes; nothing of what is no object."""
-    try:
-        found: Fields = decoder(dict[str, msgspec.Raw]).decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
-        value = _readable(bytes(raw)) if isinstance(raw, msgspec.Raw) else None
-        found = (
-            {said(key): msgspec.Raw(json.dumps(item).encode()) for key, item in value.items()}
-            if isinstance(value, dict)
-            else {}
-        )
-    return found
-
-
-def _readable(data: bytes) -> Any:
-    """JSON with what no JSON has, such as NaN, as null; halves of surrogate pairs stay, since
-    others may come (R-08).
-    """
-    return json.loads(
-        data.decode("utf-8", "replace"), parse_constant=lambda _: None, parse_float=_finite
-    )
-
-
-def _finite(digits: str) -> float | None:
-    value = float(digits)
-    return value if math.isfinite(value) else None
 
 
 def plain_of(raw: Any) -> Any:
@@ -233,15 +198,6 @@ def _index(event: Fields) -> bytes:
     return bytes(event.get("index", b""))
 
 
-def items_of(raw: Any) -> list[msgspec.Raw]:
-    """The items of a list as bytes."""
-    try:
-        found: list[msgspec.Raw] = decoder(list[msgspec.Raw]).decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        found = [msgspec.Raw(json.dumps(item).encode()) for item in _readable(bytes(raw))]
-    return found
-
-
 # --- bytes of blocks ------------------------------------------------------------------------------
 
 
@@ -257,19 +213,7 @@ class _Pieces:
 
     @functools.cached_property
     def _blocks(self) -> list[msgspec.Raw]:
-        try:
-            blocks = self._cut(self._data)
-            for block in blocks:
-                bytes(block).decode()
-        except (
-            msgspec.DecodeError,
-            UnicodeDecodeError,
-        ):  # half a surrogate pair, or no UTF-8: nothing that can go back
-            blocks = self._cut(sayable(json.dumps(_readable(self._data), ensure_ascii=False)))
-        return blocks
-
-    def _cut(self, data: bytes) -> list[msgspec.Raw]:
-        answer: _AnswerCut = decoder(_AnswerCut).decode(data)
+        answer: _AnswerCut = decoder(_AnswerCut).decode(strict_json(self._data))
         return answer.content or []
 
     def block(self, place: int) -> msgspec.Raw:

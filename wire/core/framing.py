@@ -1,36 +1,34 @@
 """How a body is framed: as events, or as JSON.
 
-Its first letter says it, and not its content type (Q1).
+The first byte that is not blank decides it, since hosts send the wrong content type (Q1).
 """
 
 from __future__ import annotations
 
-_BOM = b"\xef\xbb\xbf"
-_MOST_BLANKS = 4096
+BOM = b"\xef\xbb\xbf"
 
 
 class Framing:
-    """Bytes in, bytes to be read out: none of them before it is clear how.
+    """Holds bytes back until the first non-blank byte shows whether the body is events or JSON.
 
     >>> framing = Framing()
     >>> framing.feed(b" "), framing.feed(b'{"id"'), framing.as_json
-    (b'', b' {"id"', True)
+    (b'', b'{"id"', True)
     """
 
     def __init__(self) -> None:
         self.as_json = False
-        self._head: bytes | None = b""  # what came before the first letter; `None` after it
+        self._head: bytes | None = b""  # what may yet become a BOM, or a blank; then `None`
 
     def feed(self, data: bytes) -> bytes:
-        """What is to be read of `data` and of what came before it."""
+        """The bytes to read, without a BOM and blanks before the first of them."""
         if self._head is None:
             return data
         data = self._head + data
-        bare = data.removeprefix(_BOM)
-        first = bare.lstrip()[:1]
-        if not first or _BOM.startswith(data):
-            self._head = data if len(data) <= _MOST_BLANKS else data[-1:]
+        bare = data.removeprefix(BOM).lstrip()
+        if not bare or BOM.startswith(data):
+            self._head = data if BOM.startswith(data) else b" "
             return b""
         self._head = None
-        self.as_json = first in b"[{"
+        self.as_json = bare[:1] in b"[{"
         return bare

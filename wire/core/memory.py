@@ -376,8 +376,16 @@ def unknown(struct: WireStruct) -> list[tuple[str, Any]]:
     return (
         []
         if raw is None
-        else list(_unknown(struct, json.loads(raw.decode("utf-8", "replace")), ""))
+        else list(
+            _unknown(struct, json.loads(raw.decode("utf-8", "replace"), parse_int=integer), "")
+        )
     )
+
+
+def integer(digits: str) -> int | float:
+    """An integer of JSON; one that `int` may refuse for its length becomes infinity."""
+    # `int` raises ValueError above a number of digits that the user can set, 640 at the least.
+    return int(digits) if len(digits) < 640 else float(digits)
 
 
 def _below(path: str, key: str) -> str:

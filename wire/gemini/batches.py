@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import msgspec
 
 from wire.core.bodies import wrong_type
 from wire.core.call import Call
-from wire.core.decoders import decoder
 from wire.core.flow import Flow, ask
-from wire.core.memory import encode, remember
-from wire.errors import RuleError, StreamInvalid, Violation, one_line
+from wire.core.lenient import Fields, Unreadable, decoded, fields_of, items_of
+from wire.core.memory import WireStruct, encode
+from wire.core.reading import shown
+from wire.errors import RuleError, StreamInvalid, Violation
 from wire.gemini.endpoints import generate_body
 from wire.gemini.fold import whole
 from wire.gemini.paths import checked, named, not_on_vertex, page, plain, resource
@@ -40,7 +41,7 @@ from wire.gemini.types import (
 )
 from wire.gemini.waiting import PollPolicy, failed
 
-T = TypeVar("T")
+T = TypeVar("T", bound=WireStruct)
 Job = TypeVar("Job", BatchOperation, EmbedBatchOperation)
 
 # --- calls ----------------------------------------------------------------------------------------
@@ -208,53 +209,34 @@ def _mask(update_mask: str) -> dict[str, str]:
 # --- answers --------------------------------------------------------------------------------------
 
 
-class _One(msgspec.Struct):
-    response: msgspec.Raw = msgspec.Raw()
-
-
-class _Inlined(msgspec.Struct, rename="camel"):
-    inlined_responses: list[_One] | None = None
-
-
-class _Output(msgspec.Struct, rename="camel"):
-    inlined_responses: _Inlined | None = None
-
-
-class _Batch(msgspec.Struct):
-    output: _Output | None = None
-
-
-class _Cut(msgspec.Struct):
-    metadata: _Batch | None = None
-    response: _Output | None = None
-
-
 def parse_batch(body: bytes) -> BatchOperation:
-    """A batch whose answers remember their bytes, so that they go back to the model as they came.
+    """A batch whose responses remember their bytes, so that they go back to the model as they came.
 
     Raises the provider's error if the body is one, `StreamInvalid` if it is nothing of the wire.
     """
     operation = parse_plain(BatchOperation, body)
-    outputs = [operation.response, operation.metadata.output if operation.metadata else None]
-    if any(each is not None and each.inlined_responses is not None for each in outputs):
-        cut = decoder(_Cut).decode(body)
-        for output, bare in zip(
-            outputs, [cut.response, cut.metadata.output if cut.metadata else None], strict=True
-        ):
-            for item, one in zip(_items(output), _items(bare), strict=True):
-                _remembered(item.response, bytes(one.response))
+    _remember_responses(operation.response, body, "response")
+    if operation.metadata is not None:
+        _remember_responses(operation.metadata.output, body, "metadata", "output")
     return operation
 
 
-def _items(output: GenerateContentBatchOutput | _Output | None) -> Sequence[Any]:
-    inlined = output.inlined_responses if output else None
-    return (inlined.inlined_responses if inlined else None) or ()
+def _remember_responses(output: GenerateContentBatchOutput | None, body: bytes, *path: str) -> None:
+    inlined = output.inlined_responses if output is not None else None
+    items = inlined.inlined_responses if inlined is not None else None
+    if items:
+        raw = msgspec.Raw(body)
+        for key in (*path, "inlinedResponses", "inlinedResponses"):
+            raw = fields_of(raw)[key]
+        for item, one in zip(items, items_of(raw), strict=True):
+            _remember_response(item, fields_of(one))
 
 
-def _remembered(
-    response: GenerateContentResponse | None, raw: bytes
-) -> GenerateContentResponse | None:
-    return None if response is None else whole(remember(response, raw), raw)
+def _remember_response(item: InlinedResponse, fields: Fields) -> None:
+    if item.response is not None:
+        # Decoded alone, since bytes that are not strict JSON are mended response by response.
+        raw = bytes(fields["response"])
+        msgspec.structs.force_setattr(item, "response", _response(raw))
 
 
 def wait_for_batch(
@@ -340,32 +322,29 @@ def embed_batch_results(data: bytes) -> list[InlinedEmbedContentResponse]:
     ]
 
 
-_Keys = dict[str, msgspec.Raw]
-
-
 def _result(line: bytes, number: int) -> InlinedResponse:
-    keys = _line(line, _Keys, number)
-    if {"candidates", "promptFeedback", "usageMetadata"} & set(keys):
-        return InlinedResponse(
-            response=_remembered(_line(line, GenerateContentResponse, number), line)
-        )
-    if not {"response", "error"} & set(keys) and {"code", "message"} & set(keys):
+    fields = fields_of(line)
+    if {"candidates", "promptFeedback", "usageMetadata"} & set(fields):
+        return InlinedResponse(response=_response(line))
+    if not {"response", "error"} & set(fields) and {"code", "message"} & set(fields):
         return InlinedResponse(error=_line(line, Status, number))
     result = _line(line, InlinedResponse, number)
     if result.response is None and result.error is None:
         raise StreamInvalid(
             f"line {number} of the results has neither a response nor an error", raw=line
         )
-    _remembered(result.response, bytes(keys.get("response", b"")))
-    return remember(result, line)
+    _remember_response(result, fields)
+    return result
+
+
+def _response(raw: bytes) -> GenerateContentResponse:
+    return whole(decoded(raw, GenerateContentResponse), raw)
 
 
 def _line(line: bytes, kind: type[T], number: int) -> T:
     try:
-        found: T = decoder(cast(Any, kind)).decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
-        shown = one_line(line[:200].decode("utf-8", "replace"))
+        return decoded(line, kind)
+    except Unreadable as cause:
         raise StreamInvalid(
-            f"line {number} of the results is none ({cause}): {shown}", raw=line
+            f"line {number} of the results is none ({cause}): {shown(line)}", raw=line
         ) from None
-    return found

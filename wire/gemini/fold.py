@@ -8,14 +8,23 @@ usage, never a sum.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from wire.core.decoders import convert, decoder
-from wire.core.memory import RAW, FrozenList, Slice, encode, freeze, kept_bytes, remember, sayable
+from wire.core.lenient import (
+    NOT_STRICT,
+    Fields,
+    decoded,
+    fields_of,
+    items_of,
+    plain,
+    said,
+    strict_json,
+)
+from wire.core.memory import RAW, FrozenList, Slice, encode, freeze, kept_bytes, remember
 from wire.gemini.types import Content, GenerateContentResponse, Part
 
 
@@ -30,23 +39,15 @@ def fold(chunks: Sequence[GenerateContentResponse | msgspec.Raw]) -> GenerateCon
     sources = [
         bytes(chunk) if isinstance(chunk, msgspec.Raw) else encode(chunk) for chunk in chunks
     ]
-    try:
-        data = msgspec.json.encode(
-            _merged([decoder(_Object).decode(source) for source in sources], _opened)
-        )
-    except msgspec.DecodeError:
-        # Half of a surrogate pair, which msgspec does not read: the other half may stand in the
-        # next chunk (R-08).
-        text = json.dumps(
-            _merged([json.loads(source) for source in sources], _as_it_is), ensure_ascii=False
-        )
-        data = sayable(text)
-    return _cut(remember(decoder(GenerateContentResponse).decode(data), data), data)
+    # Half of a surrogate pair stays as it came until the parts are joined: the other half may stand
+    # in the next chunk (R-08).
+    data = strict_json(msgspec.json.encode(_merged([fields_of(source) for source in sources])))
+    return _cut(decoded(data, GenerateContentResponse), data)
 
 
 def whole(answer: GenerateContentResponse, body: bytes) -> GenerateContentResponse:
     """An answer that came in one piece, with the bytes of its parts."""
-    if HALVES in vars(answer):
+    if NOT_STRICT in vars(answer):
         return fold([answer])
     # Inside a `result` it is a part of the body.
     return _cut(
@@ -55,13 +56,50 @@ def whole(answer: GenerateContentResponse, body: bytes) -> GenerateContentRespon
     )
 
 
-HALVES = "_halves"
-"""Beside an answer in whose bytes half a surrogate pair stands: they cannot be cut before they are
-mended.
-"""
+def _merged(chunks: Sequence[Fields]) -> Fields:
+    """Chunks as one object, its values raw JSON."""
+    candidates: dict[int, list[Fields]] = {}
+    for chunk in chunks:
+        for candidate in map(fields_of, _objects(chunk.get("candidates"))):
+            candidates.setdefault(_index(candidate), []).append(candidate)
+    whole = _last(chunks)
+    if candidates:
+        whole["candidates"] = [_merged_candidate(candidates[index]) for index in sorted(candidates)]
+    return whole
 
 
-_Object = dict[str, msgspec.Raw]
+def _objects(raw: Any) -> list[msgspec.Raw]:
+    """A list of objects; one with anything else in it is left out as a whole, as `decoded` does."""
+    items = items_of(raw)
+    return items if all(bytes(memoryview(item)[:1]) == b"{" for item in items) else []
+
+
+def _index(candidate: Fields) -> int:
+    index = plain(bytes(candidate.get("index", b"null")))
+    return int(index) if type(index) in (int, float) and index == index // 1 else 0
+
+
+def _merged_candidate(pieces: Sequence[Fields]) -> Fields:
+    whole = _last(pieces)
+    contents = [fields for piece in pieces if (fields := fields_of(piece.get("content")))]
+    if contents:
+        whole["content"] = _last(contents)
+        parts = [part for content in contents for part in _objects(content.get("parts"))]
+        if parts:
+            whole["content"]["parts"] = _joined(parts)
+    return whole
+
+
+def _last(objects: Sequence[Fields]) -> Fields:
+    """The last value of each key; one that says nothing, such as `groundingMetadata: {}` in a later
+    chunk, takes nothing back.
+    """
+    whole: Fields = {}
+    for each in objects:
+        for key, value in each.items():
+            if key not in whole or bytes(value) not in (b"{}", b"null"):
+                whole[key] = value
+    return whole
 
 
 class _PlainText(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -71,95 +109,38 @@ class _PlainText(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True)
     thought: bool | None = None
 
 
-def _opened(value: Any, kind: Any) -> Any:
-    return None if value is None else decoder(kind | None).decode(value)
-
-
-def _as_it_is(value: Any, kind: Any) -> Any:
-    return value
-
-
-def _merged(chunks: Sequence[dict[str, Any]], opened: Callable[[Any, Any], Any]) -> dict[str, Any]:
-    """Chunks as one object; their values are raw JSON, or plain objects where raw JSON cannot be
-    read.
-    """
-    candidates: dict[int, list[dict[str, Any]]] = {}
-    for chunk in chunks:
-        for candidate in opened(chunk.get("candidates"), list[_Object]) or ():
-            candidates.setdefault(opened(candidate.get("index"), int) or 0, []).append(candidate)
-    whole = _last(chunks)
-    if "candidates" in whole:
-        whole["candidates"] = [
-            _merged_candidate(candidates[index], opened) for index in sorted(candidates)
-        ]
-    return whole
-
-
-def _merged_candidate(
-    pieces: Sequence[dict[str, Any]], opened: Callable[[Any, Any], Any]
-) -> dict[str, Any]:
-    whole = _last(pieces)
-    contents = [
-        content
-        for piece in pieces
-        if (content := opened(piece.get("content"), _Object)) is not None
-    ]
-    if contents:
-        whole["content"] = _last(contents)
-        if "parts" in whole["content"]:
-            parts = [
-                part
-                for content in contents
-                for part in opened(content.get("parts"), list[msgspec.Raw]) or ()
-            ]
-            whole["content"]["parts"] = _joined(parts)
-    return whole
-
-
-def _last(objects: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The last value of each key; one that says nothing, such as `groundingMetadata: {}` in a later
-    chunk, takes nothing back.
-    """
-    whole: dict[str, Any] = {}
-    for each in objects:
-        for key, value in each.items():
-            if key not in whole or (
-                bytes(value) if isinstance(value, msgspec.Raw) else value
-            ) not in (b"{}", b"null", {}, None):
-                whole[key] = value
-    return whole
-
-
-def _joined(parts: Sequence[Any]) -> list[Any]:
+def _joined(parts: Sequence[msgspec.Raw]) -> list[Any]:
     joined: list[Any] = []
-    run: list[tuple[Any, _PlainText]] = []
+    run: list[tuple[msgspec.Raw, _PlainText]] = []
     for part in [*parts, None]:
-        plain = _plain_text(part)
-        if run and (plain is None or plain.thought != run[0][1].thought):
+        text = None if part is None else _plain_text(part)
+        if run and (text is None or text.thought != run[0][1].thought):
             # One text alone keeps its bytes.
-            texts = "".join(each.text for _, each in run)
+            texts = said("".join(each.text for _, each in run))
             joined.append(
                 run[0][0]
                 if len(run) == 1
                 else msgspec.to_builtins(_PlainText(texts, run[0][1].thought))
             )
             run = []
-        if plain is not None:
-            run.append((part, plain))
+        if part is not None and text is not None:
+            run.append((part, text))
         elif part is not None:
             joined.append(part)
     return joined
 
 
-def _plain_text(part: Any) -> _PlainText | None:
+def _plain_text(part: msgspec.Raw) -> _PlainText | None:
     try:
-        if isinstance(part, msgspec.Raw):
-            plain: _PlainText = decoder(_PlainText).decode(part)
-        else:
-            plain = convert(part, _PlainText)
+        text: _PlainText = decoder(_PlainText).decode(part)
     except msgspec.ValidationError:
         return None
-    return plain
+    except (msgspec.DecodeError, UnicodeDecodeError):  # half a surrogate pair, or no UTF-8
+        try:
+            text = convert(plain(bytes(part)), _PlainText)
+        except (msgspec.ValidationError, UnicodeEncodeError):
+            return None
+    return text
 
 
 # --- bytes of parts -------------------------------------------------------------------------------
@@ -227,9 +208,9 @@ def content_in(data: bytes) -> Content:
     """A Content out of the bytes that it came in, which were kept; it and its parts remember
     theirs, as in the answer.
     """
-    content: Content = remember(decoder(Content).decode(data), data)
-    pieces: _ContentCut = decoder(_ContentCut).decode(data)
+    content = decoded(data, Content)
     if content.parts is not None:
+        pieces: _ContentCut = decoder(_ContentCut).decode(data)
         parts = (
             _own_part(part, piece)
             for part, piece in zip(content.parts, pieces.parts or (), strict=True)
@@ -240,7 +221,7 @@ def content_in(data: bytes) -> Content:
 
 def part_in(data: bytes) -> Part:
     """A Part out of the bytes that it came in."""
-    return _own_part(decoder(Part).decode(data), data)
+    return _own_part(decoded(data, Part), data)
 
 
 def _own_part(part: Part, data: msgspec.Raw | bytes) -> Part:

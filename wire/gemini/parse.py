@@ -14,11 +14,10 @@ from typing import Any
 
 import msgspec
 
-from wire.core.decoders import decoder
-from wire.core.memory import PARTIAL, Note, encode, notes, sayable
+from wire.core.lenient import NOT_STRICT, Halves, decoded, strict_json
+from wire.core.memory import PARTIAL, Note, encode, notes
 from wire.errors import RuleError, WireError
 from wire.gemini.finish import reason_of
-from wire.gemini.fold import HALVES
 from wire.gemini.types import (
     Candidate,
     FunctionCall,
@@ -341,8 +340,8 @@ class EventReader:
         self._calls = 0
         self._waits = _has_servers(body)
         self._waiting: list[Part] = []  # calls that a server may answer yet, and its results
-        self._half = ""  # of a surrogate pair; the other half may stand in the next chunk (R-08)
-        self._half_of: bool | None = None
+        self._halves = Halves()  # the other half may stand in the next chunk (R-08)
+        self._half_of: bool | None = None  # `thought` of the text that ended in a half
 
     def feed(self, chunk: GenerateContentResponse) -> list[Event]:
         """What the chunk says."""
@@ -352,8 +351,8 @@ class EventReader:
             if candidate is not None and candidate.content is not None
             else ()
         )
-        halves = HALVES in vars(chunk)
-        return [event for part in parts for event in self._told(part, halves)]
+        is_strict = NOT_STRICT not in vars(chunk)
+        return [event for part in parts for event in self._told(part, is_strict)]
 
     def close(self, reply: Reply) -> list[Event]:
         """What is left to say: `Done` with the reply.
@@ -362,10 +361,10 @@ class EventReader:
         """
         return [*self._rest(), *self._made(), Done(checked(reply))]
 
-    def _told(self, part: Part, halves: bool) -> Iterator[Event]:
+    def _told(self, part: Part, is_strict: bool) -> Iterator[Event]:
         if _is_call(part) or (self._waits and (part.function_call or part.function_response)):
             yield from self._rest()
-            self._waiting.append(_mended(part) if halves else part)
+            self._waiting.append(part if is_strict else _mended(part))
             if not self._waits:
                 yield from self._made()
             return
@@ -373,7 +372,7 @@ class EventReader:
         if part.text is None:
             yield from self._rest()
         else:
-            yield from self._said(part, halves)
+            yield from self._said(part)
 
     def _made(self) -> Iterator[Event]:
         """The calls that wait, without those that a server has answered."""
@@ -390,29 +389,29 @@ class EventReader:
                 yield ToolCallDelta(position, msgspec.json.encode(call.arguments).decode())
                 yield ToolCallEnd(position, call)
 
-    def _said(self, part: Part, halves: bool) -> Iterator[Event]:
-        text = part.text or ""
-        if halves or self._half:
-            # Folding joins texts of one kind that have nothing beside them, and no others.
-            joins = part == Part(text=part.text, thought=part.thought)
-            if not joins or part.thought != self._half_of:
-                yield from self._rest()
-            text, self._half = self._half + text, ""
-            if joins and "\ud800" <= text[-1:] <= "\udbff":
-                text, self._half, self._half_of = text[:-1], text[-1], part.thought
-            text = sayable(text).decode()
+    def _said(self, part: Part) -> Iterator[Event]:
+        # Folding joins texts of one kind that have nothing beside them, and no others: half a pair
+        # waits for the next text only where folding joins the two.
+        if self._halves.rest and not (_joins(part) and part.thought == self._half_of):
+            yield from self._rest()
+        text, self._half_of = self._halves.feed(part.text or ""), part.thought
+        if self._halves.rest and not _joins(part):
+            text += self._halves.rest
+            self._halves = Halves()
         if text:
             yield ThoughtDelta(text) if part.thought else TextDelta(text)
 
     def _rest(self) -> Iterator[Event]:
         """What stands for a half whose other half did not come."""
-        if self._half:
-            self._half = ""
-            yield ThoughtDelta("\ufffd") if self._half_of else TextDelta("\ufffd")
+        if self._halves.rest:
+            rest, self._halves = self._halves.rest, Halves()
+            yield ThoughtDelta(rest) if self._half_of else TextDelta(rest)
+
+
+def _joins(part: Part) -> bool:
+    return part == Part(text=part.text, thought=part.thought)
 
 
 def _mended(part: Part) -> Part:
-    """A call without halves of surrogate pairs, as folding mends it."""
-    spelled = json.dumps(msgspec.to_builtins(part), ensure_ascii=False)
-    mended: Part = decoder(Part).decode(sayable(spelled))
-    return mended
+    """A call whose arguments strict JSON can write, as folding mends it."""
+    return decoded(strict_json(json.dumps(msgspec.to_builtins(part)).encode()), Part)

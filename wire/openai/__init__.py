@@ -13,10 +13,6 @@ from wire.core.lazy import lazy_names
 if TYPE_CHECKING:
     from wire.openai.chat import types as types
     from wire.openai.chat.endpoints import chat_completions as chat_completions
-    from wire.openai.chat.endpoints import delete_model as delete_model
-    from wire.openai.chat.endpoints import embeddings as embeddings
-    from wire.openai.chat.endpoints import get_model as get_model
-    from wire.openai.chat.endpoints import list_models as list_models
     from wire.openai.chat.endpoints import stream_chat_completions as stream_chat_completions
     from wire.openai.chat.parse import EventReader as EventReader
     from wire.openai.chat.parse import parse_reply as parse_reply
@@ -33,6 +29,10 @@ if TYPE_CHECKING:
     from wire.openai.common.dialect import CallIds as CallIds
     from wire.openai.common.dialect import Dialect as Dialect
     from wire.openai.common.dialect import Refusal as Refusal
+    from wire.openai.common.endpoints import delete_model as delete_model
+    from wire.openai.common.endpoints import embeddings as embeddings
+    from wire.openai.common.endpoints import get_model as get_model
+    from wire.openai.common.endpoints import list_models as list_models
     from wire.openai.common.error_body import parse_error as parse_error
     from wire.openai.common.rows import ROWS as ROWS
     from wire.openai.common.rows import chat_host as chat_host
@@ -40,20 +40,14 @@ if TYPE_CHECKING:
     from wire.openai.common.rows import unlisted as unlisted
 
 _NAMES = {
-    "wire.openai.chat.endpoints": (
-        "chat_completions",
-        "delete_model",
-        "embeddings",
-        "get_model",
-        "list_models",
-        "stream_chat_completions",
-    ),
+    "wire.openai.chat.endpoints": ("chat_completions", "stream_chat_completions"),
     "wire.openai.chat.parse": ("EventReader", "parse_reply"),
     "wire.openai.chat.reader": ("parse_completion",),
     "wire.openai.chat.rendering": ("call", "render_request", "stream_call"),
     "wire.openai.chat.rules": ("check",),
     "wire.openai.chat.turns": ("Turn", "messages", "tool_message"),
     "wire.openai.common.dialect": ("CallIds", "Dialect", "PLAIN", "Refusal"),
+    "wire.openai.common.endpoints": ("delete_model", "embeddings", "get_model", "list_models"),
     "wire.openai.common.error_body": ("parse_error",),
     "wire.openai.common.rows": ("ROWS", "chat_host", "endpoint_paths", "unlisted"),
 }

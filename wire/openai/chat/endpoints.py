@@ -20,28 +20,22 @@ from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call, StreamCall
 from wire.core.memory import RAW, notes
 from wire.core.provider import Provider
-from wire.errors import ConfigurationError, RuleError, Violation, refuse
+from wire.errors import RuleError, Violation, refuse
 from wire.openai.chat.fold import fold
-from wire.openai.chat.reader import ChunkReader, parse_completion, parse_plain
+from wire.openai.chat.reader import ChunkReader, parse_completion
 from wire.openai.chat.rules import check
 from wire.openai.chat.types import (
     ChatCompletion,
     ChatCompletionChunk,
     ChatCompletionRequest,
-    DeletedModel,
-    EmbeddingList,
-    EmbeddingRequest,
     Message,
-    Model,
-    ModelList,
     StreamOptions,
 )
+from wire.openai.common.endpoints import JSON
 from wire.openai.common.error_body import parse_error
 
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 HostRules = Callable[[Any, Provider], Any]
-
-JSON = {"content-type": "application/json"}
 
 
 def chat_completions(
@@ -123,64 +117,6 @@ def stream_chat_completions(
         host_rules=host_rules,
         notes=notes(request),
     )
-
-
-def embeddings(request: EmbeddingRequest) -> Call[EmbeddingList]:
-    """Texts, or lists of token ids, as vectors.
-
-    >>> embeddings(EmbeddingRequest(model="text-embedding-3-small", input=["a", "b"])).body
-    b'{"model":"text-embedding-3-small","input":["a","b"]}'
-
-    Raises `RuleError` for what JSON cannot say.
-    """
-    if not isinstance(request, EmbeddingRequest):
-        raise wrong_type("request", request, "EmbeddingRequest")
-    body, _ = checked_body(request)
-    parse = functools.partial(parse_plain, EmbeddingList)
-    return Call(
-        "openai", "POST", "/embeddings", body, headers=JSON, parse=parse, read_error=parse_error
-    )
-
-
-def list_models() -> Call[ModelList]:
-    """The models that the key may use."""
-    return Call(
-        "openai",
-        "GET",
-        "/models",
-        parse=functools.partial(parse_plain, ModelList),
-        read_error=parse_error,
-    )
-
-
-def get_model(model: str) -> Call[Model]:
-    """What the host says of one model. Raises `ConfigurationError` for an empty name."""
-    return Call(
-        "openai",
-        "GET",
-        f"/models/{_named(model)}",
-        parse=functools.partial(parse_plain, Model),
-        read_error=parse_error,
-    )
-
-
-def delete_model(model: str) -> Call[DeletedModel]:
-    """Delete a model of your own. Raises `ConfigurationError` for an empty name."""
-    return Call(
-        "openai",
-        "DELETE",
-        f"/models/{_named(model)}",
-        parse=functools.partial(parse_plain, DeletedModel),
-        read_error=parse_error,
-    )
-
-
-def _named(model: str) -> str:
-    if not isinstance(model, str) or not model.strip("/. "):
-        raise ConfigurationError("model: a name is wanted, such as gpt-5.4")
-    if any(step in ("", ".", "..") for step in model.split("/")):
-        raise ConfigurationError(f"model: {model!r} is no model name")
-    return model
 
 
 # --- chat -----------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from wire.core.decoders import decoder
-from wire.core.lenient import decoded, fitted, number
+from wire.core.lenient import decoded, fitted, number, plain, strict_json
 from wire.core.memory import RAW, Slice, encode, freeze, sayable
 from wire.openai.chat.tool_calls import Calls, OpenCall, present
 from wire.openai.chat.types import (
@@ -47,23 +47,20 @@ def fold(
 def _said(merged: Object) -> ChatCompletion:
     try:
         data = msgspec.json.encode(merged)
-    except UnicodeEncodeError:  # half of a surrogate pair is left
+    except (UnicodeEncodeError, OverflowError):  # half a surrogate pair, or a very long integer
         data = sayable(json.dumps(merged, ensure_ascii=False))
     return whole(decoded(data, ChatCompletion), data)
 
 
 def _plain(source: bytes) -> Object:
-    try:
-        plain: Object = msgspec.json.decode(source)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        # Half a surrogate pair: the other half may stand in the next chunk (R-08).
-        plain = json.loads(source.decode("utf-8", "replace"))
-    return plain
+    # Half a surrogate pair stays: the other half may stand in the next chunk (R-08).
+    value = plain(source)
+    return value if isinstance(value, dict) else {}
 
 
-def _is_whole(plain: Object) -> bool:
+def _is_whole(value: Object) -> bool:
     """An answer in one piece, as a server sends it that does not stream."""
-    choices = plain.get("choices")
+    choices = value.get("choices")
     return isinstance(choices, list) and all(
         isinstance(each, dict)
         and "message" in each
@@ -307,9 +304,9 @@ def _calls(deltas: Sequence[Object]) -> Object:
     merged: Object = {}
     if legacy:
         merged["function_call"] = {"name": legacy[0].name, "arguments": legacy[0].text}
-    plain = [call for call in calls.all if call not in legacy]
-    if plain:
-        merged["tool_calls"] = [_call(call, beside[id(call)]) for call in plain]
+    others = [call for call in calls.all if call not in legacy]
+    if others:
+        merged["tool_calls"] = [_call(call, beside[id(call)]) for call in others]
     return merged
 
 
@@ -330,8 +327,8 @@ def _call(call: OpenCall, beside: Object) -> Object:
     return merged
 
 
-def _fit(plain: Object, kind: Any) -> Any:
-    return fitted(json.loads(json.dumps(plain), parse_float=number), kind)
+def _fit(value: Object, kind: Any) -> Any:
+    return fitted(json.loads(json.dumps(value), parse_float=number), kind)
 
 
 def _object(owner: Mapping[str, Any], key: str) -> Object:
@@ -375,19 +372,7 @@ class _Pieces:
 
     @functools.cached_property
     def _message(self) -> msgspec.Raw:
-        try:
-            message = self._cut(self._data)
-            bytes(message).decode()
-        except (
-            msgspec.DecodeError,
-            UnicodeDecodeError,
-        ):  # half a surrogate pair, or no UTF-8: nothing that can go back
-            plain = json.loads(self._data.decode("utf-8", "replace"))
-            message = self._cut(sayable(json.dumps(plain, ensure_ascii=False)))
-        return message
-
-    def _cut(self, data: bytes) -> msgspec.Raw:
-        answer: _AnswerCut = decoder(_AnswerCut).decode(data)
+        answer: _AnswerCut = decoder(_AnswerCut).decode(strict_json(self._data))
         return (answer.choices or [])[self._choice].message.copy()
 
     @functools.cached_property

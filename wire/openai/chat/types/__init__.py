@@ -35,9 +35,6 @@ from wire.openai.chat.types.answer import (
     TopLogprob,
     XGroq,
 )
-from wire.openai.chat.types.base import (
-    OpenAIStruct,
-)
 from wire.openai.chat.types.message import (
     Annotation,
     Audio,
@@ -83,6 +80,9 @@ from wire.openai.chat.types.tools import (
     NamedFunction,
     Tool,
     ToolChoice,
+)
+from wire.openai.common.types.base import (
+    OpenAIStruct,
 )
 from wire.openai.common.types.embeddings import (
     Embedding,

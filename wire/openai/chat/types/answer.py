@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import msgspec
 
 from wire.core.facts import DOCS, TRAFFIC, Facts
-from wire.openai.chat.types.base import OpenAIStruct
 from wire.openai.chat.types.message import Delta, Message, ToolCall
+from wire.openai.common.types.base import OpenAIStruct
 from wire.openai.common.types.errors import BaseResp, ErrorObject
 
 # --- answers --------------------------------------------------------------------------------------

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from wire.core.facts import DOCS, TRAFFIC, Facts
-from wire.openai.chat.types.base import OpenAIStruct
 from wire.openai.chat.types.message import ContentPart, Message
 from wire.openai.chat.types.tools import FunctionDefinition, NamedFunction, Tool, ToolChoice
+from wire.openai.common.types.base import OpenAIStruct
 
 
 class ChatCompletionRequest(OpenAIStruct, frozen=True, kw_only=True):

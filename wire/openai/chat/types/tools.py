@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from wire.core.facts import TRAFFIC, Facts
-from wire.openai.chat.types.base import OpenAIStruct
 from wire.openai.chat.types.message import CacheControl
+from wire.openai.common.types.base import OpenAIStruct
 
 
 class Tool(OpenAIStruct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from wire.core.facts import TRAFFIC, Facts
-from wire.openai.chat.types.base import OpenAIStruct
+from wire.openai.common.types.base import OpenAIStruct
 
 
 class EmbeddingRequest(OpenAIStruct, frozen=True, kw_only=True):

@@ -6,4 +6,4 @@ from wire.core.memory import WireStruct
 
 
 class OpenAIStruct(WireStruct, frozen=True, kw_only=True):
-    """Base of every message of chat completions, embeddings and models."""
+    """Base of every message of OpenAI's API."""
