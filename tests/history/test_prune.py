@@ -286,9 +286,9 @@ def test_s0_06_s0_07_s1_42_s1_43_random_conversations_at_every_limit(keep_first,
             if kept not in sent:
                 sent.add(frozenset(kept))
                 assert check(pruned) == [], at
-                for model in MODELS:
-                    request = gemini.render_request(Request(messages=tuple(pruned)), model)
-                    assert gemini.check(request, model) == [], (*at, model)
+                model = MODELS[len(sent) % 2]  # in turns: rendering is most of the time here
+                request = gemini.render_request(Request(messages=tuple(pruned)), model)
+                assert gemini.check(request, model) == [], (*at, model)
 
 
 @in_parts
