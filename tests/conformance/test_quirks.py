@@ -140,7 +140,25 @@ def test_what_is_accepted(right: Case) -> None:
 
 
 def test_every_position_is_cut() -> None:
-    assert list(cuts(b"abc")) == [[b"a", b"b", b"c"], [b"a", b"bc"], [b"ab", b"c"]]
+    assert list(cuts(b"abc")) == [[b"a", b"bc"], [b"ab", b"c"]]
+
+
+def test_a_reader_that_depends_on_cuts_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    feed = ChunkReader.feed
+    monkeypatch.setattr(ChunkReader, "feed", lambda self, data: feed(self, data.lstrip(b"\n")))
+    with pytest.raises(Mismatch, match="byte by byte, it is"):
+        check(CASES["baseten-text-after-finish"])
+
+
+def test_a_reader_that_depends_on_one_cut_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = CASES["baseten-text-after-finish"]
+    late = case["sse"].encode()[30:]
+    feed = ChunkReader.feed
+    monkeypatch.setattr(
+        ChunkReader, "feed", lambda self, data: feed(self, b"" if data == late else data)
+    )
+    with pytest.raises(Mismatch, match="cut after 30, it is"):
+        check(case)
 
 
 # --- libraries that do it wrong -------------------------------------------------------------------
