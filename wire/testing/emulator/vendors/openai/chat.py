@@ -32,7 +32,10 @@ CallExtra = Callable[[str, int], dict[str, Any]]
 
 
 def decoded(body: bytes, provider: str, settings: Settings) -> ChatCompletionRequest:
-    """Decode and check a body. Raises `Refusal`."""
+    """Decode a body, and check it by the rules of a provider; `""` stands for an unknown host.
+
+    Raises `Refusal`.
+    """
     try:
         request: ChatCompletionRequest = decoder(ChatCompletionRequest).decode(body)
     except msgspec.ValidationError as cause:
