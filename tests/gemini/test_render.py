@@ -485,7 +485,7 @@ def test_options_of_the_provider():
             "safetySettings": [],
             "store": True,
         },
-        "gemini@vertex": {"store": False, "generationConfig": {"seed": 8}},
+        "gemini@vertex": {"labels": {"team": "a"}, "generationConfig": {"seed": 8}},
         "openai": {"user": "x"},
     }
     made = sent(options=options, temperature=0.5, max_tokens=9)
@@ -499,7 +499,7 @@ def test_options_of_the_provider():
         options={**options, "gemini": {"generationConfig": {"seed": 7, "topK": 3}}},
         provider="gemini@vertex",
     )
-    assert (made["store"], made["generationConfig"]) == (False, {"seed": 8, "topK": 3})
+    assert (made["labels"], made["generationConfig"]) == ({"team": "a"}, {"seed": 8, "topK": 3})
     with pytest.raises(RuleError, match=r"options\.gemini"):
         sent(options={"gemini": [1]})
 

@@ -189,4 +189,4 @@ def test_names_of_functions_are_told_and_not_mapped() -> None:
         ("G28", "tools[0].functionDeclarations[0].name"),
         ("G28", "tools[0].functionDeclarations[1].name"),
     ]
-    assert found[0].message == "'fs/read' is no function name"
+    assert found[0].message == "'fs/read' is not a function name"

@@ -487,7 +487,7 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
         },
         {"type": "OBJECT", "properties": {"a": STR, "b": STR}},
         [
-            "anyOf: dropped, the root is one object, and its members added no "
+            "anyOf: dropped, the root must be one object, and the members add no "
             "properties: validation is weaker"
         ],
     ),

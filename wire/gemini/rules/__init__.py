@@ -1,16 +1,16 @@
-"""What Gemini refuses, found before anything is sent; ids as in docs/rules.md.
+"""What Gemini refuses, found before anything is sent. docs/rules.md lists the ids.
 
-`check(request, model, provider)` gives all violations at once, each with its JSON path, the rule's id,
-what to do, and the words in which the server would refuse. Which rules there are is the table
-`RULES`; what a server alone can know is `STATE`.
+`check(request, model, provider)` returns all violations at once. Each has its JSON path, the id of
+the rule, a remedy, and the words in which the server would refuse. The table `RULES` has the rules;
+`STATE` has those that only a server can find.
 
 Rules of this folder:
 
-- A rule that is limited to models or to a host is no violation elsewhere, nor where model or host
-  are not known.
-- An `error` is refused today; a `warning` was refused once, or is told of and never recorded.
-- Contents are looked at once, as structs; bytes that came from the wire are neither read nor
-  judged.
+- A rule that is limited to models or to a host finds nothing elsewhere, nor where the model or the
+  host is unknown.
+- An `error` is refused today. A `warning` was refused in the past, or is reported by somebody and
+  not recorded.
+- Contents are read once, as structs. The bytes of received Contents are neither read nor judged.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ Rule = Callable[[RuleInput], Iterator[Violation]]
 
 RULES: tuple[tuple[str, Rule], ...] = (
     ("G81", generation.model_is_a_name),
-    ("G4 G5", contents.contents_are_there),
-    ("G6", contents.parts_say_something),
-    ("G7", contents.system_says_something),
+    ("G4 G5", contents.contents_are_not_empty),
+    ("G6", contents.parts_have_data),
+    ("G7", contents.system_parts_have_data),
     ("G8 G9", contents.roles_are_known),
-    ("G19", contents.ids_of_old),
-    ("G78", contents.vertex_wants_words),
+    ("G19", contents.old_backends_know_no_ids),
+    ("G78", contents.vertex_user_turns_have_text),
     ("G16", contents.results_are_named),
     ("G10", contents.calls_follow_the_user),
     ("G11 G12", contents.calls_are_answered),
     ("G13 G14", contents.results_stand_alone),
-    ("G15", contents.user_has_the_last_word),
+    ("G15", contents.user_has_the_last_turn),
     ("G17 G18 G18b", contents.results_match_their_calls),
     ("G21", contents.results_hold_no_pointer),
     ("G22", contents.media_in_results),
-    ("G25", contents.signatures_are_geminis),
+    ("G25", contents.signatures_are_from_gemini),
     ("G24", contents.calls_are_signed),
     ("G27", contents.signatures_are_all_there),
     ("G64", generation.media_are_of_a_type),
@@ -68,7 +68,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("G79 G80", generation.log_probabilities),
     ("G82", generation.temperature_is_in_range),
     ("G56", generation.json_beside_tools),
-    ("G62", generation.cache_holds_the_rest),
+    ("G62", generation.cached_content_stands_alone),
     ("G37", tools.one_dialect),
     ("G28", tools.functions_have_names),
     ("G29", tools.functions_are_unique),
@@ -79,9 +79,9 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("G35", tools.allowed_names_have_a_mode),
     ("G41 G42 G43 G44 G45 G46 G47 G48 G49 G50 G51 G52 G53 G54", schemas.schemas_are_sound),
 )
-"""Ids, and the function that finds them.
+"""Ids of the rules -> the function that finds their violations.
 
-The parser's rules (G1 to G3, G20, G38 to G41, G65) are in `parser`, G71 is below.
+The parser's rules (G1 to G3, G20, G38 to G41, G65) are in `parser`; G71 is below.
 """
 
 CHECKED = frozenset(name for names, _ in RULES for name in names.split()) | {
@@ -95,7 +95,7 @@ CHECKED = frozenset(name for names, _ in RULES for name in names.split()) | {
     "G65",
     "G71",
 }
-"""Every rule that `check` finds."""
+"""Every rule that `check` can find."""
 
 _BODY_RULES = ("G81", "G4 G5", "G6")
 _GENERATE = ("generateContent", "streamGenerateContent")
@@ -109,7 +109,7 @@ def check(
     *,
     endpoint: str = "generateContent",
 ) -> list[Violation]:
-    """Every rule that the request breaks: a struct, or the bytes of a body as somebody sent it.
+    """Every rule that the request breaks. The request is a struct or the bytes of a body.
 
     >>> [violation.rule for violation in check(GenerateContentRequest(contents=[]))]
     ['G4']
@@ -122,31 +122,31 @@ def check(
     `provider` is a row or its name: `gemini`, `gemini@vertex`, or `""` for an unknown host. Without
     a model only what every model refuses is found; for an unknown host, only what both hosts
     refuse. A body that the parser refuses is not checked further, as on the server. `endpoint` is
-    the name of the REST method; for countTokens and the methods of embeddings and caches only
-    their own rules are known.
+    the name of the REST method; for countTokens and the methods of embeddings and caches only their
+    own rules are known.
     """
     row = provider_row(provider)
     host, version = row.dialect.api, row.version or "v1beta"
     if isinstance(request, GenerateContentRequest) and RAW in request.__dict__:
-        request = bytes(kept_bytes(request))  # what is sent is these bytes
-    found, asked = (
+        request = bytes(kept_bytes(request))  # these bytes are sent
+    found, rule_input = (
         _typed(request, model, host, version, endpoint)
         if isinstance(request, GenerateContentRequest)
         else _received(request, model, host, version, endpoint)
     )
-    if asked is not None and not any(each.severity == "error" for each in found):
+    if rule_input is not None and not any(each.severity == "error" for each in found):
         skip = endpoint not in _GENERATE
         for names, rule in RULES:
             if not skip or names in _BODY_RULES:
-                found += rule(asked)
+                found += rule(rule_input)
     return found if model else [each for each in found if each.severity == "error"]
 
 
 def _typed(
     request: GenerateContentRequest, model: str, host: str, version: str, endpoint: str
 ) -> tuple[list[Violation], RuleInput]:
-    """A struct: its parts that were built here go through the parser one by one, all else
-    at once.
+    """Checks a struct: the parser reads each part that was built here, and everything beside the
+    contents at once.
     """
     turns: Sequence[Content] = request.contents or ()
     rest = msgspec.structs.replace(request, contents=None)
@@ -155,39 +155,39 @@ def _typed(
     try:
         plain, found = parsed(msgspec.to_builtins(rest), GenerateContentRequest, host, version)
         plain = _with_set_nulls(plain, request)
-        asked = _asked(turns, plain, model, host, version, endpoint)
-        for index in asked.talk.odd:
+        rule_input = _rule_input(turns, plain, model, host, version, endpoint)
+        for index in rule_input.conversation.beyond_text:
             content = turns[index]
-            for place, part in enumerate(() if RAW in content.__dict__ else content.parts or ()):
+            for position, part in enumerate(() if RAW in content.__dict__ else content.parts or ()):
                 if RAW not in part.__dict__ and not is_plain_result(part):
-                    at = f"contents[{index}].parts[{place}]"
+                    at = f"contents[{index}].parts[{position}]"
                     found += parsed(msgspec.to_builtins(part), Part, host, version, at, at)[1]
     except (TypeError, ValueError, RecursionError) as cause:
-        return [Violation("", f"JSON cannot say this: {cause}")], _asked(
+        return [Violation("", f"JSON cannot say this: {cause}")], _rule_input(
             (), plain, model, host, version, endpoint
         )
-    return found + _version(plain, turns, model, host, version), asked
+    return found + _version(plain, turns, model, host, version), rule_input
 
 
 def _with_set_nulls(plain: Plain, request: GenerateContentRequest) -> Plain:
-    """JSON Schema fields that are set to null stay set: in a struct that is a value, and UNSET is
-    none.
+    """Restores JSON Schema fields that are set to null: `to_builtins` omits them, although null is
+    a value there (only UNSET is absent).
     """
     for index, tool in enumerate(request.tools or ()):
-        for place, declaration in enumerate(tool.function_declarations or ()):
+        for position, declaration in enumerate(tool.function_declarations or ()):
             for name, value in (
                 ("parametersJsonSchema", declaration.parameters_json_schema),
                 ("responseJsonSchema", declaration.response_json_schema),
             ):
                 if value is None:
-                    plain["tools"][index]["functionDeclarations"][place][name] = None
+                    plain["tools"][index]["functionDeclarations"][position][name] = None
     return plain
 
 
 def _received(
     body: bytes, model: str, host: str, version: str, endpoint: str
 ) -> tuple[list[Violation], RuleInput | None]:
-    """The bytes of a body."""
+    """Checks the bytes of a body."""
     try:
         value = json.loads(body)
         if endpoint == "batchEmbedContents":
@@ -204,12 +204,12 @@ def _received(
     except (ValueError, RecursionError, msgspec.ValidationError) as cause:
         words = "Invalid JSON payload received. Unable to parse the body."
         return [Violation("", f"the body is no JSON: {cause}", words=words, layer="parser")], None
-    return found + _version(value, turns, model, host, version), _asked(
+    return found + _version(value, turns, model, host, version), _rule_input(
         turns, plain, model, host, version, endpoint
     )
 
 
-def _asked(
+def _rule_input(
     turns: Sequence[Content], plain: Plain, model: str, host: str, version: str, endpoint: str
 ) -> RuleInput:
     return RuleInput(
@@ -223,11 +223,11 @@ def _batch(value: Any) -> list[Violation]:
     if not isinstance(requests, list) or len(requests) <= _MOST_IN_A_BATCH:
         return []
     row = WORDS["G71"]
-    told = "at most 100 requests can be in one batch"
+    message = "at most 100 requests can be in one batch"
     return [
         Violation(
             "requests",
-            told,
+            message,
             "G71",
             "error",
             row.remedy,
@@ -248,7 +248,7 @@ _LATER_THAN_V1 = {
 def _version(
     plain: Plain, turns: Sequence[Content], model: str, host: str, version: str
 ) -> list[Violation]:
-    """G2: what `/v1` of the Gemini API did not know until 2025."""
+    """G2: keys that `/v1` of the Gemini API did not have until 2025."""
     if version != "v1" or host != "gemini" or not model:
         return []
     places = [
@@ -260,8 +260,8 @@ def _version(
     places = list(dict.fromkeys(places))
     for index, content in enumerate(turns):
         places += [
-            (f"contents[{index}].parts[{place}]", "thought")
-            for place, part in enumerate(content.parts or ())
+            (f"contents[{index}].parts[{position}]", "thought")
+            for position, part in enumerate(content.parts or ())
             if part.thought is not None
         ]
     row = WORDS["G2"]

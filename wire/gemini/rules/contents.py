@@ -1,5 +1,5 @@
-"""What the server refuses in the conversation: its shape, the order of its turns, results and
-signatures (G4 to G27, G78).
+"""Rules about the conversation: its shape, the order of its turns, results and signatures (G4 to
+G27, G78).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from wire.gemini.rules.rule_input import Plain, RuleInput
 from wire.gemini.rules.turns import Exchange, Turn, pairs
 from wire.gemini.types import Part
 
-Found = Iterator[Violation]
+Violations = Iterator[Violation]
 
 _ROLES_OF_OLD = frozenset({"function"})
 _ROLES_OF_36 = frozenset(
@@ -30,153 +30,162 @@ _ROLES_OF_36 = frozenset(
 # --- the shape (G4 to G9, G78) --------------------------------------------------------------------
 
 
-def contents_are_there(asked: RuleInput) -> Found:
-    """G4, G5: a conversation, and something in each of its turns."""
-    if not asked.contents:
-        yield asked.refused("G4", "contents")
-    for index in asked.talk.empty:
-        yield asked.refused("G5", f"contents[{index}].parts", "contents.parts must not be empty.")
+def contents_are_not_empty(request: RuleInput) -> Violations:
+    """G4, G5: there are Contents, and each has parts."""
+    if not request.contents:
+        yield request.violation("G4", "contents")
+    for index in request.conversation.empty:
+        yield request.violation(
+            "G5", f"contents[{index}].parts", "contents.parts must not be empty."
+        )
 
 
-def parts_say_something(asked: RuleInput) -> Found:
-    """G6: a data member in each part. What came from the wire may hold one that no struct has."""
-    for index in asked.talk.odd:
-        content = asked.contents[index]
+def parts_have_data(request: RuleInput) -> Violations:
+    """G6: each part has a data field. Received parts are skipped: they may have one that no struct
+    has.
+    """
+    for index in request.conversation.beyond_text:
+        content = request.contents[index]
         if RAW in content.__dict__:
             continue
-        for place, part in enumerate(content.parts or ()):
+        for position, part in enumerate(content.parts or ()):
             if part.text is None and RAW not in part.__dict__ and is_empty(part):
-                yield asked.refused("G6", f"contents[{index}].parts[{place}].data")
+                yield request.violation("G6", f"contents[{index}].parts[{position}].data")
 
 
 def is_empty(part: Part) -> bool:
-    """No data member; a part with nothing but a signature counts as full, since the model sends
-    such parts.
+    """Whether a part has no data field. A signature alone counts as data, since models send such
+    parts.
     """
     return all(getattr(part, name) is None for name in _content_fields())
 
 
 @functools.cache
 def _content_fields() -> frozenset[str]:
-    """The fields that fill a part: its data, and the signature, which models send alone."""
+    """The data fields of a part, and the signature."""
     known = fields(Part)
     return frozenset(known[name].snake for name in one_of_groups(Part)["data"]) | {
         "thought_signature"
     }
 
 
-def system_says_something(asked: RuleInput) -> Found:
-    """G7: as G6 in the system instruction."""
-    parts: list[Plain] = (asked.plain.get("systemInstruction") or {}).get("parts") or []
-    for place, part in enumerate(parts):
+def system_parts_have_data(request: RuleInput) -> Violations:
+    """G7: as G6, in the system instruction."""
+    parts: list[Plain] = (request.plain.get("systemInstruction") or {}).get("parts") or []
+    for position, part in enumerate(parts):
         if not any(snake(name) in _content_fields() for name in part):
-            yield asked.refused("G7", f"systemInstruction.parts[{place}].data")
+            yield request.violation("G7", f"systemInstruction.parts[{position}].data")
 
 
-def roles_are_known(asked: RuleInput) -> Found:
-    """G8, G9: user and model; before 3.6 `function` as well, from 3.6 on a list of others and not
-    `function`.
+def roles_are_known(request: RuleInput) -> Violations:
+    """G8, G9: before 3.6 the roles are user, model and `function`; from 3.6 on user, model and a
+    list without `function`.
     """
-    for index in asked.talk.roles:
-        role = str(asked.contents[index].role)
+    for index in request.conversation.roles:
+        role = str(request.contents[index].role)
         known = role.lower()
         path = f"contents[{index}].role"
-        if asked.family.since(3, 6):
+        if request.family.since(3, 6):
             if known not in _ROLES_OF_36 | {"user", "model"}:
-                yield asked.refused("G9", path, role=role)
+                yield request.violation("G9", path, role=role)
         elif known not in _ROLES_OF_OLD | {"user", "model"} and (
-            asked.family.version or known not in _ROLES_OF_36
+            request.family.version or known not in _ROLES_OF_36
         ):
-            yield asked.refused("G8", path, f"{role!r} is no role: user or model")
+            yield request.violation("G8", path, f"{role!r} is not a role: use user or model")
 
 
-def vertex_wants_words(asked: RuleInput) -> Found:
-    """G78: on Vertex, a user turn that is nothing but an empty text."""
-    if not asked.vertex or not asked.family.since(3):
+def vertex_user_turns_have_text(request: RuleInput) -> Violations:
+    """G78: Vertex refuses a user turn that has only an empty text."""
+    if not request.vertex or not request.family.since(3):
         return
-    for index, content in enumerate(asked.contents):
+    for index, content in enumerate(request.contents):
         if (
             content.role != "model"
             and content.parts
             and all(part.text == "" for part in content.parts)
         ):
-            yield asked.refused("G78", f"contents[{index}]")
+            yield request.violation("G78", f"contents[{index}]")
 
 
 # --- the order of turns (G10 to G15) --------------------------------------------------------------
 
 
-def calls_follow_the_user(asked: RuleInput) -> Found:
-    """G10: a call is no beginning.
+def calls_follow_the_user(request: RuleInput) -> Violations:
+    """G10: a conversation must not begin with a call.
 
-    Any other call follows a user turn, since neighbouring model Contents are one turn.
+    Any other call follows a user turn, because adjacent model Contents are one turn.
     """
-    turns = asked.talk.turns
+    turns = request.conversation.turns
     if (
         turns
         and turns[0].calls
-        and all(content.role == "model" for content in asked.contents[: turns[0].index])
+        and all(content.role == "model" for content in request.contents[: turns[0].index])
     ):
-        yield asked.refused(
+        yield request.violation(
             "G10", f"contents[{turns[0].calls[0].content}]", "the conversation begins with a call"
         )
 
 
-def calls_are_answered(asked: RuleInput) -> Found:
-    """G11, G12: all results of a turn's calls in the one Content after it.
+def calls_are_answered(request: RuleInput) -> Violations:
+    """G11, G12: the one Content after a turn with calls has all their results.
 
-    One fault, one rule: what comes later than directly after its call is G11; a number that differs
-    is G12.
+    One mistake breaks one rule: results that come later are G11, a wrong number of results is G12.
     """
-    for exchange in asked.talk.exchanges:
+    for exchange in request.conversation.exchanges:
         answers = [turn for turn in exchange.after if turn.results]
-        if exchange.asked is None:
+        if exchange.calling is None:
             for turn in answers:
-                yield asked.refused("G11", f"contents[{turn.index}]", "results that follow no call")
+                yield request.violation(
+                    "G11", f"contents[{turn.index}]", "results that follow no call"
+                )
         elif not answers:
-            yield from _unanswered(asked, exchange)
+            yield from _unanswered(request, exchange)
         elif answers[0] is not exchange.after[0]:
-            yield asked.refused(
+            yield request.violation(
                 "G11",
                 f"contents[{answers[0].index}]",
                 "the results do not follow their calls directly",
             )
         else:
-            yield from _counted(asked, exchange.asked, answers)
+            yield from _counted(request, exchange.calling, answers)
 
 
-def _unanswered(asked: RuleInput, exchange: Exchange) -> Found:
-    assert exchange.asked is not None
-    if not exchange.after and asked.contents[-1].role == "model" and ends_with_user(asked.family):
-        last = exchange.asked is asked.talk.turns[-1]
+def _unanswered(request: RuleInput, exchange: Exchange) -> Violations:
+    assert exchange.calling is not None
+    if (
+        not exchange.after
+        and request.contents[-1].role == "model"
+        and ends_with_user(request.family)
+    ):
+        last = exchange.calling is request.conversation.turns[-1]
         if last and all(
-            content.role == "model" for content in asked.contents[exchange.asked.index :]
+            content.role == "model" for content in request.contents[exchange.calling.index :]
         ):
-            return  # that is G15
-    if not asked.family.version:
+            return  # G15 reports it
+    if not request.family.version:
         return
-    call = exchange.asked.calls[0]
+    call = exchange.calling.calls[0]
     # Recorded as accepted: 2.0-flash, on both hosts.
-    severity = "warning" if asked.family.within((2, 0), (2, 5)) else "error"
-    yield asked.refused(
+    severity = "warning" if request.family.within((2, 0), (2, 5)) else "error"
+    yield request.violation(
         "G12", f"contents[{call.content}]", f"the call of {call.call.name} has no result", severity
     )
 
 
-def _counted(asked: RuleInput, turn: Turn, answers: list[Turn]) -> Found:
+def _counted(request: RuleInput, turn: Turn, answers: list[Turn]) -> Violations:
     wanted, given = len(turn.calls), len(answers[0].results)
     path = f"contents[{answers[0].index}]"
     if given == wanted:
         for late in answers[1:]:
-            yield asked.refused("G11", f"contents[{late.index}]", "results that follow no call")
+            yield request.violation("G11", f"contents[{late.index}]", "results that follow no call")
     elif given < wanted and sum(len(each.results) for each in answers) == wanted:
         # Recorded as accepted: 2.5-flash on the Gemini API, three results in three Contents.
-        taken = is_of(asked.family, (2, 5), "flash") and not asked.vertex
-        if asked.family.version:
-            told = f"the results of {wanted} calls stand in {len(answers)} Contents"
-            yield asked.refused("G12", path, told, "warning" if taken else "error")
+        taken = is_of(request.family, (2, 5), "flash") and not request.vertex
+        if request.family.version:
+            message = f"the results of {wanted} calls are split over {len(answers)} Contents"
+            yield request.violation("G12", path, message, "warning" if taken else "error")
     else:
-        yield asked.refused(
+        yield request.violation(
             "G12",
             path,
             f"{wanted} {'call' if wanted == 1 else 'calls'}, and {given} "
@@ -184,39 +193,41 @@ def _counted(asked: RuleInput, turn: Turn, answers: list[Turn]) -> Found:
         )
 
 
-def results_stand_alone(asked: RuleInput) -> Found:
-    """G13, G14: nothing after results in their Content."""
-    vertex = asked.vertex and asked.family.since(3)
-    parallel = asked.family.before(3)
+def results_stand_alone(request: RuleInput) -> Violations:
+    """G13, G14: no other parts after results in one Content."""
+    vertex = request.vertex and request.family.since(3)
+    parallel = request.family.before(3)
     if not (vertex or parallel):
         return
-    for turn in asked.talk.turns:
-        if not turn.results or not turn.says:
+    for turn in request.conversation.turns:
+        if not turn.results or not turn.has_other_parts:
             continue
-        first = turn.results[0].place
+        first = turn.results[0].position
         late = [
-            (place, part)
-            for _, place, part in turn.parts
-            if place > first and part.function_response is None
+            (position, part)
+            for _, position, part in turn.parts
+            if position > first and part.function_response is None
         ]
         if vertex and late:
-            # One thread tells it of 3-flash; of 3.6 and later there are many.
-            severity = "error" if asked.family.since(3, 6) else "warning"
-            yield asked.refused(
+            # One public thread reports it for 3-flash, many for 3.6 and later.
+            severity = "error" if request.family.since(3, 6) else "warning"
+            yield request.violation(
                 "G13",
                 f"contents[{turn.index}].parts[{late[0][0]}]",
-                "something follows the results in their Content",
+                "other parts follow the results in one Content",
                 severity,
             )
-        media = [place for _, place, part in turn.parts if part.inline_data is not None]
+        media = [position for _, position, part in turn.parts if part.inline_data is not None]
         if parallel and media and len(turn.results) > 1:
-            told = "media beside the results of parallel calls"
-            yield asked.refused("G14", f"contents[{turn.index}].parts[{media[0]}]", told, "warning")
+            message = "media beside the results of parallel calls"
+            yield request.violation(
+                "G14", f"contents[{turn.index}].parts[{media[0]}]", message, "warning"
+            )
 
 
-def user_has_the_last_word(asked: RuleInput) -> Found:
-    """G15: from 3.6 on, 3.5-flash-lite, and 1.x as long as there was one."""
-    last = asked.contents[-1] if asked.contents else None
+def user_has_the_last_turn(request: RuleInput) -> Violations:
+    """G15: required from 3.6 on, by 3.5-flash-lite, and by all 1.x models."""
+    last = request.contents[-1] if request.contents else None
     if (
         last is None
         or last.role != "model"
@@ -224,30 +235,30 @@ def user_has_the_last_word(asked: RuleInput) -> Found:
         or last.parts[-1].function_response is not None
     ):
         return
-    path = f"contents[{len(asked.contents) - 1}]"
-    if ends_with_user(asked.family):
-        yield asked.refused("G15", path)
-    elif asked.family.before(2):
-        yield asked.refused("G15 old", path, severity="warning")
+    path = f"contents[{len(request.contents) - 1}]"
+    if ends_with_user(request.family):
+        yield request.violation("G15", path)
+    elif request.family.before(2):
+        yield request.violation("G15 old", path, severity="warning")
 
 
 # --- results (G16 to G22) -------------------------------------------------------------------------
 
 
-def results_are_named(asked: RuleInput) -> Found:
+def results_are_named(request: RuleInput) -> Violations:
     """G16."""
-    for turn in asked.talk.turns:
+    for turn in request.conversation.turns:
         for result in turn.results:
             if not result.response.name and RAW not in result.part.__dict__:
-                yield asked.refused("G16", f"{result.path}.functionResponse.name")
+                yield request.violation("G16", f"{result.path}.functionResponse.name")
 
 
-def results_match_their_calls(asked: RuleInput) -> Found:
-    """G17, G18, G18b: name and id of the call, in the order of the calls."""
-    if not asked.family.version:
+def results_match_their_calls(request: RuleInput) -> Violations:
+    """G17, G18, G18b: results have the names and ids of their calls, in the order of the calls."""
+    if not request.family.version:
         return
-    for exchange in asked.talk.exchanges:
-        turn = exchange.asked
+    for exchange in request.conversation.exchanges:
+        turn = exchange.calling
         if turn is None or not exchange.after or len(exchange.after[0].results) != len(turn.calls):
             continue
         results = exchange.after[0].results
@@ -255,40 +266,40 @@ def results_match_their_calls(asked: RuleInput) -> Found:
         called = [call.call.name for call in turn.calls]
         no_ids = not any(call.call.id for call in turn.calls)
         if no_ids and names != called and Counter(names) == Counter(called):
-            # Nobody has reported the server's words for it.
-            yield asked.refused(
+            # The server's words are not recorded.
+            yield request.violation(
                 "G18b",
                 f"contents[{results[0].content}]",
                 "the results are in another order than their calls",
                 "warning",
             )
             continue
-        if not asked.family.since(3, 5):
+        if not request.family.since(3, 5):
             continue
         for call, result in pairs(turn.calls, results):
             name = result.response.name
             if name and name != call.call.name:
-                told = f"the result is named {name!r}, its call {call.call.name!r}"
-                yield asked.refused("G17", f"{result.path}.functionResponse.name", told)
+                message = f"the result is named {name!r}, its call {call.call.name!r}"
+                yield request.violation("G17", f"{result.path}.functionResponse.name", message)
             if call.call.id and result.response.id != call.call.id:
-                yield asked.refused(
+                yield request.violation(
                     "G18",
                     f"{result.path}.functionResponse.id",
                     f"the id of the call, {call.call.id!r}, is not repeated",
                 )
 
 
-def ids_of_old(asked: RuleInput) -> Found:
-    """G19: backends of 2024 and 2025, and proxies, do not know ids of results; the models before
-    3.5 mostly gave none.
+def old_backends_know_no_ids(request: RuleInput) -> Violations:
+    """G19: backends of 2024 and 2025, and proxies, refuse ids of results. Models before 3.5 mostly
+    sent none.
     """
-    if not asked.family.before(3, 5):
+    if not request.family.before(3, 5):
         return
-    for turn in asked.talk.turns:
+    for turn in request.conversation.turns:
         for result in turn.results:
             if result.response.id:
                 at = snake(f"{result.path}.functionResponse")
-                yield asked.refused(
+                yield request.violation(
                     "G19",
                     f"{result.path}.functionResponse.id",
                     severity="warning",
@@ -298,13 +309,13 @@ def ids_of_old(asked: RuleInput) -> Found:
                 )
 
 
-def results_hold_no_pointer(asked: RuleInput) -> Found:
-    """G21: from 3 on, a key `$ref` in a result points to a media part of the same result by its
+def results_hold_no_pointer(request: RuleInput) -> Violations:
+    """G21: from 3 on, a key `$ref` in a result refers to a media part of the result by its
     displayName.
     """
-    if not asked.family.since(3):
+    if not request.family.since(3):
         return
-    for turn in asked.talk.turns:
+    for turn in request.conversation.turns:
         for result in turn.results:
             known = {
                 piece.inline_data.display_name
@@ -315,7 +326,7 @@ def results_hold_no_pointer(asked: RuleInput) -> Found:
                 result.response.response, f"{result.path}.functionResponse.response"
             ):
                 if name not in known:
-                    yield asked.refused("G21", path, name=name)
+                    yield request.violation("G21", path, name=name)
 
 
 def _refs(value: Any, path: str) -> Iterator[tuple[str, Any]]:
@@ -338,83 +349,85 @@ def _refs(value: Any, path: str) -> Iterator[tuple[str, Any]]:
             ]
 
 
-def media_in_results(asked: RuleInput) -> Found:
-    """G22: 2.5 and older take no media inside a result."""
-    if not asked.family.before(3):
+def media_in_results(request: RuleInput) -> Violations:
+    """G22: 2.5 and older refuse media inside a result."""
+    if not request.family.before(3):
         return
-    for turn in asked.talk.turns:
+    for turn in request.conversation.turns:
         for result in turn.results:
             if result.response.parts:
-                yield asked.refused("G22", f"{result.path}.functionResponse.parts")
+                yield request.violation("G22", f"{result.path}.functionResponse.parts")
 
 
 # --- signatures (G24 to G27) ----------------------------------------------------------------------
 
 
-def calls_are_signed(asked: RuleInput) -> Found:
-    """G24: the first call of each step of the current turn, and all parts of server-run tools."""
-    if not signs_calls(asked.family):
+def calls_are_signed(request: RuleInput) -> Violations:
+    """G24: the first call of each step of the current turn has its signature, and so has each part
+    of a tool that the server ran.
+    """
+    if not signs_calls(request.family):
         return
-    for turn in asked.talk.turns:
+    for turn in request.conversation.turns:
         if (
-            turn.index > asked.talk.begin
+            turn.index > request.conversation.begin
             and turn.calls
             and turn.calls[0].part.thought_signature is None
         ):
             call = turn.calls[0]
-            told = f"the call of {call.call.name} has no thought signature"
-            yield asked.refused(
-                "G24", call.path, told, name=call.call.name, position=call.content + 1
+            message = f"the call of {call.call.name} has no thought signature"
+            yield request.violation(
+                "G24", call.path, message, name=call.call.name, position=call.content + 1
             )
-    yield from _tool_parts_are_signed(asked)
+    yield from _tool_parts_are_signed(request)
 
 
-def _tool_parts_are_signed(asked: RuleInput) -> Found:
+def _tool_parts_are_signed(request: RuleInput) -> Violations:
     bare = [
-        (index, place)
-        for index in asked.talk.odd
-        for place, part in enumerate(asked.contents[index].parts or ())
+        (index, position)
+        for index in request.conversation.beyond_text
+        for position, part in enumerate(request.contents[index].parts or ())
         if part.thought_signature is None
         and (part.tool_call is not None or part.tool_response is not None)
     ]
-    if not bare or asked.vertex:
+    if not bare or request.vertex:
         return
     last = max(
         (
             index
-            for index, content in enumerate(asked.contents)
-            if content.role != "model" and _speaks(content.parts or ())
+            for index, content in enumerate(request.contents)
+            if content.role != "model" and _has_other_parts(content.parts or ())
         ),
         default=-1,
     )
-    for index, place in bare:
-        severity = "error" if index > last else "warning"  # of earlier turns there is no report
-        yield asked.refused(
+    for index, position in bare:
+        severity = "error" if index > last else "warning"  # no report is about earlier turns
+        yield request.violation(
             "G24 tool",
-            f"contents[{index}].parts[{place}]",
+            f"contents[{index}].parts[{position}]",
             "Tool call part is missing thought_signature",
             severity,
         )
 
 
-def _speaks(parts: Any) -> bool:
+def _has_other_parts(parts: Any) -> bool:
     return any(part.function_response is None for part in parts)
 
 
 _DUMMIES = (b"skip_thought_signature_validator", b"context_engineering_is_the_way_to_go")
 _TEXT = re.compile(rb"[\x20-\x7e\t\r\n]{8,}")
-_HEAD = 96  # letters of a signature that are looked at: a whole number of base64 groups
+_HEAD = 96  # characters of a signature that are decoded; a multiple of 4, the group of base64
 
 
-def signatures_are_geminis(asked: RuleInput) -> Found:
-    """G25: a signature that is no Gemini's by its first bytes.
+def signatures_are_from_gemini(request: RuleInput) -> Violations:
+    """G25: a signature that no Gemini model made, judged by its first bytes.
 
-    What came from the wire is not judged.
+    Received parts are not judged.
     """
-    if not asked.family.since(3):
+    if not request.family.since(3):
         return
-    for turn in asked.talk.turns:
-        for index, place, part in turn.parts if turn.model else ():
+    for turn in request.conversation.turns:
+        for index, position, part in turn.parts if turn.model else ():
             signed = (
                 part.function_call is not None
                 or part.tool_call is not None
@@ -426,22 +439,24 @@ def signatures_are_geminis(asked: RuleInput) -> Found:
                 and RAW not in part.__dict__
                 and is_foreign(part.thought_signature)
             ):
-                yield asked.refused(
+                yield request.violation(
                     "G25",
-                    f"contents[{index}].parts[{place}].thoughtSignature",
-                    "this signature is of no Gemini",
+                    f"contents[{index}].parts[{position}].thoughtSignature",
+                    "no Gemini model made this signature",
                 )
 
 
 def is_foreign(signature: str) -> bool:
-    """Whether a signature shows that no Gemini made it: those are bytes that no text can be.
+    """Whether the first bytes of a signature show that no Gemini model made it.
 
-    A text inside the base64 is a signature encoded twice, or somebody's own word; the documented
-    dummies are texts too. Fernet tokens are of OpenAI, a message that begins with numbers is of
-    Anthropic.
+    A text inside the base64 is a signature that was encoded twice, or a placeholder; the documented
+    placeholders are texts too. Fernet tokens come from OpenAI. A protobuf message that begins with
+    numbers comes from Anthropic.
 
-    >>> is_foreign("RXJRQ0NrZ0lCeEFCR0FJaVFBPT0="), is_foreign("c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=")
-    (True, False)
+    >>> is_foreign("RXJRQ0NrZ0lCeEFCR0FJaVFBPT0=")
+    True
+    >>> is_foreign("c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=")
+    False
     """
     if signature.encode("utf-8", "replace") in _DUMMIES:
         return False
@@ -449,7 +464,7 @@ def is_foreign(signature: str) -> bool:
     try:
         data = base64.b64decode(head + "=" * (-len(head) % 4))
     except (ValueError, binascii.Error):
-        return False  # the parser has said so
+        return False  # the parser reports it
     if data in _DUMMIES:
         return False
     return (
@@ -463,8 +478,8 @@ _STANDARD = str.maketrans("-_", "+/")
 
 
 def _is_anthropics(data: bytes) -> bool:
-    """A message in field 2, in it one in field 1 that begins with two numbers; Gemini's has sealed
-    bytes there, or one number and those.
+    """Whether the bytes are a protobuf message whose field 2 has a message whose field 1 begins
+    with two numbers. Gemini has opaque bytes there, or one number and opaque bytes.
     """
     begin = _after_length(data, 1) if data[:1] == b"\x12" else 0
     inner = _after_length(data, begin + 1) if begin and data[begin : begin + 1] == b"\x0a" else 0
@@ -481,17 +496,19 @@ def _after_length(data: bytes, at: int) -> int:
     return at + 1
 
 
-def signatures_are_all_there(asked: RuleInput) -> Found:
-    """G27: from 3.5 on, the signatures of all earlier turns or of none.
+def signatures_are_all_there(request: RuleInput) -> Violations:
+    """G27: from 3.5 on, earlier turns have all of their signatures or none.
 
-    How it is refused is not recorded.
+    The server's words are not recorded.
     """
-    if not asked.family.since(3, 5):
+    if not request.family.since(3, 5):
         return
     earlier = [
-        turn.calls[0] for turn in asked.talk.turns if turn.index < asked.talk.begin and turn.calls
+        turn.calls[0]
+        for turn in request.conversation.turns
+        if turn.index < request.conversation.begin and turn.calls
     ]
     bare = [call for call in earlier if call.part.thought_signature is None]
     if bare and len(bare) < len(earlier):
-        told = f"the call of {bare[0].call.name} has lost its signature, others have theirs"
-        yield asked.refused("G27", bare[0].path, told, "warning")
+        message = f"the call of {bare[0].call.name} has no signature, other calls have one"
+        yield request.violation("G27", bare[0].path, message, "warning")

@@ -1,5 +1,5 @@
-"""A request as the rules look at it: its contents as structs, all else as plain JSON in one
-spelling, and whom it is for.
+"""The input of the rules: contents as structs, everything else as plain JSON in one spelling, the
+model and the host.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from wire.core.memory import RAW
 from wire.errors import Violation
 from wire.gemini.families import Family
 from wire.gemini.rules.fields import snake
-from wire.gemini.rules.turns import Talk, read
+from wire.gemini.rules.turns import Conversation, read
 from wire.gemini.rules.words import PARSER, WORDS, said
 from wire.gemini.types import Content, Part
 
@@ -27,29 +27,29 @@ BUILT_IN = (
     "googleMaps",
     "fileSearch",
 )
-"""Tools that the server runs, of those whose place beside functions is known: not computerUse and
-mcpServers, which take them.
+"""Built-in tools whose use beside functions is limited. computerUse and mcpServers are not: the
+server accepts them beside functions.
 """
 
 
 @dataclass(frozen=True)
 class Declared:
-    """A function that the request declares, and where it stands."""
+    """A declared function and its path."""
 
     path: str
     plain: Plain
 
     @property
     def name(self) -> str:
-        """Its name; empty if it has none."""
+        """Name of the function; empty if it has none."""
         return str(self.plain.get("name") or "")
 
 
 @dataclass(frozen=True)
 class RuleInput:
-    """What is asked of a model on a host.
+    """A request, the model and the host that it is for.
 
-    An empty host is one that is not known yet: then only what both refuse is found.
+    An empty `host` is an unknown one: only what both hosts refuse is found.
     """
 
     contents: Sequence[Content]
@@ -62,22 +62,22 @@ class RuleInput:
 
     @property
     def vertex(self) -> bool:
-        """It goes to Vertex."""
+        """Whether the host is Vertex."""
         return self.host == "vertex"
 
     @property
     def gemini(self) -> bool:
-        """It goes to the Gemini API."""
+        """Whether the host is the Gemini API."""
         return self.host == "gemini"
 
     @property
     def model_name(self) -> str:
-        """The model as the server names it."""
+        """The model in the words of the server."""
         return self.model if "/" in self.model else f"models/{self.model}"
 
     @functools.cached_property
-    def talk(self) -> Talk:
-        """The turns of the conversation."""
+    def conversation(self) -> Conversation:
+        """The turns of the contents."""
         return read(self.contents)
 
     @functools.cached_property
@@ -87,12 +87,12 @@ class RuleInput:
 
     @functools.cached_property
     def calling(self) -> Plain | None:
-        """The function calling config, `None` if there is none."""
+        """The function calling config; `None` if there is none."""
         return (self.plain.get("toolConfig") or {}).get("functionCallingConfig")
 
     @functools.cached_property
     def mode(self) -> str:
-        """The function calling mode, by name."""
+        """Name of the function calling mode."""
         mode = (self.calling or {}).get("mode", "AUTO")
         names = ("MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED")
         if isinstance(mode, int):
@@ -101,11 +101,11 @@ class RuleInput:
 
     @functools.cached_property
     def declared(self) -> list[Declared]:
-        """All functions, over all tools."""
+        """The functions of all tools."""
         return [
-            Declared(f"tools[{index}].functionDeclarations[{place}]", declaration)
+            Declared(f"tools[{index}].functionDeclarations[{position}]", declaration)
             for index, tool in enumerate(self.plain.get("tools") or ())
-            for place, declaration in enumerate(tool.get("functionDeclarations") or ())
+            for position, declaration in enumerate(tool.get("functionDeclarations") or ())
         ]
 
     @functools.cached_property
@@ -121,21 +121,25 @@ class RuleInput:
 
     @functools.cached_property
     def circulates(self) -> bool:
-        """Whether built-in tools are asked for as parts, `includeServerSideToolInvocations`."""
+        """Whether the request has `includeServerSideToolInvocations`, which returns built-in tools
+        as parts.
+        """
         return bool((self.plain.get("toolConfig") or {}).get("includeServerSideToolInvocations"))
 
     @functools.cached_property
     def media(self) -> list[tuple[str, str, str]]:
-        """Media of the caller: path, type in lower case, and base64 if it is inside the message."""
+        """Media that the caller sends: path, type in lower case, and base64 unless the media are by
+        reference.
+        """
         return [
-            found
-            for index in self.talk.odd
-            for place, part in enumerate(self.contents[index].parts or ())
+            media
+            for index in self.conversation.beyond_text
+            for position, part in enumerate(self.contents[index].parts or ())
             if part.text is None and part.function_call is None and RAW not in part.__dict__
-            for found in _media_of(part, index, place)
+            for media in _media_of(part, index, position)
         ]
 
-    def refused(
+    def violation(
         self,
         form: str,
         path: str,
@@ -144,22 +148,31 @@ class RuleInput:
         field: str = "",
         **names: object,
     ) -> Violation:
-        """A violation in the words of the host; `message` is what the caller reads if the words
-        alone say too little.
+        """A violation in the words of the host. `message` replaces them for the caller where they
+        are too vague.
         """
         at = field or snake(path)
         words = said(form, self.host, **{"at": at, **names})
         row = WORDS[form]
-        told = message or words.removeprefix(f"* GenerateContentRequest.{at}: ").strip()
-        kept = "" if told == words else words
+        message = message or words.removeprefix(f"* GenerateContentRequest.{at}: ").strip()
+        server_words = "" if message == words else words
         layer = "parser" if form in PARSER else "validator"
         return Violation(
-            path, told, form.split()[0], severity, row.remedy, row.status, row.code, kept, at, layer
+            path,
+            message,
+            form.split()[0],
+            severity,
+            row.remedy,
+            row.status,
+            row.code,
+            server_words,
+            at,
+            layer,
         )
 
 
-def _media_of(part: Part, index: int, place: int) -> Iterator[tuple[str, str, str]]:
-    here = f"contents[{index}].parts[{place}]"
+def _media_of(part: Part, index: int, position: int) -> Iterator[tuple[str, str, str]]:
+    here = f"contents[{index}].parts[{position}]"
     if part.inline_data is not None:
         yield (
             f"{here}.inlineData",

@@ -1,8 +1,8 @@
-"""What the server refuses in schemas: of the Schema proto (G41 to G50), of JSON Schema (G51), of
-both (G52 to G54).
+"""Rules about schemas: the Schema proto (G41 to G50), JSON Schema (G51), both (G52 to G54).
 
-The proto's schemas are walked by position: names under `properties` are data. Limits that nobody
-has published are set between what was accepted and what was refused.
+The walk distinguishes schemas of the proto from data by position: names under `properties` are
+data. Google does not publish its limits; the ones here lie between what was accepted and what was
+refused.
 """
 
 from __future__ import annotations
@@ -15,39 +15,39 @@ from wire.gemini.rules.fields import snake
 from wire.gemini.rules.rule_input import RuleInput
 from wire.gemini.schema_values import DEEPEST, TYPES
 
-Found = Iterator[Violation]
+Violations = Iterator[Violation]
 
 MOST_ITEMS = 960
-"""Sum of `maxItems` over a schema (G54)."""
+"""Maximum sum of `maxItems` over a schema (G54)."""
 MOST_STATES = 30_000
-"""States of a grammar, by the rough count of `states` (G53)."""
+"""Maximum number of states of a grammar, by the rough count of `_measure` (G53)."""
 
 _FORMATS = ("enum", "date-time")
 
 
 class Node(NamedTuple):
-    """A node of a schema of the proto, its type by name, and the way to it: the node around it, and
-    a step in three spellings.
+    """A node of a proto schema, the name of its type, and its way: the enclosing node's way, and
+    one step in three spellings.
     """
 
     plain: Mapping[str, Any]
     kind: str
-    """Empty if it has none."""
+    """Empty if the node has no type."""
     way: Any
 
     @property
     def path(self) -> str:
-        """Our path."""
+        """The JSON path."""
         return self._written(1)
 
     @property
     def field(self) -> str:
-        """The path as the server's validator writes it."""
+        """The path in the spelling of the server's validator."""
         return self._written(2)
 
     @property
     def dotted(self) -> str:
-        """The path as Vertex writes it, below the declaration."""
+        """The path in the spelling of Vertex, below the declaration."""
         return self._written(3)
 
     def _written(self, spelling: int) -> str:
@@ -64,41 +64,41 @@ class Rooted(NamedTuple):
     plain: Any
     path: str
     json: bool
-    """Of JSON Schema, not of the proto."""
+    """True for JSON Schema, false for the proto."""
     name: str
-    """Of the function; empty for the schema of the answer."""
+    """Name of the function; empty for the schema of the answer."""
 
     def owner(self, dotted: str) -> str:
-        """The place as Vertex says it."""
+        """The position of a node in the words of Vertex."""
         return f"`{self.name}` functionDeclaration `{dotted}`" if self.name else f"`{dotted}`"
 
 
-def schemas_are_sound(asked: RuleInput) -> Found:
-    """G41 to G54, in the order of the schemas."""
-    for root in _roots(asked):
+def schemas_are_sound(request: RuleInput) -> Violations:
+    """G41 to G54, schema by schema."""
+    for root in _roots(request):
         if root.json:
-            yield from _references(asked, root)
+            yield from _references(request, root)
         else:
             for node in _nodes(root):
-                # Most nodes are leaves with a type: nothing in them can be refused.
+                # Most nodes are typed leaves with harmless keywords, which no rule refuses.
                 if (
                     not node.kind
                     or node.way[0] is None
                     or not _HARMLESS.issuperset(node.plain)
                     or node.kind == "ARRAY"
                 ):
-                    yield from _node(asked, root, node)
-        yield from _limits(asked, root)
+                    yield from _node(request, root, node)
+        yield from _limits(request, root)
 
 
-def _roots(asked: RuleInput) -> Iterator[Rooted]:
-    for each in asked.declared:
+def _roots(request: RuleInput) -> Iterator[Rooted]:
+    for each in request.declared:
         for key in ("parameters", "response", "parametersJsonSchema", "responseJsonSchema"):
             plain = each.plain.get(key)
             if plain is not None:
                 yield Rooted(plain, f"{each.path}.{key}", key.endswith("JsonSchema"), each.name)
     for key in ("responseSchema", "responseJsonSchema"):
-        plain = asked.config.get(key)
+        plain = request.config.get(key)
         if plain is not None:
             yield Rooted(plain, f"generationConfig.{key}", key.endswith("JsonSchema"), "")
 
@@ -122,7 +122,7 @@ def _nodes(root: Rooted) -> Iterator[Node]:
             (item, (way, f".anyOf[{index}]", f".any_of[{index}]", f".any_of[{index}]"))
             for index, item in enumerate(plain.get("anyOf") or ())
         ]
-        if plain.get("items"):  # an empty one was seen to pass (G45)
+        if plain.get("items"):  # the server was seen to accept an empty one (G45)
             inner.append((plain["items"], (way, ".items", ".items", ".items")))
         for key, item in (plain.get("properties") or {}).items():
             inner.append((item, (way, f".properties.{key}", f".properties[{key}]", f".{key}")))
@@ -149,85 +149,89 @@ _HARMLESS = frozenset(
 # --- one node of the proto (G41 to G50) -----------------------------------------------------------
 
 
-def _node(asked: RuleInput, root: Rooted, node: Node) -> Found:
+def _node(request: RuleInput, root: Rooted, node: Node) -> Violations:
     plain = node.plain
-    alone = asked.vertex and "anyOf" in plain and len(plain) > 1
+    alone = request.vertex and "anyOf" in plain and len(plain) > 1
     if alone:
         beside = ", ".join(key for key in plain if key != "anyOf")
-        told = f"{beside} beside anyOf, which Vertex wants alone"
-        yield asked.refused("G49", node.path, told, field=node.field, owner=root.owner(node.dotted))
-    bound = asked.vertex or (asked.gemini and asked.mode == "ANY")
+        message = f"{beside} beside anyOf, which Vertex refuses"
+        yield request.violation(
+            "G49", node.path, message, field=node.field, owner=root.owner(node.dotted)
+        )
+    bound = request.vertex or (request.gemini and request.mode == "ANY")
     if (
         bound
         and node.way[0] is None
         and node.kind != "OBJECT"
         and root.path.endswith(".parameters")
     ):
-        yield asked.refused(
-            "G50", node.path, "the parameters of a function are an OBJECT", name=root.name
+        yield request.violation(
+            "G50", node.path, "the parameters of a function must be an OBJECT", name=root.name
         )
     if not node.kind and "anyOf" not in plain and "ref" not in plain:
-        yield asked.refused(
+        yield request.violation(
             "G48",
             f"{node.path}.type",
-            "a type is wanted",
+            "a type is required",
             field=f"{node.field}.type",
             owner=root.owner(node.dotted),
         )
         return
     if alone:
         return
-    yield from _enum(asked, node)
-    yield from _object(asked, node)
-    yield from _array(asked, node)
+    yield from _enum(request, node)
+    yield from _object(request, node)
+    yield from _array(request, node)
     if node.kind == "STRING" and plain.get("format") and plain["format"] not in _FORMATS:
-        yield asked.refused(
+        yield request.violation(
             "G43", f"{node.path}.format", severity="warning", field=f"{node.field}.format"
         )
 
 
-def _enum(asked: RuleInput, node: Node) -> Found:
+def _enum(request: RuleInput, node: Node) -> Violations:
     members = node.plain.get("enum")
     if not members:
         return
     if node.kind != "STRING":
-        yield asked.refused("G41", f"{node.path}.enum", field=f"{node.field}.enum")
+        yield request.violation("G41", f"{node.path}.enum", field=f"{node.field}.enum")
     for index, member in enumerate(members):
         if member == "":
-            yield asked.refused(
+            yield request.violation(
                 "G42", f"{node.path}.enum[{index}]", field=f"{node.field}.enum[{index}]"
             )
 
 
-def _object(asked: RuleInput, node: Node) -> Found:
+def _object(request: RuleInput, node: Node) -> Violations:
     properties, required = node.plain.get("properties"), node.plain.get("required") or ()
     if properties and node.kind != "OBJECT":
-        yield asked.refused(
+        yield request.violation(
             "G47", f"{node.path}.properties", field=f"{node.field}.properties", type="OBJECT"
         )
     if properties == {} and node.kind == "OBJECT":
-        yield asked.refused(
+        yield request.violation(
             "G44", f"{node.path}.properties", severity="warning", field=f"{node.field}.properties"
         )
     if required and node.kind != "OBJECT":
-        yield asked.refused("G46 type", f"{node.path}.required", field=f"{node.field}.required")
+        yield request.violation("G46 type", f"{node.path}.required", field=f"{node.field}.required")
         return
     for index, name in enumerate(required):
         if name not in (properties or ()):
-            told = f"{name!r} is required, and no property"
-            yield asked.refused(
+            message = f"{name!r} is required, but it is not in properties"
+            yield request.violation(
                 "G46",
                 f"{node.path}.required[{index}]",
-                told,
+                message,
                 field=f"{node.field}.required[{index}]",
             )
 
 
-def _array(asked: RuleInput, node: Node) -> Found:
+def _array(request: RuleInput, node: Node) -> Violations:
     if node.kind == "ARRAY" and "items" not in node.plain:
-        yield asked.refused("G45", f"{node.path}.items", field=f"{node.field}.items")
+        yield request.violation("G45", f"{node.path}.items", field=f"{node.field}.items")
     if "items" in node.plain and node.kind != "ARRAY":
-        yield asked.refused("G47", f"{node.path}.items", field=f"{node.field}.items", type="ARRAY")
+        yield request.violation(
+            "G47", f"{node.path}.items", field=f"{node.field}.items", type="ARRAY"
+        )
 
 
 # --- JSON Schema (G51) ----------------------------------------------------------------------------
@@ -239,7 +243,7 @@ _OF_DATA = frozenset({"enum", "const", "default", "example", "examples"})
 
 
 def _json_nodes(root: Any, path: str) -> Iterator[tuple[Mapping[str, Any], str, str]]:
-    """Schemas by position: node, path, and the path below the root."""
+    """The schemas inside a JSON Schema, by position: node, path, and path below the root."""
     todo: list[tuple[Any, str, bool]] = [(root, "", True)]
     while todo:
         value, here, is_schema = todo.pop()
@@ -253,7 +257,7 @@ def _json_nodes(root: Any, path: str) -> Iterator[tuple[Mapping[str, Any], str, 
             todo += [(item, f"{here}[{index}]", True) for index, item in enumerate(value)]
 
 
-def _references(asked: RuleInput, root: Rooted) -> Found:
+def _references(request: RuleInput, root: Rooted) -> Violations:
     if not isinstance(root.plain, dict):
         return
     nodes = [
@@ -274,10 +278,12 @@ def _references(asked: RuleInput, root: Rooted) -> Found:
         if not _leads_somewhere(root.plain, ref) and ref not in named:
             # The server writes the path with dots alone.
             dotted = below.replace("[", ".").replace("]", "")
-            yield asked.refused("G51", f"{path}.$ref", f"{ref!r} leads nowhere", node=dotted)
+            yield request.violation(
+                "G51", f"{path}.$ref", f"{ref!r} refers to nothing", node=dotted
+            )
         if set(node) - (_BESIDE_REF if below else _BESIDE_REF_AT_THE_ROOT):
-            told = f"{', '.join(sorted(set(node) - _BESIDE_REF))} beside $ref"
-            yield asked.refused("G51 beside", path, told, name=ref.rpartition("/")[2])
+            message = f"{', '.join(sorted(set(node) - _BESIDE_REF))} beside $ref"
+            yield request.violation("G51 beside", path, message, name=ref.rpartition("/")[2])
 
 
 def _leads_somewhere(root: Any, ref: str) -> bool:
@@ -298,26 +304,26 @@ def _leads_somewhere(root: Any, ref: str) -> bool:
 # --- limits of both (G52 to G54) ------------------------------------------------------------------
 
 
-def _limits(asked: RuleInput, root: Rooted) -> Found:
+def _limits(request: RuleInput, root: Rooted) -> Violations:
     depth, items, count = _measure(root.plain)
     if depth > DEEPEST:
-        told = f"nested {depth} levels deep, and {DEEPEST} are taken"
-        yield asked.refused("G52" if root.name else "G52 response", root.path, told)
-        return  # what is as deep as that has many states too, and is refused once
+        message = f"nested {depth} levels deep; the limit is {DEEPEST}"
+        yield request.violation("G52" if root.name else "G52 response", root.path, message)
+        return  # such a schema has many states too; one violation is enough
     if items > MOST_ITEMS:
-        # A function's schema binds the answer only in the modes that enforce it.
-        bound = not root.name or asked.mode in ("ANY", "VALIDATED")
-        told = f"the maxItems come to {items}, and about {MOST_ITEMS} are taken"
-        yield asked.refused("G54", root.path, told, "error" if bound else "warning")
-    if count > MOST_STATES and asked.model:  # too rough a guess to keep a request from being built
-        yield asked.refused(
+        # The modes ANY and VALIDATED alone compile the schema of a function to a grammar.
+        bound = not root.name or request.mode in ("ANY", "VALIDATED")
+        message = f"the sum of maxItems is {items}; the limit is about {MOST_ITEMS}"
+        yield request.violation("G54", root.path, message, "error" if bound else "warning")
+    if count > MOST_STATES and request.model:  # too rough to refuse what has no model yet
+        yield request.violation(
             "G53", root.path, f"about {count:,} states, and some {MOST_STATES:,} may be too many"
         )
 
 
 def _measure(root: Any) -> tuple[int, int, int]:
-    """Depth in levels of schemas, sum of maxItems, and a rough count of states: the letters of
-    enums, times the bounds around them.
+    """Depth in levels of schemas, sum of maxItems, and a rough count of states: the characters of
+    enums, times the bounds of the arrays around them.
     """
     depth = items = states = 0
     todo: list[tuple[Any, int, int]] = [(root, 1, 1)]

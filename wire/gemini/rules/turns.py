@@ -19,14 +19,14 @@ class Call:
     """A call and its part."""
 
     content: int
-    place: int
+    position: int
     part: Part
     call: FunctionCall
 
     @property
     def path(self) -> str:
         """Path of the part."""
-        return f"contents[{self.content}].parts[{self.place}]"
+        return f"contents[{self.content}].parts[{self.position}]"
 
 
 @dataclass(slots=True)
@@ -34,20 +34,20 @@ class Result:
     """A result and its part."""
 
     content: int
-    place: int
+    position: int
     part: Part
     response: FunctionResponse
 
     @property
     def path(self) -> str:
         """Path of the part."""
-        return f"contents[{self.content}].parts[{self.place}]"
+        return f"contents[{self.content}].parts[{self.position}]"
 
 
 class Turn:
     """One user Content, or adjacent Contents of the model."""
 
-    __slots__ = ("calls", "index", "model", "parts", "results", "says")
+    __slots__ = ("calls", "has_other_parts", "index", "model", "parts", "results")
 
     def __init__(self, model: bool, index: int) -> None:
         self.model = model
@@ -60,29 +60,29 @@ class Turn:
         # Results of a user turn.
         self.results: Sequence[Result] = ()
         # Whether the turn has more than results.
-        self.says = True
+        self.has_other_parts = True
 
 
 @dataclass(slots=True)
 class Exchange:
     """A model turn with calls, and the user turns before the next model turn.
 
-    `asked` is `None` for turns that follow no call.
+    `calling` is `None` for turns that follow no call.
     """
 
-    asked: Turn | None
+    calling: Turn | None
     after: list[Turn]
 
 
 @dataclass(slots=True)
-class Talk:
+class Conversation:
     """The properties of a conversation that the rules need."""
 
     empty: list[int] = field(default_factory=list)
     """Indices of Contents without parts."""
     roles: list[int] = field(default_factory=list)
     """Indices of Contents of another role than user and model."""
-    odd: list[int] = field(default_factory=list)
+    beyond_text: list[int] = field(default_factory=list)
     """Indices of Contents that have more than plain texts."""
     turns: list[Turn] = field(default_factory=list)
     """The turns of these Contents; empty if no part is a call or a result."""
@@ -96,18 +96,18 @@ class Talk:
 _TEXT = Turn(False, -1)
 
 
-def read(contents: Sequence[Content]) -> Talk:
+def read(contents: Sequence[Content]) -> Conversation:
     """Reads the conversation."""
-    talk = Talk()
+    conversation = Conversation()
     speaks_of_calls = False
     for index, content in enumerate(contents):
         role = content.role
         if role != "user" and role != "model" and role is not None:
-            talk.roles.append(index)
+            conversation.roles.append(index)
         parts = content.parts
         if not parts:
             if RAW not in content.__dict__:
-                talk.empty.append(index)
+                conversation.empty.append(index)
             continue
         for part in parts:
             if part.text is None:
@@ -115,13 +115,13 @@ def read(contents: Sequence[Content]) -> Talk:
         else:
             if RAW in content.__dict__ or not any(map(_is_more, parts)):
                 continue
-        talk.odd.append(index)
+        conversation.beyond_text.append(index)
         speaks_of_calls = speaks_of_calls or any(
             part.function_call or part.function_response for part in parts
         )
     if speaks_of_calls:
-        _turns(talk, contents)
-    return talk
+        _turns(conversation, contents)
+    return conversation
 
 
 def _is_more(part: Part) -> bool:
@@ -136,10 +136,10 @@ def _is_more(part: Part) -> bool:
     )
 
 
-def _turns(talk: Talk, contents: Sequence[Content]) -> None:
-    odd = frozenset(talk.odd)
+def _turns(conversation: Conversation, contents: Sequence[Content]) -> None:
+    odd = frozenset(conversation.beyond_text)
     orphans = Exchange(None, [])  # turns with results that follow no call
-    talk.exchanges.append(orphans)
+    conversation.exchanges.append(orphans)
     exchange = orphans
     running: Turn | None = None  # the model's turn that an adjacent Content continues
     for index, content in enumerate(contents):
@@ -153,38 +153,38 @@ def _turns(talk: Talk, contents: Sequence[Content]) -> None:
                 exchange = orphans
                 if parts:
                     running = Turn(True, index)
-                    talk.turns.append(running)
+                    conversation.turns.append(running)
             if running is not None:
-                running.parts += [(index, place, part) for place, part in enumerate(parts)]
+                running.parts += [(index, position, part) for position, part in enumerate(parts)]
             continue
         if running is not None:
-            exchange = _closed(talk, running) or orphans
+            exchange = _closed(conversation, running) or orphans
             running = None
         turn = _TEXT
         if parts:
             turn = Turn(False, index)
-            turn.parts += [(index, place, part) for place, part in enumerate(parts)]
+            turn.parts += [(index, position, part) for position, part in enumerate(parts)]
             turn.results = [
-                Result(index, place, part, part.function_response)
-                for _, place, part in turn.parts
+                Result(index, position, part, part.function_response)
+                for _, position, part in turn.parts
                 if part.function_response is not None
             ]
-            turn.says = len(turn.results) < len(parts)
-            talk.turns.append(turn)
-        if turn.says:
-            talk.begin = index
+            turn.has_other_parts = len(turn.results) < len(parts)
+            conversation.turns.append(turn)
+        if turn.has_other_parts:
+            conversation.begin = index
         if exchange is not orphans or turn.results:
             exchange.after.append(turn)
     if running is not None:
-        _closed(talk, running)
+        _closed(conversation, running)
 
 
-def _closed(talk: Talk, turn: Turn) -> Exchange | None:
+def _closed(conversation: Conversation, turn: Turn) -> Exchange | None:
     """Ends a turn of the model: keeps its calls that wait for a result."""
     # On Vertex a streamed call continues in parts without a name, which are no calls of their own.
     calls = [
-        Call(index, place, part, part.function_call)
-        for index, place, part in turn.parts
+        Call(index, position, part, part.function_call)
+        for index, position, part in turn.parts
         if part.function_call is not None and part.function_call.name
     ]
     for _, _, part in turn.parts if calls else ():
@@ -198,7 +198,7 @@ def _closed(talk: Talk, turn: Turn) -> Exchange | None:
     if not calls:
         return None
     exchange = Exchange(turn, [])
-    talk.exchanges.append(exchange)
+    conversation.exchanges.append(exchange)
     return exchange
 
 
