@@ -1,0 +1,58 @@
+"""CONTRIBUTING.md shows the tree and the layers as they are."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+
+
+def block(heading: str) -> list[str]:
+    """Lines of the first code block below a heading."""
+    below = PAGE.partition(f"\n## {heading}\n")[2]
+    return below.partition("```\n")[2].partition("\n```")[0].split("\n")
+
+
+def test_the_tree_has_one_line_for_each_file():
+    listed: list[str] = []
+    folders: list[str] = []
+    for line in block("Files"):
+        depth, name = (len(line) - len(line.lstrip())) // 2, line.split()[0]
+        folders[depth:] = [name]
+        if name.endswith(".py") or name == "types/":
+            listed.append("".join(folders))
+    files = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "wire").rglob("*.py")
+        if path.name != "__init__.py" and path.parent.name != "types"
+    }
+    types = {
+        path.parent.relative_to(ROOT).as_posix() + "/"
+        for path in (ROOT / "wire").rglob("types/__init__.py")
+    }
+    assert sorted(listed) == sorted(files | types)
+
+
+def test_the_layers_are_those_of_the_import_contract():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
+    [floors] = [each for each in contracts["contracts"] if each["name"].startswith("floors")]
+    shown = [re.sub(r" and ", " : ", line) for line in block("Rooms")]
+    assert shown == floors["layers"]
+
+
+def test_each_file_of_a_recipe_exists():
+    recipes = PAGE.partition("## How to add")[2].partition("\n## ")[0]
+    named = {
+        name
+        for name in re.findall(r"`([\w/.]+\.(?:py|toml))`", recipes)
+        if "/" in name and "WIRE" not in name
+    }
+    missing = [
+        name
+        for name in sorted(named)
+        if not (ROOT / name).exists() and not (ROOT / "wire" / name).exists()
+    ]
+    assert missing == []
