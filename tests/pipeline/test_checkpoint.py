@@ -40,11 +40,13 @@ def backend(request: pytest.FixtureRequest) -> str:
 TEXT = """digraph long {
     start [type=start, seed=tea]; done [type=exit];
     a [type=seen]; turn [type=turn]; again [type=seen]; b [type=seen]; never [type=seen];
-    fan [type=fan_out]; fan2 [type=fan_out]; join [type=fan_in]; join2 [type=fan_in]; x [type=seen]; y [type=seen]; z [type=seen];
+    fan [type=fan_out]; fan2 [type=fan_out]; join [type=fan_in]; join2 [type=fan_in];
+    x [type=seen]; y [type=seen]; z [type=seen];
     start -> a -> turn;
     turn -> again [label="turns != 3"]; turn -> b [label="turns == 3"]; again -> turn;
     b -> never [label="turns == 4"]; b -> fan;
-    fan -> fan2; fan2 -> x -> join2; fan2 -> y -> join2 -> join; fan -> z -> join -> done; never -> done;
+    fan -> fan2; fan2 -> x -> join2; fan2 -> y -> join2 -> join;
+    fan -> z -> join -> done; never -> done;
 }"""
 ONCE = {"start": 1, "a": 1, "turn": 3, "again": 2, "b": 1, "fan": 1, "join": 1, "done": 1}
 
@@ -92,7 +94,7 @@ def test_p_85_p_88_after_each_node_the_file_tells_where_the_run_stands(
             )
         )
 
-    run(backend, TEXT, types={"seen": Seen(), "turn": turn}, checkpoint=path, told=told)
+    run(backend, TEXT, types={"seen": Seen(), "turn": turn}, checkpoint=path, report=told)
     before = [
         (id, last)
         for kind, id, last in kept
@@ -134,12 +136,12 @@ def test_p_86_p_89_a_run_killed_between_any_two_steps_goes_on_and_repeats_no_com
         told = Killer(when, step)
         types = {"seen": Seen(), "turn": turn}
         try:
-            ended = run(backend, TEXT, types=types, checkpoint=path, told=told)
+            ended = run(backend, TEXT, types=types, checkpoint=path, report=told)
             assert step == steps
         except (Killed, BaseExceptionGroup):  # the groups of the branches wrap it
             told.left = -1
             begin = read_checkpoint(path) if path.exists() else None
-            ended = run(backend, TEXT, types=types, checkpoint=path, told=told, begin=begin)
+            ended = run(backend, TEXT, types=types, checkpoint=path, report=told, begin=begin)
         assert ended.context == whole
         assert {id: told.completed[id] for id in ONCE} == ONCE
         # Of a fan_out that was broken off, all branches begin again.
@@ -212,14 +214,14 @@ def test_p_76_a_cancelled_run_leaves_the_checkpoint_of_what_was_completed(
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("", "run.json: no JSON"),
-        ("{", "run.json: no JSON"),
+        ("", "run.json: not JSON"),
+        ("{", "run.json: not JSON"),
         (b"\xff{}", "run.json: byte 0 is not UTF-8"),
-        ("[]", "run.json: no checkpoint"),
-        ("{}", "run.json: no checkpoint: .*last_node_id"),
-        ('{"last_node_id": "a"}', "run.json: no checkpoint: .*data"),
-        ('{"last_node_id": 1, "data": {}}', "run.json: no checkpoint"),
-        ('{"last_node_id": "a", "data": []}', "run.json: no checkpoint"),
+        ("[]", "run.json: not a checkpoint"),
+        ("{}", "run.json: not a checkpoint: .*last_node_id"),
+        ('{"last_node_id": "a"}', "run.json: not a checkpoint: .*data"),
+        ('{"last_node_id": 1, "data": {}}', "run.json: not a checkpoint"),
+        ('{"last_node_id": "a", "data": []}', "run.json: not a checkpoint"),
         ("[" * 100_000, "run.json: "),
     ],
 )
@@ -290,7 +292,8 @@ async def count(visit):
 types = NodeTypes()
 types.register("count", count)
 nodes = [f"n{number}" for number in range(60)]
-text = "digraph x { start [type=start]; done [type=exit]; " + "".join(f"{id} [type=count];" for id in nodes)
+text = "digraph x { start [type=start]; done [type=exit]; "
+text += "".join(f"{id} [type=count];" for id in nodes)
 text += "start -> " + " -> ".join(nodes) + " -> done }"
 engine = Engine(parse(text), types=types, checkpoint=path)
 os.write(1, b"READY\\n")

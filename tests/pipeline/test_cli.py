@@ -181,8 +181,7 @@ def test_p_29_the_model_of_the_command_line_is_for_nodes_without_one(
 ) -> None:
     path = file(tmp_path, f"digraph x {{ {HEAD} n [type=codergen, prompt=p]; start -> n -> done }}")
     assert attractor("run", path).errors == [
-        "error: node 'n': no model: give it the attribute model, or the run a model for "
-        "all nodes without one"
+        "error: node 'n': no model: give the node the attribute model, or give the engine a model"
     ]
     assert attractor("run", path, "--model", "gpt").status == 1
     with gemini([{"say": "Ok."}], monkeypatch) as emulator:
@@ -255,7 +254,8 @@ def test_p_75_timeout_of_the_command_line(
 def test_p_30_p_32_the_user_is_asked_by_stdin(
     attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    nodes = """a [type=wait.human, prompt="Name?", key=name]; b [type=wait.human, options="tea,milk"];
+    nodes = """a [type=wait.human, prompt="Name?", key=name];
+        b [type=wait.human, options="tea,milk"];
         n [type=set, key=last_output, value="{{.name}} {{.b_response}}"];"""
     path = file(tmp_path, f"digraph x {{ {HEAD} {nodes} start -> a -> b -> n -> done }}")
     monkeypatch.setattr(sys, "stdin", io.StringIO("Ada\nwine\n2\n"))
@@ -263,9 +263,7 @@ def test_p_30_p_32_the_user_is_asked_by_stdin(
     assert (said.status, said.out) == (0, "Ada milk\n")
     assert "Name?\n> " in said.err
     monkeypatch.setattr(sys, "stdin", io.StringIO("Ada\n"))
-    assert attractor("run", path).errors == [
-        "error: node 'b': the input ended before there was an answer"
-    ]
+    assert attractor("run", path).errors == ["error: node 'b': the input ended before an answer"]
     clean = {**os.environ, "PYTHONWARNINGS": "error"}
     command = [sys.executable, "-m", "wire.pipeline.cli", "run", str(path)]
     for given in ("Ada\nmilk", "Ada\n1\nmilk\n"):
@@ -477,7 +475,7 @@ def test_s4_20_a_file_that_is_not_there(attractor: Any, tmp_path: Path) -> None:
         )
     path = file(tmp_path, f"digraph x {{ {HEAD} start -> done }}")
     assert attractor("run", path, "--workdir", "gone").errors == [
-        "error: workdir: gone: there is no such folder"
+        "error: workdir: gone: not a folder"
     ]
     (tmp_path / "y.dot").write_bytes(b"digraph \xff")
     assert attractor("run", "y.dot").errors == ["error: y.dot: byte 8 is not UTF-8"]

@@ -344,7 +344,7 @@ def test_an_answer_that_was_cut_is_told(backend: str, caplog: pytest.LogCaptureF
     )
     run(backend, one(f'model="{GEMINI}", prompt=p'), script=[{"say": "The end."}])
     told = [record.getMessage() for record in caplog.records if record.name == "wire.pipeline"]
-    assert told == ["the answer of gemini-2.0-flash stopped with MAX_TOKENS: it may not be whole"]
+    assert told == ["the answer of gemini-2.0-flash stopped with MAX_TOKENS: it may be incomplete"]
 
 
 def test_p_83_s4_27_s4_40_the_client_tries_again_before_the_node_fails(backend: str) -> None:

@@ -35,25 +35,28 @@ def refusal(text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "line 1, column 1: unexpected end of file: a pipeline begins with digraph"),
-        ("graph g { }", "line 1, column 1: unexpected 'graph': a pipeline begins with digraph"),
+        ("", "line 1, column 1: unexpected end of file: a pipeline starts with digraph"),
+        ("graph g { }", "line 1, column 1: unexpected 'graph': a pipeline starts with digraph"),
         (
             "strict digraph g { }",
-            "line 1, column 1: unexpected 'strict': a pipeline begins with digraph",
+            "line 1, column 1: unexpected 'strict': a pipeline starts with digraph",
         ),
         (
             "digraph a { }\n\ndigraph b { }",
-            "line 3, column 1: unexpected 'digraph': a file has one graph",
+            "line 3, column 1: unexpected 'digraph': a file holds one graph",
         ),
         (
             "digraph a { digraph b { } }",
-            "line 1, column 13: unexpected 'digraph': a file has one graph",
+            "line 1, column 13: unexpected 'digraph': a file holds one graph",
         ),
-        ("digraph g {\n  a -- b\n}", "line 2, column 5: unexpected '--': edges are written ->"),
-        ("digraph g {\n  a -> b--c\n}", "line 2, column 9: unexpected '--': edges are written ->"),
+        ("digraph g {\n  a -- b\n}", "line 2, column 5: unexpected '--': an edge is written as ->"),
+        (
+            "digraph g {\n  a -> b--c\n}",
+            "line 2, column 9: unexpected '--': an edge is written as ->",
+        ),
         (
             "digraph g { a -> b } trailing",
-            "line 1, column 22: unexpected 'trailing': a file has one graph",
+            "line 1, column 22: unexpected 'trailing': a file holds one graph",
         ),
     ],
 )
@@ -88,7 +91,7 @@ def test_p_03_ids_bare_and_quoted():
     graph = parse('digraph g { "plan" [x=1] _a1 "plan" -> "_a1" }')
     assert list(graph.nodes) == ["plan", "_a1"]
     assert edges(graph) == ["plan -> _a1"]
-    told = "an id is letters, digits and _, and begins with no digit; other names go into label"
+    told = "an id has letters, digits and _, and starts with no digit; put other names into label"
     assert refusal('digraph g {\n "a b" }') == f"line 2, column 2: unexpected '\"a b\"': {told}"
     assert refusal('digraph g { a -> "" }') == f"line 1, column 18: unexpected '\"\"': {told}"
     assert refusal("digraph g { a.b [x=1] }") == f"line 1, column 13: unexpected 'a.b': {told}"
@@ -110,14 +113,14 @@ def test_p_04_p_05_attribute_lists_may_be_empty_end_with_a_comma_and_span_lines(
     assert attributes("a=1, a=2") == {"a": 2}
     assert (
         refusal("digraph g { n [a=1,,b=2] }")
-        == "line 1, column 20: unexpected ',': the name of an attribute is wanted, or ']'"
+        == "line 1, column 20: unexpected ',': expected the name of an attribute, or ']'"
     )
     assert (
         refusal("digraph g { n [bold] }") == "line 1, column 20: unexpected ']': bold has no value"
     )
     assert (
         refusal("digraph g { n [a=1")
-        == "line 1, column 19: unexpected end of file: the name of an attribute is wanted, or ']'"
+        == "line 1, column 19: unexpected end of file: expected the name of an attribute, or ']'"
     )
 
 
@@ -318,7 +321,7 @@ def test_p_13_defaults_apply_to_later_statements():
     assert graph.nodes["c"].attributes == {"shape": "box", "timeout": Duration("900s")}
     assert graph.nodes["d"].attributes == {"shape": "box", "timeout": Duration("1s")}
     assert [edge.attributes for edge in graph.edges] == [{"weight": 1}, {"weight": 3}]
-    assert refusal("digraph g { node; }") == "line 1, column 17: unexpected ';': '[' is wanted"
+    assert refusal("digraph g { node; }") == "line 1, column 17: unexpected ';': expected '['"
 
 
 def test_p_13_p_14_what_a_subgraph_says_stays_in_it():
@@ -364,7 +367,7 @@ def test_p_13_p_14_keywords_in_any_case_as_in_dot():
     assert graph.attributes == {"z": 3}
     assert (
         refusal("digraph g { STRICT }")
-        == "line 1, column 13: unexpected 'STRICT': a file has one graph"
+        == "line 1, column 13: unexpected 'STRICT': a file holds one graph"
     )
     assert refusal("digraph g { a -> Node }").startswith("line 1, column 18: unexpected 'Node'")
     assert edges(parse('digraph g { a -> "node" "graph" [x=1] }')) == ["a -> node"]
@@ -420,8 +423,8 @@ def test_p_17_the_order_of_the_file_is_kept():
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("digraph g", "line 1, column 10: unexpected end of file: '{' is wanted"),
-        ("digraph g {\n\n  a -> \n}", "line 4, column 1: unexpected '}': an id is letters"),
+        ("digraph g", "line 1, column 10: unexpected end of file: expected '{'"),
+        ("digraph g {\n\n  a -> \n}", "line 4, column 1: unexpected '}': an id has letters"),
         ("digraph g { a -> -> b }", "line 1, column 18: unexpected '->'"),
         ("digraph g { -> b }", "line 1, column 13: unexpected '->'"),
         ("digraph g { a:n -> b }", "line 1, column 14: unexpected ':'"),
@@ -431,7 +434,7 @@ def test_p_17_the_order_of_the_file_is_kept():
         ("digraph g { a [x:1] }", "line 1, column 17: unexpected ':': x has no value"),
         (
             "digraph g { " + "x" * 100 + " = }",
-            "line 1, column 116: unexpected '}': a value is wanted",
+            "line 1, column 116: unexpected '}': expected a value",
         ),
         ("digraph g {", "line 1, column 12: unexpected end of file"),
         ("digraph g { " + "{" * 20_000, "line 1, column 20013: unexpected end of file"),

@@ -44,7 +44,8 @@ def backend(request: pytest.FixtureRequest) -> str:
 def test_p_60_p_62_p_63_the_first_edge_whose_label_holds_is_taken(
     context: dict[str, str], target: str
 ) -> None:
-    edges = """n -> late [label="late"]; n -> a [label="mood == 'good'"]; n -> b [label="mood == bad"]; n -> c [label="_"]; n -> d"""
+    edges = """n -> late [label="late"]; n -> a [label="mood == 'good'"];
+        n -> b [label="mood == bad"]; n -> c [label="_"]; n -> d"""
     graph = parse(f"digraph x {{ {edges} }}")
     assert following(graph, "n", context) == target
 
@@ -70,7 +71,7 @@ def test_p_67_a_run_ends_at_a_node_that_leads_nowhere(backend: str) -> None:
         f'digraph x {{ {HEAD} n [type=set, key=k, value=v]; start -> n [label="dead"]; start '
         f"-> done }}"
     )
-    ended = run(backend, text, {"dead": "yes"}, told=told.append)
+    ended = run(backend, text, {"dead": "yes"}, report=told.append)
     assert (ended.last_node_id, ended.context) == (
         "n",
         {"dead": "yes", "start_time": "now", "k": "v"},
@@ -167,9 +168,11 @@ def test_p_36_all_branches_are_awaited_and_all_failures_told(backend: str) -> No
 def test_p_37_an_inner_fan_in_belongs_to_the_inner_fan_out(backend: str) -> None:
     seen = Seen()
     text = f"""digraph x {{ {HEAD}
-        outer [type=fan_out]; inner [type=fan_out]; inner_join [type=fan_in]; outer_join [type=fan_in];
+        outer [type=fan_out]; inner [type=fan_out];
+        inner_join [type=fan_in]; outer_join [type=fan_in];
         a [type=seen]; b [type=seen]; c [type=seen]; between [type=seen]; after [type=seen];
-        start -> outer; outer -> inner; outer -> c -> outer_join; inner -> a -> inner_join; inner -> b -> inner_join;
+        start -> outer; outer -> inner; outer -> c -> outer_join;
+        inner -> a -> inner_join; inner -> b -> inner_join;
         inner_join -> between -> outer_join -> after -> done }}"""
     assert fan_ins(parse(text)) == {"outer": "outer_join", "inner": "inner_join"}
     run(backend, text, types={"seen": seen})
@@ -221,20 +224,20 @@ def test_p_37_fan_outs_and_fan_ins_are_paired_as_brackets_are(seed: int) -> None
     [
         (
             "fan -> a -> join; fan -> b -> join2; join -> done; join2 -> done;",
-            "its branches meet at several: join, join2",
+            "but they reach several: join, join2",
         ),
         (
             "fan -> a -> done; fan -> b -> done; start -> join -> join2 -> done;",
-            "its branches reach none",
+            "but they reach none",
         ),
         ("fan -> a -> join -> a;  fan -> b -> join -> join2 -> done;", None),
         (
             "fan -> fan2 -> a -> join -> join2 -> done; fan -> b -> a;",
-            "ways of different depth lead to 'a'",
+            "paths of different depth lead to 'a'",
         ),
         (
             "fan -> fan2 -> a -> join; fan -> b -> join -> join2 -> done;",
-            "its branches meet at several: join, join2",
+            "but they reach several: join, join2",
         ),
     ],
 )
@@ -258,9 +261,9 @@ def test_p_37_p_104_what_cannot_be_paired_is_an_error(edges: str, said: str | No
     [
         (
             'b -> done [label="out"]',
-            "node 'done': a branch has come to the exit before its fan_in 'join'",
+            "node 'done': a branch reached the exit before its fan_in 'join'",
         ),
-        ('b -> e [label="out"]', "node 'e': a branch ends here"),
+        ('b -> e [label="out"]', "node 'e': a branch ended here"),
     ],
 )
 def test_p_38_a_branch_that_never_comes_to_its_fan_in_is_an_error(
@@ -287,7 +290,7 @@ def test_p_45_what_a_handler_raises_fails_its_node(backend: str) -> None:
             backend,
             f"digraph x {{ {HEAD} n [type=seen]; start -> n -> done }}",
             types={"seen": Seen({"n": KeyError("x")})},
-            told=told.append,
+            report=told.append,
         )
     assert (str(caught.value), caught.value.node_id) == ("node 'n': KeyError: 'x'", "n")
     assert isinstance(caught.value.__cause__, KeyError)
@@ -351,7 +354,7 @@ def test_p_75_a_time_limit_cancels_everything_that_runs(backend: str) -> None:
 def test_p_75_a_node_has_a_time_limit_of_its_own(backend: str) -> None:
     sleeper = Sleeper()
     with pytest.raises(
-        NodeError, match=r"^node 'n': timeout: it took longer than 0.02 s and was cancelled$"
+        NodeError, match=r"^node 'n': timeout: the node took longer than 0.02 s and was cancelled$"
     ):
         run(
             backend,
@@ -413,7 +416,7 @@ def test_p_54_nobody_changes_a_context_from_outside() -> None:
     assert context.snapshot() == {"list": [1, {"deep": "a"}]}
     context["tuple"] = (1, 2)
     assert context["tuple"] == [1, 2]
-    with pytest.raises(PipelineError, match=r"a key is a text"):
+    with pytest.raises(PipelineError, match=r"expected a non-empty text as key"):
         context[1] = "x"  # type: ignore[index]
 
 
@@ -426,7 +429,7 @@ def test_p_55_variables_seed_then_file_then_assignments() -> None:
         "d": "",
     }
     for bad in ("=x", "x", " =x", ""):
-        with pytest.raises(PipelineError, match=r"--var: key=value is wanted"):
+        with pytest.raises(PipelineError, match=r"--var: expected key=value"):
             variables(None, None, [bad])
     for bad in ("[1]", "nul", "3", b"\xff"):
         with pytest.raises(PipelineError, match=r"--var-file"):
@@ -488,8 +491,9 @@ def test_p_87_a_checkpoint_of_another_pipeline_is_refused(backend: str) -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_p_46_one_engine_runs_many_times_at_once_and_nothing_mixes(backend: str) -> None:
     text = """digraph g {
-        start [type=start] fork [type=fan_out] a [type=set, key=left, value="{{.n}} left"] b [type=set, key=right, value="{{.n}} right"]
-        join [type=fan_in] done [type=exit] start -> fork fork -> a -> join fork -> b -> join join -> done
+        start [type=start] fork [type=fan_out] join [type=fan_in] done [type=exit]
+        a [type=set, key=left, value="{{.n}} left"] b [type=set, key=right, value="{{.n}} right"]
+        start -> fork fork -> a -> join fork -> b -> join join -> done
     }"""
     engine = Engine(parse(text, "test"))
     contexts: dict[int, dict[str, Any]] = {}

@@ -102,7 +102,7 @@ def test_p_15_p_102_edges_to_and_from_unknown_nodes():
         (
             "edge_order",
             "ask -> done",
-            "never taken: ask -> don stands before it and has no condition",
+            "never taken: ask -> don comes first and has no condition",
         ),
     ]
     assert [each.fix for each in found(f"digraph g {{ {ENDS} start -> don -> done }}")] == [
@@ -180,7 +180,7 @@ def test_p_104_branches_that_meet_at_several_fan_ins():
     ]
     assert finding.rule == "fan_in"
     assert "node 'f'" in finding.message
-    assert "meet at several" in finding.message
+    assert "reach several" in finding.message
 
 
 @pytest.mark.parametrize(
@@ -197,16 +197,16 @@ def test_p_104_branches_that_meet_at_several_fan_ins():
         ("[type=set, key=k]", []),
         (
             "[type=codergen]",
-            [("prompt_on_llm_nodes", "n", "node has no prompt: it can be run with a seed only")],
+            [("prompt_on_llm_nodes", "n", "node has no prompt: it runs only with a seed")],
         ),
-        ("", [("prompt_on_llm_nodes", "n", "node has no prompt: it can be run with a seed only")]),
+        ("", [("prompt_on_llm_nodes", "n", "node has no prompt: it runs only with a seed")]),
         (
             '[prompt=""]',
-            [("prompt_on_llm_nodes", "n", "node has no prompt: it can be run with a seed only")],
+            [("prompt_on_llm_nodes", "n", "node has no prompt: it runs only with a seed")],
         ),
         (
             '[prompt=" " label=" "]',
-            [("prompt_on_llm_nodes", "n", "node has no prompt: it can be run with a seed only")],
+            [("prompt_on_llm_nodes", "n", "node has no prompt: it runs only with a seed")],
         ),
         ("[label=Plan]", []),
         ("[prompt=Plan]", []),
@@ -224,7 +224,7 @@ def test_p_104_branches_that_meet_at_several_fan_ins():
         ('[prompt=p, timeout="900s"]', []),
         (
             "[prompt=p, timeout=0]",
-            [("attribute_value", "n", "timeout: a time limit is more than 0, not 0")],
+            [("attribute_value", "n", "timeout: expected a time limit of more than 0, not 0")],
         ),
     ],
 )
@@ -320,7 +320,7 @@ def test_p_109_nothing_leads_to_start_or_from_exit():
         (
             "edge_order",
             "a -> start",
-            "never taken: a -> done stands before it and has no condition",
+            "never taken: a -> done comes first and has no condition",
         ),
         ("exit_no_outgoing", "done -> a", "the exit node has an outgoing edge"),
     ]
@@ -371,7 +371,7 @@ def test_p_110_templates_that_use_what_nobody_sets(body: str, missing: list[str]
         each for each in found(f"digraph g {{ {ENDS} {body} }}") if each.rule == "template_key"
     ]
     assert [each.message for each in findings] == [
-        f"its template wants {key!r}, which no node before it sets" for key in missing
+        f"its template uses {key!r}, which no node before it sets" for key in missing
     ]
     assert {each.severity for each in findings} <= {"warning"}
     assert errors(body) == []
@@ -429,7 +429,7 @@ def test_p_112_all_findings_at_once_in_the_order_of_the_file():
     findings = found(text)
     assert [str(each) for each in findings] == [
         "line 3, column 3: error: node 'lost': node is not reachable from start "
-        "[reachability] (give it an incoming edge, or take it out)",
+        "[reachability] (give it an incoming edge, or remove it)",
         "line 3, column 3: warning: node 'lost': node has no outgoing edge: the run ends "
         "there [path_to_exit]",
         "line 4, column 3: error: node 'bad': unknown type 'sset' [type_known] (did you "
@@ -438,17 +438,17 @@ def test_p_112_all_findings_at_once_in_the_order_of_the_file():
         "node 'missing' [edge_target_exists] "
         "(declare it: missing [type=...])",
         "line 6, column 3: error: edge bad -> done: condition 'x ==': column 5: "
-        "unexpected end: a value is wanted: a word, or a text in "
-        "quotes [condition_syntax] (a label is a condition; a caption goes beside a "
-        "condition of its own)",
-        "line 6, column 3: warning: edge bad -> done: never taken: bad -> missing stands "
-        "before it and has no condition [edge_order]",
+        "unexpected end: expected a value: a word, or a text in "
+        "quotes [condition_syntax] (a label is a condition; to use it as a "
+        "caption, add the attribute condition)",
+        "line 6, column 3: warning: edge bad -> done: never taken: bad -> missing comes "
+        "first and has no condition [edge_order]",
         "line 7, column 3: error: node 'empty': missing required attribute 'key' for "
         "node type 'set' [required_attribute]",
         "line 7, column 3: warning: node 'empty': node has no outgoing edge: the run "
         "ends there [path_to_exit]",
         "line 8, column 3: warning: edge start -> empty: never taken: start -> bad "
-        "stands before it and has no condition [edge_order]",
+        "comes first and has no condition [edge_order]",
         "line 9, column 3: error: edge done -> empty: the exit node has an outgoing edge "
         "[exit_no_outgoing]",
     ]
@@ -521,12 +521,12 @@ def test_p_67_p_117_nodes_from_which_no_path_leads_to_exit():
     assert told(
         "a [type=set key=k] b [type=set key=k] start -> a -> b -> a; start -> done [label=x]"
     ) == [
-        ("path_to_exit", "a", "no path leads from it to exit"),
-        ("path_to_exit", "b", "no path leads from it to exit"),
+        ("path_to_exit", "a", "no path leads from this node to exit"),
+        ("path_to_exit", "b", "no path leads from this node to exit"),
         (
             "edge_order",
             "start -> done",
-            "never taken: start -> a stands before it and has no condition",
+            "never taken: start -> a comes first and has no condition",
         ),
     ]
     (finding,) = found(
@@ -540,7 +540,7 @@ def test_p_67_p_117_nodes_from_which_no_path_leads_to_exit():
 
 
 def test_p_118_edges_after_one_without_a_condition():
-    never = "never taken: start -> a stands before it and has no condition"
+    never = "never taken: start -> a comes first and has no condition"
     nodes = "a [type=set key=k] a -> done;"
     assert told(f"{nodes} start -> a; start -> done [label=x]") == [
         ("edge_order", "start -> done", never)
@@ -560,7 +560,8 @@ def test_s4_22_three_providers_in_sequence():
         start [type=start]
         plan [type=codergen, model="anthropic:claude-sonnet-4-6", prompt="Plan: {{ .seed }}"]
         impl [type=codergen, model="openai:gpt-4o", prompt="Plan:\\n{{ .plan_output }}"]
-        review [type=codergen, model="gemini:gemini-2.0-flash", prompt="{{ .impl_output }} {{.last_output}}", max_turns="3"]
+        review [type=codergen, model="gemini:gemini-2.0-flash", max_turns="3",
+            prompt="{{ .impl_output }} {{.last_output}}"]
         done [type=exit]
         start -> plan -> impl -> review -> done
     }"""

@@ -100,11 +100,11 @@ def test_lint_checks_what_the_row_says() -> None:
         ("required_attribute", "missing required attribute 'text' for node type 'repeat'")
     ]
     assert findings(f"n [type=repeat, text=x, times=no, timeout=0] {ways}") == [
-        ("attribute_value", "timeout: a time limit is more than 0, not 0"),
+        ("attribute_value", "timeout: expected a time limit of more than 0, not 0"),
         ("attribute_value", "times: expected a whole number from 1 up, not 'no'"),
     ]
     assert findings(f'n [type=repeat, text="{{{{.x}}}}"] {ways}') == [
-        ("template_key", "its template wants 'x', which no node before it sets")
+        ("template_key", "its template uses 'x', which no node before it sets")
     ]
     assert findings(f"n [type=reqeat, text=x] {ways}") == [("type_known", "unknown type 'reqeat'")]
 
@@ -112,10 +112,10 @@ def test_lint_checks_what_the_row_says() -> None:
 def test_lint_knows_the_keys_that_the_row_sets() -> None:
     ways = "start -> n -> m -> done"
     m = 'm [type=set, key=k, value="{{.n_text}} {{.n_done}} {{.other}}"]'
-    wanted = [("template_key", "its template wants 'other', which no node before it sets")]
+    wanted = [("template_key", "its template uses 'other', which no node before it sets")]
     assert findings(f"n [type=repeat, text=x] {m} {ways}") == wanted
     missing = findings(f"n [type=repeat, text=x, key=mine] {m} {ways}")
-    assert ("template_key", "its template wants 'n_text', which no node before it sets") in missing
+    assert ("template_key", "its template uses 'n_text', which no node before it sets") in missing
     unknown = NodeTypes()
     unknown.add(dataclasses.replace(REPEAT, sets=None))
     assert findings(f"n [type=repeat, text=x] {m} {ways}", types=unknown) == []

@@ -46,9 +46,9 @@ def test_p_51_a_missing_key_names_node_and_key():
         render("Hello {{ .name }}!", CONTEXT, node="greet")
     assert (
         caught.value.message
-        == "node 'greet': the template wants {{ .name }}, and nothing has set 'name'"
+        == "node 'greet': the template uses {{ .name }}, but nothing has set 'name'"
     )
-    with pytest.raises(PipelineError, match=r"^the template wants \{\{\.context\.seed\}\}"):
+    with pytest.raises(PipelineError, match=r"^the template uses \{\{\.context\.seed\}\}"):
         render("{{.context.seed}}", CONTEXT)
 
 

@@ -27,7 +27,7 @@ import wire.pipeline.workspace
 from wire.agent.tool_calls import run_calls, run_calls_in_threads
 from wire.errors import ToolError
 from wire.neutral.messages import ToolCall
-from wire.pipeline.command import HALF, without_keys
+from wire.pipeline.command import OUTPUT_HALF_BYTES, without_keys
 from wire.pipeline.tools import patched, workspace_tools
 from wire.pipeline.workspace import Workspace, confined
 from wire.tools import FunctionTool, Ready, Toolbox
@@ -106,7 +106,7 @@ def test_s4_23_p_28_the_tools_and_what_a_model_is_told_of_them(work: Path) -> No
 
 @pytest.mark.parametrize("timeout", [0, -1, float("inf"), float("nan"), True, "30"])
 def test_s4_23_a_timeout_is_a_time(work: Path, timeout: Any) -> None:
-    with pytest.raises(ToolError, match=r"^command_timeout: seconds from 0 up are wanted, not "):
+    with pytest.raises(ToolError, match=r"^command_timeout: expected more than 0 seconds, not "):
         workspace_tools(work, command_timeout=timeout)
 
 
@@ -152,9 +152,11 @@ def test_s4_23_what_the_system_refuses_is_told(work: Path) -> None:
     }
     assert told(tools["list_dir"], path="file") == {"error": "file: Not a directory"}
     assert told(tools["read_file"], path="n" * 300)["error"].endswith("n: File name too long")
-    assert told(tools["read_file"], path="\ud800") == {"error": "'': it cannot be written in UTF-8"}
+    assert told(tools["read_file"], path="\ud800") == {
+        "error": "'': the path cannot be encoded in UTF-8"
+    }
     assert told(tools["write_file"], path="new", content="\ud800") == {
-        "error": "content: it has half of a surrogate pair, which no text file can hold"
+        "error": "content: it contains a lone surrogate, which UTF-8 cannot encode"
     }
     assert tree(work) == {"file": "x"}
 
@@ -165,19 +167,19 @@ def test_s4_23_what_the_system_refuses_is_told(work: Path) -> None:
 def test_s4_23_a_long_file_comes_in_pieces_that_are_all_of_it(work: Path) -> None:
     (work / "long").write_text("".join(f"line {n}\n" for n in range(1, 5001)))
     read = tools_of(work)["read_file"]
-    assert read("long").endswith("line 2000\n[the file goes on: read it with offset=2001]")
+    assert read("long").endswith("line 2000\n[the file has more lines: continue with offset=2001]")
     assert (
         read("long", offset=2, limit=2)
-        == "line 2\nline 3\n[the file goes on: read it with offset=4]"
+        == "line 2\nline 3\n[the file has more lines: continue with offset=4]"
     )
     assert read("long", offset=5000) == "line 5000\n"
     assert read("long", offset=5001) == "[there is no line 5001: the file has 5000 lines]"
     assert read("long", offset=6000) == "[there is no line 6000: the file has 5000 lines]"
     assert told(read, path="long", offset=0) == {
-        "error": "offset and limit are numbers of lines, from 1"
+        "error": "offset and limit: expected numbers of lines, from 1 up"
     }
     assert told(read, path="long", limit=0) == {
-        "error": "offset and limit are numbers of lines, from 1"
+        "error": "offset and limit: expected numbers of lines, from 1 up"
     }
 
 
@@ -185,7 +187,7 @@ def test_s4_23_a_piece_ends_with_a_line(work: Path) -> None:
     lines = [f"{n}" * 30_000 + "\n" for n in range(1, 6)]
     (work / "wide").write_text("".join(lines))
     read = tools_of(work)["read_file"]
-    assert read("wide") == "".join(lines[:3]) + "[the file goes on: read it with offset=4]"
+    assert read("wide") == "".join(lines[:3]) + "[the file has more lines: continue with offset=4]"
     assert read("wide", offset=4) == "".join(lines[3:])
 
 
@@ -195,8 +197,8 @@ def test_s4_23_a_line_too_long_is_cut_and_passed(work: Path) -> None:
     assert read("one") == (
         "x"
         + "ü" * 49_999
-        + "\n[line 1 is longer than 100,000 bytes, the rest of it is left out; the file "
-        "goes on: read it with offset=2]"
+        + "\n[line 1 is longer than 100,000 bytes; the rest of it is omitted; the file "
+        "has more lines: continue with offset=2]"
     )
     assert read("one", offset=2) == "next\n"
 
@@ -204,7 +206,9 @@ def test_s4_23_a_line_too_long_is_cut_and_passed(work: Path) -> None:
 @pytest.mark.parametrize("data", [b"\x89PNG\0", b"a" * 9000 + b"\0", "text".encode("utf-16")])
 def test_s4_23_what_is_binary_is_refused(work: Path, data: bytes) -> None:
     (work / "b").write_bytes(data)
-    assert told(tools_of(work)["read_file"], path="b") == {"error": "b: it is binary, and no text"}
+    assert told(tools_of(work)["read_file"], path="b") == {
+        "error": "b: it is a binary file, not text"
+    }
 
 
 @pytest.mark.parametrize("data", [b"caf\xe9\n", b"caf\xe9"])
@@ -212,7 +216,7 @@ def test_s4_23_what_is_not_utf_8_is_shown_and_said(work: Path, data: bytes) -> N
     (work / "latin").write_bytes(data)
     assert (
         tools_of(work)["read_file"]("latin")
-        == "caf�\n[it is not UTF-8: � stands for what could not be read]"
+        == "caf�\n[the file is not UTF-8: � replaces bytes that could not be decoded]"
     )
 
 
@@ -232,18 +236,14 @@ def test_s4_23_what_is_not_utf_8_is_shown_and_said(work: Path, data: bytes) -> N
             b"caf\xe9 a",
             b"a",
             b"b",
-            ToolError(
-                "old is in the file 2 times, at the lines 1, 1: give more of what is around it"
-            ),
+            ToolError("old is in the file 2 times, at the lines 1, 1: add more context"),
         ),
         (b"caf\xe9 x", b"x", b"y", (b"caf\xe9 y", 1)),
         (
             b"aaa",
             b"aa",
             b"b",
-            ToolError(
-                "old is in the file 2 times, at the lines 1, 1: give more of what is around it"
-            ),
+            ToolError("old is in the file 2 times, at the lines 1, 1: add more context"),
         ),
         (
             b"a\n" * 12,
@@ -251,26 +251,22 @@ def test_s4_23_what_is_not_utf_8_is_shown_and_said(work: Path, data: bytes) -> N
             b"b",
             ToolError(
                 "old is in the file 12 times, at the lines 1, 2, 3, 4, 5, 6, 7, 8, 9, "
-                "10, ...: give more of what is around it"
+                "10, ...: add more context"
             ),
         ),
         (
             b"a",
             b"b",
             b"c",
-            ToolError(
-                "old is not in the file: it must be exactly as there, blanks and line ends too"
-            ),
+            ToolError("old is not in the file: copy it exactly, with its blanks and line ends"),
         ),
         (
             b"a\r\nb\n",
             b"a\nb",
             b"c",
-            ToolError(
-                "old is not in the file: it must be exactly as there, blanks and line ends too"
-            ),
+            ToolError("old is not in the file: copy it exactly, with its blanks and line ends"),
         ),
-        (b"a", b"", b"c", ToolError("old is empty: give the text that is to be replaced")),
+        (b"a", b"", b"c", ToolError("old is empty: give the text to replace")),
         (b"a", b"a", b"a", ToolError("old and new are the same")),
         (b"a\r\nb\r\n", b"a\n", b"a\r\n", ToolError("old and new are the same")),
     ],
@@ -412,7 +408,7 @@ def test_s4_23_p_28_search(work: Path) -> None:
     }
     for pattern in ("", "a\nb"):
         assert told(search, pattern=pattern) == {
-            "error": "pattern: a text is wanted that one line can contain"
+            "error": "pattern: expected a text without line ends"
         }
 
 
@@ -425,7 +421,7 @@ def test_s4_23_search_gives_200_lines(work: Path) -> None:
     lines = search("x").splitlines()
     assert lines[199:] == [
         "b:1: x",
-        "[only the first 200 lines are here: look for something rarer, or in a smaller folder]",
+        "[only the first 200 lines are shown: search for a rarer text, or in a smaller folder]",
     ]
 
 
@@ -479,7 +475,7 @@ def test_s4_23_a_folder_too_full_is_cut(work: Path) -> None:
     for n in range(1001):
         (work / f"{n:04}").touch()
     lines = tools_of(work)["list_dir"]().splitlines()
-    assert lines[998:] == ["0998", "0999", "[1 more are left out]"]
+    assert lines[998:] == ["0998", "0999", "[1 more are omitted]"]
 
 
 # --- staying in the folder ------------------------------------------------------------------------
@@ -508,10 +504,10 @@ _OUT = "it is outside the work folder"
         ("back/work/in/file", _OUT),
         ("root/etc/passwd", _OUT),
         ("loop", "too many links"),
-        ("pipe", "it is no regular file"),
+        ("pipe", "it is not a regular file"),
         ("null", _OUT),
-        ("in/file\0", "a path has no NUL in it"),
-        ("~/secret", "`~` is no folder here: give a path in the work folder"),
+        ("in/file\0", "a path cannot contain NUL"),
+        ("~/secret", "`~` is not expanded: give a path in the work folder"),
     ],
 )
 def test_s4_23_p_28_what_is_outside_is_not_read_and_not_written(
@@ -552,12 +548,12 @@ def test_s4_23_p_28_what_is_outside_is_not_read_and_not_written(
 def test_s4_23_devices_are_not_opened() -> None:
     """Not everybody may make one, but each system has them in one folder."""
     tools = tools_of(Path("/dev"))
-    assert told(tools["read_file"], path="zero") == {"error": "zero: it is no regular file"}
+    assert told(tools["read_file"], path="zero") == {"error": "zero: it is not a regular file"}
     assert told(tools["write_file"], path="null", content="x") == {
-        "error": "null: it is no regular file"
+        "error": "null: it is not a regular file"
     }
     assert told(tools["patch_file"], path="zero", old="x", new="y") == {
-        "error": "zero: it is no regular file"
+        "error": "zero: it is not a regular file"
     }
 
 
@@ -636,7 +632,7 @@ def test_s4_23_a_link_that_comes_between_the_look_at_a_file_and_its_opening(
     work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (work / "file").write_text("inside")
-    held = wire.pipeline.workspace._held_to_file
+    held = wire.pipeline.workspace._check_regular_file
 
     def swap(mode: int, path: str) -> None:
         held(mode, path)
@@ -644,7 +640,7 @@ def test_s4_23_a_link_that_comes_between_the_look_at_a_file_and_its_opening(
             (work / "file").unlink()
             (work / "file").symlink_to("../secret")
 
-    monkeypatch.setattr(wire.pipeline.workspace, "_held_to_file", swap)
+    monkeypatch.setattr(wire.pipeline.workspace, "_check_regular_file", swap)
     assert told(tools_of(work)["read_file"], path="file") == {
         "error": "file: Too many levels of symbolic links"
     }
@@ -761,17 +757,17 @@ def test_s4_23_output_goes_on_after_it_was_closed(work: Path) -> None:
 
 def test_s4_23_of_a_long_output_the_ends_are_kept(work: Path) -> None:
     run = tools_of(work)["run_command"]
-    exact = "x" * (2 * HALF)
+    exact = "x" * (2 * OUTPUT_HALF_BYTES)
     (work / "exact").write_text(exact)
     assert run("cat exact") == f"{exact}\n[exit status 0]"
     (work / "long").write_text("first" + "x" * 1_000_000 + "last")
-    half = HALF - 5
+    half = OUTPUT_HALF_BYTES - 5
     assert run("cat long; exit 1") == (
-        f"first{'x' * half}\n[{1_000_009 - 2 * HALF:,} bytes are left out "
-        f"here]\n{'x' * (HALF - 4)}last\n[exit status 1]"
+        f"first{'x' * half}\n[{1_000_009 - 2 * OUTPUT_HALF_BYTES:,} bytes are "
+        f"omitted]\n{'x' * (OUTPUT_HALF_BYTES - 4)}last\n[exit status 1]"
     )
-    # A character at the seam is not torn as long as nothing is left out.
-    (work / "seam").write_text("x" + "ü" * HALF)
+    # A character at the seam is not torn as long as nothing is omitted.
+    (work / "seam").write_text("x" + "ü" * OUTPUT_HALF_BYTES)
     assert "�" not in run("head -c 20001 seam")
 
 
@@ -890,17 +886,14 @@ def test_s4_23_one_that_writes_without_end_is_killed_too(
     answer = tools_of(work, command_timeout=300)["run_command"]("yes")
     assert answer.startswith("y\ny\n")
     assert answer.endswith("y\n[killed after 300 s]")
-    assert len(answer) < 2 * HALF + 100
+    assert len(answer) < 2 * OUTPUT_HALF_BYTES + 100
 
 
 def test_s4_23_what_a_command_leaves_running_is_ended(work: Path, alive: Path) -> None:
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(tools_of(work)["run_command"], f"{HOLD} echo begun")
         _gone(_begun(alive))
-        assert (
-            answer.result()
-            == "begun\n[what still ran in the background was ended]\n[exit status 0]"
-        )
+        assert answer.result() == "begun\n[background processes were killed]\n[exit status 0]"
 
 
 def test_s4_23_one_that_left_the_group_is_not_waited_for(work: Path, alive: Path) -> None:
@@ -918,7 +911,7 @@ def test_s4_23_one_that_left_the_group_is_not_waited_for(work: Path, alive: Path
         text = answer.result()
     pid = int(text.splitlines()[0])
     os.kill(pid, signal.SIGKILL)
-    assert text == f"{pid}\ndone\n[what still ran in the background was ended]\n[exit status 0]"
+    assert text == f"{pid}\ndone\n[background processes were killed]\n[exit status 0]"
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])

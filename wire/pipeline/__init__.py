@@ -1,14 +1,19 @@
-"""Pipelines: graphs of agents in DOT, read, linted and run.
+"""Pipelines: graphs of agents, written in DOT. This package parses, lints and runs them.
 
 >>> from wire.pipeline import Engine, lint, parse, summary
->>> graph = parse('digraph hello { start [type=start] say [type=set, key=last_output, value="Hi"] done [type=exit] start -> say -> done }')
+>>> graph = parse('''
+... digraph hello {
+...     start; say [type=set, key=last_output, value="Hi"]; exit
+...     start -> say -> exit
+... }
+... ''')
 >>> [str(finding) for finding in lint(graph)], summary(graph)
 ([], 'OK: pipeline "hello" is valid (3 nodes, 2 edges)')
 >>> import anyio
 >>> anyio.run(Engine(graph).run).context["last_output"]
 'Hi'
 
-Names are loaded when they are first used: reading and linting need no HTTP stack.
+Names are imported on first use, so parsing and linting load no HTTP stack.
 """
 
 from __future__ import annotations

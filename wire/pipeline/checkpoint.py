@@ -1,4 +1,4 @@
-"""Where a run stands, as a file: written whole after each completed node, or not at all."""
+"""Checkpoints: the state of a run as a file, written after each completed node."""
 
 from __future__ import annotations
 
@@ -15,22 +15,20 @@ from wire.errors import PipelineError
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """The last completed node, and what the run knows after it; keys and headers are in neither
-    (P-85, P-88).
-    """
+    """The last completed node, and the context after it (P-85). It holds no key (P-88)."""
 
     last_node_id: str
     data: dict[str, Any]
     pipeline: str = ""
     """The name of the pipeline."""
     visits: dict[str, int] = {}
-    """How often each node was run, for the guard against circles."""
+    """How often each node was run, for the limit on loops."""
 
 
 def dump_checkpoint(checkpoint: Checkpoint) -> bytes:
-    """The bytes of a checkpoint's file; `load_checkpoint` makes the same of them.
+    """A checkpoint as the bytes of a file; `load_checkpoint` is the inverse.
 
-    Raises `PipelineError`, which names the key, for a value that JSON cannot say.
+    Raises `PipelineError`, which names the key, for a value that JSON cannot express.
     """
     for key, value in checkpoint.data.items():
         _json(value, f"context: {key}")
@@ -38,29 +36,29 @@ def dump_checkpoint(checkpoint: Checkpoint) -> bytes:
 
 
 def load_checkpoint(source: bytes | str, name: str = "checkpoint") -> Checkpoint:
-    """The checkpoint that the bytes or text of a file are.
+    """A checkpoint from the bytes or text of its file.
 
     >>> load_checkpoint('{"last_node_id": "ask", "data": {"seed": "a poem"}}').data
     {'seed': 'a poem'}
 
-    Raises `PipelineError` with `name` and what is wrong.
+    Raises `PipelineError` with `name` and the reason.
     """
     try:
-        found = json.loads(source.decode("utf-8-sig") if isinstance(source, bytes) else source)
-        checkpoint: Checkpoint = convert(found, Checkpoint)
+        value = json.loads(source.decode("utf-8-sig") if isinstance(source, bytes) else source)
+        checkpoint: Checkpoint = convert(value, Checkpoint)
         return checkpoint
     except UnicodeDecodeError as problem:
         raise PipelineError(f"{name}: byte {problem.start} is not UTF-8") from None
     except RecursionError:
         raise PipelineError(f"{name}: nested too deeply") from None
     except msgspec.ValidationError as problem:
-        raise PipelineError(f"{name}: no checkpoint: {problem}") from None
+        raise PipelineError(f"{name}: not a checkpoint: {problem}") from None
     except ValueError as problem:
-        raise PipelineError(f"{name}: no JSON: {problem}") from None
+        raise PipelineError(f"{name}: not JSON: {problem}") from None
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
-    """The checkpoint that a file holds. Raises `PipelineError` with the file's name."""
+    """Read a checkpoint from a file. Raises `PipelineError` with the name of the file."""
     return load_checkpoint(read_whole(path, PipelineError), os.fspath(path))
 
 
@@ -73,9 +71,9 @@ def write_checkpoint(path: str | os.PathLike[str], checkpoint: Checkpoint) -> No
 
 
 def context_json(values: Mapping[str, Any]) -> bytes:
-    """A context as a file to be read by people and programs.
+    """A context as indented JSON.
 
-    Raises `PipelineError` for what JSON cannot say.
+    Raises `PipelineError` for a value that JSON cannot express.
     """
     return _json(dict(values), "context")
 

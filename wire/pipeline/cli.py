@@ -1,7 +1,4 @@
-"""The command `attractor`.
-
-Each subcommand is a row: its name, what it does, its options, its function.
-"""
+"""The command `attractor`. `_COMMANDS` has one row for each subcommand."""
 
 from __future__ import annotations
 
@@ -33,8 +30,10 @@ _FAILED, _MISUSED = 1, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a subcommand; the exit status is 0 if all went well, 1 for an error, 2 for a wrong
-    command line, 128 + n after signal n.
+    """Run a subcommand and return its exit status.
+
+    The status is 0 for success, 1 for an error, 2 for a wrong command line, and 128 + n after
+    signal n.
     """
     parser = _Parser(prog="attractor", description="Pipelines of agents, as graphs in DOT.")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -47,35 +46,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return run(chosen)
     except WireError as error:
-        _tell(error)
+        _print_error(error)
     except OSError as error:
-        _tell(f"{error.filename}: {error.strerror}" if error.filename else error)
+        _print_error(f"{error.filename}: {error.strerror}" if error.filename else error)
     except KeyboardInterrupt:
         return _cancelled(signal.SIGINT)
     return _FAILED
 
 
 def _cancelled(number: int) -> int:
-    _tell(f"cancelled by {signal.Signals(number).name}")
+    _print_error(f"cancelled by {signal.Signals(number).name}")
     return 128 + number
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
-        _tell(message)
+        _print_error(message)
         sys.exit(_MISUSED)
 
 
-def _tell(error: object, kind: str = "error") -> None:
+def _print_error(error: object, kind: str = "error") -> None:
     print(f"{kind}: {error}", file=sys.stderr)
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     encoding = sys.stdout.encoding or "utf-8"
-    print(
-        text.encode(encoding, "backslashreplace").decode(encoding)
-    )  # a model says more than some terminals can
+    # The encoding of a terminal may lack characters that a model writes.
+    print(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 class Command(NamedTuple):
@@ -103,32 +101,28 @@ def _graph(path: str) -> Graph:
 
 def _run_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", metavar="FILE", help="the pipeline")
-    _options_of_both(command)
-    command.add_argument(
-        "--checkpoint", metavar="FILE", help="write after each node where the run stands"
-    )
+    _common_options(command)
+    command.add_argument("--checkpoint", metavar="FILE", help="write a checkpoint after each node")
 
 
 def _resume_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", metavar="FILE", help="the pipeline")
     command.add_argument(
-        "from_checkpoint", metavar="CHECKPOINT", help="what run --checkpoint has written"
+        "from_checkpoint", metavar="CHECKPOINT", help="the file that run --checkpoint wrote"
     )
-    _options_of_both(command)
+    _common_options(command)
     command.add_argument(
-        "--checkpoint", metavar="FILE", help="write on into this file (default: CHECKPOINT)"
+        "--checkpoint", metavar="FILE", help="write checkpoints to this file (default: CHECKPOINT)"
     )
 
 
-def _options_of_both(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--seed", metavar="TEXT", help="what it is about: {{.seed}} in its templates"
-    )
+def _common_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--seed", metavar="TEXT", help="the value of {{.seed}} in templates")
     command.add_argument(
         "--model", metavar="PROVIDER:MODEL", default="", help="the model of nodes that name none"
     )
     command.add_argument(
-        "--workdir", metavar="FOLDER", default=".", help="where its agents work (default: here)"
+        "--workdir", metavar="FOLDER", default=".", help="the work folder of agents (default: .)"
     )
     command.add_argument(
         "--timeout", metavar="TIME", help="cancel the run after 5m, 30s, 100ms, ..."
@@ -138,7 +132,7 @@ def _options_of_both(command: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="a value of the context; may be given often",
+        help="a value of the context; may be repeated",
     )
     command.add_argument(
         "--var-file", metavar="FILE", help="values of the context, as a JSON object"
@@ -146,7 +140,7 @@ def _options_of_both(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--output-context",
         metavar="FILE",
-        help="write the context as JSON when the run has ended; - is stdout",
+        help="write the context as JSON at the end of the run; - is stdout",
     )
 
 
@@ -159,7 +153,7 @@ def _resume(chosen: argparse.Namespace) -> int:
 
 
 def _drive(chosen: argparse.Namespace, begin: str | None, checkpoint: str | None) -> int:
-    # Here, since lint and show need no HTTP stack.
+    # Imported here, because lint and show need no HTTP stack.
     import anyio
 
     from wire.pipeline.checkpoint import context_json, read_checkpoint
@@ -168,7 +162,7 @@ def _drive(chosen: argparse.Namespace, begin: str | None, checkpoint: str | None
     from wire.pipeline.progress import Progress
 
     graph = _graph(chosen.file)
-    known = variables(
+    values = variables(
         chosen.seed,
         None if chosen.var_file is None else read_whole(chosen.var_file, PipelineError),
         chosen.var,
@@ -181,17 +175,17 @@ def _drive(chosen: argparse.Namespace, begin: str | None, checkpoint: str | None
         "timeout": chosen.timeout,
     }
     try:
-        engine = Engine(graph, told=progress, ask=Terminal().ask, **options)
+        engine = Engine(graph, report=progress, ask=Terminal().ask, **options)
     except LintError as error:
         for finding in error.findings:
-            _tell_finding(chosen.file, finding)
+            _print_finding(chosen.file, finding)
         return _FAILED
     begun = (
-        functools.partial(engine.run, known)
+        functools.partial(engine.run, values)
         if begin is None
-        else functools.partial(engine.resume, read_checkpoint(begin), known)
+        else functools.partial(engine.resume, read_checkpoint(begin), values)
     )
-    # Without a handler of ours, what agents log would come with its tracebacks.
+    # Without a handler, Python prints the warnings of agents with their tracebacks.
     log, handler = logging.getLogger("wire"), _Log(progress.say)
     log.addHandler(handler)
     try:
@@ -202,71 +196,69 @@ def _drive(chosen: argparse.Namespace, begin: str | None, checkpoint: str | None
     if isinstance(ended, int):
         return _cancelled(ended)
     if chosen.output_context == "-":
-        _say(context_json(ended.context).decode().rstrip())
+        _print(context_json(ended.context).decode().rstrip())
         return 0
     if chosen.output_context is not None:
         write_whole(chosen.output_context, context_json(ended.context), PipelineError)
-    if isinstance(said := ended.context.get("last_output"), str):
-        _say(said)
+    if isinstance(output := ended.context.get("last_output"), str):
+        _print(output)
     return 0
 
 
 class _Log(logging.Handler):
-    """Warnings as lines."""
+    """Writes log records from WARNING up as lines."""
 
-    def __init__(self, say: Callable[[str], None]) -> None:
+    def __init__(self, write_line: Callable[[str], None]) -> None:
         super().__init__(logging.WARNING)
-        self._say = say
+        self._print = write_line
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._say(f"{record.levelname.lower()}: {one_line(record.getMessage())}")
+        self._print(f"{record.levelname.lower()}: {one_line(record.getMessage())}")
 
 
 async def _until_signal(run: Callable[[], Awaitable[Ended]]) -> Ended | int:
-    """What the run gives, or the number of the signal that has cancelled it."""
+    """The result of the run, or the number of the signal that cancelled it."""
     import anyio
 
-    found: list[Ended | int] = []
+    results: list[Ended | int] = []
     failed: list[Exception] = []
 
     async def watch() -> None:
-        # Not every system has them; there an interrupt is an exception.
+        # On a system without signal receivers, an interrupt is an exception.
         with (
             suppress(NotImplementedError),
             anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals,
         ):
             async for number in signals:
-                found.append(int(number))
+                results.append(int(number))
                 group.cancel_scope.cancel()
                 return
 
     async with anyio.create_task_group() as group:
-        if threading.current_thread() is threading.main_thread():  # no other gets signals
+        if threading.current_thread() is threading.main_thread():  # only it receives signals
             group.start_soon(watch)
         try:
-            found.insert(0, await run())
+            results.insert(0, await run())
         except Exception as error:
-            failed.append(error)  # in a group it would come out wrapped
+            failed.append(error)  # a task group would wrap it in an ExceptionGroup
         group.cancel_scope.cancel()
     if failed:
         raise failed[0]
-    return found[0]
+    return results[0]
 
 
 class Terminal:
-    """Asks whoever sits at stdin, and reads lines without blocking the run: a run that is cancelled
-    does not wait for an answer.
-    """
+    """Asks the user at stdin. It reads without blocking, so that a cancelled run ends at once."""
 
     def __init__(self) -> None:
         self._read = b""
 
     async def ask(self, text: str) -> str:
-        """Show a text, give the next line. Raises `EOFError` at the end of the input."""
+        """Show a text and return the next line. Raises `EOFError` at the end of the input."""
         print(f"{text}\n> ", end="", file=sys.stderr, flush=True)
         try:
             descriptor = sys.stdin.fileno()
-        except (OSError, ValueError):  # stdin was replaced by something that is no file
+        except (OSError, ValueError):  # stdin was replaced by an object without a descriptor
             line = sys.stdin.readline()
         else:
             line = (await self._line(descriptor)).decode(sys.stdin.encoding or "utf-8", "replace")
@@ -275,13 +267,12 @@ class Terminal:
         return line.rstrip("\r\n")
 
     async def _line(self, descriptor: int) -> bytes:
-        """Not by `sys.stdin`, whose buffer would keep lines that no descriptor tells of."""
+        """Read the descriptor itself: lines in the buffer of `sys.stdin` do not end the wait."""
         import anyio
 
         while b"\n" not in self._read:
-            with suppress(
-                OSError, NotImplementedError
-            ):  # a file is always ready, and cannot be waited for
+            # A regular file is always ready, and cannot be waited for.
+            with suppress(OSError, NotImplementedError):
                 await anyio.wait_readable(descriptor)
             data = os.read(descriptor, 1 << 16)
             if not data:
@@ -304,12 +295,12 @@ def _lint(chosen: argparse.Namespace) -> int:
         try:
             graph = _graph(path)
         except PipelineError as problem:
-            _tell(problem)
+            _print_error(problem)
             status = _FAILED
             continue
         findings = lint(graph)
         for finding in findings:
-            _tell_finding(path, finding)
+            _print_finding(path, finding)
         if any(finding.severity == "error" for finding in findings):
             status = _FAILED
         else:
@@ -317,33 +308,35 @@ def _lint(chosen: argparse.Namespace) -> int:
     return status
 
 
-def _tell_finding(path: str, finding: Finding) -> None:
-    place, _, told = str(finding).partition(f": {finding.severity}: ")
-    _tell(f"{path}: {place}: {told}", finding.severity)
+def _print_finding(path: str, finding: Finding) -> None:
+    position, _, text = str(finding).partition(f": {finding.severity}: ")
+    _print_error(f"{path}: {position}: {text}", finding.severity)
 
 
 def _show_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", metavar="FILE", help="the pipeline")
-    command.add_argument("--text", action="store_true", help="as text, even if Graphviz is there")
+    command.add_argument(
+        "--text", action="store_true", help="as text, even if Graphviz is installed"
+    )
 
 
 def _show(chosen: argparse.Namespace) -> int:
     graph = _graph(chosen.file)
     graphviz = None if chosen.text else shutil.which("dot")
     if graphviz is None:
-        _say(as_text(graph))
+        _print(as_text(graph))
         return 0
     drawn = subprocess.run(
         [graphviz, "-Tsvg"], input=as_plain_dot(graph).encode(), capture_output=True
     )
     if drawn.returncode:
         raise PipelineError(f"{graphviz}: {drawn.stderr.decode('utf-8', 'replace')}")
-    _say(drawn.stdout.decode().rstrip())
+    _print(drawn.stdout.decode().rstrip())
     return 0
 
 
 def as_text(graph: Graph) -> str:
-    """A pipeline as lines: each node, and where it leads.
+    """A pipeline as text: each node, with its outgoing edges.
 
     >>> print(as_text(parse('digraph tea { start -> boil [label="thirst"]; start -> exit }')))
     tea: 3 nodes, 2 edges
@@ -364,8 +357,7 @@ def as_text(graph: Graph) -> str:
 
 
 def as_plain_dot(graph: Graph) -> str:
-    """A pipeline in words that Graphviz knows: not every file that is a pipeline is one that it
-    reads.
+    """A pipeline in the syntax of Graphviz, which does not accept every pipeline file as it is.
 
     >>> print(as_plain_dot(parse('digraph tea { start -> boil [label="mood == \\\\"bad\\\\""] }')))
     digraph "tea" {
@@ -377,9 +369,9 @@ def as_plain_dot(graph: Graph) -> str:
     lines = [f"digraph {_quoted(graph.name)} {{"]
     for node in graph.nodes.values():
         label = node.text("label") or node.id
-        told = label if node.type in (node.id, label) else f"{label}\n{node.type}"
+        shown = label if node.type in (node.id, label) else f"{label}\n{node.type}"
         lines.append(
-            f"  {_quoted(node.id)} [label={_quoted(told)}, shape={_quoted(_shape(node.type))}];"
+            f"  {_quoted(node.id)} [label={_quoted(shown)}, shape={_quoted(_shape(node.type))}];"
         )
     for edge in graph.edges:
         label = f" [label={_quoted(edge.condition)}]" if edge.condition else ""
@@ -393,9 +385,7 @@ def _shape(type: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A string of Graphviz: a backslash of one's own stands there twice, since it has escapes of
-    its own.
-    """
+    """A string of Graphviz. Backslashes are doubled, because Graphviz has its own escapes."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
@@ -404,8 +394,8 @@ def _quoted(text: str) -> str:
 
 def _types(chosen: argparse.Namespace) -> int:
     rows = [row for row in NODE_TYPES.values() if row.handler is not None]
-    _say("\n\n".join(map(describe_type, rows)))
-    _say(f"\nEvery type:\n  {_described(TIMEOUT)}")
+    _print("\n\n".join(map(describe_type, rows)))
+    _print(f"\nEvery type:\n  {_described(TIMEOUT)}")
     return 0
 
 
@@ -437,10 +427,12 @@ def _described(attribute: Attribute) -> str:
 _COMMANDS = (
     Command("run", "run a pipeline from its start", _run_options, _run),
     Command(
-        "resume", "go on with a run after the last node of its checkpoint", _resume_options, _resume
+        "resume", "continue a run after the last node of its checkpoint", _resume_options, _resume
     ),
     Command("lint", "check pipelines without running them", _lint_options, _lint),
-    Command("show", "draw a pipeline: SVG if Graphviz is there, else text", _show_options, _show),
+    Command(
+        "show", "draw a pipeline: SVG if Graphviz is installed, else text", _show_options, _show
+    ),
     Command("types", "list the types of nodes and their attributes", lambda command: None, _types),
 )
 

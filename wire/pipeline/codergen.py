@@ -1,4 +1,4 @@
-"""Nodes that are agents: which model works on which prompt, and the work."""
+"""The work of nodes of type `codergen`: an agent with the tools of a work folder."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ log = logging.getLogger("wire.pipeline")
 
 
 class MaxTurnsError(PipelineError):
-    """An agent was asked as often as it may, and wanted to go on; `partial` is the last text it
-    said (S4-24).
-    """
+    """An agent reached its maximum number of turns (S4-24). `partial` is its last text."""
 
 
 def model_of_node(node: Node, default: str = "") -> str:
@@ -32,14 +30,14 @@ def model_of_node(node: Node, default: str = "") -> str:
     >>> model_of_node(Node("ask", {"llm_provider": "openai", "llm_model": "gpt-5.6"}))
     'openai:gpt-5.6'
 
-    Raises `PipelineError` if neither the node nor `default` says one, and for a half that is
-    missing.
+    Raises `PipelineError` if neither the node nor `default` names one, or if the provider or the
+    name of the model is missing.
     """
     name = node.model
     if not name and not default:
         raise PipelineError(
-            f"node {node.id!r}: no model: give it the attribute model, or the run a model "
-            "for all nodes without one"
+            f"node {node.id!r}: no model: give the node the attribute model, or give the "
+            "engine a model"
         )
     try:
         return ":".join(model_of(name or default))
@@ -59,11 +57,10 @@ def models_of(nodes: Iterable[Node], default: str = "") -> dict[str, str]:
 
 
 def connect(name: str) -> AsyncChat:
-    """A chat with the model `provider:model`, where `<PROVIDER>_BASE_URL` in the environment says,
-    else at its provider's own host.
+    """A chat with the model `provider:model`, with the retry policy of pipelines (S4-27).
 
-    It tries again as often as pipelines do (S4-27). Raises `ConfigurationError` for an unknown
-    provider, a URL that is none, and a key that is missing (S4-03).
+    The variable `<PROVIDER>_BASE_URL` replaces the host of the provider. Raises
+    `ConfigurationError` for an unknown provider, a malformed URL, and a missing key (S4-03).
     """
     variable = re.sub(r"[^A-Z0-9]", "_", model_of(name)[0].upper()) + "_BASE_URL"
     chat = AsyncChat(
@@ -72,7 +69,7 @@ def connect(name: str) -> AsyncChat:
     try:
         chat.client.require_key()
     except ConfigurationError:
-        # Of pipelines, keys come from the environment alone.
+        # A pipeline has no `api_key=`, so the message names the variable only.
         raise ConfigurationError(
             f"{chat.client.key_variable} environment variable not set", provider=chat.provider
         ) from None
@@ -87,10 +84,10 @@ async def run_agent(
     workdir: Path,
     max_turns: int,
 ) -> str:
-    """Let an agent with the tools of a work folder work until it answers; its answer.
+    """Let an agent work until it answers; returns the text of the answer.
 
-    Raises `MaxTurnsError` when it was asked `max_turns` times and has no answer, and what the
-    provider's client raises.
+    Raises `MaxTurnsError` if there is no answer after `max_turns` requests, and the errors of the
+    client.
     """
     tools = workspace_tools(workdir)
     agent = LLMAgent(
@@ -98,7 +95,7 @@ async def run_agent(
     )
     result = await agent.run(prompt, max_steps=max_turns)
     if result.reason == "max_steps":
-        said = next(
+        text = next(
             (
                 message.text
                 for message in reversed(result.messages)
@@ -106,11 +103,11 @@ async def run_agent(
             ),
             "",
         )
-        raise MaxTurnsError(f"agent loop exceeded maximum turns ({max_turns})", partial=said)
+        raise MaxTurnsError(f"agent loop exceeded maximum turns ({max_turns})", partial=text)
     reply = result.reply
     if reply is not None and reply.stop.reason != "end":
         log.warning(
-            "the answer of %s stopped with %s: it may not be whole",
+            "the answer of %s stopped with %s: it may be incomplete",
             chat.model,
             reply.stop.raw or reply.stop.reason,
         )

@@ -1,6 +1,4 @@
-"""Commands of a shell: run to their end or killed, with all that they started; without the keys of
-the program that runs them.
-"""
+"""Shell commands of agents: no process of a command outlives it, and none gets a key."""
 
 from __future__ import annotations
 
@@ -18,12 +16,12 @@ from anyio import from_thread
 
 from wire.errors import ToolError
 
-HALF = 15_000
-"""Bytes of the output that are kept from its beginning, and as many from its end."""
+OUTPUT_HALF_BYTES = 15_000
+"""Bytes that are returned from the beginning of the output, and as many from its end."""
 
-_TICK = 0.05  # seconds between two looks at whether the run was cancelled
-_PIECE = 1 << 16
-_PIPE = 1 << 20  # bytes that a pipe can hold
+_POLL_SECONDS = 0.05  # between two checks whether the run was cancelled
+_READ_BYTES = 1 << 16
+_PIPE_BYTES = 1 << 20  # the most that a pipe holds
 _KEY = re.compile(
     r"API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|(?:^|_)KEY$|TOKENS?(?![A-Z])|SECRET|PASSWORD|"
     r"PASSWD|PASSPHRASE|CREDENTIAL",
@@ -32,23 +30,22 @@ _KEY = re.compile(
 
 
 def without_keys(variables: Mapping[str, str]) -> dict[str, str]:
-    """An environment without the variables whose names say that they are keys.
+    """An environment without the variables that, by their names, hold keys.
 
-    >>> without_keys({"PATH": "/bin", "GEMINI_API_KEY": "...", "HF_TOKEN": "...", "TOKENIZERS_PARALLELISM": "false"})
-    {'PATH': '/bin', 'TOKENIZERS_PARALLELISM': 'false'}
+    >>> without_keys({"PATH": "/bin", "GEMINI_API_KEY": "...", "HF_TOKEN": "...", "LANG": "C"})
+    {'PATH': '/bin', 'LANG': 'C'}
     """
     return {name: value for name, value in variables.items() if not _KEY.search(name)}
 
 
 def run_shell(command: str, folder: Path, timeout: float) -> str:
-    """What a command wrote on stdout and stderr, in the order it came, and how it ended, in
-    brackets on the last line.
+    """Run a command and return its output, with its exit status in brackets on the last line.
 
-    It runs by `/bin/sh` in the folder, with nothing to read, in a process group of its own. The
-    whole group is killed when the command ends, when `timeout` seconds have passed, and when the
-    task is cancelled that waits for this thread (`anyio.to_thread`): nothing that it started goes
-    on, but for what has left the group (`setsid`). This is no sandbox: the shell may do what its
-    user may.
+    stdout and stderr are read in the order of their bytes. `/bin/sh` runs the command in the
+    folder, without input, in its own process group. The group is killed when the command ends, when
+    `timeout` seconds have passed, and when the task that waits for this thread (`anyio.to_thread`)
+    is cancelled. A process that leaves the group (`setsid`) survives. This is not a sandbox: the
+    command has the permissions of its user.
 
     Raises `ToolError` for a command that cannot be started.
     """
@@ -63,10 +60,7 @@ def run_shell(command: str, folder: Path, timeout: float) -> str:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    except (
-        OSError,
-        ValueError,
-    ) as cause:  # a NUL, half of a surrogate pair, more than a command line holds
+    except (OSError, ValueError) as cause:  # a NUL, a lone surrogate, or too long
         raise ToolError(f"the command cannot be started: {cause}") from cause
     output = _Output()
     ended, pause = False, 0.001
@@ -79,38 +73,36 @@ def run_shell(command: str, folder: Path, timeout: float) -> str:
                 raise_if_cancelled()
                 if output.closed:
                     time.sleep(min(pause, left))
-                    pause = min(2 * pause, _TICK)
-                elif selector.select(min(_TICK, left)):
-                    output.read(pipe.fileno(), _PIECE)
-            output.read(pipe.fileno(), _PIPE)
+                    pause = min(2 * pause, _POLL_SECONDS)
+                elif selector.select(min(_POLL_SECONDS, left)):
+                    output.read(pipe.fileno(), _READ_BYTES)
+            output.read(pipe.fileno(), _PIPE_BYTES)
     finally:
-        # Before it is waited for: until then nobody else can get its number.
+        # Killed before `wait`, because the system may reuse its process id afterwards.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     if not ended:
         return output.text(f"[killed after {timeout:g} s]")
-    # The shell is gone, so that whoever holds the pipe open is one that it left.
-    left_over = "" if output.closed else "[what still ran in the background was ended]\n"
-    return output.text(f"{left_over}[{_how(process.returncode)}]")
+    # The shell has ended, so an open pipe belongs to a process that it started.
+    background = "" if output.closed else "[background processes were killed]\n"
+    return output.text(f"{background}[{_ending(process.returncode)}]")
 
 
 def raise_if_cancelled() -> None:
-    """Ask whether the task that waits for this thread is cancelled, and raise its cancellation: a
-    thread is not told of it.
-    """
-    with suppress(RuntimeError):  # a thread of somebody else's
+    """Raise the cancellation of the task that waits for this thread, if it was cancelled."""
+    with suppress(RuntimeError):  # not a thread of anyio
         from_thread.check_cancelled()
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether the shell has ended; where the system can say so without giving its number free."""
+    """Whether the shell has ended. `WNOWAIT` keeps its process id reserved."""
     if hasattr(os, "waitid"):
         return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     return process.poll() is not None
 
 
-def _how(status: int) -> str:
+def _ending(status: int) -> str:
     if status >= 0:
         return f"exit status {status}"
     try:
@@ -120,7 +112,7 @@ def _how(status: int) -> str:
 
 
 class _Output:
-    """The beginning and the end of what was written, and how much was between."""
+    """The beginning and the end of an output, and the number of bytes between them."""
 
     def __init__(self) -> None:
         self.closed = False
@@ -129,30 +121,27 @@ class _Output:
         self._dropped = 0
 
     def read(self, descriptor: int, limit: int) -> None:
-        """What is there, up to `limit` bytes: one that writes without end is not waited for."""
+        """Read what is available, at most `limit` bytes, since a command may write without end."""
         while limit > 0 and not self.closed:
             try:
-                data = os.read(descriptor, min(_PIECE, limit))
+                data = os.read(descriptor, min(_READ_BYTES, limit))
             except BlockingIOError:
                 return
             self.closed = not data
             limit -= len(data)
-            room = HALF - len(self._head)
+            room = OUTPUT_HALF_BYTES - len(self._head)
             self._head += data[:room]
             self._tail += data[room:]
-            over = max(0, len(self._tail) - HALF)
+            over = max(0, len(self._tail) - OUTPUT_HALF_BYTES)
             del self._tail[:over]
             self._dropped += over
 
     def text(self, ending: str) -> str:
         head, tail = bytes(self._head), bytes(self._tail)
+        text = _decoded(head + tail)
         if self._dropped:
-            said = (
-                f"{_decoded(head)}\n[{self._dropped:,} bytes are left out here]\n{_decoded(tail)}"
-            )
-        else:
-            said = _decoded(head + tail)
-        return f"{said}{'' if not said or said.endswith(chr(10)) else chr(10)}{ending}"
+            text = f"{_decoded(head)}\n[{self._dropped:,} bytes are omitted]\n{_decoded(tail)}"
+        return f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{ending}"
 
 
 def _decoded(data: bytes) -> str:

@@ -1,5 +1,6 @@
-"""When an edge is taken: `a == 'x' && !b`, and the other dialect's `outcome=success &&
-context.x!=y`, as one language.
+"""Conditions of edges, such as `a == 'x' && !b`.
+
+One grammar also reads the other dialect, as in `outcome=success && context.x!=y`:
 
     any     = all { "||" all }
     all     = one { "&&" one }
@@ -7,8 +8,7 @@ context.x!=y`, as one language.
     key     = letters, digits, "_", "."
     value   = 'text' | "text" | word
 
-A missing key is the empty text, in comparisons too (P-63). Values are compared as texts, letter for
-letter.
+A missing key has the empty text as its value (P-63). Values are compared as texts; case counts.
 """
 
 from __future__ import annotations
@@ -26,31 +26,34 @@ _Test: TypeAlias = Callable[[Mapping[str, Any]], bool]
 _TOKEN = re.compile(r"""\s*(==|!=|=|!|&&|\|\||\(|\)|'[^']*'|"[^"]*"|[\w.:/+-]+)""")
 _WORD = re.compile(r"[\w.:/+-]+")
 _KEY = re.compile(r"[A-Za-z0-9_.]+")
-_DEEPEST = 100  # parentheses and "!" in each other: more would be an error of Python's stack
+# Deeper nesting of parentheses and "!" would overflow the stack of Python.
+_MAX_DEPTH = 100
 
 
 @dataclasses.dataclass(frozen=True)
 class Condition:
-    """A condition that was read."""
+    """A parsed condition."""
 
     text: str
     _test: _Test = dataclasses.field(repr=False, compare=False)
 
     def holds(self, context: Mapping[str, Any]) -> bool:
-        """Whether it is so in this context."""
+        """Whether the condition is true in this context."""
         return self._test(context)
 
 
 def parse_condition(text: str) -> Condition:
-    """The condition that `text` says; an empty one, and `_`, always holds (P-60).
+    """Parse a condition. An empty one, and `_`, always holds (P-60).
 
     >>> condition = parse_condition("verdict == 'ok' || !(draft && tries != 3)")
     >>> condition.holds({"verdict": "ok"}), condition.holds({"draft": "...", "tries": 2})
     (True, False)
-    >>> parse_condition("outcome=success && context.tests_passed=true").holds({"outcome": "success", "tests_passed": True})
+    >>> parse_condition("outcome=success && context.done=true").holds(
+    ...     {"outcome": "success", "done": True}
+    ... )
     True
 
-    Raises `PipelineError` with the column for what does not parse, also after a whole expression
+    Raises `PipelineError` with the column of a syntax error, and for text after the condition
     (P-64).
     """
     if text.strip() in ("", "_"):
@@ -59,7 +62,7 @@ def parse_condition(text: str) -> Condition:
 
 
 def _value(key: str, context: Mapping[str, Any]) -> Any:
-    """What stands under `key`; `context.x` is `x` if nothing has the longer name (P-65)."""
+    """The value of `key`; `context.x` means `x` if no key has the longer name (P-65)."""
     return context.get(key, context.get(key.removeprefix("context.")))
 
 
@@ -82,38 +85,38 @@ class _Parser:
         self._next = 0
         at, end = 0, len(text.rstrip())
         while at < end:
-            found = _TOKEN.match(text, at)
-            if found is None:
+            match = _TOKEN.match(text, at)
+            if match is None:
                 at += len(text[at:]) - len(text[at:].lstrip())
                 raise self._error(
-                    at, "this text is not closed" if text[at] in "'\"" else "", text[at]
+                    at, "the text is not closed" if text[at] in "'\"" else "", text[at]
                 )
-            self._tokens.append((found.group(1), found.start(1)))
-            at = found.end()
+            self._tokens.append((match.group(1), match.start(1)))
+            at = match.end()
         self._tokens.append(("", end))
 
     def condition(self) -> _Test:
         test = self._any(0)
         if self._token:
-            raise self._unexpected("the condition is whole before it; && or || is wanted")
+            raise self._unexpected("the condition is complete before it; expected && or ||")
         return test
 
     @property
     def _token(self) -> str:
         return self._tokens[self._next][0]
 
-    def _take(self, *wanted: str) -> str:
+    def _take(self, *tokens: str) -> str:
         token = self._token
-        if token not in wanted:
+        if token not in tokens:
             return ""
         self._next += 1
         return token
 
     def _error(self, at: int, hint: str, token: str) -> PipelineError:
-        told = repr(token) if token else "end"
+        shown = repr(token) if token else "end"
         return PipelineError(
             f"condition {self._text!r}: column {at + 1}: unexpected "
-            f"{told}{f': {hint}' if hint else ''}"
+            f"{shown}{f': {hint}' if hint else ''}"
         )
 
     def _unexpected(self, hint: str) -> PipelineError:
@@ -133,18 +136,18 @@ class _Parser:
         return tests[0] if len(tests) == 1 else lambda context: all(test(context) for test in tests)
 
     def _one(self, depth: int) -> _Test:
-        if depth > _DEEPEST:
-            raise self._unexpected(f"nested deeper than {_DEEPEST}")
+        if depth > _MAX_DEPTH:
+            raise self._unexpected(f"nested deeper than {_MAX_DEPTH}")
         if self._take("!"):
             return _negated(self._one(depth + 1))
         if self._take("("):
             test = self._any(depth + 1)
             if not self._take(")"):
-                raise self._unexpected("')' is wanted")
+                raise self._unexpected("expected ')'")
             return test
         key = self._token
         if not _KEY.fullmatch(key):
-            raise self._unexpected("a key is wanted: letters, digits, _ and .")
+            raise self._unexpected("expected a key: letters, digits, _ and .")
         self._next += 1
         compared = self._take("==", "=", "!=")
         return _compared(key, self._literal(), compared != "!=") if compared else _present(key)
@@ -153,6 +156,6 @@ class _Parser:
         token = self._token
         quoted = token[:1] in ("'", '"') and token != ""
         if not quoted and not _WORD.fullmatch(token):
-            raise self._unexpected("a value is wanted: a word, or a text in quotes")
+            raise self._unexpected("expected a value: a word, or a text in quotes")
         self._next += 1
         return token[1:-1] if quoted else token

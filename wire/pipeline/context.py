@@ -1,4 +1,4 @@
-"""What a run knows: keys and JSON values."""
+"""The context of a run: JSON values by key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wire.sessions.session_file import check_sayable
 
 
 class Context(MutableMapping[str, Any]):
-    """The values of a run, by key; several tasks and threads may use it at once.
+    """The values of a run, by key. Tasks and threads may share it.
 
     >>> context = Context({"seed": "a poem"})
     >>> branch = context.clone()
@@ -21,8 +21,8 @@ class Context(MutableMapping[str, Any]):
     >>> sorted(context), branch.snapshot(), branch.changed
     (['seed'], {'seed': 'a poem', 'tone': 'glad'}, ('tone',))
 
-    What goes in and what comes out are copies: nobody changes a value in it from outside. Raises
-    `PipelineError`, which names the key, for what JSON cannot say.
+    Values are copied on the way in and out, so that nothing outside changes them. A value that JSON
+    cannot express raises `PipelineError` with its key.
     """
 
     def __init__(self, values: Mapping[str, Any] | None = None) -> None:
@@ -38,13 +38,13 @@ class Context(MutableMapping[str, Any]):
 
     def __setitem__(self, key: str, value: Any) -> None:
         if not isinstance(key, str) or not key:
-            raise PipelineError(f"context: a key is a text and not empty, not {key!r}")
+            raise PipelineError(f"context: expected a non-empty text as key, not {key!r}")
         try:
             check_sayable(value, key)
         except RuleError as problem:
             raise PipelineError(f"context: {problem.message}") from None
         with self._lock:
-            self._values[key] = _as_read_again(value)
+            self._values[key] = _copied(value)
             self._changed[key] = None
 
     def __delitem__(self, key: str) -> None:
@@ -64,7 +64,7 @@ class Context(MutableMapping[str, Any]):
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """The keys that were set since it was made, whether or not their values are others now."""
+        """The keys that were set since the context was created, even to the value they had."""
         with self._lock:
             return tuple(self._changed)
 
@@ -74,15 +74,13 @@ class Context(MutableMapping[str, Any]):
             return copy.deepcopy(self._values)
 
     def clone(self) -> Context:
-        """A context of its own with the same values, in which nothing counts as changed."""
+        """A copy of the context, with no key in `changed`."""
         return Context(self.snapshot())
 
     def merge(self, branches: Iterable[Context]) -> None:
-        """Take over what branches have set; of those that set the same key, the last one wins
-        (P-35).
+        """Copy the values that branches have set. For one key, the last branch wins (P-35).
 
-        What a branch did not touch is not taken from it: its copy may be older than what another
-        branch has set.
+        Values that a branch did not set are ignored, because another branch may have set them.
         """
         for branch in branches:
             values = branch.snapshot()
@@ -90,45 +88,46 @@ class Context(MutableMapping[str, Any]):
                 self[key] = values[key]
 
 
-def _as_read_again(value: Any) -> Any:
-    """A copy that is what a checkpoint gives back: tuples are lists."""
+def _copied(value: Any) -> Any:
+    """A copy as a checkpoint returns it: tuples become lists."""
     if isinstance(value, dict):
-        return {key: _as_read_again(item) for key, item in value.items()}
-    return [_as_read_again(item) for item in value] if isinstance(value, list | tuple) else value
+        return {key: _copied(item) for key, item in value.items()}
+    return [_copied(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-# --- what is given on the command line ------------------------------------------------------------
+# --- variables of the command line ----------------------------------------------------------------
 
 
 def variables(
     seed: str | None = None, file: str | bytes | None = None, assignments: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """What a run begins with: the seed, then the JSON object of a file, then `key=value` texts;
-    later ones win (P-55).
+    """The first values of a context: the seed, a JSON object, and `key=value` texts (P-55).
+
+    Of values with the same key, the later one wins.
 
     >>> variables("a poem", '{"tone": "glad"}', ["tone=sad", "sum=1+1=2"])
     {'seed': 'a poem', 'tone': 'sad', 'sum': '1+1=2'}
 
-    Raises `PipelineError` for a text without `=` or key, and for a file that is no JSON object.
+    Raises `PipelineError` for a text without `=` or key, and for a file without a JSON object.
     """
-    found: dict[str, Any] = {} if seed is None else {"seed": seed}
+    values: dict[str, Any] = {} if seed is None else {"seed": seed}
     if file is not None:
-        found |= _object(file)
+        values |= _object(file)
     for each in assignments:
         key, sign, value = each.partition("=")
         if not sign or not key.strip():
-            raise PipelineError(f"--var: key=value is wanted, not {each!r}")
-        found[key.strip()] = value
-    return found
+            raise PipelineError(f"--var: expected key=value, not {each!r}")
+        values[key.strip()] = value
+    return values
 
 
 def _object(text: str | bytes) -> dict[str, Any]:
     try:
-        found = json.loads(text.decode("utf-8-sig") if isinstance(text, bytes) else text)
+        value = json.loads(text.decode("utf-8-sig") if isinstance(text, bytes) else text)
     except ValueError as problem:
-        raise PipelineError(f"--var-file: no JSON: {problem}") from None
+        raise PipelineError(f"--var-file: not JSON: {problem}") from None
     except RecursionError:
         raise PipelineError("--var-file: nested too deeply") from None
-    if not isinstance(found, dict):
-        raise PipelineError(f"--var-file: a JSON object is wanted, not {type(found).__name__}")
-    return found
+    if not isinstance(value, dict):
+        raise PipelineError(f"--var-file: expected a JSON object, not {type(value).__name__}")
+    return value

@@ -1,13 +1,11 @@
-"""DOT to a graph: one `digraph`, what Graphviz would draw of it, and values with types.
+"""Parser of DOT: one `digraph` becomes a `Graph` whose attributes have typed values.
 
-Rules of this file:
-
-- What is read is a part of DOT: anything else is an error with line, column and the token, never a
+- The parser takes a part of DOT. Anything else is an error with line, column and token, never a
   guess (P-18).
-- Subgraphs have no life of their own: their nodes are the graph's, their defaults and their class
-  end with them (P-13, P-14).
-- Scopes are kept on a list and not on the call stack: a file of ten thousand `{` is an error of
-  ours, not of Python.
+- Subgraphs are flattened: their nodes belong to the graph. The defaults and the class of a subgraph
+  hold inside it only (P-13, P-14).
+- Open scopes are on a list and not on the call stack, because a file of ten thousand `{` would
+  overflow the stack of Python.
 """
 
 from __future__ import annotations
@@ -24,14 +22,14 @@ from wire.pipeline.node_types import NODE_TYPES
 
 
 def parse(text: str, name: str = "") -> Graph:
-    r"""The graph that `text` draws; `name` is its name if the file gives none.
+    """Parse DOT. `name` is the name of a graph that has none in the file.
 
-    >>> graph = parse('digraph hello { start [type=start]; start -> done [label="ok == \'yes\'"]; done [type=exit] }')
+    >>> graph = parse('digraph hello { start; end [type=exit]; start -> end [label="seed != x"] }')
     >>> graph.name, list(graph.nodes), graph.edges[0].condition
-    ('hello', ['start', 'done'], "ok == 'yes'")
+    ('hello', ['start', 'end'], 'seed != x')
 
-    An id that only edges name becomes a node with `declared=False`; that and all else that makes a
-    graph no pipeline is for lint.
+    An id that only edges name becomes a node with `declared=False`. Lint reports it, and everything
+    else that is DOT but not a pipeline.
 
     Raises `PipelineError`, as in `line 3, column 7: unexpected '--'`.
     """
@@ -51,22 +49,22 @@ _QUOTED = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"', re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED = {'"': '"', "\\": "\\", "n": "\n", "t": "\t", "\n": ""}
 _TOKEN = re.compile(r'->|--|"(?:[^"\\\n]|\\.)*"?|-?[A-Za-z0-9_.]+|.', re.DOTALL)
-_TOLD = 40  # letters of a token that an error shows
+_MAX_TOKEN_SHOWN = 40  # characters of a token in an error
 
 _KEYWORDS = frozenset({"digraph", "edge", "graph", "node", "strict", "subgraph"})
-_AN_ID = "an id is letters, digits and _, and begins with no digit; other names go into label"
+_AN_ID = "an id has letters, digits and _, and starts with no digit; put other names into label"
 
 
 class _Tokens:
-    """The text and how far it was read.
+    """The text, and the offset up to which it was parsed.
 
-    What a word is depends on where it stands, so there is no list of tokens.
+    There is no list of tokens, because the grammar of a word depends on its context.
     """
 
     def __init__(self, text: str) -> None:
         self.text = text.removeprefix("\ufeff")
         self.at = 0
-        self._line_ends = [found.start() for found in re.finditer("\n", self.text)]
+        self._line_ends = [match.start() for match in re.finditer("\n", self.text)]
         self._skip_blank()
 
     def position(self, at: int) -> Position:
@@ -74,51 +72,56 @@ class _Tokens:
         return Position(line + 1, at - (self._line_ends[line - 1] if line else -1))
 
     def unexpected(self, hint: str = "", at: int | None = None) -> PipelineError:
-        """The error of what stands at `at`, or here, and cannot stand there."""
+        """The error for the token at offset `at`, by default the current one."""
         at = self.at if at is None else at
-        found = _TOKEN.match(self.text, at)
-        token = found.group() if found else ""
-        told = (
-            repr(token[:_TOLD] + ("..." if len(token) > _TOLD else "")) if token else "end of file"
+        match = _TOKEN.match(self.text, at)
+        token = match.group() if match else ""
+        shown = (
+            repr(token[:_MAX_TOKEN_SHOWN] + ("..." if len(token) > _MAX_TOKEN_SHOWN else ""))
+            if token
+            else "end of file"
         )
-        return PipelineError(f"{self.position(at)}: unexpected {told}{f': {hint}' if hint else ''}")
+        return PipelineError(
+            f"{self.position(at)}: unexpected {shown}{f': {hint}' if hint else ''}"
+        )
 
     def next_is(self, symbol: str) -> bool:
         return self.text.startswith(symbol, self.at)
 
     def take(self, symbol: str) -> bool:
-        """Go past `symbol` if it comes next."""
-        found = self.next_is(symbol)
-        if found:
+        """Consume `symbol` if it comes next; whether it did."""
+        is_next = self.next_is(symbol)
+        if is_next:
             self._go_to(self.at + len(symbol))
-        return found
+        return is_next
 
     def expect(self, symbol: str, hint: str = "") -> None:
         if not self.take(symbol):
-            raise self.unexpected(hint or f"{symbol!r} is wanted")
+            raise self.unexpected(hint or f"expected {symbol!r}")
 
     def word(self, pattern: re.Pattern[str]) -> str:
-        """What `pattern` finds here; empty if nothing."""
-        found = pattern.match(self.text, self.at)
-        if found is None:
+        """Consume what `pattern` matches here; empty if it does not match."""
+        match = pattern.match(self.text, self.at)
+        if match is None:
             return ""
-        self._go_to(found.end())
-        return found.group()
+        self._go_to(match.end())
+        return match.group()
 
     def quoted(self) -> str | None:
-        """The string in quotes that comes next, its escapes decoded (P-07); what is no escape stays
-        as it is.
+        """Consume a quoted string and decode its escapes (P-07); `None` if none comes next.
+
+        A backslash before any other character stays in the text.
         """
         if not self.next_is('"'):
             return None
-        found = _QUOTED.match(self.text, self.at)
-        if found is None:
+        match = _QUOTED.match(self.text, self.at)
+        if match is None:
             raise PipelineError(
                 f"{self.position(self.at)}: unexpected end of file: this string is not closed"
             )
-        self._go_to(found.end())
+        self._go_to(match.end())
         return _ESCAPE.sub(
-            lambda escape: _ESCAPED.get(escape.group(1), escape.group()), found.group(1)
+            lambda escape: _ESCAPED.get(escape.group(1), escape.group()), match.group(1)
         )
 
     def _go_to(self, at: int) -> None:
@@ -126,8 +129,8 @@ class _Tokens:
         self._skip_blank()
 
     def _skip_blank(self) -> None:
-        found = _BLANK.match(self.text, self.at)
-        self.at = found.end() if found else self.at
+        match = _BLANK.match(self.text, self.at)
+        self.at = match.end() if match else self.at
         if self.text.startswith("/*", self.at):
             raise PipelineError(
                 f"{self.position(self.at)}: unexpected end of file: this comment is not closed"
@@ -136,7 +139,7 @@ class _Tokens:
 
 @dataclasses.dataclass
 class _Scope:
-    """The file itself, or one subgraph: which defaults hold in it, and which nodes it has."""
+    """The file or one subgraph: the defaults that hold in it, and its nodes."""
 
     attributes: dict[str, Value]
     node_defaults: dict[str, Value]
@@ -145,13 +148,14 @@ class _Scope:
 
 
 @dataclasses.dataclass
-class _Seen:
-    """What is known so far of one node."""
+class _NodeBuilder:
+    """One node, collected from all statements that name it."""
 
     position: Position
     depth: int
-    """How deep in subgraphs its defaults were found: what is said of it further out does not undo
-    them.
+    """How many scopes were open where its defaults come from.
+
+    Defaults of an outer scope do not replace those of an inner one.
     """
     declared: bool = False
     defaults: dict[str, Value] = dataclasses.field(default_factory=dict)
@@ -171,7 +175,7 @@ class _Parser:
         self._tokens = tokens
         self._file = _Scope({}, {}, {})
         self._scopes = [self._file]
-        self._nodes: dict[str, _Seen] = {}
+        self._nodes: dict[str, _NodeBuilder] = {}
         self._edges: list[Edge] = []
         self._statements: dict[str, Callable[[], None]] = {
             "node": lambda: self._defaults(self._scopes[-1].node_defaults),
@@ -184,7 +188,7 @@ class _Parser:
         tokens = self._tokens
         at = tokens.at
         if tokens.word(_ID).lower() != "digraph":
-            raise tokens.unexpected("a pipeline begins with digraph", at)
+            raise tokens.unexpected("a pipeline starts with digraph", at)
         quoted = tokens.quoted()
         name = (quoted if quoted is not None else tokens.word(_ID)) or name
         tokens.expect("{")
@@ -194,11 +198,11 @@ class _Parser:
             else:
                 self._statement()
         if tokens.at < len(tokens.text):
-            raise tokens.unexpected("a file has one graph")
+            raise tokens.unexpected("a file holds one graph")
         return Graph(
             name,
             self._file.attributes,
-            {id: seen.node(id) for id, seen in self._nodes.items()},
+            {id: builder.node(id) for id, builder in self._nodes.items()},
             tuple(self._edges),
         )
 
@@ -224,7 +228,7 @@ class _Parser:
         word = tokens.word(_KEY) if quoted is None else quoted
         if quoted is None and word.lower() in _KEYWORDS:
             if word.lower() not in self._statements:
-                raise tokens.unexpected("a file has one graph", at)
+                raise tokens.unexpected("a file holds one graph", at)
             self._statements[word.lower()]()
         elif _KEY.fullmatch(word) and tokens.take("="):
             self._scopes[-1].attributes[word] = self._value()
@@ -243,7 +247,7 @@ class _Parser:
 
     def _defaults(self, held: dict[str, Value]) -> None:
         if not self._tokens.next_is("["):
-            raise self._tokens.unexpected("'[' is wanted")
+            raise self._tokens.unexpected("expected '['")
         held.update(self._attribute_lists())
 
     def _node_or_edges(self, id: str, at: int) -> None:
@@ -252,7 +256,7 @@ class _Parser:
         while tokens.take("->"):
             ends.append(self._end_of_edge())
         if tokens.next_is("--"):
-            raise tokens.unexpected("edges are written ->")
+            raise tokens.unexpected("an edge is written as ->")
         attributes = self._attribute_lists()
         if len(ends) == 1:
             self._declare(id, self._tokens.position(at), attributes)
@@ -271,42 +275,42 @@ class _Parser:
             raise self._tokens.unexpected(_AN_ID, at)
         return id, at
 
-    def _mention(self, id: str, position: Position) -> _Seen:
+    def _mention(self, id: str, position: Position) -> _NodeBuilder:
         scope = self._scopes[-1]
-        seen = self._nodes.get(id)
-        if seen is None:
-            seen = self._nodes[id] = _Seen(
+        builder = self._nodes.get(id)
+        if builder is None:
+            builder = self._nodes[id] = _NodeBuilder(
                 position, len(self._scopes), defaults=dict(scope.node_defaults)
             )
             scope.members[id] = None
-        return seen
+        return builder
 
     def _declare(self, id: str, position: Position, attributes: dict[str, Value]) -> None:
-        seen = self._mention(id, position)
-        if not seen.declared:
-            seen.declared, seen.position = True, position
+        builder = self._mention(id, position)
+        if not builder.declared:
+            builder.declared, builder.position = True, position
         scope = self._scopes[-1]
         scope.members[id] = None
-        if len(self._scopes) >= seen.depth:
-            seen.depth = len(self._scopes)
-            seen.defaults.update(scope.node_defaults)
-        seen.own.update(attributes)
+        if len(self._scopes) >= builder.depth:
+            builder.depth = len(self._scopes)
+            builder.defaults.update(scope.node_defaults)
+        builder.own.update(attributes)
 
     def _attribute_lists(self) -> dict[str, Value]:
         tokens = self._tokens
-        found: dict[str, Value] = {}
+        attributes: dict[str, Value] = {}
         while tokens.take("["):
             while not tokens.take("]"):
                 at = tokens.at
                 quoted = tokens.quoted()
                 key = tokens.word(_KEY) if quoted is None else quoted
                 if not _KEY.fullmatch(key):
-                    raise tokens.unexpected("the name of an attribute is wanted, or ']'", at)
+                    raise tokens.unexpected("expected the name of an attribute, or ']'", at)
                 tokens.expect("=", f"{key} has no value")
-                found[key] = self._value()
+                attributes[key] = self._value()
                 if not tokens.take(","):
                     tokens.take(";")
-        return found
+        return attributes
 
     def _value(self) -> Value:
         tokens = self._tokens
@@ -325,10 +329,10 @@ class _Parser:
         if is_duration(word):
             return Duration(word)
         raise tokens.unexpected(
-            "a value is wanted; put it in quotes if it is more than a word or a number", at
+            "expected a value; put it in quotes if it is more than a word or a number", at
         )
 
 
 def _class_of(label: str) -> str:
-    """The class that a subgraph's label gives its nodes (P-14)."""
+    """The class that the label of a subgraph gives to its nodes (P-14)."""
     return re.sub(r"[^a-z0-9-]", "", re.sub(r"\s+", "-", label.strip().lower()))

@@ -1,8 +1,7 @@
-"""The runner: walks the graph, lets handlers do their work, keeps checkpoints. What it decides by
-is in `routing.py`.
+"""The engine: runs a pipeline on asyncio or trio, and writes checkpoints.
 
-On asyncio and trio. A run is a walk from node to node; branches of a fan_out are walks of their
-own, at once, up to their fan_in.
+A run goes from node to node; `routing.py` decides which node follows. The branches of a fan_out run
+at the same time, each from its first node up to the fan_in.
 """
 
 from __future__ import annotations
@@ -29,44 +28,50 @@ from wire.pipeline.handlers import Visit
 from wire.pipeline.linting import Finding, lint
 from wire.pipeline.node_types import NodeTypes
 from wire.pipeline.progress import Event
-from wire.pipeline.routing import MOST_VISITS, fan_ins, following
+from wire.pipeline.routing import MAX_VISITS, fan_ins, following
 
 
 class NodeError(PipelineError):
-    """A node has failed; `node_id` says which, `__cause__` is what its handler raised."""
+    """A node failed. `node_id` is its id, `__cause__` the exception of its handler."""
 
     node_id: str = ""
 
 
 class LintError(PipelineError):
-    """Nothing was run: the pipeline has errors, all of which `findings` has."""
+    """The pipeline has errors, so nothing was run. `findings` has all of them."""
 
     findings: tuple[Finding, ...] = ()
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run ended that did not fail."""
+    """The result of a run that did not fail."""
 
     context: dict[str, Any]
     last_node_id: str
-    """The exit, unless the run ended at a node that leads nowhere (P-67)."""
+    """The exit, unless the run ended at a node without outgoing edges (P-67)."""
 
 
 class Engine:
-    """A pipeline that can be run.
+    """Runs a pipeline.
 
     >>> from wire.pipeline.dot import parse
-    >>> graph = parse('digraph { start -> hi -> exit; start [type=start]; hi [type=set, key=hi, value="Hi {{.seed}}"]; exit [type=exit] }')
+    >>> nodes = 'start; hi [type=set, key=hi, value="Hi {{.seed}}"]; exit'
+    >>> graph = parse(f"digraph {{ {nodes}; start -> hi -> exit }}")
     >>> anyio.run(Engine(graph).run, {"seed": "Ada"}).context["hi"]
     'Hi Ada'
 
-    `model` is for nodes that name none, `workdir` is where agents work. `connect(name)` gives the
-    chat with a model; each is made once for a run, before its first node, and closed with it.
-    `checkpoint` is a file that tells after each node where the run stands. `timeout`, in seconds or
-    as `"5m"`, ends the run. `told(event)` hears of nodes as they begin and end. `ask(text)` asks
-    the user.
+    - `model`: the model of nodes that name none, as `provider:model`.
+    - `workdir`: the work folder of agents.
+    - `types`: the types of nodes, by default the built-in ones.
+    - `connect(name)`: returns the chat with a model. It is called once for each model, before the
+      first node; the chat is closed at the end of the run.
+    - `checkpoint`: a file that is written after each completed node.
+    - `timeout`: cancels the run after this time, in seconds or as `"5m"`.
+    - `report(event)`: called when a node starts, asks the user, completes or fails.
+    - `ask(text)`: asks the user and returns the answer.
+    - `now()`: returns the current time as text.
 
-    Raises `LintError` for a pipeline with errors, `PipelineError` for an option that is none.
+    Raises `LintError` for a pipeline with errors, `PipelineError` for an option that is not valid.
     """
 
     def __init__(
@@ -79,7 +84,7 @@ class Engine:
         connect: Callable[[str], AsyncChat] = connect_by_environment,
         checkpoint: str | os.PathLike[str] | None = None,
         timeout: float | str | None = None,
-        told: Callable[[Event], object] = lambda event: None,
+        report: Callable[[Event], object] = lambda event: None,
         ask: Callable[[str], Awaitable[str]] | None = None,
         now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds"),
     ) -> None:
@@ -92,30 +97,30 @@ class Engine:
             raise error
         self.workdir = Path(workdir)
         if not self.workdir.is_dir():
-            raise PipelineError(f"workdir: {workdir}: there is no such folder")
+            raise PipelineError(f"workdir: {workdir}: not a folder")
         self.checkpoint = checkpoint
         self.timeout = None if timeout is None else seconds(timeout)
         asking = [node for node in self.graph.nodes.values() if self.types[node.type].needs_model]
         self._models = models_of(asking, model)
         self._pairs = fan_ins(self.graph)
-        self._connect, self._told, self._ask, self._now = connect, told, ask, now
+        self._connect, self._report, self._ask, self._now = connect, report, ask, now
 
     async def run(self, variables: Mapping[str, Any] | None = None) -> Ended:
-        """Run it from its start; `variables` are what the context begins with.
+        """Run the pipeline from its start. `variables` are the first values of the context.
 
-        Raises `ConfigurationError` for a key that is missing, before anything is sent, `NodeError`
-        for a node that fails, and `PipelineError` if the time is over, no edge can be taken, or the
-        run goes in circles.
+        Raises `ConfigurationError` for a missing key, before anything is sent, `NodeError` for a
+        node that fails or is visited too often, and `PipelineError` if the timeout passes or no
+        condition of an edge holds.
         """
         return await self._run(Context(variables), {}, self.graph.start.id, self.graph.start.id)
 
     async def resume(
         self, checkpoint: Checkpoint, variables: Mapping[str, Any] | None = None
     ) -> Ended:
-        """Go on after the last completed node of a checkpoint; `variables` come on top of what it
-        knows.
+        """Continue after the last completed node of a checkpoint.
 
-        Raises as `run`, and `PipelineError` if that node is not in the pipeline any more.
+        `variables` are added to its context, and replace values with the same key. Raises as `run`,
+        and `PipelineError` if that node is no longer in the pipeline.
         """
         last = checkpoint.last_node_id
         if last not in self.graph.nodes:
@@ -139,7 +144,7 @@ class Engine:
                 while node_id is not None:
                     last = node_id
                     await run.visit(
-                        self.graph.nodes[last], context, kept=self.checkpoint is not None
+                        self.graph.nodes[last], context, save=self.checkpoint is not None
                     )
                     node_id = following(self.graph, last, context, self._pairs)
             if clock.cancelled_caught:
@@ -148,11 +153,11 @@ class Engine:
                 )
         node = self.graph.nodes[last]
         if node.type != "exit":
-            self._told(Event("ended", node))
+            self._report(Event("ended", node))
         return Ended(context=context.snapshot(), last_node_id=last)
 
     async def _connected(self, stack: AsyncExitStack) -> dict[str, AsyncChat]:
-        """A chat for each model; all that is missing is named at once, before anything is sent."""
+        """A chat for each model. All missing keys are reported in one error, before any request."""
         chats: dict[str, AsyncChat] = {}
         problems: list[str] = []
         for name, node_id in self._models.items():
@@ -169,42 +174,44 @@ class Engine:
 
 
 class _Run:
-    """One run: how often its nodes were visited, and whom they ask."""
+    """The state of one run: the visits of each node, and the chats with the models."""
 
     def __init__(
         self, engine: Engine, visits: dict[str, int], chats: Mapping[str, AsyncChat]
     ) -> None:
         self._engine, self._visits, self._chats = engine, visits, chats
-        self._at_the_user = anyio.Lock()
+        self._user_lock = anyio.Lock()
 
-    async def visit(self, node: Node, context: Context, *, kept: bool = False) -> None:
-        """Run a node, and store what is new; nothing of it is stored if it fails.
+    async def visit(self, node: Node, context: Context, *, save: bool = False) -> None:
+        """Run a node and store its values in the context; a node that fails stores nothing.
 
-        `kept`: the checkpoint has it before it is told.
+        With `save`, the checkpoint is written before the node is reported as completed.
         """
-        told = self._engine._told
+        report = self._engine._report
         began = anyio.current_time()
-        told(Event("started", node))
+        report(Event("started", node))
         try:
             self._visits[node.id] = self._visits.get(node.id, 0) + 1
-            if self._visits[node.id] > MOST_VISITS:
+            if self._visits[node.id] > MAX_VISITS:
                 raise PipelineError(
-                    f"visited more than {MOST_VISITS} times: the pipeline goes in circles"
+                    f"visited more than {MAX_VISITS} times: the pipeline does not leave a loop"
                 )
             limit = seconds(node.attributes["timeout"]) if "timeout" in node.attributes else None
             with anyio.move_on_after(limit) as clock:
                 await self._work(node, context)
             if clock.cancelled_caught:
-                raise PipelineError(f"timeout: it took longer than {limit:g} s and was cancelled")
+                raise PipelineError(
+                    f"timeout: the node took longer than {limit:g} s and was cancelled"
+                )
         except Exception as cause:
             error = _failed(node, cause)
-            told(Event("failed", node, anyio.current_time() - began, str(error)))
+            report(Event("failed", node, anyio.current_time() - began, str(error)))
             raise error from cause
-        if kept:
-            self._keep(node, context)
-        told(Event("completed", node, anyio.current_time() - began))
+        if save:
+            self._save(node, context)
+        report(Event("completed", node, anyio.current_time() - began))
 
-    def _keep(self, node: Node, context: Context) -> None:
+    def _save(self, node: Node, context: Context) -> None:
         engine = self._engine
         assert engine.checkpoint is not None
         checkpoint = Checkpoint(
@@ -225,9 +232,9 @@ class _Run:
 
         async def ask(text: str) -> str:
             if engine._ask is None:
-                raise PipelineError("nobody is there to be asked")
-            async with self._at_the_user:
-                engine._told(Event("asking", node))
+                raise PipelineError("the engine has no `ask` to reach a user")
+            async with self._user_lock:
+                engine._report(Event("asking", node))
                 return await engine._ask(text)
 
         visit = Visit(
@@ -246,57 +253,58 @@ class _Run:
         context.update(Context(new))
 
     async def _branches(self, node: Node, context: Context) -> None:
-        """All branches at once, each to its end whatever becomes of the others; then their contexts
-        are merged (P-34 to P-36).
+        """Run all branches at the same time, then merge their contexts (P-34 to P-36).
+
+        A branch that fails does not cancel the others; the error has the messages of all.
         """
         graph, fan_in = self._engine.graph, self._engine._pairs[node.id]
         targets = [edge.target for edge in graph.outgoing(node.id)]
         contexts = [context.clone() for _ in targets]
         failed: dict[int, Exception] = {}
 
-        async def branch(place: int) -> None:
+        async def branch(index: int) -> None:
             try:
-                await self._walk(targets[place], fan_in, contexts[place])
+                await self._walk(targets[index], fan_in, contexts[index])
             except Exception as error:
-                failed[place] = error
+                failed[index] = error
 
         async with anyio.create_task_group() as group:
-            for place in range(len(targets)):
-                group.start_soon(branch, place)
+            for index in range(len(targets)):
+                group.start_soon(branch, index)
         if failed:
-            room = max(
-                120, 1200 // len(failed)
-            )  # for the words of each, so that none is cut out of the middle
-            said = "; ".join(one_line(str(error), room) for _, error in sorted(failed.items()))
+            # Each message is shortened by itself, because an error shortens a long text by leaving
+            # out its middle, which would drop whole messages.
+            limit = max(120, 1200 // len(failed))
+            messages = "; ".join(one_line(str(error), limit) for _, error in sorted(failed.items()))
             raise PipelineError(
-                f"{len(failed)} of {len(targets)} branches failed: {said}"
+                f"{len(failed)} of {len(targets)} branches failed: {messages}"
             ) from next(iter(failed.values()))
         context.merge(contexts)
 
     async def _walk(self, node_id: str, fan_in: str, context: Context) -> None:
-        """One branch, from its first node up to the fan_in, which is not its own any more."""
+        """Run one branch from its first node up to the fan_in, which is not part of it."""
         graph = self._engine.graph
         while node_id != fan_in:
             node = graph.nodes[node_id]
             if node.type == "exit":
                 raise PipelineError(
-                    f"node {node_id!r}: a branch has come to the exit before its fan_in {fan_in!r}"
+                    f"node {node_id!r}: a branch reached the exit before its fan_in {fan_in!r}"
                 )
             await self.visit(node, context)
-            then = following(graph, node_id, context, self._engine._pairs)
-            if then is None:
+            next_id = following(graph, node_id, context, self._engine._pairs)
+            if next_id is None:
                 raise PipelineError(
-                    f"node {node_id!r}: a branch ends here, before its fan_in {fan_in!r}"
+                    f"node {node_id!r}: a branch ended here, before its fan_in {fan_in!r}"
                 )
-            node_id = then
+            node_id = next_id
 
 
 def _failed(node: Node, cause: Exception) -> NodeError:
-    said = str(cause) if isinstance(cause, WireError) else f"{type(cause).__name__}: {cause}"
-    # Errors of templates name the node themselves.
+    text = str(cause) if isinstance(cause, WireError) else f"{type(cause).__name__}: {cause}"
+    # Errors of templates already name the node.
     prefix = f"node {node.id!r}: "
     error = NodeError(
-        said if said.startswith(prefix) else prefix + said, partial=getattr(cause, "partial", None)
+        text if text.startswith(prefix) else prefix + text, partial=getattr(cause, "partial", None)
     )
     error.node_id = node.id
     return error

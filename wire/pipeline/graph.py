@@ -1,12 +1,8 @@
-"""What a pipeline is: nodes with attributes, edges with conditions, each with its place in the
-file.
+"""A pipeline as values: nodes with attributes, and edges with conditions.
 
-Rules of this file:
-
-- Nodes and edges stand in the order of the file, so that runs and messages are the same each time
-  (P-17).
-- What the two dialects say in different words has one name here: a type for each shape, one
-  condition, one model.
+Nodes and edges keep the order of the file, so that runs and messages are the same each time (P-17).
+The two dialects of pipelines write conditions and models in different attributes; `Edge.condition`
+and `Node.model` read both.
 """
 
 from __future__ import annotations
@@ -30,7 +26,7 @@ _STEP = re.compile(r"([0-9.]+)(ms|[smhd])")
 
 @dataclasses.dataclass(frozen=True)
 class Position:
-    """Where something stands in its file; both counted from 1, columns in characters."""
+    """A position in a file. Lines and columns start at 1; a column is one character."""
 
     line: int
     column: int
@@ -40,17 +36,17 @@ class Position:
 
 
 FILE_START = Position(1, 1)
-"""The place of what stands in no file."""
+"""The position of what was not read from a file."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Duration:
-    """A span of time as the file has it, and as seconds.
+    """A duration: its text in the file, and its seconds.
 
     >>> Duration("15m").seconds, str(Duration("250ms"))
     (900.0, '250ms')
 
-    Raises `PipelineError` for a text that is none.
+    Raises `PipelineError` for a text that is not a duration.
     """
 
     text: str
@@ -58,13 +54,13 @@ class Duration:
     def __post_init__(self) -> None:
         if not is_duration(self.text):
             raise PipelineError(
-                f"{self.text!r} is no duration: a number and ms, s, m, h or d are wanted, "
+                f"{self.text!r} is not a duration: expected a number and ms, s, m, h or d, "
                 "as in 90s or 5m"
             )
 
     @property
     def seconds(self) -> float:
-        """How many seconds that are."""
+        """The duration in seconds."""
         return sum(float(number) * _SECONDS[unit] for number, unit in _STEP.findall(self.text))
 
     def __str__(self) -> str:
@@ -77,26 +73,26 @@ def is_duration(text: str) -> bool:
 
 
 Value: TypeAlias = str | int | float | bool | Duration
-"""What an attribute can be."""
+"""A value of an attribute."""
 
 
 def seconds(value: Value) -> float:
-    """A time limit in seconds: a duration, bare or quoted, or a plain number of seconds.
+    """A time limit in seconds. It is given as a duration or a number, bare or quoted.
 
     >>> seconds("1m30s"), seconds(Duration("2h")), seconds(5)
     (90.0, 7200.0, 5.0)
 
-    Raises `PipelineError` for anything else, and for what is not more than nothing.
+    Raises `PipelineError` for anything else, and for a limit that is not more than 0.
     """
     if isinstance(value, str):
         number = re.fullmatch(r"[0-9]+(\.[0-9]+)?", value.strip())
         value = float(value) if number else Duration(value.strip())
     if isinstance(value, bool):
-        raise PipelineError(f"{written(value)} is no duration")
-    found = value.seconds if isinstance(value, Duration) else float(value)
-    if not 0 < found < float("inf"):
-        raise PipelineError(f"a time limit is more than 0, not {written(value)}")
-    return found
+        raise PipelineError(f"{written(value)} is not a duration")
+    limit = value.seconds if isinstance(value, Duration) else float(value)
+    if not 0 < limit < float("inf"):
+        raise PipelineError(f"expected a time limit of more than 0, not {written(value)}")
+    return limit
 
 
 def count(value: Value) -> int:
@@ -114,7 +110,7 @@ def count(value: Value) -> int:
 
 
 def written(value: object) -> str:
-    """A value of an attribute or of the context as text, the way a template or a condition sees it.
+    """A value of an attribute or of the context as text, as templates and conditions use it.
 
     >>> written(True), written(5), written(Duration("5m")), written(None), written(["a"])
     ('true', '5', '5m', '', '["a"]')
@@ -130,7 +126,7 @@ def written(value: object) -> str:
 class Node:
     """One step of a pipeline.
 
-    `declared` is false if only edges name it, which lint reports (P-15).
+    `declared` is false for a node that only edges name; lint reports it (P-15).
     """
 
     id: str
@@ -138,8 +134,7 @@ class Node:
     position: Position = FILE_START
     declared: bool = True
     type: str = ""
-    """The name of its `NodeType`. Shapes, aliases and ids count once `NodeTypes.resolve` was called.
-    """
+    """The name of its `NodeType`. `NodeTypes.resolve` sets it from alias, shape or id."""
 
     def __post_init__(self) -> None:
         if not self.type:
@@ -155,8 +150,9 @@ class Node:
 
     @property
     def model(self) -> str:
-        """What `model` or `llm_provider` and `llm_model` say, as `provider:model`; empty if they
-        say nothing (P-25).
+        """The model as `provider:model`, empty if the node names none (P-25).
+
+        It is given by `model`, or by `llm_provider` and `llm_model`.
 
         >>> Node("plan", {"llm_provider": "gemini", "llm_model": "gemini-3-pro-preview"}).model
         'gemini:gemini-3-pro-preview'
@@ -170,7 +166,7 @@ Dialect: TypeAlias = Literal["label", "condition"]
 
 @dataclasses.dataclass(frozen=True)
 class Edge:
-    """A way from one node to another."""
+    """An edge from one node to another."""
 
     source: str
     target: str
@@ -179,17 +175,18 @@ class Edge:
 
     @property
     def dialect(self) -> Dialect:
-        """The attribute that holds the condition; where there is a `condition`, the label is only a
-        caption (P-61).
+        """The attribute that holds the condition: `condition` if there is one, else `label` (P-61).
+
+        The label of an edge with a `condition` is a caption only.
         """
         return "condition" if "condition" in self.attributes else "label"
 
     @property
     def condition(self) -> str:
-        """When the edge is taken, for `parse_condition`; empty if always (P-60).
+        """The condition of the edge, for `parse_condition`; empty if there is none (P-60).
 
-        >>> Edge("a", "b", {"label": "ok == 'yes'"}).condition, Edge("a", "b", {"label": "_"}).condition
-        ("ok == 'yes'", '')
+        >>> [Edge("a", "b", {"label": label}).condition for label in ("ok == 'yes'", "_")]
+        ["ok == 'yes'", '']
         """
         text = written(self.attributes.get(self.dialect, "")).strip()
         return "" if text == "_" else text
@@ -200,7 +197,7 @@ class Edge:
 
 @dataclasses.dataclass(frozen=True)
 class Graph:
-    """A pipeline as it was read; nothing in it was checked by lint yet."""
+    """A pipeline as it was parsed. Lint has not checked it yet."""
 
     name: str
     attributes: Mapping[str, Value] = dataclasses.field(default_factory=dict)
@@ -229,23 +226,23 @@ class Graph:
 
     @property
     def start(self) -> Node:
-        """Where it begins. Raises `PipelineError` if there is not exactly one such node."""
+        """The start node. Raises `PipelineError` if there is not exactly one."""
         return self._only("start")
 
     @property
     def exit(self) -> Node:
-        """Where it ends. Raises `PipelineError` if there is not exactly one such node."""
+        """The exit node. Raises `PipelineError` if there is not exactly one."""
         return self._only("exit")
 
     def _only(self, type: str) -> Node:
-        found = self.of_type(type)
-        if len(found) != 1:
-            raise PipelineError(not_one(type, len(found)))
-        return found[0]
+        nodes = self.of_type(type)
+        if len(nodes) != 1:
+            raise PipelineError(not_one(type, len(nodes)))
+        return nodes[0]
 
 
 def not_one(type: str, count: int) -> str:
-    """What is told of a pipeline that has not exactly one node of that type."""
+    """The message for a pipeline that does not have exactly one node of that type."""
     return (
         f"pipeline has {count} {type} nodes; exactly one required"
         if count

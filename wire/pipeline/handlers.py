@@ -1,6 +1,6 @@
-"""What the nodes of each type do.
+"""The handlers of the built-in types of nodes.
 
-A handler says what is new in the context; how the run goes on is the engine's.
+A handler returns the new values of the context. The engine decides which node follows.
 """
 
 from __future__ import annotations
@@ -21,31 +21,32 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Visit:
-    """One run of one node: what a handler is given."""
+    """One run of one node: the argument of a handler."""
 
     node: Node
+    """The node, with the defaults of its type."""
     context: Context
     graph: Graph
     workdir: Path
-    """Where agents work."""
+    """The work folder of agents."""
     model: str
-    """For nodes that name none."""
+    """The model of nodes that name none."""
     chats: Mapping[str, AsyncChat]
     """The models of this run, by name."""
     ask: Callable[[str], Awaitable[str]]
-    """Shows a text to the user, and gives the line that was answered.
+    """Shows a text to the user and returns the line that the user enters.
 
-    Raises `EOFError` when nobody answers any more.
+    Raises `EOFError` at the end of the input.
     """
     branches: Callable[[], Awaitable[None]]
     """Runs the branches of a fan_out."""
     now: Callable[[], str]
-    """The time as text."""
+    """Returns the current time as text."""
 
     def text(self, name: str, default: str = "") -> str:
-        """An attribute with its templates filled in.
+        """An attribute, with the values of the context in its template.
 
-        Raises `PipelineError`, which names node and key, for a key that is not there.
+        Raises `PipelineError`, which names node and key, for a key that the context does not have.
         """
         goal = self.graph.attributes.get("goal")
         return render(
@@ -59,14 +60,14 @@ class Visit:
 Handler: TypeAlias = Callable[
     [Visit], Mapping[str, Any] | Awaitable[Mapping[str, Any] | None] | None
 ]
-"""A function, async or not, that gives what is new in the context.
+"""A function, async or not, that returns the new values of the context.
 
-What it raises fails the node, and with it the run.
+An exception that it raises fails the node, and with it the run.
 """
 
 
 def start(visit: Visit) -> dict[str, Any]:
-    """Store the seed, which the command line gives or else the node, and the time (P-23)."""
+    """Store the seed and the time. A seed of the caller replaces that of the node (P-23)."""
     seed = (
         {"seed": visit.node.text("seed")}
         if "seed" in visit.node.attributes and "seed" not in visit.context
@@ -89,11 +90,11 @@ def set_value(visit: Visit) -> dict[str, Any]:
 
 
 def pass_through(visit: Visit) -> None:
-    """Do nothing: what comes next is decided by the edges, or by the engine."""
+    """Do nothing. The edges, or the engine, decide which node follows."""
 
 
 async def fan_out(visit: Visit) -> None:
-    """Run the branches at once, each with a context of its own (P-34)."""
+    """Run the branches at the same time, each with its own context (P-34)."""
     await visit.branches()
 
 
@@ -113,38 +114,39 @@ async def codergen(visit: Visit) -> dict[str, Any]:
 
 
 def _prompt(visit: Visit) -> str:
-    """What is asked: the prompt, else the seed, else the label (P-26)."""
+    """The prompt of the node, else the seed, else the label (P-26)."""
     if visit.node.text("prompt").strip():
         return visit.text("prompt")
     if visit.context.get("seed"):
         return written(visit.context["seed"])
     if visit.node.text("label").strip():
         return visit.text("label")
-    raise PipelineError("no prompt: give the node the attribute prompt, or the run a seed")
+    raise PipelineError("no prompt: give the node the attribute prompt, or give the run a seed")
 
 
 async def wait_human(visit: Visit) -> dict[str, Any]:
-    """Show the prompt, read a line, store it; with `options`, one of these, by its number or its
-    text (P-30).
+    """Ask the user and store the answer. With `options`, the answer is one of them (P-30).
+
+    An option is chosen by its number or its text. The question is repeated until one is chosen.
     """
     options = [each.strip() for each in visit.text("options").split(",") if each.strip()]
-    shown = visit.text("prompt") or visit.text("label") or visit.node.id
+    question = visit.text("prompt") or visit.text("label") or visit.node.id
     for number, option in enumerate(options, 1):
-        shown += f"\n  {number}) {option}"
+        question += f"\n  {number}) {option}"
     key = visit.node.text("key").strip()
     while True:
         try:
-            line = (await visit.ask(shown)).strip()
+            line = (await visit.ask(question)).strip()
         except EOFError:
-            raise PipelineError("the input ended before there was an answer") from None
+            raise PipelineError("the input ended before an answer") from None
         chosen = _chosen(line, options)
         if chosen is not None:
             return {key: chosen}
-        shown = f"{line!r} is none of them; a number from 1 to {len(options)} or its text is wanted"
+        question = f"{line!r} is not an option: enter a number from 1 to {len(options)}, or a text"
 
 
 def _chosen(line: str, options: list[str]) -> str | None:
-    """What was meant; a text comes before a number, since an option may be one."""
+    """The chosen option. A text is matched before a number, because an option may be a number."""
     if not options:
         return line
     by_text = {option.casefold(): option for option in reversed(options)}

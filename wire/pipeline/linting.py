@@ -1,8 +1,7 @@
-"""What is wrong with a pipeline, all of it at once, before anything is run: no key, no network, no
-client.
+"""Lint: checks a pipeline before it runs, and reports all findings at once.
 
-A rule is a function from a graph to findings, in `_RULES`. Nodes that only edges name are told of
-once, by their edges.
+It needs no key, no network and no client. A rule is a function from a graph to findings; `_RULES`
+lists them. A node that only edges name is reported once, for its edges.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ Severity: TypeAlias = Literal["error", "warning"]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One thing that is wrong: an `error` keeps the pipeline from being run, a `warning` does not.
+    """One problem of a pipeline. An `error` prevents the run, a `warning` does not.
 
-    `node_id` or `edge`, its two ends, says what it is about; both are empty if that is the
-    pipeline. `fix` says what to do.
+    `node_id` or `edge`, the ids of its two ends, is the subject; both are empty if the subject is
+    the whole pipeline. `fix` proposes a change.
     """
 
     rule: str
@@ -54,22 +53,24 @@ class Finding:
 
 
 def lint(graph: Graph, types: NodeTypes = NODE_TYPES, keys: Collection[str] = ()) -> list[Finding]:
-    """What is wrong with the pipeline, in the order of the file; empty if nothing is.
+    """All problems of a pipeline, in the order of the file; an empty list if there are none.
 
     >>> from wire.pipeline.dot import parse
-    >>> print(*lint(parse("digraph g { start [type=start]; greet [type=set]; done [type=exit]; start -> greet -> done }")))
-    line 1, column 33: error: node 'greet': missing required attribute 'key' for node type 'set' [required_attribute]
+    >>> graph = parse("digraph g { start; greet [type=set]; exit; start -> greet -> exit }")
+    >>> for finding in lint(graph):
+    ...     print(finding.severity, finding.node_id, finding.message, sep=": ")
+    error: greet: missing required attribute 'key' for node type 'set'
 
     `types` are the types that nodes may have. `keys` are the keys that the context has before the
     run, besides the seed.
     """
     graph = types.resolve(graph)
     subject = _Subject(graph, types, frozenset(keys))
-    found = [finding for rule in _RULES for finding in rule(subject)]
-    if not any(finding.severity == "error" for finding in found):
-        found += _nesting(graph)
+    findings = [finding for rule in _RULES for finding in rule(subject)]
+    if not any(finding.severity == "error" for finding in findings):
+        findings += _nesting(graph)
     return sorted(
-        found,
+        findings,
         key=lambda each: (
             each.position.line,
             each.position.column,
@@ -82,7 +83,7 @@ def lint(graph: Graph, types: NodeTypes = NODE_TYPES, keys: Collection[str] = ()
 
 
 def summary(graph: Graph) -> str:
-    """What is told of a pipeline without errors.
+    """The line that reports a pipeline without errors.
 
     >>> from wire.pipeline.dot import parse
     >>> summary(parse("digraph hello { start -> done }"))
@@ -156,7 +157,7 @@ def _ids(nodes: Iterable[Node]) -> list[str]:
     return [node.id for node in nodes]
 
 
-def _meant(word: str, known: Iterable[str]) -> str:
+def _suggestion(word: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(word.lower(), sorted(known), n=1)
     return f"did you mean {near[0]!r}?" if near else ""
 
@@ -166,14 +167,14 @@ def _meant(word: str, known: Iterable[str]) -> str:
 
 def _one_start_and_one_exit(subject: _Subject) -> Iterator[Finding]:
     for type, rule in (("start", "start_node"), ("exit", "terminal_node")):
-        found = subject.graph.of_type(type)
-        if len(found) != 1:
-            fix = f"they are {', '.join(_ids(found))}" if found else f"give one node type={type}"
-            position = found[1].position if found else FILE_START
+        nodes = subject.graph.of_type(type)
+        if len(nodes) != 1:
+            fix = f"they are {', '.join(_ids(nodes))}" if nodes else f"give one node type={type}"
+            position = nodes[1].position if nodes else FILE_START
             yield Finding(
                 rule=rule,
                 severity="error",
-                message=not_one(type, len(found)),
+                message=not_one(type, len(nodes)),
                 position=position,
                 fix=fix,
             )
@@ -184,7 +185,7 @@ def _known_ends(subject: _Subject) -> Iterator[Finding]:
     for edge in subject.graph.edges:
         for end, id in (("source", edge.source), ("target", edge.target)):
             if id not in known:
-                fix = _meant(id, known) or f"declare it: {id} [type=...]"
+                fix = _suggestion(id, known) or f"declare it: {id} [type=...]"
                 yield _of_edge(
                     "edge_target_exists",
                     "error",
@@ -204,7 +205,7 @@ def _reachable(subject: _Subject) -> Iterator[Finding]:
                 "error",
                 node,
                 "node is not reachable from start",
-                "give it an incoming edge, or take it out",
+                "give it an incoming edge, or remove it",
             )
 
 
@@ -220,7 +221,7 @@ def _ways_out(subject: _Subject) -> Iterator[Finding]:
                 "path_to_exit", "warning", node, "node has no outgoing edge: the run ends there"
             )
         elif exits and node.id not in leading_out:
-            yield _of_node("path_to_exit", "warning", node, "no path leads from it to exit")
+            yield _of_node("path_to_exit", "warning", node, "no path leads from this node to exit")
 
 
 def _ends_of_the_run(subject: _Subject) -> Iterator[Finding]:
@@ -259,8 +260,9 @@ def _fan_ins_reached(subject: _Subject) -> Iterator[Finding]:
 
 
 def _meets(graph: Graph, id: str) -> bool:
-    """Whether a branch that begins at `id` comes to a fan_in of its own; those between belong to
-    further fan_outs (P-37).
+    """Whether a branch that starts at `id` reaches the fan_in of its own fan_out (P-37).
+
+    Each further fan_out on the way is paired with the next fan_in.
     """
     deepest = len(graph.of_type("fan_out"))
     waiting, seen = [(id, 1)], set[tuple[str, int]]()
@@ -277,8 +279,9 @@ def _meets(graph: Graph, id: str) -> bool:
 
 
 def _nesting(graph: Graph) -> Iterator[Finding]:
-    """What the runner would refuse of the pairs of fan_out and fan_in; told only where simpler
-    rules find nothing.
+    """The pairs of fan_out and fan_in that the engine would refuse.
+
+    Checked only if no other rule found an error, because its message would repeat theirs.
     """
     try:
         fan_ins(graph)
@@ -295,7 +298,7 @@ def _conditions(subject: _Subject) -> Iterator[Finding]:
             parse_condition(edge.condition)
         except PipelineError as problem:
             fix = (
-                "a label is a condition; a caption goes beside a condition of its own"
+                "a label is a condition; to use it as a caption, add the attribute condition"
                 if edge.dialect == "label"
                 else ""
             )
@@ -311,7 +314,7 @@ def _order_of_edges(subject: _Subject) -> Iterator[Finding]:
                     "edge_order",
                     "warning",
                     edge,
-                    f"never taken: {always} stands before it and has no condition",
+                    f"never taken: {always} comes first and has no condition",
                 )
             elif not edge.condition:
                 always = edge
@@ -329,7 +332,7 @@ def _known_types(subject: _Subject) -> Iterator[Finding]:
                 "error",
                 node,
                 f"unknown type {node.type!r}{by_shape}",
-                _meant(node.type, subject.types.runnable),
+                _suggestion(node.type, subject.types.runnable),
             )
 
 
@@ -360,7 +363,7 @@ def _models(subject: _Subject) -> Iterator[Finding]:
                 "warning",
                 node,
                 f"unknown provider {provider!r}",
-                _meant(provider, PROVIDERS),
+                _suggestion(provider, PROVIDERS),
             )
 
 
@@ -375,7 +378,7 @@ def _prompts(subject: _Subject) -> Iterator[Finding]:
                 "prompt_on_llm_nodes",
                 "warning",
                 node,
-                "node has no prompt: it can be run with a seed only",
+                "node has no prompt: it runs only with a seed",
                 "give it a prompt",
             )
 
@@ -383,15 +386,13 @@ def _prompts(subject: _Subject) -> Iterator[Finding]:
 def _templates(subject: _Subject) -> Iterator[Finding]:
     graph = subject.graph
     for node in subject.declared:
-        wanted: list[str] = []
+        used: list[str] = []
         for text in subject.row(node).templates_of(node):
             try:
-                wanted += keys_of(text)
+                used += keys_of(text)
             except PipelineError as problem:
                 yield _of_node("template_syntax", "error", node, problem.message)
-        missing = [
-            key for key in dict.fromkeys(wanted) if key != "seed" and key not in subject.keys
-        ]
+        missing = [key for key in dict.fromkeys(used) if key != "seed" and key not in subject.keys]
         earlier = _earlier(graph, node.id) if missing else []
         if any(subject.row(each).sets is None for each in earlier):
             continue
@@ -399,8 +400,8 @@ def _templates(subject: _Subject) -> Iterator[Finding]:
         known = {"seed", *subject.keys, *set_before}
         for key in missing:
             if key not in known:
-                message = f"its template wants {key!r}, which no node before it sets"
-                yield _of_node("template_key", "warning", node, message, _meant(key, known))
+                message = f"its template uses {key!r}, which no node before it sets"
+                yield _of_node("template_key", "warning", node, message, _suggestion(key, known))
 
 
 def _earlier(graph: Graph, id: str) -> list[Node]:

@@ -87,7 +87,7 @@ class NodeType:
     `None` means not known: lint then reports no missing key in the nodes after it.
     """
     needs_model: bool = False
-    """Whether its nodes ask a model: the engine connects it before the run, lint checks its name."""
+    """Whether its nodes ask a model: the engine connects it, lint checks its name."""
     rules: tuple[LintRule, ...] = ("path_to_exit", "edge_order")
     """The rules of lint that hold for its nodes, beside those for all types."""
 
@@ -227,12 +227,12 @@ class NodeTypes(Mapping[str, NodeType]):
 
     def _resolved(self, node: Node) -> Node:
         named = node.text("type")
-        found = (
+        type = (
             self._names.get(named, named)
             if named
             else self._shapes.get(node.text("shape"), node.type)
         )
-        return node if found == node.type else dataclasses.replace(node, type=found)
+        return node if type == node.type else dataclasses.replace(node, type=type)
 
 
 def _class_name(value: object) -> str:
@@ -332,5 +332,6 @@ _BUILT_IN = (
 )
 
 NODE_TYPES = NodeTypes()
-"""The built-in types, which `parse` and `lint` use. Add your own types to a `NodeTypes()`, not here:
-these are shared by the whole program."""
+"""The built-in types, which `parse` and `lint` use.
+
+The whole program shares them, so add your own types to a `NodeTypes()` instead."""

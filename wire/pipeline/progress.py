@@ -1,4 +1,4 @@
-"""What a run tells of itself, and how it looks on a terminal and in a log."""
+"""Events of a run, and their output on a terminal or in a log."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ Kind: TypeAlias = Literal["started", "asking", "completed", "failed", "ended"]
 
 @dataclasses.dataclass(frozen=True)
 class Event:
-    """Something that happened to a node. `ended`: the run ended at it, though it is no exit."""
+    """An event of a node. `ended`: the run ended at this node, which is not an exit."""
 
     kind: Kind
     node: Node
     seconds: float = 0.0
     """How long the node took."""
     message: str = ""
-    """Why it failed."""
+    """The error of a node that failed."""
 
 
 def line(event: Event) -> str:
     """An event as a line of a log.
 
     >>> line(Event("completed", Node("ask"), 1.234)), line(Event("ended", Node("ask")))
-    ('completed ask (codergen) in 1.2 s', 'ended     ask (codergen) has no way out')
+    ('completed ask (codergen) in 1.2 s', 'ended     ask (codergen) has no outgoing edge')
     """
     text = f"{event.kind:<9} {event.node.id} ({event.node.type})"
     if event.kind in ("completed", "failed"):
         text += f" in {event.seconds:.1f} s"
-    return f"{text} has no way out" if event.kind == "ended" else text
+    return f"{text} has no outgoing edge" if event.kind == "ended" else text
 
 
 class Progress:
-    """Writes what it is told: lines as they come; on a terminal one for each node, and below them
-    what is running.
+    """Writes events as lines; give it to an engine as `report`.
 
-    It is given to an engine as `told`.
+    On a terminal, it writes one line for each node that ended, and a last line with the nodes that
+    are running.
     """
 
     def __init__(self, out: TextIO, *, terminal: bool | None = None) -> None:
         self._out = out
-        self._terminal = out.isatty() and _can_say(out) if terminal is None else terminal
+        self._terminal = out.isatty() and _can_encode(out) if terminal is None else terminal
         self._running: list[str] = []
 
     def __call__(self, event: Event) -> None:
-        """Tell of an event."""
+        """Write an event."""
         name = event.node.id
         if event.kind == "started":
             self._running.append(name)
@@ -62,23 +62,25 @@ class Progress:
         self._out.flush()
 
     def say(self, text: str) -> None:
-        """Write a line that is about no node."""
+        """Write a line that is not an event."""
         self._out.write(f"{_CLEAR}{text}\n{self._status()}" if self._terminal else f"{text}\n")
         self._out.flush()
 
     def close(self) -> None:
-        """Take away the line of what is running."""
+        """Erase the line with the running nodes."""
         if self._terminal:
             self._out.write(_CLEAR)
             self._out.flush()
 
     def _status(self) -> str:
-        # Longer than the terminal is wide, it would stay there.
+        # A line wider than the terminal wraps, and only its last part would be erased.
         names = ", ".join(self._running)
-        return f"… {names if len(names) <= 60 else f'{len(self._running)} nodes'}" if names else ""
+        if len(names) > 60:
+            names = f"{len(self._running)} nodes"
+        return f"… {names}" if names else ""
 
 
-def _can_say(out: TextIO) -> bool:
+def _can_encode(out: TextIO) -> bool:
     try:
         "… ✓✗".encode(out.encoding)
     except (UnicodeEncodeError, LookupError):

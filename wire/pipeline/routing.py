@@ -1,7 +1,4 @@
-"""Where a run goes next: which edge is taken, and which fan_in ends the branches of which fan_out.
-
-Pure.
-"""
+"""Pure functions that decide which node follows, and which fan_in joins which fan_out."""
 
 from __future__ import annotations
 
@@ -12,33 +9,34 @@ from wire.errors import PipelineError
 from wire.pipeline.conditions import parse_condition
 from wire.pipeline.graph import Graph
 
-MOST_VISITS = 50
-"""How often a node is run at most: more is a circle that nobody leaves (P-72)."""
+MAX_VISITS = 50
+"""How often a run visits one node; more visits mean a loop without an end (P-72)."""
 
 
 def following(
     graph: Graph, node_id: str, context: Mapping[str, Any], pairs: Mapping[str, str] | None = None
 ) -> str | None:
-    """The node after a completed one; `None` where the run ends.
+    """The id of the node after a completed one; `None` where the run ends.
 
     >>> from wire.pipeline.dot import parse
     >>> graph = parse('digraph { a -> b [label="mood == bad"]; a -> c }')
     >>> following(graph, "a", {"mood": "bad"}), following(graph, "a", {}), following(graph, "c", {})
     ('b', 'c', None)
 
-    Edges are tried in the order of the file, and the first whose condition holds is taken. After a
-    fan_out comes the fan_in of `pairs`, since its edges are its branches. Raises `PipelineError` if
-    there are edges and none can be taken, and for a node that is not there.
+    The first edge in the order of the file whose condition holds is taken. The edges of a fan_out
+    are its branches, so its fan_in in `pairs` follows it.
+
+    Raises `PipelineError` if there are edges and no condition holds, and for an unknown node.
     """
     if node_id not in graph.nodes:
-        raise PipelineError(f"there is no node {node_id!r} in pipeline {graph.name!r}")
+        raise PipelineError(f"pipeline {graph.name!r} has no node {node_id!r}")
     node = graph.nodes[node_id]
     if node.type == "exit":
         return None
     if node.type == "fan_out":
         return (fan_ins(graph) if pairs is None else pairs)[node_id]
     edges = graph.outgoing(node_id)
-    # A completed node has not failed: what the other dialect asks of `outcome` is known.
+    # Conditions of the other dialect test `outcome`; a node that failed never comes here.
     known = {"outcome": "success", **context}
     for edge in edges:
         if parse_condition(edge.condition).holds(known):
@@ -49,47 +47,47 @@ def following(
 
 
 def fan_ins(graph: Graph) -> dict[str, str]:
-    """Each fan_out -> the fan_in at which its branches meet, paired as brackets are (P-37).
+    """Each fan_out -> the fan_in that joins its branches, paired as brackets are (P-37).
 
-    Raises `PipelineError` for branches that meet nowhere, at several nodes, or with one fan_in at
-    different depths.
+    Raises `PipelineError` for branches that reach no fan_in or several, and for a node that is
+    reached at different depths.
     """
     return {node.id: _fan_in(graph, node.id) for node in graph.of_type("fan_out")}
 
 
 def _fan_in(graph: Graph, fan_out: str) -> str:
-    """Walk along all edges; every further fan_out is a bracket that opens, every fan_in one that
-    closes.
+    """Follow all edges and count the depth: each further fan_out opens a bracket, each fan_in
+    closes one.
     """
     depths: dict[str, int] = {}
-    met: dict[str, None] = {}  # in the order found
+    joins: dict[str, None] = {}  # a dict, because a set has no order
     waiting = [(edge.target, 1) for edge in graph.outgoing(fan_out)]
     while waiting:
         id, depth = waiting.pop(0)
         if id not in graph.nodes:
-            raise PipelineError(f"there is no node {id!r} in pipeline {graph.name!r}")
+            raise PipelineError(f"pipeline {graph.name!r} has no node {id!r}")
         kind = graph.nodes[id].type
         if kind == "fan_in" and depth == 1:
-            met[id] = None
+            joins[id] = None
             continue
         if id in depths:
             if depths[id] != depth:
                 raise PipelineError(
-                    f"node {fan_out!r}: ways of different depth lead to {id!r}: a fan_in "
-                    "is missing, or is one too many"
+                    f"node {fan_out!r}: paths of different depth lead to {id!r}: a fan_in is "
+                    "missing, or there is one too many"
                 )
             continue
         depths[id] = depth
         inner = depth + (kind == "fan_out") - (kind == "fan_in")
         waiting += [(edge.target, inner) for edge in graph.outgoing(id)]
-    if len(met) != 1:
-        found = (
-            f"its branches meet at several: {', '.join(met)}" if met else "its branches reach none"
-        )
-        raise PipelineError(f"node {fan_out!r}: one fan_in of its own is wanted, and {found}")
-    if (both := next(iter(met))) in depths:
+    if len(joins) != 1:
+        reached = f"reach several: {', '.join(joins)}" if joins else "reach none"
         raise PipelineError(
-            f"node {fan_out!r}: ways of different depth lead to {both!r}: a fan_in is "
-            "missing, or is one too many"
+            f"node {fan_out!r}: expected one fan_in for its branches, but they {reached}"
         )
-    return both
+    if (fan_in := next(iter(joins))) in depths:
+        raise PipelineError(
+            f"node {fan_out!r}: paths of different depth lead to {fan_in!r}: a fan_in is "
+            "missing, or there is one too many"
+        )
+    return fan_in

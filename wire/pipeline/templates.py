@@ -1,6 +1,4 @@
-"""Prompts and values with places for what the context holds: `{{.key}}`, and `$goal` of the other
-dialect.
-"""
+"""Templates: `{{.key}}` is replaced by a value of the context, `$goal` by the graph's goal."""
 
 from __future__ import annotations
 
@@ -11,64 +9,68 @@ from typing import Any
 from wire.errors import PipelineError
 from wire.pipeline.graph import written
 
-_PLACE = re.compile(r"\{\{(?P<inside>.*?)\}\}|\{\{|\$goal(?![A-Za-z0-9_])", re.DOTALL)
+_PLACEHOLDER = re.compile(r"\{\{(?P<inside>.*?)\}\}|\{\{|\$goal(?![A-Za-z0-9_])", re.DOTALL)
 _KEY = re.compile(r"\s*\.(\w+(?:\.\w+)*)\s*")
-_TOLD = 60  # letters of a place that an error shows
+_MAX_SHOWN = 60  # characters of a placeholder in an error
 
 
 def render(
     text: str, context: Mapping[str, Any], *, node: str = "", goal: str | None = None
 ) -> str:
-    """`text` with the values of the context in their places, read once: what a value says is text,
-    not a template.
+    """Replace the placeholders of `text` by values of the context.
+
+    A placeholder inside a value is text; it is not replaced.
 
     >>> render("Hello, {{ .seed }}! $goal", {"seed": "{{.x}}"}, goal="Be brief.")
     'Hello, {{.x}}! Be brief.'
 
-    `$goal` is text if there is no `goal` (P-53). `node` is told in errors.
+    Without a `goal`, `$goal` stays in the text (P-53). Errors name the `node`.
 
-    Raises `PipelineError` for a key that the context has not (P-51) and for what is more than a key
-    (P-52).
+    Raises `PipelineError` for a key that the context does not have (P-51), and for a placeholder
+    that is not a key (P-52).
     """
 
-    def value(place: re.Match[str]) -> str:
-        if place["inside"] is None and place.group() != "{{":
-            return place.group() if goal is None else goal
-        key = _key(place, node)
+    def value(placeholder: re.Match[str]) -> str:
+        if placeholder["inside"] is None and placeholder.group() != "{{":
+            return placeholder.group() if goal is None else goal
+        key = _key(placeholder, node)
         if key not in context:
             raise PipelineError(
-                f"{_of(node)}the template wants {place.group()[:_TOLD]}, and nothing has "
+                f"{_of(node)}the template uses {placeholder.group()[:_MAX_SHOWN]}, but nothing has "
                 f"set {key!r}"
             )
         return written(context[key])
 
-    return _PLACE.sub(value, text)
+    return _PLACEHOLDER.sub(value, text)
 
 
 def keys_of(text: str, *, node: str = "") -> list[str]:
-    """The keys that `text` wants, each once, in order. Raises `PipelineError` for what is more than
-    a key.
+    """The keys that `text` uses, each once, in order.
 
     >>> keys_of("{{.a}}, {{ .b }}, {{.a}}")
     ['a', 'b']
+
+    Raises `PipelineError` for a placeholder that is not a key.
     """
     return list(
         dict.fromkeys(
-            _key(place, node) for place in _PLACE.finditer(text) if place.group() != "$goal"
+            _key(placeholder, node)
+            for placeholder in _PLACEHOLDER.finditer(text)
+            if placeholder.group() != "$goal"
         )
     )
 
 
-def _key(place: re.Match[str], node: str) -> str:
-    if place["inside"] is None:
+def _key(placeholder: re.Match[str], node: str) -> str:
+    if placeholder["inside"] is None:
         raise PipelineError(f"{_of(node)}a template's {{{{ is not closed")
-    found = _KEY.fullmatch(place["inside"])
-    if found is None:
+    key = _KEY.fullmatch(placeholder["inside"])
+    if key is None:
         raise PipelineError(
-            f"{_of(node)}unsupported template syntax {place.group()[:_TOLD]!r}: only "
+            f"{_of(node)}unsupported template syntax {placeholder.group()[:_MAX_SHOWN]!r}: only "
             f"{{{{.key}}}} is"
         )
-    return found.group(1)
+    return key.group(1)
 
 
 def _of(node: str) -> str:

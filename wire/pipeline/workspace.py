@@ -1,8 +1,8 @@
-"""The files of one folder, and nothing outside it.
+"""Access to the files of one folder, and to nothing outside of it.
 
-`confined` decides by the text of a path. What text does not show are links, and who may change them
-meanwhile: so `Workspace` goes from folder to folder by open descriptors, looks at each link itself,
-and lets the kernel follow none.
+`confined` checks the text of a path. The text does not show symlinks, and another process may
+change them after a check. `Workspace` therefore opens each folder of a path by the descriptor of
+its parent, resolves each symlink itself, and never lets the kernel follow one.
 """
 
 from __future__ import annotations
@@ -19,48 +19,47 @@ from typing import BinaryIO
 from wire.core.files import replace_file
 from wire.errors import ConfigurationError, ToolError, one_line
 
-_LINKS = 40  # as many as Linux follows
-_SHOWN = 200  # bytes of a path in an error
+_MAX_LINKS = 40  # as on Linux
+_MAX_PATH_SHOWN = 200  # bytes of a path in an error
 
 
 def confined(folder: Path, path: str) -> Path:
-    """The place in `folder`, which is absolute, that `path` names by its text: without `..`,
-    absolute.
+    """The absolute path, without `..`, that `path` names in the absolute `folder`.
 
-    >>> confined(Path("/home/agent"), "src/../notes.md").as_posix(), confined(Path("/home/agent"), "/home/agent/src").as_posix()
-    ('/home/agent/notes.md', '/home/agent/src')
-    >>> confined(Path("/home/agent"), "../etc/passwd")
+    >>> folder = Path("/home/agent")
+    >>> [confined(folder, path).name for path in ("src/../notes.md", "/home/agent/src")]
+    ['notes.md', 'src']
+    >>> confined(folder, "../etc/passwd")
     Traceback (most recent call last):
     wire.errors.ToolError: ../etc/passwd: it is outside the work folder
 
-    Raises `ToolError` for a path that leads out of the folder, or that nobody means: with a NUL, or
-    in a home folder.
+    Raises `ToolError` for a path outside of the folder, with a NUL, or that starts with `~`.
     """
     if "\0" in path:
-        raise ToolError(f"{_said(path)}: a path has no NUL in it")
+        raise ToolError(f"{_shown_path(path)}: a path cannot contain NUL")
     if Path(path).parts[:1] == ("~",):
-        raise ToolError(f"{_said(path)}: `~` is no folder here: give a path in the work folder")
-    place = Path(os.path.normpath(folder / path))
-    if not place.is_relative_to(folder):
+        raise ToolError(f"{_shown_path(path)}: `~` is not expanded: give a path in the work folder")
+    absolute = Path(os.path.normpath(folder / path))
+    if not absolute.is_relative_to(folder):
         raise _outside(path)
-    return place
+    return absolute
 
 
 def _outside(path: str) -> ToolError:
-    return ToolError(f"{_said(path)}: it is outside the work folder")
+    return ToolError(f"{_shown_path(path)}: it is outside the work folder")
 
 
-def _said(path: str) -> str:
-    return one_line(path, _SHOWN) or "''"
+def _shown_path(path: str) -> str:
+    return one_line(path, _MAX_PATH_SHOWN) or "''"
 
 
 class Workspace:
-    """The files of one folder. Each method raises a `ToolError` with the path, if that leads out,
-    and if the system refuses.
+    """The files of one folder.
 
-    Links are followed as long as they stay in the folder. Only regular files are opened: a device
-    could do something, a pipe would wait. Files are written whole or not at all; edits of one file
-    wait for each other.
+    Each method raises `ToolError` with the path if the path is outside of the folder, or if the
+    system refuses. Symlinks are followed if they stay in the folder. Only regular files are opened:
+    to open a device can have effects, and to open a pipe can block. Files are written completely or
+    not at all. Edits of one file wait for each other.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -70,42 +69,44 @@ class Workspace:
                 "folder, such as Linux or macOS"
             )
         self._given = Path(os.path.abspath(folder))
-        with _told(str(folder)):
+        with _system_errors(str(folder)):
             self.folder = self._given.resolve(strict=True)
             os.close(os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY))
         self._writing = threading.Lock()
 
     def inner(self, path: str) -> Path:
-        """`path` relative to the folder; an absolute one may begin with the folder as it was given,
-        or with what that is without links.
+        """`path` relative to the folder.
+
+        An absolute path may start with the folder as it was given, or with its real path.
         """
         folder = self._given if Path(path).is_relative_to(self._given) else self.folder
         return confined(folder, path).relative_to(folder)
 
     @contextmanager
     def read(self, path: str) -> Iterator[BinaryIO]:
-        """A file to read from."""
+        """Open a file for reading."""
         with self._entry(path) as (within, name), _opened(name, within, path) as file:
             yield file
 
     def write(self, path: str, data: bytes) -> bool:
-        """Put a file there, with the folders that it needs; whether there was one before."""
+        """Write a file and the folders that it needs; whether the file existed before."""
         with self._writing, self._entry(path, make=True) as (within, name):
             return _replace(name, within, path, data)
 
     def edit(self, path: str, change: Callable[[bytes], bytes], limit: int) -> None:
-        """Put what `change` makes of a file, of up to `limit` bytes, in its place; what `change`
-        raises leaves it as it is.
+        """Replace a file of up to `limit` bytes by what `change` returns for its content.
+
+        If `change` raises, the file stays as it is.
         """
         with self._writing, self._entry(path) as (within, name):
             with _opened(name, within, path) as file:
                 data = file.read(limit + 1)
             if len(data) > limit:
-                raise ToolError(f"{_said(path)}: it has more than {limit:,} bytes")
+                raise ToolError(f"{_shown_path(path)}: it has more than {limit:,} bytes")
             _replace(name, within, path, change(data))
 
     def names(self, path: str) -> list[str]:
-        """What is in a folder, sorted: folders end with a slash, links show where to."""
+        """The sorted entries of a folder: folders end with a slash, symlinks show their target."""
         with self._entry(path) as (within, name):
             folder = _folder(name, within)
             try:
@@ -115,10 +116,10 @@ class Workspace:
                 os.close(folder)
 
     def files(self, path: str, skipped: frozenset[str]) -> Generator[tuple[str, BinaryIO | None]]:
-        """Regular files of a folder, at whatever depth, by their paths in the work folder; or the
-        one file. `None` is one that cannot be opened, or a folder that cannot.
+        """All regular files below a folder, or the one file, with their paths in the work folder.
 
-        Links in it are not followed, folders of a name in `skipped` not entered.
+        A file or folder that cannot be opened comes with `None`. Symlinks in the folder are not
+        followed. Folders whose names are in `skipped` are not entered.
         """
         top = self.inner(path)
         with self._entry(path) as (within, name):
@@ -147,10 +148,11 @@ class Workspace:
 
     @contextmanager
     def _entry(self, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-        """The open folder that an entry is in, and the entry's name there, which is no link: `.` is
-        the folder itself.
+        """The descriptor of the folder that holds an entry, and the name of the entry in it.
+
+        The entry is not a symlink. The name `.` is the work folder itself.
         """
-        with _told(path):
+        with _system_errors(path):
             folders = [os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)]
             try:
                 name = self._walk(path, folders, make)
@@ -160,8 +162,10 @@ class Workspace:
                     os.close(each)
 
     def _walk(self, path: str, folders: list[int], make: bool) -> str:
-        """Go as the kernel would, with `folders` as the way back: `..` of a link's target cannot be
-        followed out of the first.
+        """Resolve a path as the kernel does, and return the name of its last component.
+
+        `folders` has the open folders of the path so far. `..` in the target of a symlink closes
+        the last one, so it cannot leave the first one, the work folder.
         """
         pending = list(reversed(self.inner(path).parts))
         links = 0
@@ -173,8 +177,8 @@ class Workspace:
                 os.close(folders.pop())
             elif (target := _target(name, folders[-1])) is not None:
                 links += 1
-                if links > _LINKS:
-                    raise ToolError(f"{_said(path)}: too many links")
+                if links > _MAX_LINKS:
+                    raise ToolError(f"{_shown_path(path)}: too many links")
                 if target.is_absolute():
                     while len(folders) > 1:
                         os.close(folders.pop())
@@ -183,7 +187,7 @@ class Workspace:
             elif not pending:
                 return name
             else:
-                # What is not there has no `..` to go back from.
+                # The kernel refuses `..` after a folder that does not exist.
                 folders.append(_folder(name, folders[-1], make and ".." not in pending))
         return "."
 
@@ -195,18 +199,18 @@ class Workspace:
 
 
 @contextmanager
-def _told(path: str) -> Iterator[None]:
-    """The system's refusals, with the path as the model wrote it."""
+def _system_errors(path: str) -> Iterator[None]:
+    """Raise errors of the system as `ToolError`, with the path as the model wrote it."""
     try:
         yield
     except OSError as cause:
-        raise ToolError(f"{_said(path)}: {cause.strerror or cause}") from cause
+        raise ToolError(f"{_shown_path(path)}: {cause.strerror or cause}") from cause
     except UnicodeEncodeError as cause:
-        raise ToolError(f"{_said(path)}: it cannot be written in UTF-8") from cause
+        raise ToolError(f"{_shown_path(path)}: the path cannot be encoded in UTF-8") from cause
 
 
 def _target(name: str, within: int) -> Path | None:
-    """Where a link leads; `None` for what is none, or is not there."""
+    """The target of a symlink; `None` if the entry is not a symlink or does not exist."""
     try:
         return Path(os.readlink(name, dir_fd=within))
     except OSError as cause:
@@ -228,34 +232,34 @@ def _folder(name: str, within: int, make: bool = False) -> int:
 
 
 def _mode(name: str, within: int) -> int:
-    """What an entry is, and what it allows; 0 if it is not there."""
+    """The type and permissions of an entry; 0 if it does not exist."""
     try:
         return os.stat(name, dir_fd=within, follow_symlinks=False).st_mode
     except FileNotFoundError:
         return 0
 
 
-def _held_to_file(mode: int, path: str) -> None:
+def _check_regular_file(mode: int, path: str) -> None:
     if not stat.S_ISREG(mode):
         raise ToolError(
-            f"{_said(path)}: it is a folder"
+            f"{_shown_path(path)}: it is a folder"
             if stat.S_ISDIR(mode)
-            else f"{_said(path)}: it is no regular file"
+            else f"{_shown_path(path)}: it is not a regular file"
         )
 
 
 def _opened(name: str, within: int, path: str) -> BinaryIO:
-    """A regular file.
+    """Open a regular file.
 
-    Looked at before it is opened, which can have effects, and after it, since it may be another by
-    then.
+    It is checked before it is opened, because to open a device can have effects, and again
+    afterwards, because another process may have replaced it.
     """
-    _held_to_file(os.stat(name, dir_fd=within, follow_symlinks=False).st_mode, path)
+    _check_regular_file(os.stat(name, dir_fd=within, follow_symlinks=False).st_mode, path)
     file = os.fdopen(
         os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=within), "rb"
     )
     try:
-        _held_to_file(os.fstat(file.fileno()).st_mode, path)
+        _check_regular_file(os.fstat(file.fileno()).st_mode, path)
     except BaseException:
         file.close()
         raise
@@ -270,7 +274,7 @@ def _replace(name: str, within: int, path: str, data: bytes) -> bool:
     """
     mode = _mode(name, within)
     if mode:
-        _held_to_file(mode, path)
+        _check_regular_file(mode, path)
         if not mode & 0o222:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     # Files of a project are for all whom the umask allows.
