@@ -19,8 +19,9 @@ from wire.openai.chat import types
 from wire.openai.chat.endpoints import chat_completions, stream_chat_completions
 from wire.openai.chat.fold import fold
 from wire.openai.chat.parse import EventReader, parse_reply
-from wire.openai.chat.reader import ChunkReader, parse_completion, parse_plain
+from wire.openai.chat.reader import ChunkReader, parse_completion
 from wire.openai.common.error_body import parse_error
+from wire.openai.common.reader import parse_plain
 
 REQUESTS: dict[str, type[WireStruct]] = {
     "chat.completions": types.ChatCompletionRequest,

@@ -18,12 +18,12 @@ from tests.conformance.__main__ import main
 from tests.conformance.quirks import Case, check, compare, cuts, read
 from tests.conformance.records import lines
 from tests.conformance.result import Mismatch
+from wire.core import reading
+from wire.core.error_words import ErrorReader
 from wire.core.lenient import Halves
 from wire.core.sse import Event
-from wire.errors import StreamIncomplete
 from wire.openai import EventReader
 from wire.openai.chat import parse
-from wire.openai.chat import reader as stream
 from wire.openai.chat import tool_calls as calls
 from wire.openai.chat.reader import ChunkReader
 from wire.openai.chat.tool_calls import Calls, OpenCall
@@ -210,10 +210,8 @@ def empty_id(add: Any) -> Any:
     return added
 
 
-def finish_needed(incomplete: Any) -> Any:
-    return lambda self: (
-        incomplete(self) or (None if self.finished else StreamIncomplete("no finish"))
-    )
+def finish_needed(is_whole: Any) -> Any:
+    return lambda self: is_whole(self) and self.finished
 
 
 def ends_at_the_finish(note: Any) -> Any:
@@ -248,8 +246,8 @@ MUTANTS = {
         "mistral-nothing-of-a-call",
     ),
     "an error is swallowed": Mutant(
-        stream,
-        "error_of",
+        ErrorReader,
+        "in_success",
         lambda _: lambda *_args, **_named: None,
         "error-then-more",
         "error-in-choice",
@@ -258,7 +256,7 @@ MUTANTS = {
     ),
     "a finish is needed": Mutant(
         ChunkReader,
-        "_incomplete",
+        "is_whole",
         finish_needed,
         "done-alone",
         "done-with-blanks",
@@ -266,25 +264,20 @@ MUTANTS = {
     ),
     "[DONE] is needed": Mutant(
         ChunkReader,
-        "_incomplete",
-        lambda real: (
-            lambda self: (
-                real(self)
-                or (None if self.done or self._as_json else StreamIncomplete("no [DONE]"))
-            )
-        ),
+        "is_whole",
+        lambda real: lambda self: real(self) and (self.done or self.as_json),
         "perplexity-message-beside-delta",
         "no-last-blank-line",
     ),
     "a finish is the end": Mutant(
         ChunkReader,
-        "_note",
+        "follow",
         ends_at_the_finish,
         "baseten-text-after-finish",
         "openrouter-finish-repeated",
     ),
     "events are cut as httpx-sse does": Mutant(
-        stream, "Decoder", lambda _: OfHttpx, "no-last-blank-line", "error-bare"
+        reading, "Decoder", lambda _: OfHttpx, "no-last-blank-line", "error-bare"
     ),
     "names are only joined": Mutant(
         OpenCall,

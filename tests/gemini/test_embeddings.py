@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from wire import unknown
 from wire.core.call import Call
 from wire.errors import ConfigurationError, RuleError, StreamInvalid
 from wire.gemini import (
@@ -165,8 +166,10 @@ def test_answers():
     assert batch_embed_contents(MODEL, ["a", "b"]).parse(body) == BatchEmbedContentsResponse(
         embeddings=[ContentEmbedding(values=[1.0]), ContentEmbedding(values=[2.0])]
     )
+    odd = embed_content(MODEL, "Hi").parse(b'{"embedding":{"values":["a"]}}')
+    assert (odd.embedding, unknown(odd)) == (ContentEmbedding(), [("embedding.values", ["a"])])
     with pytest.raises(StreamInvalid, match="EmbedContentResponse"):
-        embed_content(MODEL, "Hi").parse(b'{"embedding":{"values":["a"]}}')
+        embed_content(MODEL, "Hi").parse(b'{"embedding":["a"]}')
 
 
 def test_vertex_embeds_one_at_a_time():

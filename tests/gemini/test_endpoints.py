@@ -10,7 +10,14 @@ from typing import Any
 
 import pytest
 
-from wire.errors import ConfigurationError, NotFoundError, RuleError, ServerError, StreamInvalid
+from wire.errors import (
+    ConfigurationError,
+    LimitError,
+    NotFoundError,
+    RuleError,
+    ServerError,
+    StreamInvalid,
+)
 from wire.gemini import (
     Content,
     CountTokensRequest,
@@ -318,8 +325,8 @@ def test_count_tokens_answer():
         (b"", StreamInvalid, "not a CountTokensResponse"),
         (b"<html>", StreamInvalid, "<html>"),
         (b"[]", StreamInvalid, "not a CountTokensResponse"),
-        (b'{"totalTokens":"many"}', StreamInvalid, "$.totalTokens"),
-        (b'{"totalTokens":' + b"[" * 100_000, StreamInvalid, "not a CountTokensResponse"),
+        (b'{"totalTokens":"many"}', StreamInvalid, "totalTokens"),
+        (b'{"totalTokens":' + b"[" * 100_000, LimitError, "nested too deeply"),
         (b'{"error":{"code":404,"message":"Gone.","status":"NOT_FOUND"}}', NotFoundError, "Gone."),
         (b'{"error":"gone"}', ServerError, "gone"),
     ],

@@ -318,8 +318,9 @@ def parse_plain(
 ) -> W:
     """A whole body that is one struct, such as a list of models.
 
-    What is no response by `is_response` is looked at for an error. Raises the provider's error, or
-    `StreamInvalid` for what is no JSON object, and for an empty one unless it `may_be_empty`.
+    What is no response by `is_response` is searched for an error. Raises the provider's error, or
+    `StreamInvalid` for what is no JSON object, for one whose known fields are all of other types,
+    and for an empty one unless it `may_be_empty`.
     """
     try:
         response = decoded(body.removeprefix(BOM), kind)
@@ -331,6 +332,25 @@ def parse_plain(
         error = errors.in_success(body, certain=response is not None)
         if error is not None:
             raise error
-        if response is None or not may_be_empty:
+        if response is None or not may_be_empty or _all_odd(response):
             raise StreamInvalid(f"not a {kind.__name__} ({problem}): {shown(body)}", raw=body)
     return response
+
+
+def has_fields(response: WireStruct, *, besides: str = "") -> bool:
+    """Whether a field of the struct came with a value that it can have, `besides` one of them."""
+    return any(
+        getattr(response, name) not in (None, msgspec.UNSET)
+        for name in response.__struct_fields__
+        if name != besides
+    )
+
+
+def _all_odd(response: WireStruct) -> bool:
+    """Whether fields came, and none of them has the type that it should have."""
+    if has_fields(response):
+        return False
+    came = fields_of(response.raw)
+    return any(
+        bytes(came.get(key, b"null")) != b"null" for key in response.__struct_encode_fields__
+    )

@@ -14,7 +14,7 @@ from wire.core.flow import Flow, ask
 from wire.core.lenient import Fields, Unreadable, decoded, fields_of, items_of
 from wire.core.memory import WireStruct, encode
 from wire.core.reading import shown
-from wire.errors import RuleError, StreamInvalid, Violation
+from wire.errors import LimitError, RuleError, StreamInvalid, Violation
 from wire.gemini.endpoints import generate_body
 from wire.gemini.fold import whole
 from wire.gemini.paths import checked, named, not_on_vertex, page, plain, resource
@@ -236,7 +236,8 @@ def _remember_response(item: InlinedResponse, fields: Fields) -> None:
     if item.response is not None:
         # Decoded alone, since bytes that are not strict JSON are mended response by response.
         raw = bytes(fields["response"])
-        msgspec.structs.force_setattr(item, "response", _response(raw))
+        response = whole(decoded(raw, GenerateContentResponse), raw)
+        msgspec.structs.force_setattr(item, "response", response)
 
 
 def wait_for_batch(
@@ -325,7 +326,8 @@ def embed_batch_results(data: bytes) -> list[InlinedEmbedContentResponse]:
 def _result(line: bytes, number: int) -> InlinedResponse:
     fields = fields_of(line)
     if {"candidates", "promptFeedback", "usageMetadata"} & set(fields):
-        return InlinedResponse(response=_response(line))
+        response = _line(line, GenerateContentResponse, number)
+        return InlinedResponse(response=whole(response, line))
     if not {"response", "error"} & set(fields) and {"code", "message"} & set(fields):
         return InlinedResponse(error=_line(line, Status, number))
     result = _line(line, InlinedResponse, number)
@@ -337,14 +339,10 @@ def _result(line: bytes, number: int) -> InlinedResponse:
     return result
 
 
-def _response(raw: bytes) -> GenerateContentResponse:
-    return whole(decoded(raw, GenerateContentResponse), raw)
-
-
 def _line(line: bytes, kind: type[T], number: int) -> T:
     try:
         return decoded(line, kind)
-    except Unreadable as cause:
+    except (Unreadable, LimitError) as cause:
         raise StreamInvalid(
             f"line {number} of the results is none ({cause}): {shown(line)}", raw=line
         ) from None

@@ -208,6 +208,7 @@ def content_in(data: bytes) -> Content:
     """A Content out of the bytes that it came in, which were kept; it and its parts remember
     theirs, as in the answer.
     """
+    data = strict_json(data)
     content = decoded(data, Content)
     if content.parts is not None:
         pieces: _ContentCut = decoder(_ContentCut).decode(data)
@@ -221,6 +222,7 @@ def content_in(data: bytes) -> Content:
 
 def part_in(data: bytes) -> Part:
     """A Part out of the bytes that it came in."""
+    data = strict_json(data)
     return _own_part(decoded(data, Part), data)
 
 

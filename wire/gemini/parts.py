@@ -14,8 +14,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from wire.core.lenient import Unreadable
 from wire.core.memory import Note, WireStruct, notes
-from wire.errors import HistoryError, RuleError, Violation
+from wire.errors import HistoryError, LimitError, RuleError, Violation
 from wire.gemini.families import Family
 from wire.gemini.fold import content_in, part_in
 from wire.gemini.parse import WIRE
@@ -232,7 +233,7 @@ class _Turns:
             return None
         try:
             return origin.source(read)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except (Unreadable, LimitError):
             self._found.append(
                 Note(path, "written anew: the bytes that it remembers are no JSON of this wire")
             )

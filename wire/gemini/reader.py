@@ -13,7 +13,7 @@ from typing import TypeVar
 from wire.core import reading
 from wire.core.lenient import decoded, fields_of
 from wire.core.memory import WireStruct
-from wire.core.reading import FramedReader, parse_whole, shown
+from wire.core.reading import FramedReader, has_fields, parse_whole, shown
 from wire.core.sse import EVENT_LIMIT
 from wire.errors import StreamError, StreamInvalid
 from wire.gemini.error_body import ERRORS
@@ -75,16 +75,17 @@ def _is_response(response: GenerateContentResponse, data: bytes) -> bool:
 def parse_plain(kind: type[S], body: bytes) -> S:
     """A whole body that is one struct.
 
-    Raises the provider's error if the body is one, `StreamInvalid` if it is no JSON object.
+    Raises the provider's error if the body is one, `StreamInvalid` if it is nothing of the wire.
     """
-    return reading.parse_plain(kind, body, ERRORS, _has_own_error, may_be_empty=True)
-
-
-def _has_own_error(response: WireStruct) -> bool:
-    """A file or a job that failed has a field `error`, and others beside it: a good response."""
-    fields = response.__struct_fields__
-    return "error" in fields and any(
-        getattr(response, name) is not None for name in fields if name != "error"
+    # A file or a job that failed has a field `error`, and others beside it: a good response.
+    if "error" not in kind.__struct_fields__ and (error := ERRORS.in_success(body)) is not None:
+        raise error
+    return reading.parse_plain(
+        kind,
+        body,
+        ERRORS,
+        lambda response: has_fields(response, besides="error"),
+        may_be_empty=True,
     )
 
 
