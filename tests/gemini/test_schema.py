@@ -1168,42 +1168,32 @@ refs = st.sampled_from(
 
 def keywords(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     some = st.lists(inner, min_size=1, max_size=3)
-    plain = st.fixed_dictionaries(
-        {},
-        optional={
-            "type": kinds | st.lists(kinds, min_size=1, max_size=3),
-            **dict.fromkeys(("title", "description", "format", "pattern"), texts),
-            **dict.fromkeys(
-                ("default", "const", "example", "strict", "x-vendor", "if", "not"), values
-            ),
-            **dict.fromkeys(("enum", "examples"), st.lists(values, min_size=1, max_size=3)),
-            **dict.fromkeys(
-                ("minItems", "maxItems", "min_length", "maxLength", "minProperties"), wholes
-            ),
-            **dict.fromkeys(("minimum", "maximum"), bounds),
-            **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), bounds | flags),
-            **dict.fromkeys(("nullable", "uniqueItems", "deprecated"), flags),
-            "properties": st.dictionaries(names, inner, max_size=3),
-            "required": st.lists(names, max_size=3),
-            "items": inner | some,
-            "prefixItems": some,
-            "additionalItems": flags,
-            "additionalProperties": inner,
-            "patternProperties": st.dictionaries(names, inner, max_size=1),
-            **dict.fromkeys(("anyOf", "any_of", "oneOf", "allOf"), some),
-            "$ref": refs,
-        },
+    table = {
+        "type": kinds | st.lists(kinds, min_size=1, max_size=3),
+        **dict.fromkeys(("title", "description", "format", "pattern"), texts),
+        **dict.fromkeys(("default", "const", "example", "strict", "x-vendor", "if", "not"), values),
+        **dict.fromkeys(("enum", "examples"), st.lists(values, min_size=1, max_size=3)),
+        **dict.fromkeys(
+            ("minItems", "maxItems", "min_length", "maxLength", "minProperties"), wholes
+        ),
+        **dict.fromkeys(("minimum", "maximum"), bounds),
+        **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), bounds | flags),
+        **dict.fromkeys(("nullable", "uniqueItems", "deprecated"), flags),
+        "properties": st.dictionaries(names, inner, max_size=3),
+        "required": st.lists(names, max_size=3),
+        "items": inner | some,
+        "prefixItems": some,
+        "additionalItems": flags,
+        "additionalProperties": inner,
+        "patternProperties": st.dictionaries(names, inner, max_size=1),
+        **dict.fromkeys(("anyOf", "any_of", "oneOf", "allOf"), some),
+        "$ref": refs,
+    }
+    # With all of them at once hardly any schema would be satisfiable: a few at a time.
+    some_names = st.lists(st.sampled_from(list(table)), min_size=2, max_size=7, unique=True)
+    return some_names.flatmap(
+        lambda chosen: st.fixed_dictionaries({name: table[name] for name in chosen})
     )
-    # With all of them at once hardly any schema would be satisfiable: mostly a few at a time.
-    return st.builds(
-        lambda whole, kept: {key: whole[key] for key in list(whole)[:kept]},
-        plain.flatmap(shuffled),
-        st.integers(2, 7),
-    )
-
-
-def shuffled(whole: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
-    return st.permutations(list(whole)).map(lambda order: {key: whole[key] for key in order})
 
 
 schemas = st.recursive(
