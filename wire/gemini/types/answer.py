@@ -199,7 +199,7 @@ class CitationMetadata(GeminiStruct, frozen=True, kw_only=True):
 
 
 class CitationSource(GeminiStruct, frozen=True, kw_only=True):
-    """One source. Indices count bytes of UTF-8; the end is exclusive, and a start of 0 is absent."""
+    """One source. Indices count bytes of UTF-8; ends are exclusive, and a start of 0 is absent."""
 
     start_index: int | None = None
     end_index: int | None = None

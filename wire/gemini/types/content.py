@@ -207,7 +207,7 @@ class CodeExecutionResult(GeminiStruct, frozen=True, kw_only=True):
 
 
 class ToolCall(GeminiStruct, frozen=True, kw_only=True):
-    """A built-in tool that the server ran. Send it back unchanged, with its signature (G23)."""
+    """A built-in tool that the server ran. Send it back unchanged, signature included (G23)."""
 
     tool_type: OpenEnum | None = None
     """`ToolType`."""
@@ -217,7 +217,7 @@ class ToolCall(GeminiStruct, frozen=True, kw_only=True):
 
 
 class ToolResponse(GeminiStruct, frozen=True, kw_only=True):
-    """The result of a tool that the server ran. Send it back unchanged, signature included (G23)."""
+    """The result of a tool that the server ran. Send it back unchanged, as `ToolCall` (G23)."""
 
     tool_type: OpenEnum | None = None
     """`ToolType`."""
