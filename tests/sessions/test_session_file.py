@@ -570,7 +570,7 @@ UNSAYABLE: dict[str, tuple[Message, str]] = {
         Message.assistant(Other("k", {1: 2})),
         "messages[1].parts[0].data: a key is a text in JSON, not 1",
     ),
-    "no text": (Message.user(Text(5)), "messages[1].parts[0].text: expected `str`, got `int`"),  # type: ignore[arg-type]
+    "no text": (Message.user(Text(5)), "messages[1].parts[0].text: expected `str`, got `int`"),  # type: ignore
     "media as text": (
         Message.user(Media(data="AAAA", media_type="image/png")),  # type: ignore[arg-type]
         "messages[1].parts[0].data: bytes are wanted",

@@ -1,4 +1,4 @@
-"""Conversations and runs as files, and conversations as text for people to read.
+"""Session files, and the export of conversations as text.
 
 Names are imported on first use.
 """

@@ -1,8 +1,8 @@
-"""A conversation for people to read: as Markdown, JSON or plain text. What only a vendor
-understands is not shown.
+"""Export of conversations for people: as Markdown, JSON or plain text.
 
-Whatever was said, it cannot pose as something else: text that would run on over its end, or looks
-like a heading, is quoted in Markdown, and in plain text all that was said is indented.
+Data that only a vendor understands is omitted. The text of a message cannot imitate the structure
+of the export: Markdown quotes a text with headings or open fences, and plain text indents all
+messages.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ Format = Literal["markdown", "json", "text"]
 def export(
     messages: Session | Iterable[Message], format: Format = "markdown", *, thoughts: bool = False
 ) -> str:
-    """The conversation as text: calls with their arguments, results, media by type and size;
-    thoughts only if asked for.
+    """A conversation as text, with calls, results, and the type and size of media.
+
+    Thoughts are omitted unless `thoughts` is true.
 
     >>> print(export([Message.user("Hi"), Message.assistant("Hello!")], "text"), end="")
     user:
@@ -32,14 +33,14 @@ def export(
     assistant:
       Hello!
 
-    Raises `ConfigurationError` for another format, `RuleError` for arguments or results that are no
-    JSON.
+    Raises `ConfigurationError` for another format, `RuleError` for arguments or results that JSON
+    cannot express.
     """
     if format not in _FORMATS:
         raise ConfigurationError(f"format: {format!r} is unknown; there are {', '.join(_FORMATS)}")
-    told = messages.messages if isinstance(messages, Session) else tuple(messages)
-    for index, message in enumerate(told):
-        for place, part in enumerate(message.parts):
+    exported = messages.messages if isinstance(messages, Session) else tuple(messages)
+    for index, message in enumerate(exported):
+        for position, part in enumerate(message.parts):
             shown = (
                 part.arguments
                 if isinstance(part, ToolCall)
@@ -47,11 +48,11 @@ def export(
                 if isinstance(part, ToolResult)
                 else None
             )
-            check_sayable(shown, f"messages[{index}].parts[{place}]")
+            check_sayable(shown, f"messages[{index}].parts[{position}]")
     return _FORMATS[format](
         [
             (message.role, [part for part in message.parts if _is_shown(part, thoughts)])
-            for message in told
+            for message in exported
         ]
     )
 
@@ -60,9 +61,7 @@ _Turns = list[tuple[str, list[Part]]]
 
 
 def _is_shown(part: Part, thoughts: bool) -> bool:
-    """Not a text that is there for its signature only, and a thought only if it is asked for and
-    can be read.
-    """
+    """Whether the part is exported. Empty texts, which only carry a signature, are not."""
     return (
         (thoughts and bool(part.text))
         if isinstance(part, Thought)
@@ -77,12 +76,12 @@ def _json(value: Any, indent: int | None = None) -> str:
 
 
 def _arguments(call: ToolCall) -> str:
-    """As they came where they are no object."""
+    """The arguments as JSON, or as received if they are not an object."""
     return call.text if call.arguments is None else _json(call.arguments)
 
 
 def _media(media: Media) -> str:
-    # What follows the path of a URL may be a permission to read it.
+    # The query of a URL may hold a signature that grants access.
     where = (
         f"{len(media.data):,} bytes"
         if media.data is not None
@@ -96,12 +95,15 @@ def _media(media: Media) -> str:
 
 def _as_json(turns: _Turns) -> str:
     return (
-        _json([{"role": role, "parts": list(map(_told, parts))} for role, parts in turns], indent=2)
+        _json(
+            [{"role": role, "parts": list(map(_as_object, parts))} for role, parts in turns],
+            indent=2,
+        )
         + "\n"
     )
 
 
-def _told(part: Part) -> dict[str, Any]:
+def _as_object(part: Part) -> dict[str, Any]:
     match part:
         case Text() | Thought():
             return {"type": "text" if isinstance(part, Text) else "thought", "text": part.text}
@@ -111,7 +113,7 @@ def _told(part: Part) -> dict[str, Any]:
             )
             return {"type": "tool_call", "id": part.id, "name": part.name, **arguments}
         case ToolResult():
-            media = {"media": list(map(_told, part.media))} if part.media else {}
+            media = {"media": list(map(_as_object, part.media))} if part.media else {}
             return {
                 "type": "tool_result",
                 "id": part.id,
@@ -168,7 +170,7 @@ def _lines(part: Part) -> Iterator[str]:
 
 # --- Markdown -------------------------------------------------------------------------------------
 
-_LINE_END = re.compile(r"\r\n?|\n")  # no other letter ends a line of Markdown
+_LINE_END = re.compile(r"\r\n?|\n")  # no other character ends a line of Markdown
 _OPENS = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _CLOSES = re.compile(r" {0,3}(`+|~+)[ \t]*")
 
@@ -187,7 +189,7 @@ def _as_markdown(turns: _Turns) -> str:
 def _blocks(part: Part) -> Iterator[str]:
     match part:
         case Text():
-            yield part.text if _keeps_to_itself(part.text) else _quoted(part.text)
+            yield part.text if _is_self_contained(part.text) else _quoted(part.text)
         case Thought():
             yield _quoted(f"*Thought*\n\n{part.text}")
         case ToolCall():
@@ -208,10 +210,8 @@ def _blocks(part: Part) -> Iterator[str]:
             yield f"**Other** {_code(part.kind)}"
 
 
-def _keeps_to_itself(text: str) -> bool:
-    """Prose, lists, and fences that close: nothing that reaches beyond its end or could be taken
-    for a heading of ours.
-    """
+def _is_self_contained(text: str) -> bool:
+    """Whether a text has no heading, and closes its fences, so that it needs no quotation."""
     fence = ""
     for line in _LINE_END.split(text):
         if fence:
@@ -219,13 +219,13 @@ def _keeps_to_itself(text: str) -> bool:
             fence = "" if closed and closed[1].startswith(fence) else fence
         elif opened := _OPENS.match(line):
             fence = opened[1]
-        elif _looks_like_more(line):
+        elif _has_structure(line):
             return False
     return not fence
 
 
-def _looks_like_more(line: str) -> bool:
-    """A heading, a fence or HTML, in a list or a quote too, or the line under a heading."""
+def _has_structure(line: str) -> bool:
+    """Whether a line is a heading, its underline, a fence or HTML, also in a list or a quote."""
     rest = line.lstrip(" \t>*+.)-0123456789")
     return rest.startswith(("#", "```", "~~~", "<")) or bool(
         line.strip() and not line.strip("-= \t")
@@ -236,19 +236,19 @@ def _quoted(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in _LINE_END.split(text))
 
 
-def _longer(text: str, least: int) -> str:
-    """So many backticks that none in the text are as many."""
-    return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))
+def _backticks(text: str, minimum: int) -> str:
+    """A run of backticks that is longer than every run in the text."""
+    return "`" * max(minimum, 1 + max(map(len, re.findall("`+", text)), default=0))
 
 
 def _fenced(text: str, language: str = "") -> str:
-    fence = _longer(text, 3)
+    fence = _backticks(text, 3)
     return f"{fence}{language}\n{text}\n{fence}"
 
 
 def _code(text: str) -> str:
     text = one_line(text)
-    ticks = _longer(text, 1)
+    ticks = _backticks(text, 1)
     return f"{ticks} {text} {ticks}" if "`" in text else f"{ticks}{text}{ticks}"
 
 

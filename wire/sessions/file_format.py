@@ -1,9 +1,8 @@
-"""What a session file holds, as structs, one for each part of a conversation.
-`wire/schemas/session.schema.json` is their JSON Schema.
+"""The structs of a session file; `wire/schemas/session.schema.json` is their JSON Schema.
 
-Their fields are those of the neutral values in `wire.neutral.messages`, so that a new field there
-is a new key here and a diff in the schema. Bytes of a wire are JSON in UTF-8, and stand here as
-text; a part whose bytes stand in those of its message says only where.
+Their fields are those of the values in `wire.neutral.messages`, so that a new field there is a new
+key here and a diff in the schema. The bytes of a wire are JSON in UTF-8 and are stored as text. If
+the bytes of a part are contained in those of its message, the part stores only their range.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Sessions of other making, in the words of today: lists of messages as agents kept them before
-there was a version.
+"""Converts sessions of the time before the format had a version to the current format.
 
 Their parts are `{"text": ...}`, `{"function_call": {"name", "arguments", "id"}}` and
-`{"function_response": {"name", "response", "call_id"}}`, or the same laid flat under a `type`;
-roles are Gemini's. Nothing here decides whether they are right: what is made is read as strictly as
-a file of today, and a key that is not known here is left for it to name.
+`{"function_response": {"name", "response", "call_id"}}`, or the same keys flat beside a `type`.
+Their roles are those of Gemini. Nothing is validated here: the result is decoded as strictly as a
+current file, and that decoder reports the keys that were not converted.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ import msgspec
 
 from wire.core.memory import Note
 
-_KNOWN = "schema_version"
-_KNOWN_AS = "1.0"
+_VERSION_KEY = "schema_version"
+_OLD_VERSION = "1.0"
 _KINDS = {
     "function_call": "tool_call",
     "functionCall": "tool_call",
@@ -31,15 +30,16 @@ _SIGNATURE = ("thought_signature", "thoughtSignature", "thought_signature_b64")
 
 
 def refusal(document: Any) -> str:
-    """Why this is no session without a version, or nothing."""
+    """Why a document is not a session without a version; empty if it is one."""
     if isinstance(document, list):
         return ""
     if not isinstance(document, dict):
         return f"a session is an object or a list of messages, not {type(document).__name__}"
-    version = document.get(_KNOWN, _KNOWN_AS)
-    if version != _KNOWN_AS:
+    version = document.get(_VERSION_KEY, _OLD_VERSION)
+    if version != _OLD_VERSION:
         return (
-            f"{_KNOWN} {version!r} of a session is not known here; this release reads {_KNOWN_AS}"
+            f"{_VERSION_KEY} {version!r} of a session is not known here; "
+            f"this release reads {_OLD_VERSION}"
         )
     return (
         ""
@@ -54,38 +54,38 @@ def _holder(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def history(document: Any, notes: list[Note]) -> tuple[list[Any], dict[str, Any]]:
-    """Messages in the words of today, and everything else that stood beside them."""
+    """The converted messages, and the other keys of the document as metadata."""
     if isinstance(document, list):
-        old, beside = document, {}
+        old, metadata = document, {}
     else:
         holder = _holder(document)
         old = holder["messages"]
-        beside = {
+        metadata = {
             key: value
             for key, value in document.items()
-            if value is not holder and key not in ("messages", _KNOWN)
+            if value is not holder and key not in ("messages", _VERSION_KEY)
         }
         if holder is not document and (
             rest := {key: value for key, value in holder.items() if key != "messages"}
         ):
-            beside["conversation"] = rest
+            metadata["conversation"] = rest
     notes.append(Note("", "a session without a version, read as an older one"))
     messages: list[Any] = []
     for index, message in enumerate(old):
-        messages += _parted(
+        messages += _split_results(
             today(message, f"messages[{index}]", notes), f"messages[{index}]", notes
         )
     _pair(messages)
-    return messages, beside
+    return messages, metadata
 
 
 def today(message: Any, path: str, notes: list[Note]) -> Any:
-    """A message in the words of today: the same object if it is in them."""
+    """A message in the current format; the same object if it has that format already."""
     if not isinstance(message, dict) or not isinstance(message.get("parts"), list):
         return message
     parts = [
-        _part(part, f"{path}.parts[{place}]", place, notes)
-        for place, part in enumerate(message["parts"])
+        _part(part, f"{path}.parts[{index}]", index, notes)
+        for index, part in enumerate(message["parts"])
     ]
     role = message.get("role")
     if role == "model":
@@ -101,10 +101,10 @@ def _is_result(part: Any) -> bool:
     return isinstance(part, dict) and part.get("type") == "tool_result"
 
 
-def _part(part: Any, path: str, place: int, notes: list[Note]) -> Any:
+def _part(part: Any, path: str, index: int, notes: list[Note]) -> Any:
     if not isinstance(part, dict):
         return part
-    left = _said(part)
+    left = _without_nulls(part)
     kind = left.pop("type", None)
     name = (
         kind
@@ -115,10 +115,10 @@ def _part(part: Any, path: str, place: int, notes: list[Note]) -> Any:
     )
     if name is not None:
         if name in left:
-            # What stands beside is of the part, not of the call; but for a signature it cannot be
-            # kept, and is named as unknown.
+            # Keys beside the call belong to the part. Only a signature has a place in the current
+            # format; the decoder reports the others as unknown.
             inside, along = (
-                _said(left.pop(name)),
+                _without_nulls(left.pop(name)),
                 {key: left.pop(key) for key in _SIGNATURE if key in left},
             )
             left = {
@@ -132,13 +132,13 @@ def _part(part: Any, path: str, place: int, notes: list[Note]) -> Any:
     elif kind == "text" and "content" in left and "text" not in left:
         left["text"] = left.pop("content")
     else:
-        return dict(part)  # of today, or nothing that is known
+        return dict(part)  # in the current format, or unknown
     _rename(left, "signature", _SIGNATURE)
     if kind == "tool_call":
         _rename(left, "arguments", ("args",), {})
         if not left.get("id"):
             digest = hashlib.sha256(path.encode() + msgspec.json.encode(part)).hexdigest()[:12]
-            left["id"] = f"call_{digest}_{place}"  # the same whenever it is read
+            left["id"] = f"call_{digest}_{index}"  # stable: the same for each reading of the file
             notes.append(Note(path, f"a call without an id, now {left['id']}"))
     elif kind == "tool_result":
         _rename(left, "content", ("response",), {})
@@ -148,25 +148,21 @@ def _part(part: Any, path: str, place: int, notes: list[Note]) -> Any:
     return {"type": kind, **left}
 
 
-def _said(old: dict[str, Any]) -> dict[str, Any]:
+def _without_nulls(old: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in old.items() if value is not None}
 
 
 def _rename(left: dict[str, Any], today: str, names: tuple[str, ...], default: Any = None) -> None:
-    """The first of the names becomes that of today; a second one for the same thing stays, and will
-    be named as unknown.
-    """
+    """Rename the first key of `names` that exists; the decoder reports a second one as unknown."""
     if (
         today not in left
-        and (found := next((left.pop(name) for name in names if name in left), default)) is not None
+        and (value := next((left.pop(name) for name in names if name in left), default)) is not None
     ):
-        left[today] = found
+        left[today] = value
 
 
-def _parted(message: Any, path: str, notes: list[Note]) -> Iterator[Any]:
-    """Results that stand beside other parts in a user's message are a message of their own
-    today.
-    """
+def _split_results(message: Any, path: str, notes: list[Note]) -> Iterator[Any]:
+    """Move results that are in a message of the user into a message of their own."""
     parts = (
         message.get("parts")
         if isinstance(message, dict) and message.get("role") == "user"
@@ -181,8 +177,9 @@ def _parted(message: Any, path: str, notes: list[Note]) -> Iterator[Any]:
 
 
 def _pair(messages: list[Any]) -> None:
-    """Give results without an id that of the first call of their name in the turn before them that
-    has no answer yet.
+    """Give each result without an id the id of a call in the turn before it.
+
+    It is the first call with the same name that has no result yet.
     """
     open_calls: list[dict[str, Any]] = []
     before: Any = None

@@ -1,8 +1,8 @@
-"""A conversation as a file, and back: what is loaded equals what was saved, with every signature
-and every byte that came from a wire.
+"""Session files: conversations that are saved and loaded without loss.
 
-A file of another version, or one that is no session, is refused in one sentence and left as it is.
-Sessions from before there was a version are read too (`old_sessions`).
+A loaded message equals the saved one, with its signatures and the bytes of its wire. A file of
+another version, or that is not a session, is refused and stays unchanged. Sessions of the time
+before the format had a version are converted (`old_formats`).
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from wire.core.memory import Beside, Note, with_notes
 from wire.errors import ConfigurationError, RuleError, Violation
 from wire.neutral import messages as chat
 from wire.neutral.messages import Message, Origin, with_origin
-from wire.sessions import file_format as kept
-from wire.sessions import old_formats as old_sessions
+from wire.sessions import file_format, old_formats
 
 _KEYS = ("format", "version", "metadata", "messages")
 
 
 class Session(Beside, frozen=True):
-    """The messages of a conversation, and what its owner wants to know of it: any JSON object.
+    """The messages of a conversation, with metadata of the application: any JSON object.
 
     >>> load_session(dump_session(Session((Message.user("Hi"),), {"title": "Greetings"}))).metadata
     {'title': 'Greetings'}
@@ -45,22 +44,21 @@ class Session(Beside, frozen=True):
 
 
 def serialize_message(message: Message) -> dict[str, Any]:
-    """A message as JSON, as it stands in a session file; `deserialize_message` gives the same
-    message back.
+    """A message as JSON, as in a session file; `deserialize_message` is the inverse.
 
     >>> serialize_message(Message.user("Hi"))
     {'role': 'user', 'parts': [{'type': 'text', 'text': 'Hi'}]}
 
-    Raises `RuleError` that names the JSON path of what JSON cannot say.
+    Raises `RuleError` with the JSON path of a value that JSON cannot express.
     """
     made: dict[str, Any] = msgspec.json.decode(_written(message, "message"))
     return made
 
 
 def dump_session(session: Session | Iterable[Message]) -> bytes:
-    """The bytes of a session file, a line for each message.
+    """The bytes of a session file, with one line for each message.
 
-    Raises `RuleError` that names the JSON path of what JSON cannot say.
+    Raises `RuleError` with the JSON path of a value that JSON cannot express.
     """
     session = session if isinstance(session, Session) else Session(tuple(session))
     if not isinstance(session.metadata, dict):
@@ -74,7 +72,7 @@ def dump_session(session: Session | Iterable[Message]) -> bytes:
         _written(message, f"messages[{index}]") for index, message in enumerate(session.messages)
     )
     head = msgspec.json.encode(
-        {"format": kept.FORMAT, "version": kept.VERSION, "metadata": session.metadata}
+        {"format": file_format.FORMAT, "version": file_format.VERSION, "metadata": session.metadata}
     )
     return head[:-1] + b',"messages":[\n' + lines + b"\n]}\n"
 
@@ -93,13 +91,13 @@ def _written(message: Message, path: str) -> bytes:
         raise RuleError(
             violations=[Violation(path, f"a message is wanted, not {type(message).__name__}")]
         )
-    for place, part in enumerate(message.parts):
-        _check_part(part, f"{path}.parts[{place}]")
-    parts = [_kept_part(part, message.origin) for part in message.parts]
-    origin = UNSET if message.origin is None else _kept_origin(message.origin)
+    for index, part in enumerate(message.parts):
+        _check_part(part, f"{path}.parts[{index}]")
+    parts = [_stored_part(part, message.origin) for part in message.parts]
+    origin = UNSET if message.origin is None else _stored_origin(message.origin)
     try:
-        written = msgspec.json.encode(kept.Message(message.role, parts, origin))
-        decoder(kept.Message).decode(written)  # what could not be read again is not to be written
+        written = msgspec.json.encode(file_format.Message(message.role, parts, origin))
+        decoder(file_format.Message).decode(written)  # refuses what `load_session` would refuse
     except (msgspec.ValidationError, TypeError, UnicodeEncodeError, RecursionError) as cause:
         raise RuleError(violations=[_violation(cause, path)]) from None
     return written
@@ -109,77 +107,76 @@ def _check_part(part: chat.Part, path: str) -> None:
     for name in part.__struct_fields__:
         value = getattr(part, name)
         if isinstance(part, chat.ToolResult) and name == "media":
-            for place, each in enumerate(value):
-                _check_part(each, f"{path}.media[{place}]")
+            for index, each in enumerate(value):
+                _check_part(each, f"{path}.media[{index}]")
         elif not isinstance(part, chat.Media) or name != "data":
             check_sayable(value, f"{path}.{name}")
-        elif isinstance(value, str):  # it would come back as the bytes that it is base64 of
+        elif isinstance(value, str):  # the file has base64 here: the text would be decoded
             raise RuleError(violations=[Violation(f"{path}.data", "bytes are wanted, not str")])
 
 
-def _kept_part(part: chat.Part, whole: Origin | None) -> kept.Part:
+def _stored_part(part: chat.Part, message: Origin | None) -> file_format.Part:
     fields: dict[str, Any] = {name: getattr(part, name) for name in part.__struct_fields__}
     if isinstance(part, chat.ToolResult):
-        fields["media"] = [_kept_part(each, whole) for each in part.media]
+        fields["media"] = [_stored_part(each, message) for each in part.media]
     elif isinstance(part, chat.Thought):
         fields["details"] = list(part.details)
     origin = part.origin
     if origin is not None:
-        at = _place(origin, whole)
-        fields |= {"origin": _kept_origin(origin)} if at is None else {"at": at}
-    return kept.KINDS[type(part).__name__](**fields)
+        at = _range(origin, message)
+        fields |= {"origin": _stored_origin(origin)} if at is None else {"at": at}
+    return file_format.KINDS[type(part).__name__](**fields)
 
 
-def _place(origin: Origin, whole: Origin | None) -> list[int] | None:
-    """Where the bytes of a part stand in those of its message, so that they are not stored
-    twice.
-    """
-    if whole is None or (origin.provider, origin.model, origin.wire) != (
-        whole.provider,
-        whole.model,
-        whole.wire,
+def _range(origin: Origin, message: Origin | None) -> list[int] | None:
+    """Start and end of the bytes of a part in those of its message, which are then stored once."""
+    if message is None or (origin.provider, origin.model, origin.wire) != (
+        message.provider,
+        message.model,
+        message.wire,
     ):
         return None
-    start = whole.raw.find(origin.raw)
+    start = message.raw.find(origin.raw)
     return None if start < 0 else [start, start + len(origin.raw)]
 
 
-def _kept_origin(origin: Origin) -> kept.Origin:
+def _stored_origin(origin: Origin) -> file_format.Origin:
     try:
-        return kept.Origin(origin.provider, origin.model, origin.wire, raw=origin.raw.decode())
+        return file_format.Origin(
+            origin.provider, origin.model, origin.wire, raw=origin.raw.decode()
+        )
     except UnicodeDecodeError:
-        return kept.Origin(origin.provider, origin.model, origin.wire, base64=origin.raw)
+        return file_format.Origin(origin.provider, origin.model, origin.wire, base64=origin.raw)
 
 
 # --- reading --------------------------------------------------------------------------------------
 
 
 def deserialize_message(data: Mapping[str, Any]) -> Message:
-    """The message that `serialize_message` made this of; one in older words is read too, and
-    `wire.notes` of it tells what was changed.
+    """The inverse of `serialize_message`. `wire.notes` reports what was converted from old formats.
 
-    >>> deserialize_message({"role": "model", "parts": [{"text": "Hi", "thought_signature": "c2ln"}]})
-    Message(role='assistant', parts=(Text(text='Hi', signature='c2ln'),))
+    >>> deserialize_message({"role": "model", "parts": [{"text": "Hi"}]})
+    Message(role='assistant', parts=(Text(text='Hi'),))
 
-    Raises `ConfigurationError` that names the JSON path of what is wrong.
+    Raises `ConfigurationError` with the JSON path of the problem.
     """
     data = dict(data) if isinstance(data, Mapping) else data
     _refuse_unsayable(data, "message", "")
     notes: list[Note] = []
-    return with_notes(_message(old_sessions.today(data, "message", notes), "message", ""), notes)
+    return with_notes(_message(old_formats.today(data, "message", notes), "message", ""), notes)
 
 
 def load_session(
     source: bytes | str | Mapping[str, Any] | list[Any], name: str = "session"
 ) -> Session:
-    """The session that the bytes or text of a file are, or the value that its JSON is; `wire.notes`
-    of it tells what was changed.
+    """A session from the bytes or text of a file, or from its decoded JSON.
 
-    >>> load_session('{"format": "wire-session", "version": 2, "messages": []}', "talk.json")
-    Traceback (most recent call last):
-    wire.errors.ConfigurationError: talk.json: version 2 of a session file is not known here; this release reads version 1
+    `wire.notes` of the session reports what was converted from old formats.
 
-    Raises `ConfigurationError` with `name` and the JSON path of what is wrong.
+    >>> load_session('[{"role": "user", "parts": [{"text": "Hi"}]}]').messages
+    (Message(role='user', parts=(Text(text='Hi'),)),)
+
+    Raises `ConfigurationError` with `name` and the JSON path of the problem.
     """
     document = _document(source, name)
     _refuse_unsayable(document, "", f"{name}: ")
@@ -187,15 +184,15 @@ def load_session(
     if isinstance(document, dict) and ("format" in document or "version" in document):
         _check_head(document, name)
         messages = [
-            old_sessions.today(each, f"messages[{index}]", notes)
+            old_formats.today(each, f"messages[{index}]", notes)
             for index, each in enumerate(document["messages"])
         ]
         metadata = document.get("metadata", {})
     else:
-        refusal = old_sessions.refusal(document)
+        refusal = old_formats.refusal(document)
         if refusal:
             raise ConfigurationError(f"{name}: {refusal}")
-        messages, metadata = old_sessions.history(document, notes)
+        messages, metadata = old_formats.history(document, notes)
     read = tuple(
         _message(each, f"messages[{index}]", f"{name}: ") for index, each in enumerate(messages)
     )
@@ -203,9 +200,9 @@ def load_session(
 
 
 def read_session(path: str | os.PathLike[str]) -> Session:
-    """The session that a file holds; nothing is written.
+    """Read a session from a file.
 
-    Raises `ConfigurationError` with the file's name.
+    Raises `ConfigurationError` with the name of the file and the JSON path of the problem.
     """
     data = read_whole(path, ConfigurationError)
     return load_session(data, os.fspath(path))
@@ -227,17 +224,17 @@ def _document(source: Any, name: str) -> Any:
 
 
 def _check_head(document: dict[str, Any], name: str) -> None:
-    found = document.get("version")
+    version = document.get("version")
     problem = ""
-    if document.get("format") != kept.FORMAT:
+    if document.get("format") != file_format.FORMAT:
         problem = (
-            f"format {document.get('format')!r} is that of no session file; {kept.FORMAT!r} "
+            f"format {document.get('format')!r} is that of no session file; {file_format.FORMAT!r} "
             "is wanted"
         )
-    elif type(found) is not int or found != kept.VERSION:
+    elif type(version) is not int or version != file_format.VERSION:
         problem = (
-            f"version {found!r} of a session file is not known here; this release reads "
-            f"version {kept.VERSION}"
+            f"version {version!r} of a session file is not known here; this release reads "
+            f"version {file_format.VERSION}"
         )
     elif unknown := [key for key in document if key not in _KEYS]:
         problem = f"{unknown[0]}: no such key; there are {', '.join(_KEYS)}"
@@ -250,34 +247,34 @@ def _check_head(document: dict[str, Any], name: str) -> None:
 
 
 def _message(data: Any, path: str, head: str) -> Message:
-    """`head` comes before the path in an error."""
+    """Convert a message. Errors start with `head`, followed by the path."""
     try:
-        found: kept.Message = convert(data, kept.Message)
+        stored: file_format.Message = convert(data, file_format.Message)
     except msgspec.ValidationError as cause:
         raise ConfigurationError(f"{head}{_violation(cause, path)}") from None
     origin = (
         None
-        if found.origin is UNSET
+        if stored.origin is UNSET
         else Origin(
-            found.origin.provider, found.origin.model, found.origin.wire, found.origin.source
+            stored.origin.provider, stored.origin.model, stored.origin.wire, stored.origin.source
         )
     )
     parts = tuple(
-        _part(part, origin, f"{head}{path}.parts[{place}]")
-        for place, part in enumerate(found.parts)
+        _part(part, origin, f"{head}{path}.parts[{index}]")
+        for index, part in enumerate(stored.parts)
     )
-    return with_origin(Message(found.role, parts), origin)
+    return with_origin(Message(stored.role, parts), origin)
 
 
-def _part(part: kept.Part, whole: Origin | None, path: str) -> chat.Part:
+def _part(part: file_format.Part, message: Origin | None, path: str) -> chat.Part:
     fields: dict[str, Any] = {
         name: getattr(part, name) for name in part.__struct_fields__ if name not in ("origin", "at")
     }
-    if isinstance(part, kept.ToolResult):
+    if isinstance(part, file_format.ToolResult):
         fields["media"] = tuple(
-            _part(each, whole, f"{path}.media[{place}]") for place, each in enumerate(part.media)
+            _part(each, message, f"{path}.media[{index}]") for index, each in enumerate(part.media)
         )
-    elif isinstance(part, kept.Thought):
+    elif isinstance(part, file_format.Thought):
         fields["details"] = tuple(part.details)
     try:
         made: chat.Part = getattr(chat, type(part).__name__)(**fields)
@@ -291,9 +288,11 @@ def _part(part: kept.Part, whole: Origin | None, path: str) -> chat.Part:
     if part.at is UNSET:
         return made
     start, end = part.at
-    if whole is None or not start <= end <= len(whole.raw):
+    if message is None or not start <= end <= len(message.raw):
         raise ConfigurationError(f"{path}.at: the message has no bytes from {start} to {end}")
-    return with_origin(made, Origin(whole.provider, whole.model, whole.wire, whole.raw[start:end]))
+    return with_origin(
+        made, Origin(message.provider, message.model, message.wire, message.raw[start:end])
+    )
 
 
 # --- what JSON can say ----------------------------------------------------------------------------
@@ -344,6 +343,6 @@ def _refuse_unsayable(value: Any, path: str, head: str) -> None:
 
 
 def _violation(cause: Exception, path: str) -> Violation:
-    """What the decoder says, with its path below ours."""
+    """The message of the decoder; its path is appended to `path`."""
     problem, _, where = str(cause).partition(" - at `$")
     return Violation(path + where.rstrip("`"), problem[:1].lower() + problem[1:])
