@@ -123,11 +123,11 @@ def _notes(value: Any, path: str) -> Iterator[Note]:
     """Notes in a struct or a list. What has notes of its own reports all that is inside it."""
     if isinstance(value, Noted):
         yield from value.notes  # their paths begin at the request that the list is for
-    elif isinstance(value, WireStruct):
+    elif isinstance(value, Beside):
         own = value.__dict__.get(NOTES)
         if own is not None:
             yield from (Note(_joined(path, each.path), each.message) for each in own)
-        elif RAW not in value.__dict__:
+        elif isinstance(value, WireStruct) and RAW not in value.__dict__:
             for name, field in zip(
                 value.__struct_encode_fields__, value.__struct_fields__, strict=True
             ):
