@@ -325,7 +325,7 @@ def _payloads(body: bytes) -> list[bytes]:
     """The JSON texts of a stream, found in another way than the library's."""
     found = [
         line[5:].strip()
-        for line in body.replace(b"\r\n", b"\n").split(b"\n")
+        for line in body.lstrip().replace(b"\r\n", b"\n").split(b"\n")
         if line.startswith(b"data:")
     ]
     return [payload for payload in found if payload not in (b"", b"[DONE]")]
