@@ -1,4 +1,4 @@
-"""The import contracts of pyproject.toml: `wire` keeps them, and an import that breaks one is seen."""
+"""The import contracts of pyproject.toml: `wire` keeps them, and a broken one is seen."""
 
 import re
 import shutil

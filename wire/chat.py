@@ -262,7 +262,7 @@ class Chat(ChatState[Client]):
 
     The name is `provider[@region]:model`. Without `client`, a client is made of the options that
     are its own, and closed with the chat. Raises `ConfigurationError` that names the option.
-    """
+    """  # noqa: E501
 
     def __init__(
         self,

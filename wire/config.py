@@ -85,8 +85,16 @@ def load_config(source: Source, *, env: Mapping[str, str] | None = None) -> Conf
     """The configuration of a mapping or a file (.toml, .json, or .yaml with `wire-llm[yaml]`); of
     several paths the first that exists.
 
-    >>> agents = {"parser": {"provider": "deepseek", "api_key": "${DEEPSEEK_API_KEY}", "model": "deepseek-chat"}}
-    >>> config = load_config({"multi_agent": {"agents": agents}}, env={"DEEPSEEK_API_KEY": "fake-key"})
+    >>> agents = {
+    ...     "parser": {
+    ...         "provider": "deepseek",
+    ...         "api_key": "${DEEPSEEK_API_KEY}",
+    ...         "model": "deepseek-chat",
+    ...     }
+    ... }
+    >>> config = load_config(
+    ...     {"multi_agent": {"agents": agents}}, env={"DEEPSEEK_API_KEY": "fake-key"}
+    ... )
     >>> config.llm.provider, config.agents["parser"].provider, config.agents["parser"].temperature
     ('gemini', 'deepseek', 0.7)
 

@@ -4,7 +4,7 @@
     ├── ConfigurationError             nothing was sent: key, provider, option, name of the model
     ├── RuleError                      nothing was sent: `.violations` says where and what to do
     │   ├── HistoryError               the turns of a conversation cannot be sent as they are
-    │   └── SchemaError                a tool or response schema cannot be written in the wire's dialect
+    │   └── SchemaError                a tool or response schema that the wire cannot express
     ├── APIError                       the provider answered with an error
     │   ├── BadRequestError            400, 413, 422
     │   │   └── ContextLengthError     the input is longer than the model's window
@@ -288,7 +288,7 @@ class RuleError(WireError):
 def refuse(
     violations: Iterable[Violation], error: type[RuleError] = RuleError, *, provider: str = ""
 ) -> None:
-    """Raise `error`, with the provider's name, if any violation is an error; warnings are ignored."""
+    """Raise `error`, with the provider's name, if any violation is an error; ignore warnings."""
     errors = [each for each in violations if each.severity == "error"]
     if errors:
         raise error(violations=errors, provider=provider)

@@ -195,7 +195,7 @@ def template(message: str) -> str:
 
     >>> template("* GenerateContentRequest.tools[0].function_declarations[1].name: Name cannot be empty.\\n")
     '* PATH: Name cannot be empty'
-    """
+    """  # noqa: E501
     text = re.sub(r"\* \w+Request\.[^\s:]*:", "* PATH:", message.strip())
     text = (
         re.sub(

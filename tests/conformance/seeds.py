@@ -37,7 +37,11 @@ def rows(page: str) -> list[Row]:
 def ids_of(name: str) -> list[str]:
     """The rows whose ids a test carries.
 
-    >>> ids_of("test_s1_42_s1_43_pruning_by_count"), ids_of("test_p_100_one_start"), ids_of("test_pruning")
+    >>> (
+    ...     ids_of("test_s1_42_s1_43_pruning_by_count"),
+    ...     ids_of("test_p_100_one_start"),
+    ...     ids_of("test_pruning"),
+    ... )
     (['S1-42', 'S1-43'], ['P-100'], [])
     """
     found = _NAME.match(name)

@@ -142,7 +142,7 @@ def test_the_ratio_can_be_set():
     assert Inflater("gzip", Limits(ratio=2000)).feed(gzip.compress(content)) == content
 
 
-# --- BodyReader ------------------------------------------------------------------------------------
+# --- BodyReader ----------------------------------------------------------------------------------
 
 
 def gathered(gathering: BodyReader, *pieces: bytes) -> tuple[list[bool], bytes]:

@@ -97,7 +97,7 @@ def test_calls(call: Call[Any], line: str, body: bytes):
     ("requests", "config"),
     [
         ([HI, InlinedRequest(request=HI, metadata={"id": "b"})],
-         {"requests": {"requests": [{"request": HI_JSON}, {"request": HI_JSON, "metadata": {"id": "b"}}]}}),
+         {"requests": {"requests": [{"request": HI_JSON}, {"request": HI_JSON, "metadata": {"id": "b"}}]}}),  # noqa: E501
         ((HI,), {"requests": {"requests": [{"request": HI_JSON}]}}),
         ("files/abc", {"fileName": "files/abc"}),
         ("abc", {"fileName": "files/abc"}),

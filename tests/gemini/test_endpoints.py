@@ -83,8 +83,8 @@ def test_path(model, path):
 
 @pytest.mark.parametrize(
     "model",
-    ["", " ", "\n", None, 3, b"gemini", "models/", "/gemini", "models//x", "models/../files/x", "..", "models/.", "a b", "a?b", "a#b",
-     "a:b", "gemini\n", "gemini\r\nx: y", "gemini-é", "a%2Fb", "models/x:generateContent", "https://example.com/x", "a\\b", "a\0b"],
+    ["", " ", "\n", None, 3, b"gemini", "models/", "/gemini", "models//x", "models/../files/x", "..", "models/.", "a b", "a?b", "a#b",  # noqa: E501
+     "a:b", "gemini\n", "gemini\r\nx: y", "gemini-é", "a%2Fb", "models/x:generateContent", "https://example.com/x", "a\\b", "a\0b"],  # noqa: E501
 )  # fmt: skip
 @pytest.mark.parametrize("endpoint", [generate_content, stream_generate_content, count_tokens])
 def test_bad_model(endpoint, model):

@@ -319,8 +319,8 @@ def test_any_body_gives_an_error_of_the_status(sent, status):
     )  # fit for one line of a log
 
 
-@given(st.recursive(st.none() | st.integers() | st.text(max_size=3), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
-    st.sampled_from(["error", "code", "message", "status", "details", "@type", "retryDelay", "violations", "fieldViolations", "field"]),
+@given(st.recursive(st.none() | st.integers() | st.text(max_size=3), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(  # noqa: E501
+    st.sampled_from(["error", "code", "message", "status", "details", "@type", "retryDelay", "violations", "fieldViolations", "field"]),  # noqa: E501
     inner, max_size=4), max_leaves=12))  # fmt: skip
 def test_any_json_gives_an_error_of_the_status(value):
     error = parse_error(429, {}, json.dumps(value).encode())

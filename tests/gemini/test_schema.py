@@ -502,7 +502,7 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
         prop({"anyOf": [{"type": "integer"}, {"type": "string"}], "type": "string"}),
         wire_prop(STR),
         [
-            "properties.m.anyOf[0]: dropped, no value can match: type contradicts another schema that must hold"
+            "properties.m.anyOf[0]: dropped, no value can match: type contradicts another schema that must hold"  # noqa: E501
         ],
     ),
     (
@@ -898,7 +898,7 @@ def test_own_dialect_passes_unchanged() -> None:
         "type": "OBJECT", "title": "T", "description": "d", "nullable": False,
         "minProperties": 1, "maxProperties": 3, "default": {}, "example": {},
         "properties": {
-            "s": {"type": "STRING", "format": "enum", "enum": ["a"], "nullable": True, "default": None},
+            "s": {"type": "STRING", "format": "enum", "enum": ["a"], "nullable": True, "default": None},  # noqa: E501
             "p": {"type": "STRING", "pattern": "^a", "minLength": 1, "maxLength": 2},
             "a": {"type": "ARRAY", "minItems": 0, "maxItems": 2,
                   "items": {"type": "INTEGER", "format": "int64", "minimum": 1, "maximum": 2}},

@@ -323,7 +323,7 @@ def storm(backend: str, calls: int, seed: int) -> collections.Counter[str]:
                         )
             with anyio.fail_after(
                 60
-            ):  # a lost lane waits for ever; the server has thousands of dead connections to look at first
+            ):  # a lost lane waits for ever; the server first sees thousands of dead connections
                 assert (await client.send(CALL)).text == "Hello."
                 async with client.stream(STREAM_CALL) as chunks:
                     assert [chunk.text async for chunk in chunks] == ["Hel", "lo."]

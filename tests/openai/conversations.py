@@ -82,7 +82,7 @@ RECEIVED = (
 )
 
 _CHUNKS = (
-    '{"choices":[{"index":0,"delta":{"role":"assistant","content":null,"reasoning_content":"Let me "}}]}',
+    '{"choices":[{"index":0,"delta":{"role":"assistant","content":null,"reasoning_content":"Let me "}}]}',  # noqa: E501
     '{"choices":[{"index":0,"delta":{"reasoning_content":"see."}}]}',
     '{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"call_4KPTn0VsnQ5cRJ",'
     '"type":"function","function":{"name":"tide","arguments":""}}]}}]}',

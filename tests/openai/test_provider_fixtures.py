@@ -1,7 +1,10 @@
-"""Every provider of chat completions in a conversation of two steps, as its servers send it: a question, a tool, the answer.
+"""Every provider of chat completions in a conversation of two steps, as its servers send it.
 
-A provider has two files in `tests/fixtures/openai/providers`: `NAME.cassette.json`, what goes over the wire, and
-`NAME.expect.json`, what it means. The tests find them by the names of the rows. Texts, ids and numbers are invented.
+The steps are a question, a tool call with its result, and the answer.
+
+A provider has two files in `tests/fixtures/openai/providers`: `NAME.cassette.json`, what goes over
+the wire, and `NAME.expect.json`, what it means. The tests find them by the names of the rows.
+Texts, ids and numbers are invented.
 """
 
 from __future__ import annotations
@@ -64,7 +67,7 @@ TOOL = Tool(
 )
 
 
-# --- the conversation ---------------------------------------------------------------------------------------------------
+# --- the conversation -----------------------------------------------------------------------------
 
 
 @dataclass
@@ -156,7 +159,7 @@ async def async_talk(
             return done
 
 
-# --- what is expected ---------------------------------------------------------------------------------------------------
+# --- what is expected -----------------------------------------------------------------------------
 
 
 class Call(msgspec.Struct, forbid_unknown_fields=True):
@@ -171,7 +174,7 @@ class Call(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Expected(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """One `.expect.json`. Texts, thoughts, slots, stops and usage have an item for each of the two answers."""
+    """One `.expect.json`; most lists have an item for each of the two answers."""
 
     model: str
     calls: list[Call]
@@ -218,7 +221,7 @@ def replayed(name: str, style: str = "sync") -> list[Step]:
     return anyio.run(main, backend=style)
 
 
-# --- one row, one fixture -----------------------------------------------------------------------------------------------
+# --- one row, one fixture -------------------------------------------------------------------------
 
 
 def test_every_row_has_a_fixture_and_every_fixture_a_row():
@@ -233,7 +236,7 @@ def test_the_file_is_as_it_would_be_written(name: str):
     assert KEY not in text
 
 
-# --- what is read, and what goes back -----------------------------------------------------------------------------------
+# --- what is read, and what goes back -------------------------------------------------------------
 
 
 @pytest.mark.parametrize("style", ["sync", "asyncio", "trio"])
@@ -331,7 +334,7 @@ def test_the_body_may_be_cut_anywhere(name: str):
             assert (reading.close()[-1], reader.error, reader.notes) == (step.events[-1], None, [])
 
 
-# --- a conversation moves -----------------------------------------------------------------------------------------------
+# --- a conversation moves -------------------------------------------------------------------------
 
 IDS = {"mistral": r"[a-zA-Z0-9]{9}", "openai": r".{1,40}", "azure": r".{1,40}"}
 REQUIRED = {"deepseek": "reasoning_content", "kimi": "reasoning_content", "minimax": "content"}

@@ -60,11 +60,11 @@ GEMINI = """{ "candidates": [ { "content": { "role" : "model", "parts": [
   {"executableCode": {"language": "PYTHON", "code": "1+1"}, "thoughtSignature": "Y29kZQ=="},
   {"inlineData": {"mimeType": "image/png", "data": "iVBORw=="}},
   {"text": "", "thoughtSignature": "ZW1wdHk="}
-] , "unknown": {"deep": [true]} }, "finishReason": "STOP" } ] }""".encode()
+] , "unknown": {"deep": [true]} }, "finishReason": "STOP" } ] }""".encode()  # noqa: E501
 
 OPENAI = b"""{"id": "c1", "choices": [{"index": 0, "message": {"role": "assistant", "content": "H\\u00e9llo", "reasoning_content": "hm",
   "unknown": {"a": 1.0}, "tool_calls": [ {"id": "call_a", "type": "function", "new": [1],
-  "function": {"name": "now", "arguments": "{ \\"tz\\" :\\"Asia/Tokyo\\"}"}} ]}, "finish_reason": "tool_calls"}]}"""
+  "function": {"name": "now", "arguments": "{ \\"tz\\" :\\"Asia/Tokyo\\"}"}} ]}, "finish_reason": "tool_calls"}]}"""  # noqa: E501
 
 
 def from_gemini() -> Message:

@@ -219,7 +219,7 @@ def _pieces(draw: st.DrawFn) -> bytes:
         )
     )
     field = draw(st.sampled_from(["data", "data", "data", "", "json", "text", "pad"]))
-    whole = f"{name}{field}{gap}{payload}{draw(st.sampled_from([end * 2, end * 2, end * 3, end, '']))}".encode()
+    whole = f"{name}{field}{gap}{payload}{draw(st.sampled_from([end * 2, end * 2, end * 3, end, '']))}".encode()  # noqa: E501
     cut = draw(st.integers(0, 30))
     return (
         whole[:cut] + draw(st.binary(max_size=3)) + whole[cut:]

@@ -50,7 +50,9 @@ class LLMAgent(AgentState):
 
     >>> from wire.agent.provider import LLMResponse
     >>> class Parrot:
-    ...     async def generate(self, messages, tools=None, system_prompt=None, max_tokens=None, temperature=None):
+    ...     async def generate(
+    ...         self, messages, tools=None, system_prompt=None, max_tokens=None, temperature=None
+    ...     ):
     ...         return LLMResponse(text=messages[-1].text)
     ...     async def generate_stream(self, messages, **settings):
     ...         yield StreamDelta(text=messages[-1].text)

@@ -34,7 +34,9 @@ def create_batch(
     """Many requests at once, each under a name of its own.
 
     >>> from wire.anthropic.types import Message, MessageRequest
-    >>> asked = MessageRequest(model="claude-opus-4-8", max_tokens=9, messages=[Message(role="user", content="Hi")])
+    >>> asked = MessageRequest(
+    ...     model="claude-opus-4-8", max_tokens=9, messages=[Message(role="user", content="Hi")]
+    ... )
     >>> create_batch([BatchRequest(custom_id="a", params=asked)]).body
     b'{"requests":[{"custom_id":"a","params":{"model":"claude-opus-4-8","messages":[{"role":"user","content":"Hi"}],"max_tokens":9}}]}'
 

@@ -47,7 +47,9 @@ def create_message(
 ) -> Call[MessageResponse]:
     """One request, one whole answer. `betas` are names of what is not in the API for everybody yet.
 
-    >>> request = MessageRequest(model="claude-opus-4-8", max_tokens=100, messages=[Message(role="user", content="Hi")])
+    >>> request = MessageRequest(
+    ...     model="claude-opus-4-8", max_tokens=100, messages=[Message(role="user", content="Hi")]
+    ... )
     >>> print(create_message(request, betas=["context-management-2025-06-27"]).preview())
     POST /messages
     anthropic-version: 2023-06-01
@@ -93,7 +95,9 @@ def stream_message(
     """One request, the answer as events; `reply()` of its stream is what `create_message` would
     have given.
 
-    >>> request = MessageRequest(model="claude-opus-4-8", max_tokens=100, messages=[Message(role="user", content="Hi")])
+    >>> request = MessageRequest(
+    ...     model="claude-opus-4-8", max_tokens=100, messages=[Message(role="user", content="Hi")]
+    ... )
     >>> stream_message(request).body
     b'{"model":"claude-opus-4-8","messages":[{"role":"user","content":"Hi"}],"max_tokens":100,"stream":true}'
 
@@ -123,7 +127,9 @@ def count_tokens(
     """How many tokens a prompt has. Of a request for an answer the prompt counts, and not how it is
     to be answered.
 
-    >>> request = MessageRequest(model="claude-opus-4-8", max_tokens=100, messages=[Message(role="user", content="Hi")])
+    >>> request = MessageRequest(
+    ...     model="claude-opus-4-8", max_tokens=100, messages=[Message(role="user", content="Hi")]
+    ... )
     >>> count_tokens(request).body
     b'{"model":"claude-opus-4-8","messages":[{"role":"user","content":"Hi"}]}'
 

@@ -18,7 +18,12 @@ REASONS: dict[str, StopReason] = {
 def reason_of(stop_reason: str | None, *, calls: bool = False) -> StopReason:
     """The meaning of a stop reason; words that nobody knows are "other".
 
-    >>> reason_of("end_turn"), reason_of("end_turn", calls=True), reason_of("pause_turn"), reason_of("bored")
+    >>> (
+    ...     reason_of("end_turn"),
+    ...     reason_of("end_turn", calls=True),
+    ...     reason_of("pause_turn"),
+    ...     reason_of("bored"),
+    ... )
     ('end', 'tool_calls', 'other', 'other')
 
     After `pause_turn` the message is sent back as it is, and the model goes on.

@@ -60,7 +60,9 @@ def parse_reply(
     of it.
 
     >>> from wire.anthropic.reader import parse_message
-    >>> reply = parse_reply(parse_message(b'{"content":[{"type":"text","text":"Hi"}],"stop_reason":"end_turn"}'))
+    >>> reply = parse_reply(
+    ...     parse_message(b'{"content":[{"type":"text","text":"Hi"}],"stop_reason":"end_turn"}')
+    ... )
     >>> reply.text, reply.stop
     ('Hi', Stop(reason='end', raw='end_turn'))
 
@@ -145,7 +147,14 @@ def usage_of(usage: Usage) -> Tokens:
     """Tokens as all vendors' are counted here: input includes what was read from the cache and what
     was written to it.
 
-    >>> usage_of(Usage(input_tokens=3, cache_read_input_tokens=20, cache_creation_input_tokens=7, output_tokens=5))
+    >>> usage_of(
+    ...     Usage(
+    ...         input_tokens=3,
+    ...         cache_read_input_tokens=20,
+    ...         cache_creation_input_tokens=7,
+    ...         output_tokens=5,
+    ...     )
+    ... )
     Usage(input=30, output=5, cached=20, cache_written=7, total=35)
     """
     cached, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
@@ -169,7 +178,11 @@ class EventReader:
     """Events of one answer in, neutral events out.
 
     >>> from wire.anthropic.types import MessageStreamEvent
-    >>> EventReader().feed(MessageStreamEvent(type="content_block_delta", index=0, delta=Delta(type="text_delta", text="Hi")))
+    >>> EventReader().feed(
+    ...     MessageStreamEvent(
+    ...         type="content_block_delta", index=0, delta=Delta(type="text_delta", text="Hi")
+    ...     )
+    ... )
     [TextDelta(text='Hi')]
     """
 

@@ -43,7 +43,11 @@ def unsayable(schema: Mapping[str, Any]) -> str:
 def closed(schema: Mapping[str, Any], path: str, found: list[Note]) -> dict[str, Any]:
     """A copy of the schema that the server takes; what is changed is told.
 
-    >>> closed({"type": "object", "properties": {"metres": {"type": "number", "minimum": 0}}}, "output.schema", [])["properties"]
+    >>> closed(
+    ...     {"type": "object", "properties": {"metres": {"type": "number", "minimum": 0}}},
+    ...     "output.schema",
+    ...     [],
+    ... )["properties"]
     {'metres': {'type': 'number', 'description': 'minimum: 0'}}
     """
     copy = dict(schema)

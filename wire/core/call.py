@@ -226,7 +226,10 @@ class _Request:
         Raises `ConfigurationError` for what is no header, `RuleError` for what JSON cannot say.
 
         >>> from wire import gemini
-        >>> call = gemini.generate_content("gemini-3-pro-preview", gemini.GenerateContentRequest(contents=gemini.contents("Hi")))
+        >>> call = gemini.generate_content(
+        ...     "gemini-3-pro-preview",
+        ...     gemini.GenerateContentRequest(contents=gemini.contents("Hi")),
+        ... )
         >>> call.replace(body_extra={"labels": {"team": "a"}}).body
         b'{"contents":[{"parts":[{"text":"Hi"}],"role":"user"}],"labels":{"team":"a"}}'
         """

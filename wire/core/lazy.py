@@ -1,4 +1,4 @@
-"""Packages whose names are imported on first use, so that importing the package stays cheap (PEP 562)."""
+"""Packages whose names are imported on first use, which keeps their import cheap (PEP 562)."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def notes(built: object) -> tuple[Note, ...]:
 
     `built` is what a builder returned, a request that holds it, or a call of that request. Each
     path begins at `built`.
-    """
+    """  # noqa: E501
     own = getattr(built, "notes", None)
     return tuple(own) if own is not None else tuple(_notes(built, ""))
 

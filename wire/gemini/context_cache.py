@@ -51,7 +51,9 @@ class ContextCache:
     cache. `close()` is a flow that deletes it. `notes` tells what did not work.
 
     >>> from wire.gemini import contents
-    >>> cache = ContextCache("gemini-2.5-flash", GenerateContentRequest(system_instruction=contents("Be brief.")[0]))
+    >>> cache = ContextCache(
+    ...     "gemini-2.5-flash", GenerateContentRequest(system_instruction=contents("Be brief.")[0])
+    ... )
     >>> next(cache.tick(0.0)).target
     '/models/gemini-2.5-flash:countTokens'
     """
@@ -171,7 +173,8 @@ class ContextCache:
         except WireError as error:
             self._note("create", error)
             if isinstance(error, BadRequestError):
-                self.due = None  # too short for this model, or nothing that it takes: it will not become better
+                # Too short for this model, or not cacheable: asking again does not help.
+                self.due = None
             return
         self.name = made.name
 

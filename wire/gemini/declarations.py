@@ -31,7 +31,9 @@ def function_declaration(
     """One function that the model may call; `parameters` and `response` are JSON Schema or Gemini's
     own.
 
-    >>> function_declaration("now", "The time.", {"type": "object", "properties": {}}).parameters is None
+    >>> function_declaration(
+    ...     "now", "The time.", {"type": "object", "properties": {}}
+    ... ).parameters is None
     True
 
     What the schemas lose on the way stands in `wire.notes(declaration)`. To send JSON Schema as it

@@ -28,7 +28,10 @@ def decode(body: bytes, kind: type[S]) -> S:
     allows.
 
     >>> from wire.gemini.types import GenerateContentRequest
-    >>> decode(b'{"contents": {"parts": {"text": "Hi"}}, "system_instruction": null}', GenerateContentRequest)
+    >>> decode(
+    ...     b'{"contents": {"parts": {"text": "Hi"}}, "system_instruction": null}',
+    ...     GenerateContentRequest,
+    ... )
     GenerateContentRequest(contents=[Content(parts=[Part(text='Hi')])])
     """
     try:

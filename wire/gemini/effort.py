@@ -21,9 +21,12 @@ def thinking(effort: str, of: Family, found: list[Note]) -> ThinkingConfig | Non
     are passed on as levels.
 
     >>> from wire.gemini.families import family
-    >>> thinking("medium", family("gemini-2.5-flash"), []), thinking("medium", family("gemini-3-pro-preview"), [])
+    >>> (
+    ...     thinking("medium", family("gemini-2.5-flash"), []),
+    ...     thinking("medium", family("gemini-3-pro-preview"), []),
+    ... )
     (ThinkingConfig(include_thoughts=True, thinking_budget=8192), ThinkingConfig(include_thoughts=True, thinking_level='MEDIUM'))
-    """
+    """  # noqa: E501
     word = str(effort).lower()
     if of.before(2, 5):
         if word != "none":

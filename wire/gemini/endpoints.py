@@ -49,7 +49,10 @@ def generate_content(
 ) -> Call[GenerateContentResponse]:
     """One request, one whole answer.
 
-    >>> call = generate_content("gemini-3-pro-preview", GenerateContentRequest(contents=[Content(parts=[{"text": "Hi"}])]))
+    >>> call = generate_content(
+    ...     "gemini-3-pro-preview",
+    ...     GenerateContentRequest(contents=[Content(parts=[{"text": "Hi"}])]),
+    ... )
     >>> print(call.preview())
     POST /models/gemini-3-pro-preview:generateContent
     content-type: application/json
@@ -184,7 +187,7 @@ def get_model(model: str) -> Call[Model]:
 
 
 def generate_body(request: GenerateContentRequest) -> bytes:
-    """A request as JSON. Raises `RuleError` that names the JSON path of what every model refuses."""
+    """A request as JSON. Raises `RuleError` with the JSON path of what every model refuses."""
     return _generate_body(request, "", "generateContent", True)[0]
 
 

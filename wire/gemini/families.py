@@ -50,7 +50,11 @@ def family(model: str) -> Family:
 
     >>> family("models/gemini-2.5-flash-lite-preview-06-17")
     Family(name='gemini', version=(2, 5), variant='flash-lite')
-    >>> family("gemini-3-pro-image-preview").variant, family("gemma-3-27b-it").version, family("gemini-flash-latest").version
+    >>> (
+    ...     family("gemini-3-pro-image-preview").variant,
+    ...     family("gemma-3-27b-it").version,
+    ...     family("gemini-flash-latest").version,
+    ... )
     ('pro-image', (3, 0), None)
     """
     found = _NAME.fullmatch(model.rpartition("/")[2].lower())

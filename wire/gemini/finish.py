@@ -40,7 +40,13 @@ def reason_of(finish: OpenEnum | None, *, calls: bool = False) -> StopReason:
     """The meaning of a finish reason; words that nobody knows are "other". With calls Gemini says
     `STOP` as well.
 
-    >>> reason_of("STOP"), reason_of("STOP", calls=True), reason_of("SPII"), reason_of("BORED"), reason_of(None)
+    >>> (
+    ...     reason_of("STOP"),
+    ...     reason_of("STOP", calls=True),
+    ...     reason_of("SPII"),
+    ...     reason_of("BORED"),
+    ...     reason_of(None),
+    ... )
     ('end', 'tool_calls', 'filter', 'other', 'other')
     """
     if isinstance(finish, int):

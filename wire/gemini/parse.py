@@ -67,7 +67,11 @@ def parse_reply(
     not give are made of it.
 
     >>> from wire.gemini.reader import parse_answer
-    >>> reply = parse_reply(parse_answer(b'{"candidates":[{"content":{"parts":[{"text":"Hi"}]},"finishReason":"STOP"}]}'))
+    >>> reply = parse_reply(
+    ...     parse_answer(
+    ...         b'{"candidates":[{"content":{"parts":[{"text":"Hi"}]},"finishReason":"STOP"}]}'
+    ...     )
+    ... )
     >>> reply.text, reply.stop
     ('Hi', Stop(reason='end', raw='STOP'))
 
@@ -282,7 +286,14 @@ def usage_of(usage: UsageMetadata) -> Usage:
     """Tokens as all vendors' are counted here: input includes what is cached and what built-in
     tools brought in, output includes thoughts.
 
-    >>> usage_of(UsageMetadata(prompt_token_count=30, tool_use_prompt_token_count=5, candidates_token_count=2, thoughts_token_count=9))
+    >>> usage_of(
+    ...     UsageMetadata(
+    ...         prompt_token_count=30,
+    ...         tool_use_prompt_token_count=5,
+    ...         candidates_token_count=2,
+    ...         thoughts_token_count=9,
+    ...     )
+    ... )
     Usage(input=35, output=11, reasoning=9, total=46)
     """
     reasoning = usage.thoughts_token_count or 0

@@ -43,7 +43,12 @@ def contents(*turns: Turn, model: str | None = None) -> Noted[Content]:
     """Contents of a request out of turns: text or parts of the user, Contents, answers as received,
     lists of these.
 
-    >>> [content.role for content in contents("Hi", Content(role="model", parts=[Part(text="Hello.")]), "And now?")]
+    >>> [
+    ...     content.role
+    ...     for content in contents(
+    ...         "Hi", Content(role="model", parts=[Part(text="Hello.")]), "And now?"
+    ...     )
+    ... ]
     ['user', 'model', 'user']
 
     Parts that came from the wire go back in the bytes they came in. Calls of the current turn that
@@ -103,7 +108,9 @@ def function_response(
 ) -> Part:
     """The answer to one call, under its name and, if the server gave it one, its id.
 
-    >>> function_response(FunctionCall(name="get_weather", id="a1"), {"temp_c": 15}).function_response
+    >>> function_response(
+    ...     FunctionCall(name="get_weather", id="a1"), {"temp_c": 15}
+    ... ).function_response
     FunctionResponse(name='get_weather', response={'temp_c': 15}, id='a1')
 
     A result that is not a JSON object goes out as `{"result": ...}`, an error as `{"error": text}`.

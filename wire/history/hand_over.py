@@ -24,7 +24,9 @@ def hand_over(
     and all.
 
     >>> from wire.neutral.messages import Origin
-    >>> said = Message.assistant(with_origin(Thought("hm"), Origin("deepseek", "deepseek-chat", "openai")), "Hello.")
+    >>> said = Message.assistant(
+    ...     with_origin(Thought("hm"), Origin("deepseek", "deepseek-chat", "openai")), "Hello."
+    ... )
     >>> handed = hand_over([Message.user("Hi"), said], "gemini", "gemini-3-pro-preview")
     >>> handed[1].text, [str(note) for note in handed.notes]
     ('Hello.', ['messages[1].parts[0]: withheld: a thought of another model'])

@@ -36,12 +36,14 @@ def check(messages: Iterable[Message]) -> list[Violation]:
 
     >>> from wire.neutral.messages import ToolCall
     >>> call = ToolCall(id="call_1", name="now")
-    >>> for violation in check([Message.user("What time is it?"), Message.assistant(call), Message.user("Well?")]):
+    >>> for violation in check(
+    ...     [Message.user("What time is it?"), Message.assistant(call), Message.user("Well?")]
+    ... ):
     ...     print(violation)
     messages[1].parts[0]: the call of now (call_1) has no result in the messages after it [H3] (add one, or repair the messages)
 
     Raises `RuleError` for what is no message.
-    """
+    """  # noqa: E501
     said = listed(messages)
     found = [*_whole(said), *_each(said), *_groups(said)]
     return [violation for _, violation in sorted(found, key=lambda each: each[0])]

@@ -24,7 +24,10 @@ def prune(
     """The messages without their oldest turns, as many of them as the limits ask for; `None`
     switches a limit off.
 
-    >>> pruned = prune([Message.user("Hi"), Message.assistant("Hello."), Message.user("And now?")], max_messages=2)
+    >>> pruned = prune(
+    ...     [Message.user("Hi"), Message.assistant("Hello."), Message.user("And now?")],
+    ...     max_messages=2,
+    ... )
     >>> [message.text for message in pruned], [str(note) for note in pruned.notes]
     (['And now?'], ['messages[0]: dropped: 1 turn, 2 messages, for the limit of 2 messages'])
 

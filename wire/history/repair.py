@@ -24,7 +24,9 @@ def repair(
     `wire.notes(result)` tells the rest.
 
     >>> call = ToolCall(id="call_1", name="now")
-    >>> mended = repair([Message.user("What time is it?"), Message.assistant(call), Message.user("Never mind.")])
+    >>> mended = repair(
+    ...     [Message.user("What time is it?"), Message.assistant(call), Message.user("Never mind.")]
+    ... )
     >>> mended[2].parts[0].answer, [str(note) for note in mended.notes]
     ({'error': 'cancelled'}, ['messages[1].parts[0]: the call of now (call_1) had no result: answered with an error, cancelled'])
 
@@ -39,7 +41,7 @@ def repair(
     word of the user nothing but the system's is left (H1); `check` finds nothing else in what is
     mended. Raises `RuleError` for what is no message, `ConfigurationError` for another way to treat
     open calls.
-    """
+    """  # noqa: E501
     if open_calls not in get_args(OpenCalls):
         raise ConfigurationError(f"open_calls: answer or drop, not {open_calls!r}")
     mending = _Mending(reason if open_calls == "answer" else None)

@@ -21,7 +21,10 @@ def estimate_tokens(message: Message) -> int:
     """About how many tokens a message is: one for four ASCII characters, two for three others, such
     as those of Chinese.
 
-    >>> estimate_tokens(Message.user("How high is the tide?")), estimate_tokens(Message.user("東京の天気を教えてください。"))
+    >>> (
+    ...     estimate_tokens(Message.user("How high is the tide?")),
+    ...     estimate_tokens(Message.user("東京の天気を教えてください。")),
+    ... )
     (5, 10)
 
     Every part counts: texts and thoughts by their length, a call by twice its name and its printed

@@ -21,7 +21,11 @@ class HistoryManager:
 
     >>> history = HistoryManager(max_messages=4)
     >>> call = ToolCall(id="call_1", name="now")
-    >>> for message in (Message.user("What time is it?"), Message.assistant(call), Message.user("Never mind.")):
+    >>> for message in (
+    ...     Message.user("What time is it?"),
+    ...     Message.assistant(call),
+    ...     Message.user("Never mind."),
+    ... ):
     ...     history.add_message(message)
     >>> [message.role for message in history.messages]
     ['user', 'assistant', 'tool', 'user']

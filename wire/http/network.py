@@ -48,7 +48,9 @@ def shown_proxy(target: Target) -> str | None:
     if proxy is None:
         return None
     found = urlsplit(proxy)
-    return f"{found.scheme}://{'***@' if found.username else ''}{found.hostname}{f':{found.port}' if found.port else ''}"
+    user = "***@" if found.username else ""
+    port = f":{found.port}" if found.port else ""
+    return f"{found.scheme}://{user}{found.hostname}{port}"
 
 
 def opened(

@@ -69,7 +69,7 @@ def _judged_elsewhere(
     call: AnyCall,
     provider: Provider,
 ) -> AnyCall:
-    """Rendering asked the rules of one provider; another one's are asked when the call goes there."""
+    """Ask the rules of a provider that the call was not rendered for."""
     if provider != rendered_for:
         refuse(check(provider), provider=provider.name)
     return call

@@ -134,7 +134,7 @@ class TypeShape:
             return self._convert(value)
         except msgspec.ValidationError as error:
             raise _mismatch(error) from None
-        except Exception as error:  # a struct's own `__post_init__` may raise anything, and says that the value is wrong
+        except Exception as error:  # `__post_init__` of a user's struct may raise anything
             raise Mismatch("$", _said(error)) from error
 
 

@@ -141,7 +141,7 @@ class Session(_Strict, frozen=True, kw_only=True):
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) of a session file; `wire/schemas/session.schema.json` is its text."""
+    """The JSON Schema (2020-12) of a session file, as in `wire/schemas/session.schema.json`."""
     made = json_schema(Session)
     for name in KINDS:
         made["$defs"][name]["not"] = {"required": ["origin", "at"]}

@@ -104,7 +104,10 @@ def listed(told: Sequence[str]) -> str:
 def differences(recorded: Any, sent: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
     """JSON paths at which two values differ, in the order of the recorded one.
 
-    >>> [shown(path) for path, _, _ in differences({"a": [1, {"b": 2}]}, {"a": [1.0, {"b": 3}], "c": 4})]
+    >>> [
+    ...     shown(path)
+    ...     for path, _, _ in differences({"a": [1, {"b": 2}]}, {"a": [1.0, {"b": 3}], "c": 4})
+    ... ]
     ['$.a[1].b', '$.c']
     """
     if isinstance(recorded, dict) and isinstance(sent, dict):
@@ -162,4 +165,5 @@ def _windows(old: Any, new: Any) -> tuple[str, str]:
 
 def _window(text: str, start: int) -> str:
     cut = text[start : start + SHOWN_VALUE]
-    return f"{'...' if start else ''}{json.dumps(cut, ensure_ascii=False)}{'...' if start + SHOWN_VALUE < len(text) else ''}"
+    before, after = ("..." if start else ""), ("..." if start + SHOWN_VALUE < len(text) else "")
+    return f"{before}{json.dumps(cut, ensure_ascii=False)}{after}"

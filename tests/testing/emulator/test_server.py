@@ -201,7 +201,7 @@ def test_transport(gemini_transport):
         request = gemini.GenerateContentRequest(contents=gemini.contents("hi"))
         assert client.send(gemini.generate_content("gemini-2.5-flash", request)).text.endswith("You said: hi")
     assert len(gemini_transport.emulator.requests) == 1
-"""
+"""  # noqa: E501
 
 
 def test_the_fixtures(tmp_path: Path) -> None:

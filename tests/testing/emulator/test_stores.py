@@ -91,7 +91,7 @@ def test_a_file_in_one_go() -> None:
         "createTime": "2026-11-21T12:00:02.000000Z",
         "updateTime": "2026-11-21T12:00:02.000000Z",
         "expirationTime": "2026-11-23T12:00:02.000000Z",
-        "sha256Hash": "MmNmMjRkYmE1ZmIwYTMwZTI2ZTgzYjJhYzViOWUyOWUxYjE2MWU1YzFmYTc0MjVlNzMwNDMzNjI5MzhiOTgyNA==",
+        "sha256Hash": "MmNmMjRkYmE1ZmIwYTMwZTI2ZTgzYjJhYzViOWUyOWUxYjE2MWU1YzFmYTc0MjVlNzMwNDMzNjI5MzhiOTgyNA==",  # noqa: E501
         "uri": f"https://generativelanguage.googleapis.com/v1beta/{file['name']}",
         "state": "ACTIVE",
         "source": "UPLOADED",

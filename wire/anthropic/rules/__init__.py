@@ -77,7 +77,12 @@ def check(
     JSON.
 
     >>> from wire.anthropic.types import Message
-    >>> request = MessageRequest(model="claude-sonnet-5", max_tokens=100, messages=[Message(role="user", content="Hi")], temperature=0.5)
+    >>> request = MessageRequest(
+    ...     model="claude-sonnet-5",
+    ...     max_tokens=100,
+    ...     messages=[Message(role="user", content="Hi")],
+    ...     temperature=0.5,
+    ... )
     >>> print(check(request)[0])
     temperature: `temperature` is not supported for this model. [A37] (leave it out)
 

@@ -43,7 +43,9 @@ def chat_completions(
 ) -> Call[ChatCompletion]:
     """One request, one whole answer.
 
-    >>> call = chat_completions(ChatCompletionRequest(model="gpt-5.4", messages=[Message(role="user", content="Hi")]))
+    >>> call = chat_completions(
+    ...     ChatCompletionRequest(model="gpt-5.4", messages=[Message(role="user", content="Hi")])
+    ... )
     >>> print(call.preview())
     POST /chat/completions
     content-type: application/json
@@ -89,7 +91,9 @@ def stream_chat_completions(
     `stream` is set, and usage is asked for unless `stream_options` says otherwise: the plain answer
     has it too.
 
-    >>> request = ChatCompletionRequest(model="gpt-5.4", messages=[Message(role="user", content="Hi")])
+    >>> request = ChatCompletionRequest(
+    ...     model="gpt-5.4", messages=[Message(role="user", content="Hi")]
+    ... )
     >>> stream_chat_completions(request).body
     b'{"model":"gpt-5.4","messages":[{"role":"user","content":"Hi"}],"stream":true,"stream_options":{"include_usage":true}}'
 

@@ -37,7 +37,12 @@ def reason_of(finish: str | None, native: str | None = None, *, calls: bool = Fa
     """The meaning of a finish reason, and of a native one beside it that says the call was cut off;
     words that nobody knows are "other".
 
-    >>> reason_of("eos"), reason_of("stop", calls=True), reason_of("tool_calls", "MAX_TOKENS"), reason_of("bored")
+    >>> (
+    ...     reason_of("eos"),
+    ...     reason_of("stop", calls=True),
+    ...     reason_of("tool_calls", "MAX_TOKENS"),
+    ...     reason_of("bored"),
+    ... )
     ('end', 'tool_calls', 'length', 'other')
     """
     if finish is None:

@@ -79,7 +79,9 @@ def parse_reply(
     are made of it.
 
     >>> from wire.openai.chat.reader import parse_completion
-    >>> reply = parse_reply(parse_completion(b'{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}'))
+    >>> reply = parse_reply(
+    ...     parse_completion(b'{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}')
+    ... )
     >>> reply.text, reply.stop.reason
     ('Hi', 'end')
 
@@ -118,7 +120,9 @@ class EventReader:
 
     >>> from wire.openai.chat.reader import ChunkReader
     >>> reading = EventReader()
-    >>> for chunk in ChunkReader().feed(b'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\\n\\n'):
+    >>> for chunk in ChunkReader().feed(
+    ...     b'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\\n\\n'
+    ... ):
     ...     print(reading.feed(chunk))
     [TextDelta(text='Hi')]
     >>> reading.close()[-1].reply.stop
@@ -380,7 +384,10 @@ def usage_of(usage: CompletionUsage | None, dialect: Dialect = PLAIN) -> Usage |
     """Tokens as all vendors' are counted here: input includes cached ones, output includes
     reasoning (Q16).
 
-    >>> usage_of(CompletionUsage(prompt_tokens=30, completion_tokens=10, reasoning_tokens=100), Dialect(reasoning_outside_output=True))
+    >>> usage_of(
+    ...     CompletionUsage(prompt_tokens=30, completion_tokens=10, reasoning_tokens=100),
+    ...     Dialect(reasoning_outside_output=True),
+    ... )
     Usage(input=30, output=110, reasoning=100, total=140)
     """
     if usage is None:

@@ -166,7 +166,12 @@ def arguments_of(text: str, *, cut: bool = False) -> dict[str, Any] | None:
     Nothing, and the word null, are a call without arguments; where the answer was cut off they are
     a call without its end.
 
-    >>> arguments_of('{"city": "Paris"}'), arguments_of(""), arguments_of("", cut=True), arguments_of("[1]")
+    >>> (
+    ...     arguments_of('{"city": "Paris"}'),
+    ...     arguments_of(""),
+    ...     arguments_of("", cut=True),
+    ...     arguments_of("[1]"),
+    ... )
     ({'city': 'Paris'}, {}, None, None)
     """
     if text.strip() in ("", "null"):

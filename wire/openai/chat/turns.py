@@ -36,7 +36,12 @@ def messages(*turns: Turn, system: str | None = None, dialect: Dialect = PLAIN) 
     """Messages of a request out of turns: texts of the user, messages, answers as received, lists
     of these.
 
-    >>> [message.role for message in messages("Hi", Message(role="assistant", content="Hello."), "And now?", system="Be brief.")]
+    >>> [
+    ...     message.role
+    ...     for message in messages(
+    ...         "Hi", Message(role="assistant", content="Hello."), "And now?", system="Be brief."
+    ...     )
+    ... ]
     ['system', 'user', 'assistant', 'user']
 
     `dialect` is that of the provider that will be asked (`client.dialect`); without one, nothing
@@ -365,7 +370,7 @@ def _arguments(arguments: Any, dialect: Dialect, path: str, found: list[Note]) -
     if text.strip() in ("", "null") and (
         not dialect.verbatim or dialect.invalid_arguments == "wrapped"
     ):
-        return "{}"  # a call without arguments, which hosts that parse the history want to read as JSON
+        return "{}"  # hosts that parse the history expect JSON even of a call without arguments
     if dialect.invalid_arguments == "wrapped" and arguments_of(text) is None:
         found.append(Note(path, "wrapped: this host refuses arguments that are no JSON object"))
         return msgspec.json.encode({"invalid_json": text}).decode()

@@ -297,7 +297,7 @@ _LLAMA_CPP = Dialect(
     ),
     verbatim=True,
     reasoning_slots=("reasoning_content",),
-    invalid_arguments="wrapped",  # it parses the history, and answers 500 to arguments that were cut off
+    invalid_arguments="wrapped",  # it parses the history, and answers 500 to cut arguments
 )
 
 # --- rows -----------------------------------------------------------------------------------------
