@@ -21,7 +21,8 @@ bench: .venv/.run
 
 # In random order: make prints the command with its seed, and `make test SEED=7` repeats that order.
 test: SEED := $(or $(SEED),$(shell $(PYTHON) -c 'import random; print(random.randrange(10**6))'))
-# Each worker imports all tests, and many tests start a Python: without bytecode each compiles it all again.
+# Each worker imports all tests, and many tests start a Python: without bytecode each of them
+# compiles everything again.
 test: export PYTHONDONTWRITEBYTECODE =
 test: .venv/.dev
 	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal --random-order-bucket=global --random-order-seed=$(SEED)
