@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from wire.agent.provider import StreamDelta as StreamDelta
     from wire.agent.provider import ToolSchema as ToolSchema
     from wire.agent.provider import create_provider as create_provider
+    from wire.agent.provider import register_provider as register_provider
     from wire.chat import AsyncChat as AsyncChat
     from wire.chat import Chat as Chat
     from wire.config import LLMConfig as LLMConfig
@@ -84,6 +85,7 @@ _NAMES = {
         "StreamDelta",
         "ToolSchema",
         "create_provider",
+        "register_provider",
     ),
     "wire.chat": ("AsyncChat", "Chat"),
     "wire.config": ("LLMConfig", "load_config"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fnmatch import fnmatchcase
+from typing import Any
 from urllib.parse import urlsplit
 
 from wire.core.provider import Provider as Provider
@@ -25,6 +27,9 @@ PROVIDERS: dict[str, Provider] = {
     each.name: each for wire in WIRES.values() for row in wire.ROWS for each in with_regions(row)
 }
 """Name to row, for all wires. The rows stand in the `rows.py` of each wire."""
+
+FACTORIES: dict[str, Callable[..., Any]] = {}
+"""Name to factory of the providers that users registered with `wire.register_provider`."""
 
 
 def model_of(name: str, default: str = "") -> tuple[str, str]:

@@ -15,10 +15,12 @@ from tests.agent.agents import MODEL, Scripted, Talk, on, talk
 from wire import create_provider
 from wire.agent import (
     Agent,
+    AgentEvent,
     GeminiAgent,
     Guard,
     LLMAgent,
     LLMConfig,
+    RunResult,
     RunState,
     dump_run,
     load_config,
@@ -36,10 +38,20 @@ from wire.errors import (
     StreamIncomplete,
 )
 from wire.history import HistoryManager, check
-from wire.neutral.messages import Message, ToolCall, ToolResult, Usage
+from wire.neutral.messages import (
+    Done,
+    Message,
+    TextDelta,
+    ToolCall,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+    ToolResult,
+    Usage,
+)
 from wire.neutral.request import Tool
-from wire.testing.emulator import AsyncEmulatorTransport, Emulator
-from wire.tools import ToolContext, tool
+from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
+from wire.tools import ToolContext, ToolRun, tool
 
 AT_ONCE = Retry(base=0)
 STYLES = ["asyncio", "trio", "threads"]
@@ -413,37 +425,127 @@ def test_s1_07_a_stream_of_ones_own_is_folded(backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", TASKS)
-def test_deltas_come_by_iterator_and_leaving_ends_the_run(backend: str) -> None:
-    async def main() -> tuple[list[str], int, Any]:
+def test_events_come_by_iterator_and_leaving_ends_the_run(backend: str) -> None:
+    async def main() -> tuple[list[AgentEvent], int, Any]:
         provider = Scripted(
             [StreamDelta(text="a"), StreamDelta(text="b")],
             [StreamDelta(text="c"), StreamDelta(text="d")],
         )
         agent = LLMAgent(provider)
-        async with agent.stream("Hi") as deltas:
-            texts = [delta.text async for delta in deltas]
+        async with agent.stream("Hi") as events:
+            seen = [event async for event in events]
         async with agent.stream("Hi") as again:
-            async for delta in again:
-                texts.append(delta.text)
+            async for event in again:
+                seen.append(event)
                 break
-        return texts, provider.closed, (deltas.result, again.result)
+        return seen, provider.closed, (events.result, again.result)
 
-    texts, closed, (first, second) = on(backend, main)
-    assert texts == ["a", "b", "c"]
+    seen, closed, (first, second) = on(backend, main)
+    assert first.reply is not None
+    assert seen == [TextDelta("a"), TextDelta("b"), Done(first.reply), TextDelta("c")]
     assert closed == 2
     assert (first.text, first.reason) == ("ab", "end")
     assert second.messages == ()
 
 
-def test_threads_get_deltas_by_iterator_too() -> None:
-    from wire.testing.emulator import EmulatorTransport
-
+def test_threads_get_events_by_iterator_too() -> None:
     with Agent(
         Chat(MODEL, api_key="fake-key", http=EmulatorTransport(Emulator([{"say": "Hello there."}])))
     ) as agent:
-        with agent.stream("Hi") as deltas:
-            said = "".join(delta.text for delta in deltas)
-        assert said == deltas.result.text == "Hello there."
+        with agent.stream("Hi") as events:
+            *texts, last = events
+        assert "".join(event.text for event in texts) == events.result.text == "Hello there."
+        assert last == Done(events.result.reply)
+
+
+def test_events_of_a_run_are_those_of_its_replies_and_the_runs_of_its_calls(style: str) -> None:
+    """A run of two turns: text and two calls, one of which is refused, then the answer."""
+    script = [
+        {
+            "match": {"number": 1},
+            "say": {
+                "text": "I look.",
+                "calls": [
+                    {"name": "get_weather", "args": {"city": "Oslo"}},
+                    {"name": "get_weather", "args": {"city": "Rome"}},
+                ],
+            },
+        },
+        {"say": "Sunny."},
+    ]
+    options: dict[str, Any] = {
+        "tools": [get_weather],
+        "approve": lambda call: call.arguments["city"] != "Rome",
+    }
+    events: list[Any] = []
+    if style == "threads":
+        chat = Chat(MODEL, api_key="fake-key", http=EmulatorTransport(Emulator(script)))
+        with Agent(chat, **options) as agent, agent.stream("Hi") as stream:
+            events += stream
+            result = stream.result
+    else:
+
+        async def main() -> RunResult:
+            http = AsyncEmulatorTransport(Emulator(script))
+            chat = AsyncChat(MODEL, api_key="fake-key", http=http)
+            async with LLMAgent(chat, **options) as agent, agent.stream("Hi") as stream:
+                async for event in stream:
+                    events.append(event)
+                return stream.result
+
+        result = on(style, main)
+    first, second = result.steps
+    oslo, rome = first.reply.tool_calls
+    kinds = [type(event) for event in events if not isinstance(event, TextDelta | ToolCallDelta)]
+    of_call = [ToolCallStart, ToolCallEnd]
+    assert kinds == [*of_call, *of_call, Done, ToolRun, ToolRun, Done]
+    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == (
+        "I look.Sunny."
+    )
+    assert [event.call for event in events if isinstance(event, ToolCallEnd)] == [oslo, rome]
+    assert [event.reply for event in events if isinstance(event, Done)] == [
+        first.reply,
+        second.reply,
+    ]
+    assert [event.result for event in events if isinstance(event, ToolRun)] == [
+        ToolResult(oslo.id, "get_weather", {"city": "Oslo", "sky": "sunny"}),
+        ToolResult(rome.id, "get_weather", "refused by the user", error=True),
+    ]
+
+
+def test_who_stops_at_done_has_the_reply(style: str) -> None:
+    script = [{"say": "Hello."}]
+    if style == "threads":
+        chat = Chat(MODEL, api_key="fake-key", http=EmulatorTransport(Emulator(script)))
+        with Agent(chat) as agent:
+            with agent.stream("Hi") as events:
+                for event in events:
+                    if isinstance(event, Done):
+                        break
+            history = agent.history.messages
+    else:
+
+        async def main() -> Any:
+            http = AsyncEmulatorTransport(Emulator(script))
+            async with LLMAgent(AsyncChat(MODEL, api_key="fake-key", http=http)) as agent:
+                async with agent.stream("Hi") as events:
+                    async for event in events:
+                        if isinstance(event, Done):
+                            break
+                return agent.history.messages
+
+        history = on(style, main)
+    assert [message.text for message in history] == ["Hi", "Hello."]
+
+
+def test_an_empty_reply_that_is_asked_for_again_has_no_done(style: str) -> None:
+    script = [
+        {"match": {"number": 1}, "say": ""},
+        {"say": "Hello."},
+    ]
+    seen = talk(style, script, "Hi", run={"stream": True}, retry=AT_ONCE)
+    assert [delta.text for delta in seen.deltas if delta.text] == ["Hello."]
+    assert [delta.response.text for delta in seen.deltas if delta.response] == ["Hello."]
 
 
 @pytest.mark.parametrize("backend", TASKS)
@@ -460,7 +562,7 @@ def test_s1_56_the_callback_may_be_async(backend: str) -> None:
             "Hi", stream=True, on_stream_delta=told
         ),
     )
-    assert seen == ["a", "b"]
+    assert seen == ["a", "b", ""]  # the last delta has the finish reason and the whole response
 
 
 @pytest.mark.parametrize("backend", TASKS)
@@ -484,14 +586,25 @@ def test_s1_13_cancelling_a_run_closes_its_stream_and_the_history_can_go_on(back
     assert on(backend, main) == (1, ["user"])
 
 
+WANTED = "provider: an object with generate and generate_stream, or an AsyncChat, is wanted"
+CHAT = Chat(MODEL, api_key="fake-key", http=EmulatorTransport(Emulator()))
+ASYNC_CHAT = AsyncChat(MODEL, api_key="fake-key", http=AsyncEmulatorTransport(Emulator()))
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
         (
             lambda: LLMAgent(object()),
-            "provider: an object with generate and generate_stream is wanted, not object",
+            f"{WANTED}, not object",
         ),
-        (lambda: Agent(object()), "chat: a Chat is wanted, not object; LLMAgent takes providers"),
+        (lambda: LLMAgent(Scripted), f"{WANTED}, not the class Scripted"),
+        (lambda: LLMAgent(CHAT), f"{WANTED}, not Chat"),
+        (
+            lambda: Agent(object()),
+            "model: a Chat is wanted, not object; LLMAgent takes async models and providers",
+        ),
+        (lambda: Agent(ASYNC_CHAT), "model: a Chat is wanted, not AsyncChat"),
         (lambda: LLMAgent(Scripted(), history=[]), "history: a HistoryManager is wanted, not list"),
         (
             lambda: LLMAgent(Scripted(), tool=[]),
@@ -581,7 +694,7 @@ def test_s1_64_a_config_says_how_to_ask() -> None:
         7,
         0.2,
         "Be brief.",
-        "ChatModel(gemini:gemini-3-pro-preview)",
+        "AsyncChatProvider(gemini:gemini-3-pro-preview)",
     )
     on("asyncio", agent.aclose)
 

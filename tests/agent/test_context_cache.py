@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from wire import AsyncClient, gemini
-from wire.agent import Keeping, keep
+from wire.agent import CacheKeeper, keep
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator
 
 SHARED = gemini.GenerateContentRequest(
@@ -51,10 +51,10 @@ async def until(holds: Callable[[], bool]) -> None:
 
 @pytest.fixture(params=["asyncio", "trio"])
 def kept(request: pytest.FixtureRequest) -> Callable[..., None]:
-    """Run `work(keeping, clock, emulator)` inside the block of `keep`."""
+    """Run `work(keeper, clock, emulator)` inside the block of `keep`."""
 
     def run(
-        work: Callable[[Keeping, Clock, Emulator], Awaitable[None]],
+        work: Callable[[CacheKeeper, Clock, Emulator], Awaitable[None]],
         after: Callable[[Emulator], None],
         **options: Any,
     ) -> None:
@@ -64,8 +64,8 @@ def kept(request: pytest.FixtureRequest) -> Callable[..., None]:
                 "gemini", api_key="fake-key", http=AsyncEmulatorTransport(emulator)
             ) as client:
                 cache = gemini.ContextCache("gemini-2.5-flash", SHARED, ttl=600, **options)
-                async with keep(client, cache, clock=clock, sleep=clock.sleep) as keeping:
-                    await work(keeping, clock, emulator)
+                async with keep(client, cache, clock=clock, sleep=clock.sleep) as keeper:
+                    await work(keeper, clock, emulator)
             after(emulator)
 
         anyio.run(main, backend=request.param)
@@ -83,11 +83,11 @@ def asked(emulator: Emulator) -> list[str]:
 def test_s3_28_a_cache_is_made_used_refreshed_and_deleted(kept: Any) -> None:
     names: list[str] = []
 
-    async def work(keeping: Keeping, clock: Clock, emulator: Emulator) -> None:
-        names.append((keeping.cache.name or "").rpartition("/")[2])
-        await keeping.generate(REQUEST)
+    async def work(keeper: CacheKeeper, clock: Clock, emulator: Emulator) -> None:
+        names.append((keeper.cache.name or "").rpartition("/")[2])
+        await keeper.generate(REQUEST)
         assert "systemInstruction" not in emulator.requests[-1]["body"]
-        assert emulator.requests[-1]["body"]["cachedContent"] == keeping.cache.name
+        assert emulator.requests[-1]["body"]["cachedContent"] == keeper.cache.name
         await until(lambda: clock.sleeps == [300.0])
         clock.move(299)
         await anyio.lowlevel.checkpoint()
@@ -107,26 +107,26 @@ def test_s3_28_a_cache_is_made_used_refreshed_and_deleted(kept: Any) -> None:
 
 
 def test_a_cache_that_is_lost_is_made_again_at_once(kept: Any) -> None:
-    async def work(keeping: Keeping, clock: Clock, emulator: Emulator) -> None:
-        first = keeping.cache.name
+    async def work(keeper: CacheKeeper, clock: Clock, emulator: Emulator) -> None:
+        first = keeper.cache.name
         await until(lambda: clock.sleeps == [300.0])
         emulator.answer("DELETE", f"/v1beta/{first}", {"x-goog-api-key": "fake-key"}, b"")
-        answer = await keeping.generate(REQUEST)
+        answer = await keeper.generate(REQUEST)
         assert answer.text
         assert (
             "systemInstruction" in emulator.requests[-1]["body"]
         )  # whole, since no answer may depend on the cache
-        await until(lambda: keeping.cache.name not in (None, first))
+        await until(lambda: keeper.cache.name not in (None, first))
         assert clock.now == 0.0
-        assert [note.path for note in keeping.cache.notes] == ["contextCache.use"]
+        assert [note.path for note in keeper.cache.notes] == ["contextCache.use"]
 
     kept(work, lambda emulator: None)
 
 
 def test_too_few_tokens_are_not_kept_and_nothing_waits(kept: Any) -> None:
-    async def work(keeping: Keeping, clock: Clock, emulator: Emulator) -> None:
-        await keeping.generate(REQUEST)
-        assert (keeping.cache.name, keeping.cache.due, clock.sleeps) == (None, None, [])
+    async def work(keeper: CacheKeeper, clock: Clock, emulator: Emulator) -> None:
+        await keeper.generate(REQUEST)
+        assert (keeper.cache.name, keeper.cache.due, clock.sleeps) == (None, None, [])
 
     kept(work, lambda emulator: None, least=10**6)
 
@@ -134,7 +134,7 @@ def test_too_few_tokens_are_not_kept_and_nothing_waits(kept: Any) -> None:
 def test_an_error_of_the_block_deletes_the_cache_and_is_the_callers(kept: Any) -> None:
     seen: list[Emulator] = []
 
-    async def work(keeping: Keeping, clock: Clock, emulator: Emulator) -> None:
+    async def work(keeper: CacheKeeper, clock: Clock, emulator: Emulator) -> None:
         seen.append(emulator)
         raise LookupError("the caller's own")
 

@@ -17,12 +17,12 @@ import pytest
 from tests.agent.agents import Scripted
 from wire import create_provider, retry
 from wire.agent.provider import (
-    ChatModel,
+    AsyncChatProvider,
     ChatProvider,
-    Collected,
     FunctionCall,
     GenerationConfig,
     LLMResponse,
+    ResponseBuilder,
     StreamDelta,
     ToolSchema,
     collect,
@@ -39,7 +39,7 @@ ASKED = [Message.user("Hi")]
 
 def provider(
     script: Any, name: str = "gemini", model: str = "gemini-3-pro-preview", **options: Any
-) -> ChatModel:
+) -> AsyncChatProvider:
     return create_provider(
         name,
         "fake-key",
@@ -62,13 +62,13 @@ def test_s1_10_two_methods_with_one_signature_make_a_provider(backend: str) -> N
     assert not isinstance(object(), ChatProvider)
     wanted = ["messages", "tools", "system_prompt", "max_tokens", "temperature"]
     for method in (
-        ChatModel.generate,
-        ChatModel.generate_stream,
+        AsyncChatProvider.generate,
+        AsyncChatProvider.generate_stream,
         ChatProvider.generate,
         ChatProvider.generate_stream,
     ):
         assert list(inspect.signature(method).parameters)[1:6] == wanted
-    assert "stream" not in inspect.signature(ChatModel.generate).parameters
+    assert "stream" not in inspect.signature(AsyncChatProvider.generate).parameters
 
     async def main() -> tuple[LLMResponse, LLMResponse]:
         async with made:
@@ -202,7 +202,7 @@ def test_s1_52_a_stream_folds_to_the_response_of_the_plain_call(
 
 
 def test_pieces_without_a_whole_response_are_put_together() -> None:
-    collected = Collected()
+    builder = ResponseBuilder()
     for delta in (
         StreamDelta(text="a"),
         StreamDelta(function_call_start="now", index=1, call_id="c1"),
@@ -212,8 +212,8 @@ def test_pieces_without_a_whole_response_are_put_together() -> None:
         StreamDelta(function_call_end=ToolCall(id="c0", name="then", arguments={"x": 1}), index=0),
         StreamDelta(text="b", usage=Usage(input=1)),
     ):
-        collected.add(delta)
-    assert collected.response == LLMResponse(
+        builder.add(delta)
+    assert builder.response == LLMResponse(
         text="ab",
         function_calls=(
             ToolCall(id="c0", name="then", arguments={"x": 1}),
@@ -224,11 +224,11 @@ def test_pieces_without_a_whole_response_are_put_together() -> None:
 
 
 def test_a_call_that_never_ends_is_no_call() -> None:
-    collected = Collected()
-    collected.add(StreamDelta(function_call_start="now", index=0))
-    collected.add(StreamDelta(function_call_delta='{"n":', index=0))
+    builder = ResponseBuilder()
+    builder.add(StreamDelta(function_call_start="now", index=0))
+    builder.add(StreamDelta(function_call_delta='{"n":', index=0))
     with pytest.raises(StreamIncomplete, match="in the middle of the call of now"):
-        _ = collected.response
+        _ = builder.response
 
 
 def test_a_response_and_its_pieces_say_the_same() -> None:
@@ -237,10 +237,10 @@ def test_a_response_and_its_pieces_say_the_same() -> None:
         function_calls=(ToolCall(id="c0", name="now", arguments={"zone": "東京"}),),
         finish_reason="tool_calls",
     )
-    collected = Collected()
+    builder = ResponseBuilder()
     for delta in response.deltas():
-        collected.add(delta)
-    assert collected.response is response
+        builder.add(delta)
+    assert builder.response is response
     assert [
         delta.function_call_delta for delta in response.deltas() if delta.function_call_delta
     ] == ['{"zone":"東京"}']

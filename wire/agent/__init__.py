@@ -10,20 +10,25 @@ from typing import TYPE_CHECKING
 from wire.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from wire.agent.agent import AgentStream as AgentStream
+    from wire.agent.agent import Agent as Agent
+    from wire.agent.agent import AsyncRunStream as AsyncRunStream
     from wire.agent.agent import GeminiAgent as GeminiAgent
     from wire.agent.agent import LLMAgent as LLMAgent
-    from wire.agent.context_cache import Keeping as Keeping
+    from wire.agent.agent import RunStream as RunStream
+    from wire.agent.context_cache import CacheKeeper as CacheKeeper
     from wire.agent.context_cache import keep as keep
     from wire.agent.guard import ATTRACTOR as ATTRACTOR
     from wire.agent.guard import Guard as Guard
+    from wire.agent.model import AgentEvent as AgentEvent
+    from wire.agent.model import AsyncModel as AsyncModel
+    from wire.agent.model import Model as Model
+    from wire.agent.provider import ProviderModel as ProviderModel
+    from wire.agent.provider import register_provider as register_provider
     from wire.agent.saved_runs import dump_run as dump_run
     from wire.agent.saved_runs import load_run as load_run
     from wire.agent.steps import RunResult as RunResult
     from wire.agent.steps import RunState as RunState
     from wire.agent.steps import Steps as Steps
-    from wire.agent.threads import Agent as Agent
-    from wire.agent.threads import RunStream as RunStream
     from wire.agent.tool_calls import run_calls as run_calls
     from wire.config import Config as Config
     from wire.config import LLMConfig as LLMConfig
@@ -38,12 +43,13 @@ if TYPE_CHECKING:
     from wire.sessions.session_file import serialize_message as serialize_message
 
 _NAMES = {
-    "wire.agent.agent": ("AgentStream", "GeminiAgent", "LLMAgent"),
-    "wire.agent.context_cache": ("Keeping", "keep"),
+    "wire.agent.agent": ("Agent", "AsyncRunStream", "GeminiAgent", "LLMAgent", "RunStream"),
+    "wire.agent.context_cache": ("CacheKeeper", "keep"),
     "wire.agent.guard": ("ATTRACTOR", "Guard"),
+    "wire.agent.model": ("AgentEvent", "AsyncModel", "Model"),
+    "wire.agent.provider": ("ProviderModel", "register_provider"),
     "wire.agent.saved_runs": ("dump_run", "load_run"),
     "wire.agent.steps": ("RunResult", "RunState", "Steps"),
-    "wire.agent.threads": ("Agent", "RunStream"),
     "wire.agent.tool_calls": ("run_calls",),
     "wire.config": ("Config", "LLMConfig", "load_config"),
     "wire.sessions.export": ("export",),

@@ -1,84 +1,115 @@
-"""`LLMAgent`: a model, tools and a history, on asyncio and trio. `threads.py` is its twin."""
+"""`LLMAgent` for asyncio and trio, `Agent` for threads: a model, its tools and a history.
+
+Both drive the state machine of `wire.agent.steps`: they ask the model, run its calls, wait, and
+report the results. Nothing is decided here, so the two classes differ in `await` only.
+"""
 
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
     Awaitable,
     Callable,
+    Generator,
     Iterable,
+    Iterator,
     Mapping,
     Sequence,
 )
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, closing, contextmanager
 from typing import Any, Self, Unpack
 
 import anyio
 
-from wire.agent.provider import ChatModel, ChatProvider, Collected, StreamDelta, create_provider
+from wire.agent.model import (
+    AgentEvent,
+    AsyncModel,
+    Model,
+    close_model,
+    events_of,
+    is_model,
+    model_name,
+)
+from wire.agent.provider import (
+    ChatProvider,
+    EventsToDeltas,
+    StreamDelta,
+    as_model,
+    create_provider,
+)
 from wire.agent.state import MAX_STEPS, AgentOptions, AgentState, without_groups
 from wire.agent.steps import Finished, RunCalls, RunResult, RunState, Steps, Verdict, is_transient
-from wire.agent.tool_calls import run_calls
-from wire.chat import AsyncChat
+from wire.agent.tool_calls import run_calls, run_calls_in_threads
 from wire.config import LLMConfig
 from wire.core.exchange import Pause
-from wire.errors import ConfigurationError
-from wire.neutral.messages import Message, Parts, Reply, ToolResult
+from wire.errors import ConfigurationError, StreamIncomplete
+from wire.neutral.messages import Done, Event, Message, Parts, ToolResult
+from wire.tools import ToolRun
 
 OnDelta = Callable[[StreamDelta], Awaitable[None] | None]
 
+_NO_DONE = "the model's stream ended without Done"
 
-class AgentStream:
-    """The deltas of a run as they come, once; `result` is what it has come to so far."""
 
-    def __init__(self, steps: Steps, deltas: AsyncIterator[StreamDelta]) -> None:
-        self._steps, self._deltas = steps, deltas
+# --- asyncio and trio -----------------------------------------------------------------------------
 
-    def __aiter__(self) -> AsyncIterator[StreamDelta]:
-        return self._deltas
+
+class AsyncRunStream:
+    """The events of a run as they arrive, once; `result` is the run so far."""
+
+    def __init__(self, steps: Steps, events: AsyncIterator[AgentEvent]) -> None:
+        self._steps, self._events = steps, events
+
+    def __aiter__(self) -> AsyncIterator[AgentEvent]:
+        return self._events
 
     @property
     def result(self) -> RunResult:
-        """What the run has added and why it stopped."""
+        """The messages that the run added so far, and why it stopped."""
         return self._steps.result
 
 
 class LLMAgent(AgentState):
-    """A model that calls tools until it has an answer.
+    """A model that calls tools until it has an answer, on asyncio and trio.
 
     >>> from wire.agent.provider import LLMResponse
     >>> class Parrot:
-    ...     async def generate(
-    ...         self, messages, tools=None, system_prompt=None, max_tokens=None, temperature=None
-    ...     ):
+    ...     async def generate(self, messages, **settings):
     ...         return LLMResponse(text=messages[-1].text)
     ...     async def generate_stream(self, messages, **settings):
     ...         yield StreamDelta(text=messages[-1].text)
     >>> anyio.run(LLMAgent(Parrot()).run, "Hello.").text
     'Hello.'
 
-    `provider` is any `ChatProvider`, or an `AsyncChat`. The other options are those of
-    `wire.agent.state.AgentOptions`. Runs of one agent share its history and are not made at the
-    same time; several agents may share a provider.
+    `provider` is an `AsyncChat`, any other `AsyncModel`, or any `ChatProvider`. The other options
+    are those of `wire.agent.state.AgentOptions`. The runs of one agent share its history and must
+    not overlap; several agents may share a provider.
+
+    Raises `ConfigurationError` that names the option.
     """
 
     def __init__(
         self,
-        provider: ChatProvider | AsyncChat,
+        provider: AsyncModel | ChatProvider,
         system_prompt: str = "",
         **options: Unpack[AgentOptions],
     ) -> None:
         super().__init__(system_prompt, **options)
-        if isinstance(provider, AsyncChat):
-            provider = ChatModel(provider)
-        if not isinstance(provider, ChatProvider):
-            raise ConfigurationError(
-                "provider: an object with generate and generate_stream is wanted, not "
-                f"{type(provider).__name__}"
-            )
         self.provider = provider
+
+    @property
+    def provider(self) -> AsyncModel | ChatProvider:
+        """What the agent was given. A new value is asked from the next request on."""
+        return self._provider
+
+    @provider.setter
+    def provider(self, provider: AsyncModel | ChatProvider) -> None:
+        self.model: AsyncModel = as_model(provider)
+        """What the agent asks: the provider itself, or the adapter of a `ChatProvider`."""
+        self._provider = provider
 
     @classmethod
     def from_config(
@@ -89,10 +120,19 @@ class LLMAgent(AgentState):
         http: Any = "auto",
         **options: Unpack[AgentOptions],
     ) -> Self:
-        """An agent whose provider is made of a config; it is closed with the agent."""
-        grounding = {"search_grounding": True} if config.search_grounding else {}
+        """An agent whose provider is created from a config and closed with the agent.
+
+        >>> config = LLMConfig("fake-key", provider="deepseek", model="deepseek-chat")
+        >>> LLMAgent.from_config(config, "Be brief.").provider
+        AsyncChatProvider(deepseek:deepseek-chat)
+
+        `http` goes to `create_provider`. Raises as `create_provider` and as the class itself.
+        """
+        given = {"search_grounding": True} if config.search_grounding else {}
+        if http != "auto":
+            given["http"] = http
         provider = create_provider(
-            config.provider, config.api_key, config.model, config.api_base, http=http, **grounding
+            config.provider, config.api_key, config.model, config.api_base, **given
         )
         options.setdefault("max_tokens", config.max_tokens)
         options.setdefault("temperature", config.temperature)
@@ -105,18 +145,18 @@ class LLMAgent(AgentState):
         stream: bool = False,
         on_stream_delta: OnDelta | None = None,
     ) -> RunResult:
-        """Ask, run what the model calls, tell it the results, until it answers without a call.
+        """Ask the model, run its tool calls, send it the results, until it answers without a call.
 
-        With `stream`, deltas go to `on_stream_delta` (a function or an async one) as they come.
-        Without `user_input` the run goes on from the history as it is. The result has exactly the
-        messages that were added. `max_steps` is how often the model is asked at most; a run that
-        reaches it returns, with the reason.
+        With `stream`, `on_stream_delta` (a function or an async function) gets the deltas of the
+        model's replies as they arrive. Without `user_input` the run continues from the history. The
+        result holds exactly the messages that the run added. `max_steps` limits how often the model
+        is asked; a run that reaches the limit returns with the reason `max_steps`.
 
-        Errors of the provider are raised, never in an `ExceptionGroup`. Whatever ends the run, be
-        it a cancellation: results that are there are in the history, and `last_run.state` can be
-        resumed. No tool that was started is started again: one that had not returned gets the error
-        "cancelled while it ran; it may have had effects" for its result. A tool that is `read_only`
-        does no harm and is run again.
+        Errors of the provider are raised, never in an `ExceptionGroup`. However the run ends, by a
+        cancellation too, results that exist are in the history, and `last_run.state` can be
+        resumed. A tool that was started is never started again: if it had not returned, its result
+        is the error "cancelled while it ran; it may have had effects". A tool that is `read_only`
+        has no effects and is run again.
         """
         return await self._run(self._begin(user_input, max_steps), stream, on_stream_delta)
 
@@ -130,8 +170,10 @@ class LLMAgent(AgentState):
         stream: bool = False,
         on_stream_delta: OnDelta | None = None,
     ) -> RunResult:
-        """Go on with a run that stopped, here or in another process: `results` of calls that
-        waited, or `verdicts` on them by their ids.
+        """Continue a stopped run, here or in another process.
+
+        `results` are those of calls that waited; `verdicts` approve or refuse calls by their ids.
+        Raises as `run`, and `RuleError` for a result that no call waits for.
         """
         return await self._run(
             self._resume(state, results, verdicts, max_steps), stream, on_stream_delta
@@ -140,20 +182,19 @@ class LLMAgent(AgentState):
     @asynccontextmanager
     async def stream(
         self, user_input: Parts | Message | None = None, max_steps: int | None = MAX_STEPS
-    ) -> AsyncIterator[AgentStream]:
-        """A run as an iterator of deltas: `async with agent.stream("Hi") as deltas:`.
+    ) -> AsyncIterator[AsyncRunStream]:
+        """A run as an iterator of events: `async with agent.stream("Hi") as events:`.
 
-        Leaving the block ends the run.
+        The events are those of `AsyncChat.stream` for each reply, and a `ToolRun` for each call
+        that got its result. Leaving the block ends the run.
         """
         steps = self._begin(user_input, max_steps)
-        async with aclosing(self._deltas(steps, True)) as deltas:
-            yield AgentStream(steps, deltas)
+        async with aclosing(self._events(steps, True)) as events:
+            yield AsyncRunStream(steps, events)
 
     async def aclose(self) -> None:
         """Close the provider, if it can be closed. Closing twice is fine."""
-        close = getattr(self.provider, "aclose", None)
-        if close is not None:
-            await close()
+        await close_model(self.provider)
 
     async def __aenter__(self) -> Self:
         return self
@@ -163,71 +204,246 @@ class LLMAgent(AgentState):
             await self.aclose()
 
     async def _run(self, steps: Steps, stream: bool, on_delta: OnDelta | None) -> RunResult:
+        converter = EventsToDeltas()
         with without_groups():
-            async with aclosing(self._deltas(steps, stream)) as deltas:
-                async for delta in deltas:
-                    told = on_delta(delta) if on_delta is not None else None
-                    if inspect.isawaitable(told):
-                        await told
+            async with aclosing(self._events(steps, stream)) as events:
+                async for event in events:
+                    if on_delta is None or isinstance(event, ToolRun):
+                        continue
+                    returned = on_delta(converter.delta(event))
+                    if inspect.isawaitable(returned):
+                        await returned
         return steps.result
 
-    async def _deltas(self, steps: Steps, stream: bool) -> AsyncGenerator[StreamDelta, None]:
-        """Do what the steps want; yield what the model says on the way, if it is to be streamed."""
+    async def _events(self, steps: Steps, stream: bool) -> AsyncGenerator[AgentEvent, None]:
+        """Take all steps of the run; yield their events, those of replies only if `stream`."""
         with self._driven(steps):
-            while not isinstance(step := steps.next(), Finished):
+            while True:
+                step = steps.next()
+                for run in steps.take_runs():
+                    yield run
+                if isinstance(step, Finished):
+                    return
                 if isinstance(step, Pause):
                     await anyio.sleep(step.seconds)
-                elif isinstance(step, RunCalls):
+                    continue
+                if isinstance(step, RunCalls):
                     await run_calls(
                         self.tools,
                         step.calls,
                         self._approve,
-                        model=str(getattr(self.provider, "model", "")),
+                        model=model_name(self.model),
                         messages=steps.state.messages,
                         progress=steps,
                     )
-                else:
-                    collected = Collected()
-                    try:
-                        if stream:
-                            async with aclosing(self._streamed(step.messages, collected)) as deltas:
-                                async for delta in deltas:
-                                    yield delta
-                            reply = collected.response.reply
-                        else:
-                            reply = await self._asked(step.messages)
-                    except BaseException as error:
-                        steps.failed(error, seen=collected.begun)
+                    continue
+                done, handed_out = None, False
+                try:
+                    if stream:
+                        async with aclosing(self._streamed(step.messages)) as events:
+                            async for event in events:
+                                if isinstance(event, Done):
+                                    done = event
+                                    continue
+                                handed_out = True
+                                yield event
                     else:
-                        steps.replied(reply)
+                        done = Done(await self.model.ask(messages=step.messages, **self._settings))
+                    if done is None:
+                        raise StreamIncomplete(_NO_DONE, retryable=False)
+                except BaseException as error:
+                    steps.failed(error, seen=handed_out)
+                    continue
+                # A consumer that stops at `Done` leaves a run that has the reply already.
+                if steps.replied(done.reply) and stream:
+                    yield done
 
-    async def _asked(self, messages: Sequence[Message]) -> Reply:
-        response = await self.provider.generate(messages, **self._settings("system_prompt"))
-        return response.reply
+    async def _streamed(self, messages: Sequence[Message]) -> AsyncGenerator[Event, None]:
+        """The events of one reply.
 
-    async def _streamed(
-        self, messages: Sequence[Message], collected: Collected
-    ) -> AsyncGenerator[StreamDelta, None]:
-        """The deltas of one answer.
-
-        A stream that fails before its first delta is worth one attempt without streaming.
+        A stream that fails before its first event is worth one request without streaming (S1-72).
         """
-        deltas = self.provider.generate_stream(messages, **self._settings("system_prompt"))
+        begun = False
         try:
-            async for delta in deltas:
-                collected.add(delta)
-                yield delta
+            async with self.model.stream(messages=messages, **self._settings) as events:
+                async for event in events:
+                    begun = True
+                    yield event
         except Exception as error:
-            if collected.begun or not is_transient(error):
+            if begun or not is_transient(error):
                 raise
-            response = await self.provider.generate(messages, **self._settings("system_prompt"))
-            for delta in response.deltas():
-                collected.add(delta)
-                yield delta
-        finally:
-            close = getattr(deltas, "aclose", None)
-            if close is not None:
-                await close()
+            reply = await self.model.ask(messages=messages, **self._settings)
+            for event in events_of(reply):
+                yield event
 
 
 GeminiAgent = LLMAgent
+
+
+# --- threads --------------------------------------------------------------------------------------
+
+
+class RunStream:
+    """The events of a run as they arrive, once; `result` is the run so far."""
+
+    def __init__(self, steps: Steps, events: Iterator[AgentEvent]) -> None:
+        self._steps, self._events = steps, events
+
+    def __iter__(self) -> Iterator[AgentEvent]:
+        return self._events
+
+    @property
+    def result(self) -> RunResult:
+        """The messages that the run added so far, and why it stopped."""
+        return self._steps.result
+
+
+class Agent(AgentState):
+    """A model that calls tools until it has an answer. The calls of a turn run in threads.
+
+    >>> from wire import Chat
+    >>> from wire.testing.emulator import Emulator, EmulatorTransport
+    >>> def high_tide(port: str) -> str:
+    ...     "When the tide is high."
+    ...     return "17:40"
+    >>> script = [{"match": {"number": 1}, "say": {"calls": [{"name": "high_tide", "args": {"port": "Brest"}}]}},
+    ...           {"say": "At 17:40."}]
+    >>> chat = Chat("gemini:gemini-3-pro-preview", api_key="fake-key", http=EmulatorTransport(Emulator(script)))
+    >>> with Agent(chat, "Be brief.", tools=[high_tide]) as agent:
+    ...     print(agent.run("When is high tide in Brest?"))
+    At 17:40.
+
+    `model` is a `Chat` or any other `wire.agent.model.Model`. Options and methods are those of
+    `LLMAgent`. `KeyboardInterrupt` ends a run as a cancellation ends one of `LLMAgent`: results
+    that exist are kept, and running tools are not waited for.
+
+    Raises `ConfigurationError` that names the option.
+    """
+
+    def __init__(
+        self, model: Model, system_prompt: str = "", **options: Unpack[AgentOptions]
+    ) -> None:
+        super().__init__(system_prompt, **options)
+        if not is_model(model):
+            raise ConfigurationError(
+                f"model: a Chat is wanted, not {type(model).__name__}; LLMAgent takes async models "
+                "and providers"
+            )
+        self.model = model
+
+    def run(
+        self,
+        user_input: Parts | Message | None = None,
+        max_steps: int | None = MAX_STEPS,
+        stream: bool = False,
+        on_stream_delta: Callable[[StreamDelta], None] | None = None,
+    ) -> RunResult:
+        """Ask the model, run its tool calls, send it the results, until it answers without a call.
+
+        As `LLMAgent.run`.
+        """
+        return self._run(self._begin(user_input, max_steps), stream, on_stream_delta)
+
+    def resume(
+        self,
+        state: RunState,
+        *,
+        results: Iterable[ToolResult] = (),
+        verdicts: Mapping[str, Verdict] | None = None,
+        max_steps: int | None = MAX_STEPS,
+        stream: bool = False,
+        on_stream_delta: Callable[[StreamDelta], None] | None = None,
+    ) -> RunResult:
+        """Continue a stopped run. As `LLMAgent.resume`."""
+        return self._run(self._resume(state, results, verdicts, max_steps), stream, on_stream_delta)
+
+    @contextmanager
+    def stream(
+        self, user_input: Parts | Message | None = None, max_steps: int | None = MAX_STEPS
+    ) -> Iterator[RunStream]:
+        """A run as an iterator of events: `with agent.stream("Hi") as events:`.
+
+        As `LLMAgent.stream`.
+        """
+        steps = self._begin(user_input, max_steps)
+        with closing(self._events(steps, True)) as events:
+            yield RunStream(steps, events)
+
+    def close(self) -> None:
+        """Close the model, if it can be closed. Closing twice is fine."""
+        close = getattr(self.model, "close", None)
+        if close is not None:
+            close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _run(
+        self,
+        steps: Steps,
+        stream: bool,
+        on_delta: Callable[[StreamDelta], None] | None,
+    ) -> RunResult:
+        converter = EventsToDeltas()
+        with without_groups(), closing(self._events(steps, stream)) as events:
+            for event in events:
+                if on_delta is not None and not isinstance(event, ToolRun):
+                    on_delta(converter.delta(event))
+        return steps.result
+
+    def _events(self, steps: Steps, stream: bool) -> Generator[AgentEvent, None, None]:
+        """As `LLMAgent._events`."""
+        with self._driven(steps):
+            while True:
+                step = steps.next()
+                yield from steps.take_runs()
+                if isinstance(step, Finished):
+                    return
+                if isinstance(step, Pause):
+                    time.sleep(step.seconds)
+                    continue
+                if isinstance(step, RunCalls):
+                    run_calls_in_threads(
+                        self.tools,
+                        step.calls,
+                        self._approve,
+                        model=model_name(self.model),
+                        messages=steps.state.messages,
+                        progress=steps,
+                    )
+                    continue
+                done, handed_out = None, False
+                try:
+                    if stream:
+                        with closing(self._streamed(step.messages)) as events:
+                            for event in events:
+                                if isinstance(event, Done):
+                                    done = event
+                                    continue
+                                handed_out = True
+                                yield event
+                    else:
+                        done = Done(self.model.ask(messages=step.messages, **self._settings))
+                    if done is None:
+                        raise StreamIncomplete(_NO_DONE, retryable=False)
+                except BaseException as error:
+                    steps.failed(error, seen=handed_out)
+                    continue
+                if steps.replied(done.reply) and stream:
+                    yield done
+
+    def _streamed(self, messages: Sequence[Message]) -> Generator[Event, None, None]:
+        """As `LLMAgent._streamed`."""
+        begun = False
+        try:
+            with self.model.stream(messages=messages, **self._settings) as events:
+                for event in events:
+                    begun = True
+                    yield event
+        except Exception as error:
+            if begun or not is_transient(error):
+                raise
+            yield from events_of(self.model.ask(messages=messages, **self._settings))

@@ -17,7 +17,7 @@ from wire.gemini.types import GenerateContentRequest, GenerateContentResponse
 from wire.http.aio import AsyncClient
 
 
-class Keeping:
+class CacheKeeper:
     """A cache and its client while a task looks after it; made by `keep`."""
 
     def __init__(self, client: AsyncClient, cache: ContextCache) -> None:
@@ -63,7 +63,7 @@ async def keep(
     *,
     clock: Callable[[], float] = anyio.current_time,
     sleep: Callable[[float], Awaitable[object]] = anyio.sleep,
-) -> AsyncIterator[Keeping]:
+) -> AsyncIterator[CacheKeeper]:
     """Make the cache, keep it while the block runs, delete it at the end. It raises nothing of its
     own: `cache.notes` tells.
 
@@ -71,13 +71,13 @@ async def keep(
         answer = await kept.generate(request)
     """
     await client.run(cache.tick(clock()))
-    keeping = Keeping(client, cache)
+    keeper = CacheKeeper(client, cache)
     own: Exception | None = None
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(keeping._look_after, clock, sleep)
+            tasks.start_soon(keeper._look_after, clock, sleep)
             try:
-                yield keeping
+                yield keeper
             except Exception as error:  # out of the task group it would come wrapped in a group
                 own = error
             tasks.cancel_scope.cancel()

@@ -1,21 +1,29 @@
-"""The interface that agents ask models through, and every provider here behind it.
+"""The provider interface of multi-provider agents, and its adapters to and from neutral models.
 
-`ChatProvider` is structural: a class of your own with these two methods works wherever one is
-wanted. The names are those of multi-provider agents in the field (`ToolSchema`, `FunctionCall`,
-...); the things are those of `wire.neutral.messages` and `wire.neutral.request`.
+Agents ask an `AsyncModel` (`wire.agent.model`). `ChatProvider` is another interface, with the names
+that such agents use: `ToolSchema`, `FunctionCall`, `LLMResponse`, `StreamDelta`. It is structural:
+any object with its two methods is one. `ProviderModel` turns a `ChatProvider` into an `AsyncModel`,
+`AsyncChatProvider` turns an `AsyncChat` into a `ChatProvider`.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from typing import Any, Protocol, Self, cast, get_args, runtime_checkable
+import inspect
+import os
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
+from typing import Any, Protocol, Self, TypeVar, Unpack, cast, get_args, runtime_checkable
 
+import anyio
 import msgspec
 
+from wire.agent.model import AsyncModel, close_model, events_of, is_async_model
 from wire.chat import AsyncChat, Settings
 from wire.core import retry
 from wire.core.decoders import decoder
 from wire.core.memory import Beside
+from wire.core.provider import key_variable_of
 from wire.core.secret import Secret
 from wire.errors import ConfigurationError, StreamIncomplete
 from wire.neutral.messages import (
@@ -35,6 +43,9 @@ from wire.neutral.messages import (
     Usage,
 )
 from wire.neutral.request import Tool
+from wire.providers import FACTORIES, PROVIDERS
+
+AnyValue = TypeVar("AnyValue")
 
 ToolSchema = Tool
 FunctionCall = ToolCall
@@ -43,7 +54,7 @@ _REPLY = "_reply"
 
 
 class GenerationConfig(Beside, frozen=True):
-    """How to answer, in one object in place of keywords."""
+    """The settings of `generate` and `generate_stream` as one object instead of keywords."""
 
     system_prompt: str = ""
     max_tokens: int | None = None
@@ -51,20 +62,24 @@ class GenerationConfig(Beside, frozen=True):
 
 
 class LLMResponse(Beside, frozen=True, kw_only=True):
-    """One answer of a model."""
+    """A whole reply, as a `ChatProvider` returns it.
+
+    >>> LLMResponse(text="Hello.").reply.stop.reason
+    'end'
+    """
 
     text: str = ""
-    """What is to be read, pieces joined with nothing between them; thoughts are not in it."""
+    """The visible text, joined without a separator. Thoughts are not part of it."""
     function_calls: tuple[ToolCall, ...] = ()
     usage: Usage | None = None
     raw: Any = None
-    """The body of the answer, as bytes."""
+    """The body of the HTTP response, in bytes; `None` if there was none."""
     finish_reason: str = ""
-    """As `wire.neutral.messages.Stop` has it; empty where only text and calls are known."""
+    """A reason of `wire.neutral.messages.Stop`; empty if only text and calls are known."""
 
     @classmethod
     def of(cls, reply: Reply) -> Self:
-        """The response that a reply is; it remembers the reply."""
+        """The response for a reply. Its property `reply` returns that same reply."""
         raw = None if reply.answer is None else reply.answer.raw
         made = cls(
             text=reply.text,
@@ -78,7 +93,7 @@ class LLMResponse(Beside, frozen=True, kw_only=True):
 
     @property
     def reply(self) -> Reply:
-        """The reply that this is: the one it was made of, else one of text and calls."""
+        """The neutral reply: the one this was made from, else one built from text and calls."""
         known: Reply | None = self.__dict__.get(_REPLY)
         if known is not None:
             return known
@@ -95,26 +110,20 @@ class LLMResponse(Beside, frozen=True, kw_only=True):
         )
 
     def deltas(self) -> list[StreamDelta]:
-        """The pieces that a stream of this answer could have come in."""
-        deltas = [StreamDelta(text=self.text)] if self.text else []
-        for index, call in enumerate(self.function_calls):
-            text = call.text or msgspec.json.encode(call.arguments).decode()
-            deltas += [
-                StreamDelta(function_call_start=call.name, index=index, call_id=call.id),
-                StreamDelta(function_call_delta=text, index=index, call_id=call.id),
-                StreamDelta(function_call_end=call, index=index, call_id=call.id),
-            ]
-        return [
-            *deltas,
-            StreamDelta(finish_reason=self.finish_reason, usage=self.usage, response=self),
-        ]
+        """The deltas that a stream of this response could have had.
+
+        A provider that cannot stream may yield them from `generate_stream`.
+        """
+        converter = EventsToDeltas()
+        last = StreamDelta(finish_reason=self.finish_reason, usage=self.usage, response=self)
+        return [*map(converter.delta, events_of(self.reply)[:-1]), last]
 
 
 class StreamDelta(Beside, frozen=True, kw_only=True):
-    """One piece of an answer on its way. What belongs to a call names it, by `call_id` and by
-    `index`, its place among the calls.
+    """One piece of a streamed reply.
 
-    The last one has `finish_reason`, `usage` and the whole `response`.
+    A piece of a call names its call, by `call_id` and by `index`, which counts the calls of a reply
+    from 0. The last delta has `finish_reason`, `usage` and the whole `response`.
     """
 
     text: str = ""
@@ -122,7 +131,7 @@ class StreamDelta(Beside, frozen=True, kw_only=True):
     function_call_start: str = ""
     """The name of the function."""
     function_call_delta: str = ""
-    """A piece of the arguments' JSON."""
+    """A fragment of the arguments' JSON text."""
     function_call_end: ToolCall | None = None
     index: int | None = None
     call_id: str = ""
@@ -133,8 +142,23 @@ class StreamDelta(Beside, frozen=True, kw_only=True):
 
 @runtime_checkable
 class ChatProvider(Protocol):
-    """A model that can be asked, whole or in pieces; two methods, and no flag that turns one into
-    the other.
+    """A model that answers with `LLMResponse` or with a stream of `StreamDelta`.
+
+    A class needs these two methods and no base class. Agents and pipelines take its instances
+    wherever they take an `AsyncChat`:
+
+    >>> class Parrot:
+    ...     async def generate(self, messages, tools=None, system_prompt=None, max_tokens=None,
+    ...                        temperature=None):
+    ...         return LLMResponse(text=messages[-1].text)
+    ...     async def generate_stream(self, messages, tools=None, system_prompt=None,
+    ...                               max_tokens=None, temperature=None):
+    ...         yield StreamDelta(text=messages[-1].text)
+    >>> isinstance(Parrot(), ChatProvider)
+    True
+
+    Arguments that were not given are left out of the call, not passed as `None`. An `aclose()`
+    method, if there is one, is called when the agent or the pipeline is done.
     """
 
     async def generate(
@@ -145,7 +169,7 @@ class ChatProvider(Protocol):
         max_tokens: int | None = None,
         temperature: float | None = None,
     ) -> LLMResponse:
-        """The whole answer."""
+        """Return the whole reply."""
         ...
 
     def generate_stream(
@@ -156,11 +180,11 @@ class ChatProvider(Protocol):
         max_tokens: int | None = None,
         temperature: float | None = None,
     ) -> AsyncIterator[StreamDelta]:
-        """The answer in pieces, as they come."""
+        """Return the reply as a stream of deltas."""
         ...
 
 
-class ChatModel:
+class AsyncChatProvider:
     """An `AsyncChat` as a `ChatProvider`."""
 
     def __init__(self, chat: AsyncChat) -> None:
@@ -168,12 +192,12 @@ class ChatModel:
 
     @property
     def provider(self) -> str:
-        """The name of who is asked."""
+        """Name of the provider."""
         return self.chat.provider
 
     @property
     def model(self) -> str:
-        """The model that is asked."""
+        """Name of the model."""
         return self.chat.model
 
     async def generate(
@@ -186,9 +210,10 @@ class ChatModel:
         *,
         config: GenerationConfig | None = None,
     ) -> LLMResponse:
-        """The whole answer.
+        """Return the whole reply.
 
-        Raises as `AsyncChat.ask`, and `ConfigurationError` if a config and keywords are given.
+        Raises what `AsyncChat.ask` raises, and `ConfigurationError` for a setting that is given
+        twice, in `config` and as a keyword.
         """
         settings = _settings(tools, system_prompt, max_tokens, temperature, config)
         return LLMResponse.of(await self.chat.ask(messages=messages, **settings))
@@ -203,15 +228,15 @@ class ChatModel:
         *,
         config: GenerationConfig | None = None,
     ) -> AsyncIterator[StreamDelta]:
-        """The answer in pieces, as they come; raises as `generate`.
+        """Yield the deltas of the reply as they arrive. Raises as `generate`.
 
         Closing the iterator closes the connection.
         """
         settings = _settings(tools, system_prompt, max_tokens, temperature, config)
         async with self.chat.stream(messages=messages, **settings) as events:
-            deltas = Deltas()
+            converter = EventsToDeltas()
             async for event in events:
-                yield deltas.of(event)
+                yield converter.delta(event)
 
     async def aclose(self) -> None:
         """Close the connections. Closing twice is fine."""
@@ -224,7 +249,7 @@ class ChatModel:
         await self.chat.__aexit__()
 
     def __repr__(self) -> str:
-        return f"ChatModel({self.provider}:{self.model})"
+        return f"AsyncChatProvider({self.provider}:{self.model})"
 
 
 def _settings(
@@ -234,7 +259,7 @@ def _settings(
     temperature: float | None,
     config: GenerationConfig | None,
 ) -> Settings:
-    """The two styles as one; what is `None` is left to the chat."""
+    """Both styles as settings of a chat. The chat's own value stands for each `None`."""
     keywords = {
         "system_prompt": system_prompt,
         "max_tokens": max_tokens,
@@ -253,52 +278,245 @@ def _settings(
             for name in keywords
         }
     given = {"tools": tools, **keywords}
-    found = {
+    settings = {
         name.removesuffix("_prompt"): value for name, value in given.items() if value is not None
     }
-    return cast(Settings, found)
+    return cast(Settings, settings)
+
+
+class ProviderModel:
+    """A `ChatProvider` as an `AsyncModel`: agents and pipelines ask it like an `AsyncChat`.
+
+    It translates both ways and decides nothing: settings become arguments, a response becomes a
+    `Reply`, deltas become events.
+    """
+
+    def __init__(self, provider: ChatProvider) -> None:
+        self.wrapped = provider
+
+    @property
+    def provider(self) -> str:
+        """The provider's own `provider` name, else the name of its class."""
+        return str(getattr(self.wrapped, "provider", "") or type(self.wrapped).__name__)
+
+    @property
+    def model(self) -> str:
+        """The provider's own `model` name; empty if it has none."""
+        return str(getattr(self.wrapped, "model", ""))
+
+    async def ask(self, *, messages: Sequence[Message], **settings: Unpack[Settings]) -> Reply:
+        """Return the whole reply of `generate`.
+
+        Raises `ConfigurationError` for a setting that a `ChatProvider` does not take and for a
+        result that is no `LLMResponse`, and what the provider raises.
+        """
+        response = await self.wrapped.generate(messages, **self._arguments(settings))
+        return self._checked(response, LLMResponse, "generate").reply
+
+    @asynccontextmanager
+    async def stream(
+        self, *, messages: Sequence[Message], **settings: Unpack[Settings]
+    ) -> AsyncIterator[AsyncIterator[Event]]:
+        """Return the events of `generate_stream`. Raises as `ask`.
+
+        Leaving the block closes the provider's iterator.
+        """
+        deltas: Any = self.wrapped.generate_stream(messages, **self._arguments(settings))
+        if inspect.isawaitable(deltas):  # some providers return the iterator from an async def
+            deltas = await deltas
+        try:
+            async with aclosing(self._events(deltas)) as events:
+                yield events
+        finally:
+            await close_model(deltas)
+
+    async def _events(self, deltas: AsyncIterator[StreamDelta]) -> AsyncGenerator[Event, None]:
+        builder = ResponseBuilder()
+        async for delta in deltas:
+            for event in builder.add(self._checked(delta, StreamDelta, "generate_stream")):
+                yield event
+        for event in builder.end():
+            yield event
+
+    def _arguments(self, settings: Settings) -> dict[str, Any]:
+        """Settings under the names that `ChatProvider` has for them."""
+        unknown = sorted(set(settings) - set(_ARGUMENTS))
+        if unknown:
+            raise ConfigurationError(
+                f"{unknown[0]}: {self.provider} does not take this setting; a ChatProvider takes "
+                f"{', '.join(_ARGUMENTS)}"
+            )
+        return {_ARGUMENTS[name]: value for name, value in settings.items()}
+
+    def _checked(self, value: Any, wanted: type[AnyValue], method: str) -> AnyValue:
+        if not isinstance(value, wanted):
+            raise ConfigurationError(
+                f"provider {self.provider}: {method} must give {wanted.__name__}, "
+                f"not {type(value).__name__}"
+            )
+        return value
+
+    async def aclose(self) -> None:
+        """Close the provider, if it has an `aclose`."""
+        await close_model(self.wrapped)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        with anyio.CancelScope(shield=True):
+            await self.aclose()
+
+    def __repr__(self) -> str:
+        return f"ProviderModel({self.wrapped!r})"
+
+
+_ARGUMENTS = {
+    "system": "system_prompt",
+    "tools": "tools",
+    "max_tokens": "max_tokens",
+    "temperature": "temperature",
+}
+"""Setting of a model -> argument of a `ChatProvider`."""
+
+
+def as_model(value: AsyncModel | ChatProvider) -> AsyncModel:
+    """`value` if it is an `AsyncModel`, else the adapter that makes one of a `ChatProvider`.
+
+    Raises `ConfigurationError` for anything else, such as a `Chat` for threads or a class in place
+    of its instance.
+    """
+    if type(value) is AsyncChatProvider:  # a subclass may have a `generate` of its own
+        return value.chat
+    if is_async_model(value):
+        return value
+    if isinstance(value, ChatProvider) and not isinstance(value, type):
+        return ProviderModel(value)
+    kind = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+    raise ConfigurationError(
+        "provider: an object with generate and generate_stream, or an AsyncChat, is wanted, "
+        f"not {kind}"
+    )
+
+
+# --- providers by name ----------------------------------------------------------------------------
 
 
 def create_provider(
     provider: str, api_key: str | Secret | None, model: str, api_base: str = "", **kwargs: Any
-) -> ChatModel:
-    """A model of any provider by its name, behind the one interface.
+) -> ChatProvider:
+    """A `ChatProvider` for a model of any provider, by the provider's name.
 
     >>> create_provider("DeepSeek", "fake-key", "deepseek-chat")
-    ChatModel(deepseek:deepseek-chat)
+    AsyncChatProvider(deepseek:deepseek-chat)
 
-    An explicit key comes before the environment's; an empty one means the environment's. `kwargs`
-    are what `AsyncChat` takes, such as `search_grounding=True` or `http=`. Raises
-    `ConfigurationError` for an unknown name without `api_base` (it lists the known ones), for an
-    unknown option, and for a missing key, naming its variable.
+    An explicit key takes precedence over the environment variable; an empty key means the variable.
+    `kwargs` are options of `AsyncChat`, such as `search_grounding=True` or `http=`. For a name of
+    `register_provider` they go to its factory.
+
+    Raises `ConfigurationError` for an unknown name without `api_base` (it lists the known ones),
+    for an unknown option, and for a missing key, naming its variable.
     """
-    if not isinstance(
-        api_key, Secret | None
-    ):  # hidden before anything can go wrong in a frame that has it (R-28)
+    # Hidden before anything can raise in a frame that holds it (R-28).
+    if not isinstance(api_key, Secret | None):
         api_key = Secret.unchecked(api_key) if api_key != "" else None
     if not isinstance(provider, str) or not provider.strip() or ":" in provider:
         raise ConfigurationError(f"provider: {provider!r} is no name")
+    name = provider.strip().lower()
+    if name in FACTORIES:
+        return _from_factory(name, api_key, model, api_base, kwargs)
     options = {
         "retry": retry.RESUME_AGENT,
         **({"base_url": api_base} if api_base else {}),
         **kwargs,
     }
-    chat = AsyncChat(f"{provider.strip().lower()}:{model}", api_key=api_key, **options)
+    chat = AsyncChat(f"{name}:{model}", api_key=api_key, **options)
     chat.client.require_key()
-    return ChatModel(chat)
+    return AsyncChatProvider(chat)
+
+
+def register_provider(
+    name: str, factory: Callable[..., ChatProvider], *, replace: bool = False
+) -> None:
+    """Give a `ChatProvider` of your own a name.
+
+    The name then works in `create_provider`, in configuration files, in `LLMAgent.from_config` and
+    as `name:model` in pipelines.
+
+    >>> class Parrot:
+    ...     def __init__(self, api_key, model):
+    ...         self.model = model
+    ...     async def generate(self, messages, **settings):
+    ...         return LLMResponse(text=f"{self.model}: {messages[-1].text}")
+    ...     async def generate_stream(self, messages, **settings):
+    ...         yield StreamDelta(text=f"{self.model}: {messages[-1].text}")
+    >>> register_provider("parrot", Parrot, replace=True)
+    >>> create_provider("parrot", "fake-key", "grey").model
+    'grey'
+
+    `factory` is called with the keywords `api_key` and `model`, with `api_base` if one is given,
+    and with the further options of `create_provider`. `api_key` is plain text: the key that was
+    given, else the value of `<NAME>_API_KEY`, else "".
+
+    Names are case-insensitive. Raises `ConfigurationError` for a name with other characters than
+    letters, digits, `.`, `_` and `-`, for a name that this library has a provider for, for a name
+    that is registered already (unless `replace`), and for a factory that cannot be called.
+    """
+    if not isinstance(name, str) or not _PROVIDER_NAME.fullmatch(name):
+        raise ConfigurationError(
+            f"name: letters, digits, '.', '_' and '-' are wanted, not {name!r}"
+        )
+    name = name.lower()
+    if name in PROVIDERS:
+        raise ConfigurationError(f"name: {name!r} is a provider of this library")
+    if name in FACTORIES and not replace:
+        raise ConfigurationError(
+            f"name: {name!r} is registered already; replace=True registers it anew"
+        )
+    if not callable(factory):
+        raise ConfigurationError(
+            f"factory: a function or class that makes a provider is wanted, "
+            f"not {type(factory).__name__}"
+        )
+    FACTORIES[name] = factory
+
+
+_PROVIDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def _from_factory(
+    name: str, api_key: Secret | None, model: str, api_base: str, options: dict[str, Any]
+) -> ChatProvider:
+    factory = FACTORIES[name]
+    given = {"model": model, **({"api_base": api_base} if api_base else {}), **options}
+    try:
+        inspect.signature(factory).bind(api_key="", **given)
+    except ValueError:
+        pass  # a factory without a signature, such as a built-in type
+    except TypeError as problem:
+        raise ConfigurationError(f"provider {name!r}: its factory: {problem}") from None
+    key = api_key or Secret.unchecked(os.environ.get(key_variable_of(name), ""))
+    made = factory(api_key=key.reveal(), **given)
+    if not isinstance(made, ChatProvider):
+        raise ConfigurationError(
+            f"provider {name!r}: its factory must make an object with generate and "
+            f"generate_stream, not {type(made).__name__}"
+        )
+    return made
 
 
 # --- events and deltas ----------------------------------------------------------------------------
 
 
-class Deltas:
-    """Events of one reply as deltas."""
+class EventsToDeltas:
+    """Converts the events of replies, one reply after the other, to deltas."""
 
     def __init__(self) -> None:
         self._ids: dict[int, str] = {}
+        """Position of a call in the reply -> its id."""
 
-    def of(self, event: Event) -> StreamDelta:
-        """The delta that says the same."""
+    def delta(self, event: Event) -> StreamDelta:
+        """The delta for the next event."""
         match event:
             case TextDelta(text):
                 return StreamDelta(text=text)
@@ -321,58 +539,82 @@ class Deltas:
                 )
 
 
-class Collected:
-    """Deltas of one answer, whoever sent them; `response` is what they come to."""
+class ResponseBuilder:
+    """Builds the response of a stream from its deltas, and converts them to events.
+
+    Deltas of any provider are taken: a call may come without its end, and a stream without a whole
+    response.
+    """
 
     def __init__(self) -> None:
-        self.begun = False
-        """There was one."""
         self._texts: list[str] = []
         self._calls: dict[int, ToolCall] = {}
         self._fragments: dict[int, tuple[str, str, list[str]]] = {}
-        self._finish = ""
+        """Index of a call -> its name, its id, fragments of its arguments."""
+        self._finish_reason = ""
         self._usage: Usage | None = None
         self._response: LLMResponse | None = None
 
-    def add(self, delta: StreamDelta) -> None:
-        """Take the next one."""
-        self.begun = True
-        self._texts.append(delta.text)
+    def add(self, delta: StreamDelta) -> list[Event]:
+        """Add the next delta; the events that it stands for."""
+        events: list[Event] = []
+        if delta.thought:
+            events.append(ThoughtDelta(delta.thought))
+        if delta.text:
+            self._texts.append(delta.text)
+            events.append(TextDelta(delta.text))
         index = len(self._calls) if delta.index is None else delta.index
         if delta.function_call_start:
             self._fragments[index] = (delta.function_call_start, delta.call_id, [])
+            events.append(ToolCallStart(index, delta.function_call_start, delta.call_id))
         if delta.function_call_delta:
-            self._fragments.setdefault(index, ("", delta.call_id, []))[2].append(
-                delta.function_call_delta
-            )
+            fragments = self._fragments.setdefault(index, ("", delta.call_id, []))[2]
+            fragments.append(delta.function_call_delta)
+            events.append(ToolCallDelta(index, delta.function_call_delta))
         if delta.function_call_end is not None:
             self._calls[index] = delta.function_call_end
-        self._finish = delta.finish_reason or self._finish
+            events.append(ToolCallEnd(index, delta.function_call_end))
+        self._finish_reason = delta.finish_reason or self._finish_reason
         self._usage = delta.usage or self._usage
         self._response = delta.response or self._response
+        return events
+
+    def end(self) -> list[Event]:
+        """The events that the stream lacks at its end: of calls without an end, and `Done`.
+
+        Raises as `response`.
+        """
+        ended = set(self._calls)
+        reply = self.response.reply
+        ends = [
+            ToolCallEnd(index, call)
+            for index, call in sorted(self._calls.items())
+            if index not in ended
+        ]
+        return [*ends, Done(reply)]
 
     @property
     def response(self) -> LLMResponse:
-        """The answer: as its sender has put it together, else put together of the pieces.
+        """The response that the provider sent in a delta, else one built from the deltas.
 
-        Raises `StreamIncomplete` for a call that began and did not end.
+        Raises `StreamIncomplete` for a call whose arguments were cut off.
         """
         if self._response is not None:
             return self._response
-        for index, (name, id, pieces) in self._fragments.items():
+        for index, (name, id, fragments) in self._fragments.items():
             if index not in self._calls:
-                self._calls[index] = _ended(name, id, "".join(pieces))
+                self._calls[index] = _call_of(name, id, "".join(fragments))
         calls = tuple(call for _, call in sorted(self._calls.items()))
         return LLMResponse(
             text="".join(self._texts),
             function_calls=calls,
             usage=self._usage,
-            finish_reason=self._finish,
+            finish_reason=self._finish_reason,
         )
 
 
-def _ended(name: str, id: str, text: str) -> ToolCall:
-    """A call whose sender never said that it is whole."""
+def _call_of(name: str, id: str, text: str) -> ToolCall:
+    """A call from its fragments, for a provider that never sent its end."""
     try:
         arguments = decoder(dict[str, Any]).decode(text or "{}")
     except msgspec.DecodeError:
@@ -384,10 +626,11 @@ def _ended(name: str, id: str, text: str) -> ToolCall:
 
 
 async def collect(deltas: AsyncIterator[StreamDelta]) -> LLMResponse:
-    """The answer that a stream of deltas comes to: equal to what `generate` gives for the same
-    content. Raises as `Collected.response`.
+    """The response that a stream of deltas amounts to, equal to what `generate` returns for it.
+
+    Raises as `ResponseBuilder.response`.
     """
-    collected = Collected()
+    builder = ResponseBuilder()
     async for delta in deltas:
-        collected.add(delta)
-    return collected.response
+        builder.add(delta)
+    return builder.response

@@ -11,6 +11,7 @@ from typing import Any, TypedDict, Unpack
 from wire.agent.guard import Guard
 from wire.agent.steps import RunState, Steps, Verdict, begun, resumed
 from wire.agent.tool_calls import Approve
+from wire.chat import Settings
 from wire.core import retry as presets
 from wire.core.retry import Retry
 from wire.errors import ConfigurationError, ungrouped
@@ -150,15 +151,19 @@ class AgentState:
             steps.interrupted()
             self._remember(steps.state)  # Ctrl-C may have come between a state and the history
 
-    def _settings(self, system: str) -> dict[str, Any]:
-        """What is said with each question; `system` is what the asker calls the system prompt."""
-        given = {
-            "tools": self.tools.definitions or None,
-            system: self.system_prompt or None,
-            "max_tokens": self.max_tokens,
-            "temperature": self.temperature,
-        }
-        return {name: value for name, value in given.items() if value is not None}
+    @property
+    def _settings(self) -> Settings:
+        """The settings that go with each request."""
+        settings: Settings = {}
+        if self.tools.definitions:
+            settings["tools"] = self.tools.definitions
+        if self.system_prompt:
+            settings["system"] = self.system_prompt
+        if self.max_tokens is not None:
+            settings["max_tokens"] = self.max_tokens
+        if self.temperature is not None:
+            settings["temperature"] = self.temperature
+        return settings
 
 
 @contextmanager

@@ -207,6 +207,8 @@ class Steps:
         self._refusals: dict[str, ToolRun] = {}
         """Id of a call of the last turn that the guard failed on -> its answer."""
         self._on_change = on_change
+        self._new_runs: set[str] = set()
+        """Ids of calls of the last turn whose runs `take_runs` has not given yet."""
 
     def next(self) -> Step:
         """What is to be done. Raises `HistoryError` for a conversation that cannot be sent."""
@@ -257,11 +259,10 @@ class Steps:
             return "max_steps"
         return None
 
-    def replied(self, reply: Reply) -> None:
-        """The model has answered.
+    def replied(self, reply: Reply) -> bool:
+        """Report the model's reply; whether the run takes it.
 
-        An answer that says nothing counts as a failure that may pass, unless it was cut off at its
-        length.
+        An empty reply counts as a transient failure, unless it was cut off at its length.
         """
         if reply.empty and reply.stop.reason != "length":
             finish = reply.stop.raw or reply.stop.reason
@@ -273,7 +274,7 @@ class Steps:
                     partial=reply,
                 )
             )
-            return
+            return False
         self._attempt = 0
         self._records.append(StepRecord(reply))
         calls = reply.tool_calls
@@ -290,6 +291,7 @@ class Steps:
             usage=self.state.usage + reply.usage if reply.usage is not None else self.state.usage,
             reason=None if calls else "end",
         )
+        return True
 
     def failed(self, error: BaseException, *, seen: bool = False) -> None:
         """The model could not be asked: the next step is a pause if another attempt is worth it.
@@ -406,8 +408,16 @@ class Steps:
         else:
             self._resumed = ordered(self._resumed)
         ids = {run.call.id for run in runs}
+        self._new_runs |= ids
         started = tuple(id for id in self.state.started if id not in ids)
         self._change(messages=messages, started=started)
+
+    def take_runs(self) -> tuple[ToolRun, ...]:
+        """The runs that were reported since the last time, in call order."""
+        turn = self._records[-1].runs if self._records else self._resumed
+        runs = tuple(run for run in turn if run.call.id in self._new_runs)
+        self._new_runs.clear()
+        return runs
 
     def interrupted(self) -> None:
         """The driver has stopped, and what still runs will not be heard of any more.

@@ -1,0 +1,138 @@
+"""What an agent asks: one model that answers a conversation with a reply, or with its events.
+
+`wire.Chat` is a `Model` and `wire.AsyncChat` is an `AsyncModel`. Classes of your own need the same
+two methods and no base class.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
+from typing import Any, Protocol, TypeAlias, TypeGuard, TypeVar, Unpack
+
+import anyio
+import msgspec
+
+from wire.chat import Settings
+from wire.neutral.messages import (
+    Done,
+    Event,
+    Message,
+    Reply,
+    Text,
+    TextDelta,
+    Thought,
+    ThoughtDelta,
+    ToolCall,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+from wire.tools import ToolRun
+
+AnyModel = TypeVar("AnyModel")
+
+AgentEvent: TypeAlias = Event | ToolRun
+"""An event of a run: those of the model's replies, each reply ended by `Done`, and a `ToolRun` for
+each call that got its result.
+"""
+
+
+class Model(Protocol):
+    """A model for threads, such as `wire.Chat`. An agent uses it for one request at a time."""
+
+    def ask(self, *, messages: Sequence[Message], **settings: Unpack[Settings]) -> Reply:
+        """Return the whole reply to a conversation.
+
+        Agents pass the settings `system`, `tools`, `max_tokens` and `temperature`, each only if it
+        was given.
+        """
+        ...
+
+    def stream(
+        self, *, messages: Sequence[Message], **settings: Unpack[Settings]
+    ) -> AbstractContextManager[Iterable[Event]]:
+        """Return the events of the same reply. The last one is `Done`, which holds the reply."""
+        ...
+
+
+class AsyncModel(Protocol):
+    """A model for asyncio and trio, such as `wire.AsyncChat`."""
+
+    async def ask(self, *, messages: Sequence[Message], **settings: Unpack[Settings]) -> Reply:
+        """Return the whole reply to a conversation. As `Model.ask`."""
+        ...
+
+    def stream(
+        self, *, messages: Sequence[Message], **settings: Unpack[Settings]
+    ) -> AbstractAsyncContextManager[AsyncIterable[Event]]:
+        """Return the events of the same reply. As `Model.stream`."""
+        ...
+
+
+def is_model(value: Any) -> TypeGuard[Model]:
+    """Whether `value` has the methods of a `Model`, and its `ask` is a plain function."""
+    return _has_methods(value) and not inspect.iscoroutinefunction(value.ask)
+
+
+def is_async_model(value: Any) -> TypeGuard[AsyncModel]:
+    """Whether `value` has the methods of an `AsyncModel`, and its `ask` is an async function."""
+    return _has_methods(value) and inspect.iscoroutinefunction(value.ask)
+
+
+def _has_methods(value: Any) -> bool:
+    # A class in place of its instance has the methods too, but cannot be asked.
+    return (
+        not isinstance(value, type)
+        and callable(getattr(value, "ask", None))
+        and callable(getattr(value, "stream", None))
+    )
+
+
+def model_name(model: Model | AsyncModel) -> str:
+    """The model's own name, as tools get it in their context; empty if it has none."""
+    return str(getattr(model, "model", ""))
+
+
+def events_of(reply: Reply) -> list[Event]:
+    """The events that a stream of this reply could have had, in the order of its parts.
+
+    >>> from wire.neutral.messages import Stop
+    >>> events_of(Reply(Message.assistant("Hello."), Stop("end")))[0]
+    TextDelta(text='Hello.')
+    """
+    events: list[Event] = []
+    position = 0
+    for part in reply.message.parts:
+        match part:
+            case Text(text) if text:
+                events.append(TextDelta(text))
+            case Thought(text) if text:
+                events.append(ThoughtDelta(text))
+            case ToolCall(id=id, name=name):
+                arguments = part.text or msgspec.json.encode(part.arguments or {}).decode()
+                events += [
+                    ToolCallStart(position, name, id),
+                    ToolCallDelta(position, arguments),
+                    ToolCallEnd(position, part),
+                ]
+                position += 1
+    return [*events, Done(reply)]
+
+
+async def close_model(model: Any) -> None:
+    """Close a model or provider that has an `aclose`."""
+    close = getattr(model, "aclose", None)
+    if close is not None:
+        await close()
+
+
+@asynccontextmanager
+async def closing_model(model: AnyModel) -> AsyncIterator[AnyModel]:
+    """Close the model at the end of the block, even if the block is cancelled."""
+    try:
+        yield model
+    finally:
+        with anyio.CancelScope(shield=True):
+            await close_model(model)
