@@ -30,7 +30,7 @@ import msgspec
 from wire.core.decoders import convert
 from wire.core.secret import Secret
 from wire.errors import ConfigurationError
-from wire.providers import PROVIDERS, Provider, family_of, owner_of, unlisted
+from wire.providers import FACTORIES, PROVIDERS, Provider, family_of, owner_of, unlisted
 
 Source: TypeAlias = Mapping[str, Any] | str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 _Lookup: TypeAlias = Callable[[str], str | None]
@@ -185,12 +185,14 @@ def _row(provider: str, api_base: str | None, path: str) -> Provider:
     listed = PROVIDERS.get(provider)
     if listed is not None:
         return listed
-    if (
-        not api_base or family_of(provider) in PROVIDERS
-    ):  # a region that is not there is a slip of the pen
-        remedy = _meant(provider, PROVIDERS) or "any other host needs api_base"
+    if provider in FACTORIES:
+        return unlisted(provider, key_required=False)  # its factory decides whether it needs a key
+    # An unknown region of a known provider is a typing error, even with an api_base.
+    if not api_base or family_of(provider) in PROVIDERS:
+        known = sorted({*PROVIDERS, *FACTORIES})
+        remedy = _meant(provider, known) or "any other host needs api_base"
         raise ConfigurationError(
-            f"{path}: {provider!r} is unknown; known are {', '.join(sorted(PROVIDERS))}; {remedy}"
+            f"{path}: {provider!r} is unknown; known are {', '.join(known)}; {remedy}"
         )
     return unlisted(provider, key_required=True)
 

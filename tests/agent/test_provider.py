@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import json
 import tomllib
-from collections.abc import AsyncIterator
+import traceback
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,14 @@ import msgspec
 import pytest
 
 from tests.agent.agents import Scripted
-from wire import create_provider, retry
+from wire import (
+    AsyncChat,
+    LLMAgent,
+    create_provider,
+    load_config,
+    register_provider,
+    retry,
+)
 from wire.agent.provider import (
     AsyncChatProvider,
     ChatProvider,
@@ -25,12 +33,28 @@ from wire.agent.provider import (
     ResponseBuilder,
     StreamDelta,
     ToolSchema,
+    as_model,
     collect,
 )
 from wire.errors import ConfigurationError, StreamIncomplete
-from wire.neutral.messages import Message, Reply, Stop, Text, Thought, ToolCall, Usage
+from wire.neutral.messages import (
+    Done,
+    Event,
+    Message,
+    Reply,
+    Stop,
+    Text,
+    TextDelta,
+    Thought,
+    ThoughtDelta,
+    ToolCall,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+    Usage,
+)
 from wire.neutral.request import Tool
-from wire.providers import PROVIDERS
+from wire.providers import FACTORIES, PROVIDERS
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator
 
 NOW = ToolSchema("now", "The time.")
@@ -473,3 +497,255 @@ def test_s1_69_no_vendors_sdk_is_a_dependency() -> None:
 
 def test_a_text_is_a_part_of_a_response() -> None:
     assert LLMResponse(text="x").reply.message.parts == (Text("x"),)
+
+
+# --- providers of one's own -----------------------------------------------------------------------
+
+
+class Own(Scripted):
+    """A provider that a factory makes: it remembers how it was made."""
+
+    def __init__(self, *, api_key: str, model: str, api_base: str = "", style: str = "") -> None:
+        super().__init__(LLMResponse(text="Hello."), LLMResponse(text="Again."))
+        self.made = {"api_key": api_key, "model": model, "api_base": api_base, "style": style}
+        self.model = model
+        self.closings = 0
+
+    async def aclose(self) -> None:
+        self.closings += 1
+
+
+@pytest.fixture
+def registry() -> Iterator[None]:
+    """The registry with `mine` alone in it; after the test it is as it was before."""
+    before = dict(FACTORIES)
+    FACTORIES.clear()
+    register_provider("Mine", Own)
+    yield
+    FACTORIES.clear()
+    FACTORIES.update(before)
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_registered_provider_is_made_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = create_provider("MINE", "fake-key", "m", "https://mine.example", style="terse")
+    assert isinstance(made, Own)
+    assert made.made == {
+        "api_key": "fake-key",
+        "model": "m",
+        "api_base": "https://mine.example",
+        "style": "terse",
+    }
+    without = create_provider("mine", None, "m")
+    assert isinstance(without, Own)
+    assert without.made == {"api_key": "", "model": "m", "api_base": "", "style": ""}
+    monkeypatch.setenv("MINE_API_KEY", "fake-env-key")
+    by_environment = create_provider("mine", "", "m")
+    assert isinstance(by_environment, Own)
+    assert by_environment.made["api_key"] == "fake-env-key"
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+@pytest.mark.usefixtures("registry")
+def test_a_registered_provider_works_in_a_configuration(backend: str) -> None:
+    config = load_config(
+        {
+            "provider": "gemini",
+            "multi_agent": {
+                "agents": {
+                    "parser": {
+                        "provider": "Mine",
+                        "api_key": "${MY_KEY}",
+                        "model": "m",
+                        "search_grounding": False,
+                        "max_tokens": 7,
+                    }
+                }
+            },
+        },
+        env={"MY_KEY": "fake-key"},
+    )
+
+    async def main() -> tuple[str, Any]:
+        async with LLMAgent.from_config(config.agents["parser"]) as agent:
+            return (await agent.run("Hi")).text, agent.provider
+
+    text, made = anyio.run(main, backend=backend)
+    assert text == "Hello."
+    assert made.made == {"api_key": "fake-key", "model": "m", "api_base": "", "style": ""}
+    assert (made.asked[0][1]["max_tokens"], made.closings) == (7, 1)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: register_provider("", Own), "name: letters, digits, '.', '_' and '-' are wanted"),
+        (lambda: register_provider("a:b", Own), "name: letters, digits, '.', '_' and '-' are"),
+        (lambda: register_provider("a@b", Own), "name: letters, digits, '.', '_' and '-' are"),
+        (lambda: register_provider(7, Own), "name: letters, digits, '.', '_' and '-' are wanted"),
+        (lambda: register_provider("Gemini", Own), "name: 'gemini' is a provider of this library"),
+        (
+            lambda: register_provider("MINE", Own),
+            "name: 'mine' is registered already; replace=True registers it anew",
+        ),
+        (
+            lambda: register_provider("other", Own(api_key="", model="m")),
+            "factory: a function or class that makes a provider is wanted, not Own",
+        ),
+        (
+            lambda: create_provider("mine", "fake-key", "m", colour="red"),
+            "provider 'mine': its factory: got an unexpected keyword argument 'colour'",
+        ),
+        (
+            lambda: create_provider("nothing", "fake-key", "m"),
+            "provider 'nothing': its factory must make an object with generate and "
+            "generate_stream, not NoneType",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("registry")
+def test_what_is_no_provider_of_ones_own_is_refused(
+    call: Callable[[], object], message: str
+) -> None:
+    register_provider("nothing", lambda **_: None)
+    with pytest.raises(ConfigurationError) as refused:
+        call()
+    assert str(refused.value).startswith(message)
+
+
+@pytest.mark.usefixtures("registry")
+def test_an_unknown_name_is_answered_with_registered_ones_too() -> None:
+    with pytest.raises(ConfigurationError, match=r"known are .*, mine, .*; did you mean mine\?"):
+        load_config({"provider": "minne", "model": "m"})
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_factory_is_replaced_if_that_is_wanted() -> None:
+    other = Scripted()
+    register_provider("mine", lambda api_key, model: other, replace=True)
+    assert create_provider("mine", "fake-key", "m") is other
+
+
+@pytest.mark.usefixtures("registry")
+def test_no_error_of_a_factory_holds_the_key_in_a_frame_of_ours() -> None:
+    def fails(**_: str) -> Any:
+        raise ValueError("no")
+
+    register_provider("fails", fails)
+    with pytest.raises(ValueError, match="no") as raised:
+        create_provider("fails", "fake-key", "m")
+    ours = [
+        frame
+        for frame, _ in traceback.walk_tb(raised.value.__traceback__)
+        if frame.f_code.co_filename.endswith("provider.py")
+        and "tests" not in frame.f_code.co_filename
+    ]
+    assert ours
+    assert not [frame for frame in ours if "fake-key" in repr(frame.f_locals)]
+
+
+# --- a provider as a model ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_provider_is_a_model(backend: str) -> None:
+    call = ToolCall(id="c0", name="now", arguments={"zone": "UTC"}, text='{"zone":"UTC"}')
+    usage = Usage(input=1)
+    provider = Scripted(
+        LLMResponse(text="Hello.", usage=usage),
+        [
+            StreamDelta(thought="hm"),
+            StreamDelta(),
+            StreamDelta(text="I look.", function_call_start="now", index=0, call_id="c0"),
+            StreamDelta(function_call_delta='{"zone":"UTC"}', index=0, call_id="c0"),
+            StreamDelta(finish_reason="tool_calls", usage=usage),
+        ],
+    )
+
+    async def main() -> tuple[Reply, list[Event]]:
+        model = as_model(provider)
+        reply = await model.ask(messages=ASKED, system="Be brief.", max_tokens=7)
+        async with model.stream(messages=ASKED, tools=[NOW]) as events:
+            return reply, [event async for event in events]
+
+    reply, events = anyio.run(main, backend=backend)
+    assert reply == Reply(Message.assistant("Hello."), Stop("end"), usage)
+    assert events == [
+        ThoughtDelta("hm"),
+        TextDelta("I look."),
+        ToolCallStart(0, "now", "c0"),
+        ToolCallDelta(0, '{"zone":"UTC"}'),
+        ToolCallEnd(0, call),
+        Done(
+            Reply(
+                Message.assistant("I look.", call),
+                Stop("tool_calls", "tool_calls"),
+                usage,
+            )
+        ),
+    ]
+    nothing = {"tools": None, "system_prompt": None, "max_tokens": None, "temperature": None}
+    assert provider.asked == [
+        ("generate", {"messages": ASKED, **nothing, "system_prompt": "Be brief.", "max_tokens": 7}),
+        ("generate_stream", {"messages": ASKED, **nothing, "tools": [NOW]}),
+    ]
+    assert provider.closed == 1
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_an_iterator_out_of_an_async_function_is_a_stream_too(backend: str) -> None:
+    class Awaited:
+        async def generate(self, messages: Any, **_: Any) -> LLMResponse:
+            raise AssertionError
+
+        async def generate_stream(self, messages: Any, **_: Any) -> AsyncIterator[StreamDelta]:
+            async def deltas() -> AsyncIterator[StreamDelta]:
+                yield StreamDelta(text="Hello.")
+
+            return deltas()
+
+    async def main() -> str:
+        return (await LLMAgent(Awaited()).run("Hi", stream=True)).text
+
+    assert anyio.run(main, backend=backend) == "Hello."
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+@pytest.mark.parametrize(
+    ("stream", "message"),
+    [
+        (False, "provider Odd: generate must give LLMResponse, not str"),
+        (True, "provider Odd: generate_stream must give StreamDelta, not str"),
+    ],
+)
+def test_a_provider_that_gives_something_else_is_named(
+    backend: str, stream: bool, message: str
+) -> None:
+    class Odd:
+        async def generate(self, messages: Any, **_: Any) -> Any:
+            return "Hello."
+
+        async def generate_stream(self, messages: Any, **_: Any) -> AsyncIterator[Any]:
+            yield "Hello."
+
+    async def main() -> None:
+        await LLMAgent(Odd(), retry=retry.NONE).run("Hi", stream=stream)
+
+    with pytest.raises(ConfigurationError) as refused:
+        anyio.run(main, backend=backend)
+    assert str(refused.value) == message
+
+
+def test_a_setting_that_providers_do_not_take_is_named() -> None:
+    async def main() -> None:
+        await as_model(Scripted()).ask(messages=ASKED, top_p=0.5)
+
+    with pytest.raises(ConfigurationError, match="top_p: Scripted does not take this setting"):
+        anyio.run(main)
+
+
+def test_models_are_taken_as_they_are_and_our_own_providers_are_unwrapped() -> None:
+    chat = AsyncChat("gemini:m", api_key="fake-key", http=AsyncEmulatorTransport(Emulator()))
+    assert as_model(chat) is chat
+    assert as_model(AsyncChatProvider(chat)) is chat
+    assert repr(as_model(Scripted())).startswith("ProviderModel(<")

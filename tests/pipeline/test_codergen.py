@@ -8,16 +8,21 @@ from typing import Any
 
 import pytest
 
+from tests.agent.agents import Scripted
 from tests.pipeline.pipelines import BACKENDS, connecting, run
+from wire import register_provider
+from wire.agent.provider import LLMResponse
 from wire.core.retry import ATTRACTOR, Retry
-from wire.errors import PipelineError
+from wire.errors import ConfigurationError, PipelineError
 from wire.history import check
 from wire.neutral.messages import Message, ToolCall, ToolResult
 from wire.pipeline.codergen import MaxTurnsError, connect, model_of_node
 from wire.pipeline.dot import parse
 from wire.pipeline.engine import NodeError
 from wire.pipeline.graph import Node, count
+from wire.pipeline.linting import lint
 from wire.pipeline.session import shortened
+from wire.providers import FACTORIES
 from wire.testing.emulator import Emulator
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
@@ -404,3 +409,85 @@ def test_p_25_the_examples_name_a_model_for_every_agent(path: Path) -> None:
     graph = parse(path.read_text("utf-8"))
     assert all(model_of_node(node) for node in graph.of_type("codergen"))
     assert json.dumps(graph.name) == f'"{path.stem}"'
+
+
+# --- providers of one's own -----------------------------------------------------------------------
+
+
+class Closable(Scripted):
+    """A provider with an `aclose`, as one that holds connections has it."""
+
+    closings = 0
+
+    async def aclose(self) -> None:
+        self.closings += 1
+
+
+def writer() -> Closable:
+    """A provider that writes a file with a tool, then answers."""
+    call = ToolCall(
+        id="c0", name="write_file", arguments={"path": "poem.txt", "content": "Rain.\n"}
+    )
+    return Closable(LLMResponse(function_calls=(call,)), LLMResponse(text="Written."))
+
+
+def test_a_provider_of_ones_own_works_in_a_pipeline(backend: str, tmp_path: Path) -> None:
+    provider = writer()
+    names: list[str] = []
+
+    def mine(name: str) -> Closable:
+        names.append(name)
+        return provider
+
+    text = one('model="mine:m", prompt="Write {{.seed}}", system_prompt="Be brief."')
+    ended = run(backend, text, {"seed": "rain"}, connect=mine, workdir=tmp_path)
+    assert ended.context["n_output"] == ended.context["last_output"] == "Written."
+    assert (tmp_path / "poem.txt").read_text() == "Rain.\n"
+    assert (names, provider.closings) == (["mine:m"], 1)
+    (first, asked), (second, again) = provider.asked
+    assert first == second == "generate"
+    assert asked["system_prompt"] == "Be brief."
+    assert [message.text for message in asked["messages"]] == ["Write rain"]
+    assert "write_file" in [tool.name for tool in asked["tools"]]
+    (result,) = again["messages"][-1].tool_results
+    assert (result.id, result.error) == ("c0", False)
+
+
+def test_a_registered_provider_is_a_model_of_a_pipeline(
+    backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[dict[str, Any]] = []
+    provider = writer()
+
+    def factory(**arguments: Any) -> Closable:
+        made.append(arguments)
+        return provider
+
+    monkeypatch.setenv("MINE_BASE_URL", "https://mine.example")
+    monkeypatch.setenv("MINE_API_KEY", "fake-key")
+    text = one('model="mine:m", prompt="Write"')
+    unknown = [finding.rule for finding in lint(parse(text))]
+    register_provider("mine", factory)
+    try:
+        assert unknown == ["provider_known"]
+        assert lint(parse(text)) == []
+        ended = run(backend, text, connect=connect, workdir=tmp_path)
+    finally:
+        del FACTORIES["mine"]
+    assert ended.context["last_output"] == "Written."
+    assert made == [{"api_key": "fake-key", "model": "m", "api_base": "https://mine.example"}]
+    assert provider.closings == 1
+
+
+def test_a_failure_of_a_provider_of_ones_own_names_the_node(backend: str, tmp_path: Path) -> None:
+    provider = Closable(RuntimeError("no power"))
+    text = one('model="mine:m", prompt="Write"')
+    with pytest.raises(NodeError, match="no power") as raised:
+        run(backend, text, connect=lambda name: provider, workdir=tmp_path)
+    assert (raised.value.node_id, provider.closings) == ("n", 1)
+
+
+def test_what_is_no_model_is_refused_before_the_first_node(backend: str, tmp_path: Path) -> None:
+    text = one('model="mine:m", prompt="Write"')
+    with pytest.raises(ConfigurationError, match="node 'n': provider: an object with generate"):
+        run(backend, text, connect=lambda name: object(), workdir=tmp_path)

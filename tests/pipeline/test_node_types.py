@@ -135,7 +135,7 @@ def test_a_rule_holds_for_the_types_whose_rows_name_it() -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_type_that_needs_a_model_gets_it_connected(backend: str) -> None:
     async def ask(visit: Visit) -> dict[str, Any]:
-        (chat,) = visit.chats.values()
+        (chat,) = visit.models.values()
         return {"said": (await chat.ask(visit.text("prompt"))).text}
 
     row = NodeType("ask", ask, attributes=(Attribute("model"),), needs_model=True, sets=("said",))

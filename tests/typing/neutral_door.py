@@ -29,9 +29,10 @@ from wire import (
     create_provider,
     history,
     load_config,
+    register_provider,
     tool,
 )
-from wire.agent import RunResult, dump_session, load_session
+from wire.agent import AgentEvent, AsyncModel, Model, RunResult, dump_session, load_session
 from wire.chat import AsyncChatStream, ChatStream
 from wire.core.memory import Noted
 from wire.http.aio import AsyncStream
@@ -139,14 +140,19 @@ async def agents() -> None:
     assert_type(result, RunResult)
     assert_type(result.messages, tuple[Message, ...])
     assert_type(await GeminiAgent(theirs).resume(result.state), RunResult)
-    async with agent.stream("Hi") as deltas:
-        async for delta in deltas:
-            assert_type(delta, StreamDelta)
-        assert_type(deltas.result, RunResult)
+    async with agent.stream("Hi") as events:
+        async for event in events:
+            assert_type(event, AgentEvent)
+        assert_type(events.result, RunResult)
     configured = LLMAgent.from_config(load_config({"provider": "gemini"}).llm)
     assert_type(configured, LLMAgent)
     with Agent(Chat("gemini:gemini-3-pro-preview"), tools=[now]) as threaded:
         assert_type(threaded.run("Hi"), RunResult)
+    model: AsyncModel = AsyncChat("gemini:gemini-3-pro-preview")
+    assert_type(await LLMAgent(model).run("Hi"), RunResult)
+    chat: Model = Chat("gemini:gemini-3-pro-preview")
+    assert_type(Agent(chat).run("Hi"), RunResult)
+    register_provider("mine", lambda api_key, model: Mine())
 
 
 async def pipelines() -> None:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from wire.agent.model import AgentEvent as AgentEvent
     from wire.agent.model import AsyncModel as AsyncModel
     from wire.agent.model import Model as Model
-    from wire.agent.provider import ProviderModel as ProviderModel
-    from wire.agent.provider import register_provider as register_provider
     from wire.agent.saved_runs import dump_run as dump_run
     from wire.agent.saved_runs import load_run as load_run
     from wire.agent.steps import RunResult as RunResult
@@ -47,7 +45,6 @@ _NAMES = {
     "wire.agent.context_cache": ("CacheKeeper", "keep"),
     "wire.agent.guard": ("ATTRACTOR", "Guard"),
     "wire.agent.model": ("AgentEvent", "AsyncModel", "Model"),
-    "wire.agent.provider": ("ProviderModel", "register_provider"),
     "wire.agent.saved_runs": ("dump_run", "load_run"),
     "wire.agent.steps": ("RunResult", "RunState", "Steps"),
     "wire.agent.tool_calls": ("run_calls",),

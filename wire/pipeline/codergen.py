@@ -8,14 +8,16 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from wire.agent import ATTRACTOR, LLMAgent
+from wire.agent import ATTRACTOR, AsyncModel, LLMAgent
+from wire.agent.model import model_name
+from wire.agent.provider import ChatProvider, as_model, create_provider
 from wire.chat import AsyncChat
 from wire.core import retry
 from wire.errors import ConfigurationError, PipelineError
 from wire.pipeline.graph import Node
 from wire.pipeline.session import shortened
 from wire.pipeline.tools import workspace_tools
-from wire.providers import model_of
+from wire.providers import FACTORIES, model_of
 
 log = logging.getLogger("wire.pipeline")
 
@@ -56,16 +58,19 @@ def models_of(nodes: Iterable[Node], default: str = "") -> dict[str, str]:
     return models
 
 
-def connect(name: str) -> AsyncChat:
-    """A chat with the model `provider:model`, with the retry policy of pipelines (S4-27).
+def connect(name: str) -> AsyncModel:
+    """The model `provider:model`, with the retry policy of pipelines (S4-27).
 
-    The variable `<PROVIDER>_BASE_URL` replaces the host of the provider. Raises
-    `ConfigurationError` for an unknown provider, a malformed URL, and a missing key (S4-03).
+    The variable `<PROVIDER>_BASE_URL` replaces the host of the provider; a provider of
+    `wire.register_provider` gets it as `api_base`. Raises `ConfigurationError` for an unknown
+    provider, a malformed URL, and a missing key (S4-03).
     """
-    variable = re.sub(r"[^A-Z0-9]", "_", model_of(name)[0].upper()) + "_BASE_URL"
-    chat = AsyncChat(
-        name, retry=retry.ATTRACTOR, base_url=os.environ.get(variable, "").strip() or None
-    )
+    provider, model = model_of(name)
+    variable = re.sub(r"[^A-Z0-9]", "_", provider.upper()) + "_BASE_URL"
+    base_url = os.environ.get(variable, "").strip()
+    if provider.strip().lower() in FACTORIES:
+        return as_model(create_provider(provider, None, model, base_url))
+    chat = AsyncChat(name, retry=retry.ATTRACTOR, base_url=base_url or None)
     try:
         chat.client.require_key()
     except ConfigurationError:
@@ -77,7 +82,7 @@ def connect(name: str) -> AsyncChat:
 
 
 async def run_agent(
-    chat: AsyncChat,
+    model: AsyncModel | ChatProvider,
     prompt: str,
     *,
     system_prompt: str = "",
@@ -91,7 +96,7 @@ async def run_agent(
     """
     tools = workspace_tools(workdir)
     agent = LLMAgent(
-        chat, system_prompt, tools=tools, guard=ATTRACTOR, view=shortened, retry=retry.ATTRACTOR
+        model, system_prompt, tools=tools, guard=ATTRACTOR, view=shortened, retry=retry.ATTRACTOR
     )
     result = await agent.run(prompt, max_steps=max_turns)
     if result.reason == "max_steps":
@@ -108,7 +113,7 @@ async def run_agent(
     if reply is not None and reply.stop.reason != "end":
         log.warning(
             "the answer of %s stopped with %s: it may be incomplete",
-            chat.model,
+            model_name(agent.model),
             reply.stop.raw or reply.stop.reason,
         )
     return result.text

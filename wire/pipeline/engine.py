@@ -17,6 +17,9 @@ from typing import Any
 import anyio
 import msgspec
 
+from wire.agent import AsyncModel
+from wire.agent.model import closing_model
+from wire.agent.provider import ChatProvider, as_model
 from wire.chat import AsyncChat
 from wire.errors import ConfigurationError, PipelineError, WireError, one_line
 from wire.pipeline.checkpoint import Checkpoint, write_checkpoint
@@ -63,8 +66,9 @@ class Engine:
     - `model`: the model of nodes that name none, as `provider:model`.
     - `workdir`: the work folder of agents.
     - `types`: the types of nodes, by default the built-in ones.
-    - `connect(name)`: returns the chat with a model. It is called once for each model, before the
-      first node; the chat is closed at the end of the run.
+    - `connect(name)`: returns the model of that name: an `AsyncChat`, another `AsyncModel` or a
+      `ChatProvider`. It is called once for each model, before the first node; the model is closed
+      at the end of the run.
     - `checkpoint`: a file that is written after each completed node.
     - `timeout`: cancels the run after this time, in seconds or as `"5m"`.
     - `report(event)`: called when a node starts, asks the user, completes or fails.
@@ -81,7 +85,7 @@ class Engine:
         model: str = "",
         workdir: str | os.PathLike[str] = ".",
         types: NodeTypes | None = None,
-        connect: Callable[[str], AsyncChat] = connect_by_environment,
+        connect: Callable[[str], AsyncModel | ChatProvider] = connect_by_environment,
         checkpoint: str | os.PathLike[str] | None = None,
         timeout: float | str | None = None,
         report: Callable[[Event], object] = lambda event: None,
@@ -138,8 +142,8 @@ class Engine:
     async def _run(
         self, context: Context, visits: dict[str, int], last: str, node_id: str | None
     ) -> Ended:
-        async with AsyncExitStack() as open_chats:
-            run = _Run(self, visits, await self._connected(open_chats))
+        async with AsyncExitStack() as open_models:
+            run = _Run(self, visits, await self._connected(open_models))
             with anyio.move_on_after(self.timeout) as clock:
                 while node_id is not None:
                     last = node_id
@@ -156,30 +160,31 @@ class Engine:
             self._report(Event("ended", node))
         return Ended(context=context.snapshot(), last_node_id=last)
 
-    async def _connected(self, stack: AsyncExitStack) -> dict[str, AsyncChat]:
-        """A chat for each model. All missing keys are reported in one error, before any request."""
-        chats: dict[str, AsyncChat] = {}
+    async def _connected(self, stack: AsyncExitStack) -> dict[str, AsyncModel]:
+        """The models by name. All missing keys are reported in one error, before any request."""
+        models: dict[str, AsyncModel] = {}
         problems: list[str] = []
         for name, node_id in self._models.items():
             try:
-                chat = self._connect(name)
-                await stack.enter_async_context(chat)
-                chat.client.require_key()
-                chats[name] = chat
+                model = as_model(self._connect(name))
+                await stack.enter_async_context(closing_model(model))
+                if isinstance(model, AsyncChat):
+                    model.client.require_key()
+                models[name] = model
             except ConfigurationError as problem:
                 problems.append(f"node {node_id!r}: {problem}")
         if problems:
             raise ConfigurationError("; ".join(problems))
-        return chats
+        return models
 
 
 class _Run:
-    """The state of one run: the visits of each node, and the chats with the models."""
+    """The state of one run: the visits of each node, and the models."""
 
     def __init__(
-        self, engine: Engine, visits: dict[str, int], chats: Mapping[str, AsyncChat]
+        self, engine: Engine, visits: dict[str, int], models: Mapping[str, AsyncModel]
     ) -> None:
-        self._engine, self._visits, self._chats = engine, visits, chats
+        self._engine, self._visits, self._models = engine, visits, models
         self._user_lock = anyio.Lock()
 
     async def visit(self, node: Node, context: Context, *, save: bool = False) -> None:
@@ -243,7 +248,7 @@ class _Run:
             graph=engine.graph,
             workdir=engine.workdir,
             model=engine.model,
-            chats=self._chats,
+            models=self._models,
             ask=ask,
             branches=branches,
             now=engine._now,

@@ -16,7 +16,7 @@ from wire.pipeline.graph import Graph, Node, count, written
 from wire.pipeline.templates import render
 
 if TYPE_CHECKING:
-    from wire.chat import AsyncChat
+    from wire.agent import AsyncModel
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Visit:
     """The work folder of agents."""
     model: str
     """The model of nodes that name none."""
-    chats: Mapping[str, AsyncChat]
+    models: Mapping[str, AsyncModel]
     """The models of this run, by name."""
     ask: Callable[[str], Awaitable[str]]
     """Shows a text to the user and returns the line that the user enters.
@@ -104,7 +104,7 @@ async def codergen(visit: Visit) -> dict[str, Any]:
     from wire.pipeline.codergen import model_of_node, run_agent
 
     text = await run_agent(
-        visit.chats[model_of_node(visit.node, visit.model)],
+        visit.models[model_of_node(visit.node, visit.model)],
         _prompt(visit),
         system_prompt=visit.text("system_prompt"),
         workdir=visit.workdir,

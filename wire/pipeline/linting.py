@@ -17,7 +17,7 @@ from wire.pipeline.graph import FILE_START, Edge, Graph, Node, Position, not_one
 from wire.pipeline.node_types import NODE_TYPES, TIMEOUT, LintRule, NodeType, NodeTypes
 from wire.pipeline.routing import fan_ins
 from wire.pipeline.templates import keys_of
-from wire.providers import PROVIDERS, model_of
+from wire.providers import FACTORIES, PROVIDERS, model_of
 
 Severity: TypeAlias = Literal["error", "warning"]
 
@@ -357,13 +357,13 @@ def _models(subject: _Subject) -> Iterator[Finding]:
                 "model_name", "error", node, problem.message, "as in gemini:gemini-3-pro-preview"
             )
             continue
-        if provider not in PROVIDERS:
+        if provider not in PROVIDERS and provider.lower() not in FACTORIES:
             yield _of_node(
                 "provider_known",
                 "warning",
                 node,
                 f"unknown provider {provider!r}",
-                _suggestion(provider, PROVIDERS),
+                _suggestion(provider, (*PROVIDERS, *FACTORIES)),
             )
 
 
