@@ -1,5 +1,6 @@
-"""Functions that a model may call: how they are defined, what they are given, what is told of their
-results. Pure: nothing is run here.
+"""Tools: functions that a model may call. How they are defined, called and answered.
+
+Nothing is run here: `wire.agent` runs the calls.
 """
 
 from wire.tools.definition import FunctionTool, tool

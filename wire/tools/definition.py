@@ -1,4 +1,4 @@
-"""Tools out of functions, types and schemas."""
+"""`tool`: makes tools from functions, types and schemas."""
 
 from __future__ import annotations
 
@@ -15,33 +15,31 @@ from wire.tools.signature import Signature, gives_pieces, name_of, signature_of,
 
 
 class FunctionTool(Tool, frozen=True, kw_only=True):
-    """A tool with the function that does its work; made by `tool`.
-
-    Calling it calls the function.
-    """
+    """A tool with its function; `tool` makes it. Calling the tool calls the function."""
 
     function: Callable[..., Any]
     signature: Signature
-    """How the function is called with the arguments of a model."""
+    """How a model's arguments are bound to the function's parameters."""
     returns: Shape | None = None
-    """What a result must be; `None`: any JSON."""
+    """The shape that results must have; `None` for any JSON."""
     timeout: float | None = None
-    """Seconds."""
+    """Seconds after which the model gets an error as the result; `None` for no limit."""
     final: bool | Callable[[Any], bool] = False
-    """Its result ends the loop without asking the model again: always, or if this says so of the
-    result's content.
+    """Whether a result ends the run, so that the model is not asked again: a bool, or a function
+    of the result's content.
     """
     needs_approval: bool = False
+    """Whether a call waits until it is approved."""
     read_only: bool = False
-    """It changes nothing, so that calling it twice does no harm."""
+    """Whether it changes nothing: an interrupted run may run it again."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """What the function gives."""
+        """Call the function."""
         return self.function(*args, **kwargs)
 
 
 @overload
-def tool(  # pyright: ignore[reportOverlappingOverload]  # types can be called, and are no functions here
+def tool(  # pyright: ignore[reportOverlappingOverload]  # types are callable, but no functions here
     function: type[Any],
     *,
     name: str | None = None,
@@ -86,7 +84,7 @@ def tool(
     needs_approval: bool = False,
     read_only: bool = False,
 ) -> Any:
-    """A tool that runs `function`, which may be async; with or without arguments, a decorator too.
+    """Make a tool of a function, plain or async. Also a decorator, with or without options.
 
     >>> @tool
     ... def add(a: int, b: int = 1) -> int:
@@ -95,18 +93,22 @@ def tool(
     >>> add.name, add.description, add.parameters["required"], add(1, b=2)
     ('add', 'The sum.', ['a'], 3)
 
-    Without `parameters` the schema comes from the annotations, and arguments are converted to them.
-    With a type in `parameters` (a struct, a dataclass, a TypedDict, a pydantic model) the function
-    gets one of it. With a JSON Schema (a mapping, JSON as text or bytes, a file of it) the function
-    gets the properties as keywords if it names all of them, else the object as a dict. `response`
-    is a type or a JSON Schema that results are held to. A type in place of the function is a tool
-    that you run yourself: its calls are handed back to you.
+    - `name`, `description`: by default the function's name and the first paragraph of its
+      docstring.
+    - `parameters`: by default the schema comes from the annotations, and arguments are converted to
+      them. With a type (a struct, a dataclass, a TypedDict, a pydantic model) the function gets one
+      instance of it. With a JSON Schema (a mapping, JSON as text or bytes, or the path of a file)
+      the function gets the properties as keywords if it names all of them, else the object as a
+      dict.
+    - `response`: a type or a JSON Schema that results must match.
+    - `timeout`, in seconds, `final`, `needs_approval`, `read_only`: see `FunctionTool`.
 
-    A parameter annotated with `ToolContext` gets the context; those that a `functools.partial` has
-    filled in are not told to the model.
+    A type in place of the function makes a tool without a function: a run stops at its calls and
+    hands them to you. A parameter annotated with `ToolContext` gets the context. Parameters that a
+    `functools.partial` fills in are not in the schema.
 
     Raises `ToolError` for a function or a schema that cannot be a tool, `RuleError` for a name that
-    not every vendor takes, `ConfigurationError` for a JSON Schema without the extra
+    some vendor refuses, `ConfigurationError` for a JSON Schema without the extra
     `wire-llm[tools]`.
     """
     options: dict[str, Any] = {

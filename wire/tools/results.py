@@ -1,4 +1,4 @@
-"""What a function returned, as a model is told of it."""
+"""What a function returned, converted to the result that the model gets."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from wire.neutral.validation import Mismatch, Shape, json_path
 
 
 def result_of(call: ToolCall, value: Any, shape: Shape | None = None) -> ToolResult:
-    """The answer to a call whose function returned `value`.
+    """The result of a call whose function returned `value`.
 
     >>> result_of(ToolCall(name="now"), "noon").answer
     {'result': 'noon'}
 
-    Any JSON, structs, dataclasses and pydantic models are its content; `Media`, alone or in a list,
-    go beside it. A `ToolResult` is taken as it is, with the id and name of the call: so a function
-    says that it failed, without raising. An object with `to_message()` is what that says, and has
-    failed if it has a false `success`.
+    JSON values, structs, dataclasses and pydantic models become its content. `Media`, alone or in a
+    list, become its media. A `ToolResult` is taken as it is, with the id and name of the call: so a
+    function can fail without raising. Of an object with `to_message()` the returned message is the
+    content; it is an error if the object has a false `success`.
 
-    Raises `Mismatch` for what JSON cannot say, and for what is not of the shape.
+    Raises `Mismatch` for a value that has no JSON form and for one that does not match `shape`.
     """
     error = False
     media: tuple[Media, ...] = ()
@@ -41,7 +41,7 @@ def result_of(call: ToolCall, value: Any, shape: Shape | None = None) -> ToolRes
 
 
 def _apart(value: Any) -> tuple[Any, tuple[Media, ...]]:
-    """What is said, and the media beside it."""
+    """The content, and the media."""
     items = value if isinstance(value, (list, tuple)) else [value]
     media = tuple(item for item in items if isinstance(item, Media))
     if not media:
@@ -51,8 +51,8 @@ def _apart(value: Any) -> tuple[Any, tuple[Media, ...]]:
 
 
 def as_json(value: Any) -> Any:
-    """`value` as JSON has it, sharing nothing with it: what its owner does to it later is not seen
-    in the history.
+    """A JSON copy of `value`. It shares no object with `value`, which its owner may change later
+    without changing the history.
     """
     try:
         return _finite(msgspec.to_builtins(value, str_keys=True, enc_hook=_other), ())
@@ -63,8 +63,8 @@ def as_json(value: Any) -> Any:
 
 
 def text_of(text: str) -> str:
-    """A text that can be sent: half of a surrogate pair, as in odd names of files, becomes U+FFFD
-    (R-08).
+    """The text with lone surrogates, as in odd file names, replaced by U+FFFD: they have no UTF-8
+    form (R-08).
     """
     return text if text.isascii() else sayable(text).decode()
 
@@ -82,11 +82,11 @@ def _finite(value: Any, path: tuple[str | int, ...]) -> Any:
 
 
 def _other(value: Any) -> Any:
-    """What msgspec does not know by itself."""
+    """The hook of msgspec for types that it cannot convert itself."""
     if callable(getattr(value, "model_dump", None)):
         return value.model_dump(mode="json")
     if isinstance(value, str):
-        return str.__str__(value)  # an heir's own `__str__` may say something else
+        return str.__str__(value)  # a subclass may override `__str__`
     if isinstance(value, (int, float)):
         return int(value) if isinstance(value, int) else float(value)
     if isinstance(value, Mapping):

@@ -1,5 +1,5 @@
-"""What a function takes: how the arguments of a model become its own, and what its docstring says
-of them.
+"""The parameters of a function: how a model's arguments are bound to them, and their descriptions
+from the docstring.
 """
 
 from __future__ import annotations
@@ -27,9 +27,17 @@ _ENTRY = re.compile(r"(\w+)\s*(?:\([^)]*\))?:\s*(.*)")
 
 
 class ToolContext(msgspec.Struct, frozen=True):
-    """What is known beside the arguments: the call, the model that made it, the messages so far.
+    """What a function may know besides its arguments: the call, the model and the messages so far.
 
-    A parameter that is annotated with it gets it, and is not among those that the model is told of.
+    >>> from wire.tools import tool
+    >>> @tool
+    ... def remember(fact: str, context: ToolContext) -> str:
+    ...     "Remember a fact."
+    ...     return f"{context.model}: {fact}"
+    >>> list(remember.parameters["properties"])
+    ['fact']
+
+    A parameter annotated with it gets it. The schema for the model does not have that parameter.
     """
 
     call: ToolCall
@@ -39,26 +47,27 @@ class ToolContext(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """How a function is called with what a model sends."""
+    """How a function is called with the arguments of a model."""
 
     shape: Shape
     how: How
-    """As keywords out of a struct of its parameters; as keywords out of an object, some or any; as
-    its one argument.
+    """`struct`: keywords from a struct of its parameters. `names`: keywords from a JSON object, with
+    the names in `names` only. `any names`: the same with any name. `whole`: the object as its one
+    argument.
     """
     names: tuple[str, ...] = ()
-    """The keywords that a model may give; of the one argument its name, if it has one."""
+    """Keywords that a model may give; with `whole` the name of the one argument, if it has one."""
     needed: tuple[str, ...] = ()
-    """Those that the function cannot be called without, whatever the schema says."""
+    """Keywords that the function requires, even if the schema does not."""
     hidden: frozenset[str] = frozenset()
-    """Keywords that a model may not give, where it may give any others."""
+    """Keywords that a model may not give, even with `any names`."""
     contexts: tuple[str, ...] = ()
-    """Parameters that get the context."""
+    """Names of the parameters that get the `ToolContext`."""
 
     def bind(
         self, arguments: dict[str, Any], context: ToolContext
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Positional and keyword arguments.
+        """The positional and keyword arguments of a call.
 
         Raises `Mismatch` for arguments that the function does not take.
         """
@@ -67,8 +76,8 @@ class Signature:
         if self.how == "whole":
             return ((), {self.names[0]: read} | keywords) if self.names else ((read,), keywords)
         if self.how == "struct":
-            # A default is the function's to fill in: it is the object that Python knows, and no
-            # copy of it.
+            # Absent arguments are left out, so that the function uses its own default object and
+            # not a copy of it.
             return (), {
                 name: value for name in self.names if (value := getattr(read, name)) is not _ABSENT
             } | keywords
@@ -82,59 +91,59 @@ class Signature:
 
 
 def signature_of(function: Callable[..., Any], name: str, parameters: Any = None) -> Signature:
-    """How `function` is called; `parameters` is what `wire.tools.tool` was given.
+    """The signature of `function`; `parameters` is the argument of `wire.tools.tool`.
 
     Raises `ToolError` that names tool and parameter.
     """
-    found = _parameters(function, name)
-    # What a partial has filled in is its maker's affair, and may be a secret.
+    params = _parameters(function, name)
+    # Arguments that a partial fills in may be secrets: the model must not see or replace them.
     filled = frozenset(function.keywords if isinstance(function, functools.partial) else ())
-    found = [each for each in found if each.name not in filled]
-    contexts = tuple(each.name for each in found if _is_context(each.annotation))
-    found = [each for each in found if each.name not in contexts]
+    params = [each for each in params if each.name not in filled]
+    contexts = tuple(each.name for each in params if _is_context(each.annotation))
+    params = [each for each in params if each.name not in contexts]
     if parameters is None:
-        return _typed(found, contexts, name, documented(function))
+        return _typed(params, contexts, name, documented(function))
     try:
         shape = shape_of(parameters)
     except (TypeError, ValueError, NameError, re.error) as cause:
         raise ToolError(f"tool {name}: invalid parameters schema: {cause}") from None
     if is_schema(parameters):
-        return _by_schema(found, contexts, filled, name, shape)
+        return _by_schema(params, contexts, filled, name, shape)
     if shape.schema.get("type") != "object":
         raise ToolError(
             f"tool {name}: invalid parameters schema: a function takes an object, not "
             f"{_shown(parameters)}"
         )
-    if not _takes_one(found):
+    if not _takes_one(params):
         raise ToolError(
             f"tool {name}: its function must take the {_shown(parameters)} as its one "
             "positional argument"
         )
-    return _whole(found, contexts, shape)
+    return _whole(params, contexts, shape)
 
 
-def _whole(found: list[inspect.Parameter], contexts: tuple[str, ...], shape: Shape) -> Signature:
-    """By its name where it has one, since a parameter for the context may stand before it."""
-    names = () if found[0].kind is _Parameter.POSITIONAL_ONLY else (found[0].name,)
+def _whole(params: list[inspect.Parameter], contexts: tuple[str, ...], shape: Shape) -> Signature:
+    """The object is passed by name if possible: a context parameter may come before it."""
+    names = () if params[0].kind is _Parameter.POSITIONAL_ONLY else (params[0].name,)
     return Signature(shape, "whole", names, contexts=contexts)
 
 
 def _typed(
-    found: Iterable[inspect.Parameter],
+    params: Iterable[inspect.Parameter],
     contexts: tuple[str, ...],
     name: str,
-    told: Mapping[str, str],
+    descriptions: Mapping[str, str],
 ) -> Signature:
-    """Of annotated parameters: one struct with a field for each."""
+    """A signature from annotations: one struct with a field for each parameter."""
     fields: list[tuple[str, Any, Any]] = []
     defaults: dict[str, Any] = {}
-    for each in found:
+    for each in params:
         if each.kind in (
             _Parameter.VAR_POSITIONAL,
             _Parameter.VAR_KEYWORD,
             _Parameter.POSITIONAL_ONLY,
         ):
-            # `str` of a parameter shows its stars
+            # `str(parameter)` includes the stars of `*args` and `**kwargs`.
             raise ToolError(
                 f"tool {name}: parameter {str(each).partition(':')[0]}: a model gives "
                 "each argument by a name that is known"
@@ -144,7 +153,7 @@ def _typed(
                 f"tool {name}: parameter {each.name}: it has no type (annotate it, or "
                 "give the schema in parameters=)"
             )
-        kind = _described(each.annotation, told.get(each.name, ""))
+        kind = _described(each.annotation, descriptions.get(each.name, ""))
         try:
             shape = TypeShape(kind)
         except (TypeError, ValueError, NameError, re.error) as cause:
@@ -157,9 +166,8 @@ def _typed(
                 defaults[each.name] = msgspec.to_builtins(each.default, str_keys=True)
                 shape.read(defaults[each.name])
             except (TypeError, ValueError, RecursionError):
-                defaults.pop(
-                    each.name, None
-                )  # JSON cannot say it, or the type does not allow it: the model need not know
+                # The default has no JSON form or is not of the type: the schema does not have it.
+                defaults.pop(each.name, None)
     try:
         struct = msgspec.defstruct(name, fields, forbid_unknown_fields=True, kw_only=True)
         whole = TypeShape(struct)
@@ -174,9 +182,7 @@ def _absent() -> Any:
 
 
 def _of_function(schema: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of the struct without what says nothing, and with the defaults that the function
-    fills in.
-    """
+    """The struct's schema with the function's defaults, without its title and empty lists."""
     properties = {
         key: {**each, "default": defaults[key]} if key in defaults else each
         for key, each in schema["properties"].items()
@@ -187,25 +193,27 @@ def _of_function(schema: dict[str, Any], defaults: Mapping[str, Any]) -> dict[st
 
 
 def _by_schema(
-    found: list[inspect.Parameter],
+    params: list[inspect.Parameter],
     contexts: tuple[str, ...],
     filled: frozenset[str],
     name: str,
     shape: Shape,
 ) -> Signature:
-    """Of a JSON Schema: keywords if the function names its properties, else the object as the one
+    """A signature from a JSON Schema.
+
+    The function gets keywords if it names the schema's properties, else the object as its one
     argument.
     """
     properties = shape.schema.get("properties", {})
     named = {
         each.name: each
-        for each in found
+        for each in params
         if each.kind in (_Parameter.POSITIONAL_OR_KEYWORD, _Parameter.KEYWORD_ONLY)
     }
-    any_names = any(each.kind is _Parameter.VAR_KEYWORD for each in found)
+    any_names = any(each.kind is _Parameter.VAR_KEYWORD for each in params)
     missing = [
         each.name
-        for each in found
+        for each in params
         if _is_needed(each) and (each.name not in named or each.name not in properties)
     ]
     if not missing and (any_names or named.keys() >= properties.keys()):
@@ -226,22 +234,22 @@ def _by_schema(
             hidden,
             contexts,
         )
-    if _takes_one(found) and found[0].name not in properties:
-        return _whole(found, contexts, shape)
-    told = ", ".join(properties) or "none"
+    if _takes_one(params) and params[0].name not in properties:
+        return _whole(params, contexts, shape)
+    names = ", ".join(properties) or "none"
     raise ToolError(
-        f"tool {name}: its function must take the schema's properties by name ({told}), "
+        f"tool {name}: its function must take the schema's properties by name ({names}), "
         "or the object as its one argument"
     )
 
 
-def _takes_one(found: list[inspect.Parameter]) -> bool:
+def _takes_one(params: list[inspect.Parameter]) -> bool:
     """Whether a function can be called with one positional argument and nothing else."""
-    positional = found and found[0].kind in (
+    positional = params and params[0].kind in (
         _Parameter.POSITIONAL_ONLY,
         _Parameter.POSITIONAL_OR_KEYWORD,
     )
-    return bool(positional) and not any(map(_is_needed, found[1:]))
+    return bool(positional) and not any(map(_is_needed, params[1:]))
 
 
 def _is_needed(parameter: inspect.Parameter) -> bool:
@@ -255,20 +263,18 @@ def _is_needed(parameter: inspect.Parameter) -> bool:
 
 
 def _parameters(function: Callable[..., Any], name: str) -> list[inspect.Parameter]:
-    """Parameters, with types in place of the names of types."""
+    """The parameters, with annotations that are text resolved to types."""
     try:
-        found = inspect.signature(function).parameters.values()
+        params = inspect.signature(function).parameters.values()
     except (TypeError, ValueError) as cause:
         raise ToolError(f"tool {name}: its parameters cannot be seen: {cause}") from None
     try:
         hints = get_type_hints(_inner(function), include_extras=True)
-    except (
-        Exception
-    ) as cause:  # annotations that stand there as text are run now, and raise what they like
+    except Exception as cause:  # resolving an annotation runs the user's code, which may raise all
         raise ToolError(
             f"tool {name}: a type cannot be found out where its function stands: {cause}"
         ) from None
-    result = [each.replace(annotation=hints.get(each.name, each.annotation)) for each in found]
+    result = [each.replace(annotation=hints.get(each.name, each.annotation)) for each in params]
     for each in result:
         if _is_context(each.annotation) and each.kind not in (
             _Parameter.POSITIONAL_OR_KEYWORD,
@@ -279,26 +285,26 @@ def _parameters(function: Callable[..., Any], name: str) -> list[inspect.Paramet
 
 
 def _inner(function: Any) -> Any:
-    """What holds the annotations, the name and the docstring."""
+    """The function that has the annotations, inside partials and callable objects."""
     while isinstance(function, functools.partial):
         function = function.func
     return function if inspect.isroutine(function) else type(function).__call__
 
 
 def name_of(function: Any) -> str:
-    """The name of a function; of an object that can be called, that of its class."""
+    """The name of a function; for a callable object, that of its class."""
     while isinstance(function, functools.partial):
         function = function.func
     return str(getattr(function, "__name__", type(function).__name__))
 
 
 def is_async(function: Any) -> bool:
-    """Whether calling it gives something to be awaited."""
+    """Whether calling it returns an awaitable."""
     return inspect.iscoroutinefunction(_inner(function))
 
 
 def gives_pieces(function: Any) -> bool:
-    """Whether it is a generator, which has no one result."""
+    """Whether it is a generator function, which has no single result."""
     inner = _inner(function)
     return inspect.isgeneratorfunction(inner) or inspect.isasyncgenfunction(inner)
 
@@ -307,15 +313,15 @@ def _is_context(annotation: Any) -> bool:
     return annotation is ToolContext or ToolContext in get_args(annotation)
 
 
-def _described(annotation: Any, told: str) -> Any:
-    """The type with a description: its own, a text beside it in `Annotated`, or what the docstring
-    says.
-    """
+def _described(annotation: Any, description: str) -> Any:
+    """The type with a description: its own, else a text in `Annotated`, else the docstring's."""
     extras = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
     if any(isinstance(each, msgspec.Meta) and each.description for each in extras):
         return annotation
-    told = next((each for each in extras if isinstance(each, str)), told)
-    return Annotated[annotation, msgspec.Meta(description=told)] if told else annotation
+    description = next((each for each in extras if isinstance(each, str)), description)
+    return (
+        Annotated[annotation, msgspec.Meta(description=description)] if description else annotation
+    )
 
 
 def _shown(kind: Any) -> str:
@@ -326,8 +332,9 @@ def _shown(kind: Any) -> str:
 
 
 def summary(function: Any) -> str:
-    """The first paragraph of the docstring, as one line; the section of the arguments is not of it,
-    even without a blank line between.
+    """The first paragraph of the docstring as one line.
+
+    It ends at an `Args:` section, even without a blank line before it.
     """
     paragraph = itertools.takewhile(
         lambda line: line and not _SECTION.fullmatch(line),
@@ -337,7 +344,7 @@ def summary(function: Any) -> str:
 
 
 def documented(function: Any) -> dict[str, str]:
-    """Parameters and what an `Args:` section says of them.
+    """The descriptions of parameters in the docstring's `Args:` section, by name.
 
     >>> def search(query: str, limit: int = 5) -> None:
     ...     '''Search.
@@ -350,10 +357,10 @@ def documented(function: Any) -> dict[str, str]:
     >>> documented(search)
     {'query': 'What to look for, in any language.', 'limit': 'How many.'}
     """
-    found: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
     lines = iter(_docstring(function).splitlines())
     if not any(_SECTION.fullmatch(line.strip()) for line in lines):
-        return found
+        return descriptions
     margin, name = 0, ""
     for line in lines:
         indent = len(line) - len(line.lstrip())
@@ -362,10 +369,10 @@ def documented(function: Any) -> dict[str, str]:
         margin = margin or indent
         entry = _ENTRY.fullmatch(line.strip()) if indent == margin else None
         if entry is not None:
-            name, found[entry[1]] = entry[1], entry[2]
+            name, descriptions[entry[1]] = entry[1], entry[2]
         elif name:
-            found[name] = f"{found[name]} {line.strip()}".strip()
-    return found
+            descriptions[name] = f"{descriptions[name]} {line.strip()}".strip()
+    return descriptions
 
 
 def _docstring(function: Any) -> str:
@@ -373,7 +380,7 @@ def _docstring(function: Any) -> str:
         function = function.func
     if isinstance(function, type):
         text = function.__doc__ or ""
-        # Dataclasses write one themselves, which says what the schema says.
+        # A dataclass generates a docstring that only repeats the schema.
         return "" if text.startswith(f"{function.__name__}(") else inspect.cleandoc(text)
     own = function if inspect.isroutine(function) else type(function)
     return inspect.cleandoc(own.__doc__ or _inner(function).__doc__ or "")

@@ -1,8 +1,7 @@
-"""The tools of a conversation, and all that is decided about a call: whether it can be made, and
-what its answer says.
+"""`Toolbox`: the tools of a conversation; decides whether a call can run, and what its result says.
 
-Nothing is run here. Whoever runs it awaits or calls `Ready.run`, and hands what came of it to
-`Toolbox.finish`.
+Nothing is run here. The caller calls or awaits `Ready.run`, and passes the value or the exception
+to `Toolbox.finish`.
 """
 
 from __future__ import annotations
@@ -25,29 +24,30 @@ from wire.tools.signature import ToolContext, is_async
 
 log = logging.getLogger("wire.tools")
 
-_SHOWN = 200  # bytes of arguments that are no JSON, quoted to the model
+_MAX_QUOTED_BYTES = 200
+"""Of malformed arguments, quoted to the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A call that can be made: `run` does it, without arguments."""
+    """A call that can run: `run` takes no arguments."""
 
     call: ToolCall
     tool: FunctionTool
     run: Callable[[], Any]
     is_async: bool
-    """What `run` gives is to be awaited."""
+    """Whether `run` returns an awaitable."""
 
     @property
     def timeout(self) -> float | None:
-        """Seconds that it may take."""
+        """Seconds that the call may take; `None` for no limit."""
         return self.tool.timeout
 
 
 @dataclass(frozen=True, slots=True)
 class ToolRun:
-    """A call and its answer; `error` is what was raised, of which the model is told the message
-    alone.
+    """A call and its result. `error` is the exception behind an error; the model gets only its
+    message.
     """
 
     call: ToolCall
@@ -56,7 +56,7 @@ class ToolRun:
 
 
 class Toolbox:
-    """Tools by their names.
+    """Tools by name, and the results of their calls.
 
     >>> def get_weather(city: str) -> str:
     ...     return f"It rains in {city}."
@@ -67,10 +67,10 @@ class Toolbox:
     >>> toolbox.prepare(ToolCall(id="2", name="get_time")).answer
     {'error': 'unknown tool: get_time'}
 
-    Functions are made tools by `tool`. `on_error(error, call)` makes the message that the model
-    gets of an exception or of an invalid result, so that nothing internal is told; if it raises,
-    the model gets the class of that exception alone. Raises `RuleError` for two tools of one name
-    (G29), and what `tool` raises.
+    Functions are converted by `tool`. `on_error(error, call)` returns the message that the model
+    gets for an exception or an invalid result, in place of the exception's own message. If
+    `on_error` itself raises, the model gets the class of that exception only. Raises `RuleError`
+    for two tools with the same name (G29), and what `tool` raises.
     """
 
     def __init__(
@@ -94,9 +94,9 @@ class Toolbox:
             self.register(each)
 
     def register(self, added: Tool | Callable[..., Any], *, replace: bool = False) -> Tool:
-        """Add a tool; also a decorator.
+        """Add a tool. Also a decorator.
 
-        Raises `RuleError` for a name that is taken (G29), unless it is to be replaced.
+        Raises `RuleError` for a name that is taken (G29), unless `replace`.
         """
         made = added if isinstance(added, Tool) else tool(added)
         if made.name in self._tools and not replace:
@@ -108,11 +108,11 @@ class Toolbox:
 
     @property
     def definitions(self) -> tuple[Tool, ...]:
-        """What the model is told of, in the order of registration."""
+        """The tools in the order of registration, as requests have them."""
         return tuple(self._tools.values())
 
     def get(self, name: str) -> Tool | None:
-        """The tool of that name."""
+        """The tool with that name; `None` if there is none."""
         return self._tools.get(name)
 
     def __iter__(self) -> Iterator[Tool]:
@@ -122,62 +122,60 @@ class Toolbox:
         return len(self._tools)
 
     def is_passive(self, name: str) -> bool:
-        """Whether it is a tool without a function, whose calls are for the caller to answer
-        (U-112).
-        """
-        found = self._tools.get(name)
-        return found is not None and not isinstance(found, FunctionTool)
+        """Whether that tool has no function, so that the caller answers its calls (U-112)."""
+        registered = self._tools.get(name)
+        return registered is not None and not isinstance(registered, FunctionTool)
 
     def is_final(self, result: ToolResult) -> bool:
-        """Whether this result ends the loop (S3-24).
+        """Whether this result ends the run (S3-24).
 
-        One that is an error does not: the model may try again. Neither does one whose `final`
-        raises: the tool has run, so its result is kept, and the exception is logged.
+        An error does not: the model may try again. Neither does a result whose `final` raises: the
+        tool has run, so its result is kept, and the exception is logged.
         """
-        found = self._tools.get(result.name)
-        if result.error or not isinstance(found, FunctionTool):
+        registered = self._tools.get(result.name)
+        if result.error or not isinstance(registered, FunctionTool):
             return False
-        if isinstance(found.final, bool):
-            return found.final
+        if isinstance(registered.final, bool):
+            return registered.final
         try:
-            return bool(found.final(result.content))
+            return bool(registered.final(result.content))
         except Exception as error:
-            told = "final of tool %s failed, so its result does not end the run: %s"
-            log.warning(told, result.name, _message(error), exc_info=error)
+            text = "final of tool %s failed, so its result does not end the run: %s"
+            log.warning(text, result.name, _message(error), exc_info=error)
             return False
 
     def prepare(self, call: ToolCall, context: ToolContext | None = None) -> Ready | ToolResult:
-        """The call, ready to be made; or its answer, if there is no such tool or the arguments are
-        not what it takes.
+        """The call, ready to run; or an error as its result, for an unknown tool or invalid
+        arguments.
 
-        Raises `ToolError` for a passive tool: its calls are not ours to make.
+        Raises `ToolError` for a tool without a function: the caller answers its calls.
         """
-        found = self._tools.get(call.name)
-        if found is None:
+        registered = self._tools.get(call.name)
+        if registered is None:
             return _error(call, f"unknown tool: {call.name}")
-        if not isinstance(found, FunctionTool):
+        if not isinstance(registered, FunctionTool):
             raise ToolError(
                 f"tool {call.name}: it has no function, so its call is the caller's to answer"
             )
         try:
-            args, keywords = found.signature.bind(
+            args, keywords = registered.signature.bind(
                 _arguments(call), _unshared(context or ToolContext(call))
             )
-        except Exception as problem:  # a reader or validator of the user's own may raise anything
+        except Exception as problem:  # the user's own validators may raise anything
             return _error(call, f"invalid parameters: {_message(problem)}")
         return Ready(
             call,
-            found,
-            functools.partial(found.function, *args, **keywords),
-            is_async(found.function),
+            registered,
+            functools.partial(registered.function, *args, **keywords),
+            is_async(registered.function),
         )
 
     def finish(
         self, ready: Ready, value: Any = None, error: BaseException | None = None
     ) -> ToolRun:
-        """The answer to a call whose function returned `value`, or raised `error`.
+        """The run of a call whose function returned `value`, or raised `error`.
 
-        A cancellation, or whatever else is no `Exception`, is no answer: it is raised again.
+        An error that is no `Exception`, such as a cancellation, is raised again.
         """
         if isinstance(error, Exception):
             return self._failed(ready.call, error, _message(error))
@@ -190,66 +188,63 @@ class Toolbox:
             return self._failed(
                 ready.call, ToolError(f"tool {ready.call.name}: {problem}"), problem
             )
-        except (
-            Exception
-        ) as raised:  # `to_message` and `model_dump` are the user's, as the function is
+        except Exception as raised:  # `to_message` and `model_dump` are the user's code
             return self._failed(ready.call, raised, _message(raised))
 
     def timed_out(self, ready: Ready) -> ToolRun:
-        """The answer to a call that took longer than it may (S3-15)."""
-        told = f"tool {ready.call.name} timeout after {ready.timeout or 0:g} s"
-        return ToolRun(ready.call, _error(ready.call, told), ToolError(told))
+        """The run of a call that exceeded its timeout (S3-15)."""
+        message = f"tool {ready.call.name} timeout after {ready.timeout or 0:g} s"
+        return ToolRun(ready.call, _error(ready.call, message), ToolError(message))
 
     def hook_failed(self, call: ToolCall, hook: str, error: Exception) -> ToolRun:
-        """The answer to a call that was not made, because a hook that decides on it raised."""
+        """The run of a call that was refused because a hook that decides on it raised."""
         reason = "; ".join(map(_message, leaves(error)))
-        told = f"refused: the {hook} hook failed: {reason}"
-        return self._failed(call, error, told)
+        return self._failed(call, error, f"refused: the {hook} hook failed: {reason}")
 
-    def _failed(self, call: ToolCall, error: Exception, told: str) -> ToolRun:
+    def _failed(self, call: ToolCall, error: Exception, message: str) -> ToolRun:
         if self._on_error is None:
-            return ToolRun(call, _error(call, told), error)
+            return ToolRun(call, _error(call, message), error)
         try:
             words = self._on_error(error, call)
             if not isinstance(words, str):
                 raise TypeError(f"a text is wanted, not {type(words).__name__}")
             result = _error(call, words)
         except Exception as raised:
-            # `on_error` hides what is internal, so neither message is for the model.
+            # `on_error` is there to hide internals, so the model gets neither message.
             kind = type(raised).__name__
             error.add_note(f"on_error raised {kind}: {_message(raised)}")
-            told = f"tool {call.name} failed, and on_error raised {kind}"
-            result = _error(call, told)
+            result = _error(call, f"tool {call.name} failed, and on_error raised {kind}")
         return ToolRun(call, result, error)
 
 
-def _error(call: ToolCall, told: str) -> ToolResult:
-    return ToolResult(call.id, call.name, text_of(told), error=True)
+def _error(call: ToolCall, message: str) -> ToolResult:
+    return ToolResult(call.id, call.name, text_of(message), error=True)
 
 
 def _message(error: BaseException) -> str:
-    """What it says, or its class if it says nothing."""
+    """The message of an exception, or its class if the message is empty."""
     try:
         return str(error) or type(error).__name__
-    except Exception:  # the exception is the user's; one that cannot be shown must not end a run
+    except Exception:  # `__str__` is the user's code, and must not end a run
         return type(error).__name__
 
 
 def _arguments(call: ToolCall) -> dict[str, Any]:
-    """The arguments of the call; absent ones are none (S3-03)."""
+    """The arguments of the call; `{}` if it has none (S3-03). Raises `Mismatch` for no object."""
     if isinstance(call.arguments, dict):
         return call.arguments
     if call.arguments is None and not call.text.strip():
         return {}
     came = call.text if call.arguments is None else repr(call.arguments)
     raise Mismatch(
-        "$", f"a JSON object is wanted, whole and nothing else, not {one_line(came, _SHOWN)!r}"
+        "$",
+        f"a JSON object is wanted, whole and nothing else, not {one_line(came, _MAX_QUOTED_BYTES)!r}",
     )
 
 
 def _unshared(context: ToolContext) -> ToolContext:
-    """The context with a call of its own, so that what a function does to its arguments is not seen
-    in the history.
+    """The context with a copy of the call: a function may change its arguments, the history must
+    not change.
     """
     call = context.call
     if call.arguments is None:
