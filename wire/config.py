@@ -1,15 +1,15 @@
-"""Who is asked, by default and by each agent: settings from a mapping or a file.
+"""`load_config`: the settings of each agent (provider, model, key) from a mapping or a file.
 
-Rules of this file:
+Rules:
 
-- An agent with the provider of the top level takes from there whatever it does not say. One with
-  another provider takes `max_tokens` and `temperature` only: key, host and model of one vendor are
-  nothing for another.
-- `${NAME}` in a text is what the environment has under that name; a key may also come from its
-  provider's own variable.
-- A key is hidden as soon as it is read: errors go up through frames that have the settings as a
-  variable (R-28).
-- Nothing is asked, and no key is needed, until a client is made.
+- An agent with the provider of the top level takes all settings from there that it does not have
+  itself. An agent with another provider takes `max_tokens` and `temperature` only, so that no key,
+  host or model of one vendor is used with another.
+- `${NAME}` in a text stands for an environment variable. If the variable of a key is not set, the
+  provider's own variable is used.
+- A key becomes a `Secret` as soon as it is read: tracebacks show the variables of frames, and the
+  settings are among them (R-28).
+- Loading sends nothing, and a missing key is no error before a client is made.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _Lookup: TypeAlias = Callable[[str], str | None]
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _ANYWHERE = ("max_tokens", "temperature")
-"""What an agent takes from the top level whatever its provider is."""
+"""Settings that an agent takes from the top level with any provider."""
 
 
 class LLMConfig(msgspec.Struct, frozen=True):
-    """Who is asked and how, as plain values.
+    """The settings of one agent: provider, key, model, and how to ask it.
 
     >>> LLMConfig("fake-key", provider="deepseek", model="deepseek-chat").api_key
     Secret('***')
@@ -50,15 +50,20 @@ class LLMConfig(msgspec.Struct, frozen=True):
     """
 
     api_key: Secret | str = ""
-    """Hidden; empty for the provider's environment variable."""
+    """Stored as a `Secret`; empty for the provider's environment variable."""
     provider: str = "gemini"
+    """A name of `wire.providers.PROVIDERS` or of `wire.register_provider`, or with `api_base` any
+    other name.
+    """
     model: str = "gemini-2.0-flash"
     max_tokens: int | None = 4096
-    """`None`: not sent, and the provider decides; `temperature` too."""
+    """`None`: not sent, so that the provider's default holds."""
     temperature: float | None = 0.7
+    """As `max_tokens`."""
     api_base: str = ""
-    """Empty for the provider's own."""
+    """The base URL; empty for the provider's own."""
     search_grounding: bool = False
+    """Whether the model may search the web; Gemini only."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.api_key, Secret) and self.api_key != "":
@@ -69,56 +74,51 @@ class LLMConfig(msgspec.Struct, frozen=True):
 
 
 class Config(msgspec.Struct, frozen=True):
-    """All of a configuration, resolved: each agent's settings are whole."""
+    """A whole configuration, in which each agent has all its settings."""
 
     llm: LLMConfig
     agents: dict[str, LLMConfig] = {}
     routing: LLMConfig | None = None
-    """Of the model that decides which agent is asked; `None` if nothing was said about it."""
+    """Settings of the model that routes requests to agents; `None` without a `routing` section."""
 
     def agent(self, name: str) -> LLMConfig:
-        """The settings of an agent: those of the top level if nothing was said about it."""
+        """The settings of an agent; those of the top level if it has no section."""
         return self.agents.get(name, self.llm)
 
 
 def load_config(source: Source, *, env: Mapping[str, str] | None = None) -> Config:
-    """The configuration of a mapping or a file (.toml, .json, or .yaml with `wire-llm[yaml]`); of
-    several paths the first that exists.
+    """Load a configuration from a mapping or a file.
 
-    >>> agents = {
-    ...     "parser": {
-    ...         "provider": "deepseek",
-    ...         "api_key": "${DEEPSEEK_API_KEY}",
-    ...         "model": "deepseek-chat",
-    ...     }
-    ... }
-    >>> config = load_config(
-    ...     {"multi_agent": {"agents": agents}}, env={"DEEPSEEK_API_KEY": "fake-key"}
-    ... )
+    >>> parser = {"provider": "deepseek", "api_key": "${MY_KEY}", "model": "deepseek-chat"}
+    >>> source = {"provider": "gemini", "multi_agent": {"agents": {"parser": parser}}}
+    >>> config = load_config(source, env={"MY_KEY": "fake-key"})
     >>> config.llm.provider, config.agents["parser"].provider, config.agents["parser"].temperature
     ('gemini', 'deepseek', 0.7)
 
-    `env` is asked in place of the process's environment. Raises `ConfigurationError` that names the
-    key's path, or the variable.
+    `source` is a mapping, the path of a file (.toml, .json, or .yaml with `wire-llm[yaml]`), or
+    several paths, of which the first existing one is read. `env` replaces the environment of the
+    process. Raises `ConfigurationError` that names the path of the key, or the variable.
     """
     look = _lookup(env)
-    del env  # no frame that an error goes up through holds a key
+    del env  # a traceback shows the variables of its frames (R-28)
     where, data = _read(source)
     del source
     return _config(data, where, look)
 
 
 def _config(data: dict[str, Any], where: str, look: _Lookup) -> Config:
-    """`where` comes before the path of a key in an error."""
+    """`where` is the prefix of paths in errors."""
     settings = {key: value for key, value in data.items() if key not in _SECTIONS}
     llm = _resolved(settings, None, where, look, (*_SETTINGS, *_SECTIONS))
     multi = _section(data, "multi_agent", where)
     _check_keys(multi, ("agents",), f"{where}multi_agent.")
-    found = _section(multi, "agents", f"{where}multi_agent.")
+    sections = _section(multi, "agents", f"{where}multi_agent.")
     inside = f"{where}multi_agent.agents."
     agents = {
-        _name(name, inside): _resolved(_section(found, name, inside), llm, f"{inside}{name}.", look)
-        for name in found
+        _name(name, inside): _resolved(
+            _section(sections, name, inside), llm, f"{inside}{name}.", look
+        )
+        for name in sections
     }
     routing = (
         None
@@ -135,16 +135,14 @@ def _resolved(
     look: _Lookup,
     known: Iterable[str] = (),
 ) -> LLMConfig:
-    """The settings of a section, with those of the top level where they may stand in for what it
-    does not say.
-    """
+    """The settings of a section, completed by those of the top level where that is allowed."""
     _check_keys(section, known or _SETTINGS, where)
     given = {
         name: value
         for name in _SETTINGS
         if (value := _given(section, name, f"{where}{name}", look)) is not None
     }
-    # `null` says of a number that it is not to be sent, and of a text that nothing is said.
+    # `null` for a number means "not sent"; for a text it means "not given".
     given |= {name: None for name in _ANYWHERE if name in section and section[name] is None}
     provider = (
         given.setdefault("provider", top.provider if top else LLMConfig().provider).strip().lower()
@@ -165,9 +163,8 @@ def _resolved(
             f"{where}model: {provider} needs one, there is none that it would take by default"
         )
     settings = {**taken, **given}
-    lent = (
-        bool(taken.get("api_key")) and "api_base" in given
-    )  # the key was not meant for this host in particular
+    # A key from the top level or from a variable was not given for this api_base.
+    lent = bool(taken.get("api_key")) and "api_base" in given
     if "api_key" in given:
         settings["api_key"], lent = _key(given["api_key"], row, f"{where}api_key", look)
     owner = _owner(settings.get("api_base", "")) if lent else None
@@ -198,11 +195,11 @@ def _row(provider: str, api_base: str | None, path: str) -> Provider:
 
 
 def _owner(api_base: str) -> Provider | None:
-    """The provider whose host this is; a machine of one's own is nobody's."""
+    """The provider that owns this host; `None` for a self-hosted endpoint."""
     try:
         owner = owner_of(urlsplit(api_base).hostname or "")
     except ValueError:
-        return None  # no URL, as the client will say
+        return None  # no URL; the client raises the error
     return owner if owner is not None and owner.key_required else None
 
 
@@ -210,8 +207,9 @@ def _owner(api_base: str) -> Provider | None:
 
 
 def _given(section: dict[str, Any], name: str, path: str, look: _Lookup) -> Any:
-    """What a section says under a name, variables in place, or `None`; a key stays as it is, since
-    only its provider expands it.
+    """The value of a setting in a section with its variables expanded; `None` if it has none.
+
+    Variables in a key are not expanded here: `_key` does that, which knows the provider.
     """
     value = section.get(name)
     if name == "search_grounding" and isinstance(value, dict):
@@ -231,9 +229,7 @@ _KINDS: dict[str, Any] = {"max_tokens": int, "temperature": float, "search_groun
 
 
 def _lenient(text: str, kind: Any) -> Any:
-    """Variables are texts: one that stands for a number is read as that, and any other text stays
-    for the check to refuse.
-    """
+    """A number or bool from the text of a variable; other text is left for `_check` to refuse."""
     try:
         return convert(text, kind, strict=False)
     except msgspec.ValidationError:
@@ -241,7 +237,7 @@ def _lenient(text: str, kind: Any) -> Any:
 
 
 def _check(name: str, value: Any, path: str) -> None:
-    """Raise `ConfigurationError` for what a setting cannot be."""
+    """Raise `ConfigurationError` for a value that the setting cannot have."""
     number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     problem = ""
     if name in ("provider", "model"):
@@ -259,17 +255,19 @@ def _check(name: str, value: Any, path: str) -> None:
     elif name == "temperature":
         problem = "" if value is None or (number and value >= 0) else "a number from 0 on is wanted"
     elif value != "" and not (isinstance(value, Secret) and isinstance(value.reveal(), str)):
-        raise ConfigurationError(f"{path}: a text is wanted")  # and never shown
+        raise ConfigurationError(
+            f"{path}: a text is wanted"
+        )  # without the value, which may be a key
     if problem:
         raise ConfigurationError(f"{path}: {problem}, not {value!r}")
 
 
 def _expanded(text: str, path: str, look: _Lookup) -> str:
-    """The text with the environment's values in it."""
+    """The text with its variables replaced by their values."""
     for name in _variables(text, path):
         if look(name) is None:
             raise ConfigurationError(f"{path}: the environment variable {name} is not set")
-    return _VARIABLE.sub(lambda found: look(found[1]) or "", text)
+    return _VARIABLE.sub(lambda match: look(match[1]) or "", text)
 
 
 def _variables(text: str, path: str) -> list[str]:
@@ -281,13 +279,11 @@ def _variables(text: str, path: str) -> list[str]:
 
 
 def _key(given: Secret, row: Provider, path: str, look: _Lookup) -> tuple[Secret, bool]:
-    """The key, and whether it is not the one that was asked for but that of the provider's own
-    variable.
-    """
+    """The key, and whether it comes from the provider's own variable instead of the given one."""
     unset = [name for name in _variables(given.reveal(), path) if not (look(name) or "").strip()]
     if not unset:
         return Secret.unchecked(
-            _VARIABLE.sub(lambda found: look(found[1]) or "", given.reveal()).strip()
+            _VARIABLE.sub(lambda match: look(match[1]) or "", given.reveal()).strip()
         ).check(path), False
     if not (look(row.key_variable) or "").strip():
         instead = "" if row.key_variable in unset else f", and neither is {row.key_variable}"
@@ -296,7 +292,7 @@ def _key(given: Secret, row: Provider, path: str, look: _Lookup) -> tuple[Secret
 
 
 def _lookup(env: Mapping[str, str] | None) -> _Lookup:
-    """A function, since it shows nothing of what it can find."""
+    """Reads a variable; a function, since the `repr` of a mapping would show keys (R-28)."""
     return lambda name: (os.environ if env is None else env).get(name)
 
 
@@ -308,14 +304,14 @@ _SECTIONS = ("multi_agent", "routing")
 
 
 def _section(data: dict[str, Any], name: str, where: str) -> dict[str, Any]:
-    found = data.get(name)
-    if found is None:
+    section = data.get(name)
+    if section is None:
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(section, dict):
         raise ConfigurationError(
-            f"{where}{name}: a section with keys is wanted, not {type(found).__name__}"
+            f"{where}{name}: a section with keys is wanted, not {type(section).__name__}"
         )
-    return found
+    return section
 
 
 def _check_keys(section: dict[str, Any], known: Iterable[str], where: str) -> None:
@@ -340,7 +336,7 @@ def _name(name: Any, inside: str) -> str:
 
 
 def _read(source: Source) -> tuple[str, dict[str, Any]]:
-    """What comes before a path in an error, and the settings with their keys hidden."""
+    """The prefix of paths in errors, and the settings with each key as a `Secret`."""
     if isinstance(source, Mapping):
         return "", _sealed(source)
     paths = [Path(path) for path in ([source] if isinstance(source, str | os.PathLike) else source)]
@@ -353,7 +349,7 @@ def _read(source: Source) -> tuple[str, dict[str, Any]]:
 
 
 def _sealed(value: Any, name: Any = None) -> Any:
-    """A copy in which keys are hidden; an empty one is none."""
+    """A copy with each `api_key` as a `Secret`; an empty one stays empty."""
     if isinstance(value, Mapping):
         return {key: _sealed(value[key], key) for key in value}
     return (
@@ -367,10 +363,10 @@ def _parsed(path: Path) -> dict[str, Any]:
     problem = f"{', '.join(_READERS)} files are read"
     try:
         if path.suffix.lower() in _READERS:
-            found = _sealed(_READERS[path.suffix.lower()](path.read_bytes()))
-            if found is None or isinstance(found, dict):
-                return found or {}
-            problem = f"keys and values are wanted, not {type(found).__name__}"
+            parsed_value = _sealed(_READERS[path.suffix.lower()](path.read_bytes()))
+            if parsed_value is None or isinstance(parsed_value, dict):
+                return parsed_value or {}
+            problem = f"keys and values are wanted, not {type(parsed_value).__name__}"
     except _Unreadable as cause:
         problem = str(cause)
     except OSError as cause:
@@ -379,12 +375,12 @@ def _parsed(path: Path) -> dict[str, Any]:
         problem = f"byte {cause.start} is not UTF-8"
     except RecursionError:
         problem = "nested too deeply"
-    # Not in an `except`: the cause may have a piece of the file in it, and with it a key.
+    # Raised outside of `except`: the cause may hold a piece of the file, and so a key (R-28).
     raise ConfigurationError(f"{path}: {problem}")
 
 
 class _Unreadable(Exception):
-    """Said without a word of the file."""
+    """The problem of a file, without any of its text."""
 
 
 def _toml(data: bytes) -> Any:

@@ -1,6 +1,6 @@
 """Agents: a model, its tools and its history, run in a loop.
 
-Names are imported on first use: the pure parts of an agent need no HTTP stack.
+Names are imported on first use: some parts of an agent need no HTTP stack.
 """
 
 from __future__ import annotations

@@ -306,9 +306,9 @@ class Agent(AgentState):
     >>> def high_tide(port: str) -> str:
     ...     "When the tide is high."
     ...     return "17:40"
-    >>> script = [{"match": {"number": 1}, "say": {"calls": [{"name": "high_tide", "args": {"port": "Brest"}}]}},
-    ...           {"say": "At 17:40."}]
-    >>> chat = Chat("gemini:gemini-3-pro-preview", api_key="fake-key", http=EmulatorTransport(Emulator(script)))
+    >>> call = {"name": "high_tide", "args": {"port": "Brest"}}
+    >>> http = EmulatorTransport(Emulator([{"say": {"calls": [call]}}, {"say": "At 17:40."}]))
+    >>> chat = Chat("gemini:gemini-3-pro-preview", api_key="fake-key", http=http)
     >>> with Agent(chat, "Be brief.", tools=[high_tide]) as agent:
     ...     print(agent.run("When is high tide in Brest?"))
     At 17:40.

@@ -1,8 +1,6 @@
-"""A context cache kept alive beside the work that uses it: made at the start, refreshed in time,
-deleted at the end (S3-28).
+"""`keep`: a task that creates a context cache, refreshes it in time and deletes it (S3-28).
 
-What is due, and when, the cache itself says (`wire.gemini.ContextCache`); here is only the task
-that waits for it.
+`wire.gemini.ContextCache` decides what is due and when; the task here only waits for it.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from wire.http.aio import AsyncClient
 
 
 class CacheKeeper:
-    """A cache and its client while a task looks after it; made by `keep`."""
+    """A cache that a task keeps alive, and its client; `keep` makes it."""
 
     def __init__(self, client: AsyncClient, cache: ContextCache) -> None:
         self.cache = cache
@@ -26,8 +24,9 @@ class CacheKeeper:
         self._lost = anyio.Event()
 
     async def generate(self, request: GenerateContentRequest) -> GenerateContentResponse:
-        """Send a request without what the cache holds; one that the server has lost is made anew,
-        and the request goes whole.
+        """Send a request without the contents that are in the cache.
+
+        If the server has lost the cache, the whole request is sent and the cache is created again.
         """
         had = self.cache.name
         answer = await self._client.run(self.cache.generate(request))
@@ -39,7 +38,7 @@ class CacheKeeper:
         self, clock: Callable[[], float], sleep: Callable[[float], Awaitable[object]]
     ) -> None:
         while self.cache.due is not None:
-            # A cache that was lost is due at once, and the wait for the next refresh is over.
+            # A lost cache is due at once, so losing it ends the wait for the next refresh.
             async with anyio.create_task_group() as either:
 
                 async def wait(
@@ -64,11 +63,12 @@ async def keep(
     clock: Callable[[], float] = anyio.current_time,
     sleep: Callable[[float], Awaitable[object]] = anyio.sleep,
 ) -> AsyncIterator[CacheKeeper]:
-    """Make the cache, keep it while the block runs, delete it at the end. It raises nothing of its
-    own: `cache.notes` tells.
+    """Create the cache, keep it alive during the block, delete it at the end.
 
-    async with keep(client, ContextCache(model, shared)) as kept:
-        answer = await kept.generate(request)
+        async with keep(client, ContextCache(model, shared)) as keeper:
+            response = await keeper.generate(request)
+
+    Failures of the cache itself are not raised; they are in `cache.notes`.
     """
     await client.run(cache.tick(clock()))
     keeper = CacheKeeper(client, cache)
@@ -78,7 +78,7 @@ async def keep(
             tasks.start_soon(keeper._look_after, clock, sleep)
             try:
                 yield keeper
-            except Exception as error:  # out of the task group it would come wrapped in a group
+            except Exception as error:  # the task group would wrap it in an ExceptionGroup
                 own = error
             tasks.cancel_scope.cancel()
         if own is not None:

@@ -1,4 +1,4 @@
-"""Against models that make the same call again and again."""
+"""`Guard`: stops or steers a model that makes the same call again and again."""
 
 from __future__ import annotations
 
@@ -15,22 +15,24 @@ from wire.tools import Toolbox
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guard:
-    """How much repetition is too much.
+    """The limits of repetition, and what happens beyond them.
 
     >>> Guard().counted([ToolCall(name="now")], {"now{}": 0})
     {'now{}': 1}
 
-    A call is a repetition if the turn before made it too, with the same arguments. `then` says what
-    happens: "stop" answers the calls of that turn with an error and ends the run, "steer" answers
-    the repeated call alone with `steering`, and goes on.
+    A call is a repetition if the turn before made the same call with the same arguments. With
+    `then="stop"` the calls of the turn get an error as their result and the run ends. With
+    `then="steer"` only the repeated call gets an error, the text `steering`, and the run continues.
+
+    Raises `ConfigurationError` that names the field.
     """
 
     repeats: int = 1
-    """The repetition of a call that is too much: 1 for the second call of the same."""
+    """The number of repetitions that is too many: 1 is the second time of the same call."""
     read_only_repeats: int = 2
-    """The same, of tools that change nothing."""
+    """As `repeats`, for tools that are `read_only`."""
     tool_only: int | None = 8
-    """Turns in a row that are nothing but calls; the run is then stopped."""
+    """The run ends at this many turns in a row with calls and no text; `None` for no limit."""
     then: Literal["stop", "steer"] = "stop"
     steering: str = (
         "You have made this call with these arguments before, and its result will not "
@@ -48,8 +50,9 @@ class Guard:
             raise ConfigurationError(f"guard.then: 'stop' or 'steer', not {self.then!r}")
 
     def counted(self, calls: Iterable[ToolCall], before: Mapping[str, int]) -> dict[str, int]:
-        """Each call of a turn -> how many times in a row it had been made before; `before` is that
-        of the turn before.
+        """For each call of a turn, the number of turns in a row that made it before.
+
+        `before` is what this returned for the turn before. The keys are name and arguments.
         """
         counts: dict[str, int] = {}
         for call in calls:
@@ -60,13 +63,13 @@ class Guard:
     def stops(
         self, calls: Iterable[ToolCall], counts: Mapping[str, int], tool_only: int, toolbox: Toolbox
     ) -> bool:
-        """Whether the run ends here; `tool_only` turns in a row were nothing but calls."""
+        """Whether the run ends here; `tool_only` is the number of turns in a row without text."""
         if self.tool_only is not None and tool_only >= self.tool_only:
             return True
         return self.then == "stop" and any(self._too_often(call, counts, toolbox) for call in calls)
 
     def steers(self, call: ToolCall, counts: Mapping[str, int], toolbox: Toolbox) -> str:
-        """What to tell the model in place of a result; empty if the call may be made."""
+        """The error for the model in place of a result; empty if the call may run."""
         return (
             self.steering if self.then == "steer" and self._too_often(call, counts, toolbox) else ""
         )
@@ -78,11 +81,11 @@ class Guard:
 
 
 ATTRACTOR = Guard(repeats=2, tool_only=None, then="steer")
-"""The third call of the same is steered."""
+"""Steers at the third time of the same call."""
 
 
 def _key(call: ToolCall) -> str:
-    """Name and arguments, whatever the order of the keys."""
+    """Name and arguments; the order of keys makes no difference."""
     arguments = (
         call.text
         if call.arguments is None

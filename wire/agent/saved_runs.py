@@ -1,7 +1,7 @@
-"""A run as a file, and back: a session whose metadata says where the run stands.
+"""`dump_run` and `load_run`: a run as a session file, with its state in the metadata.
 
-Whatever reads sessions reads it too. While calls of the last turn are open, the last message has
-the results of the other ones.
+Everything that reads session files reads it too. While calls of the last turn are open, the last
+message has the results of the other calls.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from wire.sessions.session_file import Session, dump_session, load_session
 _KEY = "run"
 
 
-class _Kept(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a run knows beside its messages."""
+class _SavedFields(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The fields of `RunState` besides the messages."""
 
     begun: int
     asked: int = 0
@@ -34,11 +34,17 @@ class _Kept(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
 
 
 def dump_run(state: RunState, metadata: Mapping[str, Any] | None = None) -> bytes:
-    """The bytes of a session file that `load_run` makes the same state of.
+    """The bytes of a session file; `load_run` returns an equal state for them.
 
-    Raises `RuleError` for what JSON cannot say.
+    >>> from wire.agent.steps import begun
+    >>> from wire.neutral.messages import Message
+    >>> state = begun([Message.user("Hi")])
+    >>> load_run(dump_run(state)) == state
+    True
+
+    Raises `RuleError` for a value that has no JSON form.
     """
-    kept = _Kept(
+    saved = _SavedFields(
         begun=state.begun,
         asked=state.asked,
         tool_only=state.tool_only,
@@ -48,34 +54,34 @@ def dump_run(state: RunState, metadata: Mapping[str, Any] | None = None) -> byte
         reason=state.reason,
     )
     return dump_session(
-        Session(state.messages, {**(metadata or {}), _KEY: msgspec.to_builtins(kept)})
+        Session(state.messages, {**(metadata or {}), _KEY: msgspec.to_builtins(saved)})
     )
 
 
 def load_run(source: bytes | str | Mapping[str, Any], name: str = "run") -> RunState:
     """The state of a saved run.
 
-    Raises `ConfigurationError` with `name` and the JSON path of what is wrong.
+    Raises `ConfigurationError` with `name` and the JSON path of the value that is not valid.
     """
     session = load_session(source, name)
     if _KEY not in session.metadata:
         raise ConfigurationError(f"{name}: metadata.{_KEY}: this is a session without a run")
     try:
-        kept: _Kept = convert(session.metadata[_KEY], _Kept)
+        saved: _SavedFields = convert(session.metadata[_KEY], _SavedFields)
     except msgspec.ValidationError as cause:
         raise ConfigurationError(f"{name}: metadata.{_KEY}: {cause}") from None
-    if not 0 <= kept.begun <= len(session.messages):
+    if not 0 <= saved.begun <= len(session.messages):
         raise ConfigurationError(
             f"{name}: metadata.{_KEY}.begun: there are {len(session.messages)} messages, "
-            f"not {kept.begun}"
+            f"not {saved.begun}"
         )
     return RunState(
         messages=session.messages,
-        begun=kept.begun,
-        asked=kept.asked,
-        tool_only=kept.tool_only,
-        repeats=kept.repeats,
-        usage=kept.usage,
-        started=kept.started,
-        reason=kept.reason,
+        begun=saved.begun,
+        asked=saved.asked,
+        tool_only=saved.tool_only,
+        repeats=saved.repeats,
+        usage=saved.usage,
+        started=saved.started,
+        reason=saved.reason,
     )

@@ -1,6 +1,4 @@
-"""What an agent is in every style: tools, a history, and how a run begins, goes on and is
-remembered.
-"""
+"""`AgentState`: what `Agent` and `LLMAgent` share. Tools, history, and the start of runs."""
 
 from __future__ import annotations
 
@@ -24,35 +22,33 @@ MAX_STEPS = 20
 
 
 class AgentOptions(TypedDict, total=False):
-    """What an agent takes beside who is asked and the system prompt."""
+    """The options of an agent besides its model and its system prompt."""
 
     tools: Iterable[Tool | Callable[..., Any]]
-    """Functions, structs, or what `wire.tools.tool` made."""
+    """Functions, types, or tools made by `wire.tools.tool`."""
     max_tokens: int | None
     temperature: float | None
     history: HistoryManager | None
-    """Keeps the conversation from run to run, and limits what is sent of it."""
+    """Holds the conversation from run to run, and limits how much of it is sent."""
     approve: Approve | None
-    """Asked before each call: `True` lets it be made, `False` or a reason refuses it.
+    """Called before each tool call: `True` approves it, `False` or a text, the reason, refuses it.
 
-    If it raises an exception, its call is refused with that as the reason, and the run goes on.
+    If it raises, the exception is the reason, and the run continues.
     """
     guard: Guard | None
     """Stops or steers a model that repeats itself."""
     stop_when: Callable[[RunState], bool] | None
-    """Asked between steps whether to stop here; `resume` goes on."""
+    """Called between steps; the run stops if it returns true, and `resume` continues it."""
     on_error: Callable[[Exception, ToolCall], str] | None
-    """Makes the words that the model gets of an exception."""
+    """Returns the message that the model gets for an exception of a tool."""
     retry: Retry
-    """For answers that say nothing, and for providers that do not try again themselves."""
+    """For empty replies, and for models that do not retry themselves."""
     view: Callable[[Sequence[Message]], Iterable[Message]] | None
-    """Decides what is sent of the messages, in place of the history's limits."""
+    """Returns the messages to send, in place of the history's limits."""
 
 
 class AgentState:
-    """Tools, history and rules of an agent; `LLMAgent` and `Agent` ask the model and run
-    the calls.
-    """
+    """Tools, history and options of an agent. `LLMAgent` and `Agent` add the I/O."""
 
     def __init__(self, system_prompt: str = "", **options: Unpack[AgentOptions]) -> None:
         unknown = sorted(set(options) - set(AgentOptions.__annotations__))
@@ -72,13 +68,13 @@ class AgentState:
         self._approve, self._guard = options.get("approve"), options.get("guard")
         self._stop_when, self._view = options.get("stop_when"), options.get("view")
         self._retry = options.get("retry", presets.RESUME_AGENT)
-        self._remembered: tuple[Message, ...] = ()
-        """The messages of the run that are in the history."""
+        self._in_history: tuple[Message, ...] = ()
+        """The messages of the run that are in the history already."""
         self.last_run: Steps | None = None
-        """The run that was begun last; at any moment its `result` has what was done so far."""
+        """The last run; its `result` is up to date at any moment."""
 
     def register_tool(self, tool: Tool | Callable[..., Any], *, replace: bool = False) -> None:
-        """Add a tool. Raises `RuleError` for a name that is taken, unless it is to be replaced."""
+        """Add a tool. Raises `RuleError` for a name that is taken, unless `replace`."""
         self.tools.register(tool, replace=replace)
 
     def _begin(self, user_input: Parts | Message | None, max_steps: int | None) -> Steps:
@@ -95,7 +91,7 @@ class AgentState:
         verdicts: Mapping[str, Verdict] | None,
         max_steps: int | None,
     ) -> Steps:
-        """A run goes on; its messages are then the history."""
+        """Continue a run; its messages replace the history."""
         state = resumed(state, results)
         self.history.clear()
         for message in state.messages:
@@ -108,7 +104,7 @@ class AgentState:
         max_steps: int | None,
         verdicts: Mapping[str, Verdict] | None = None,
     ) -> Steps:
-        self._remembered = state.messages
+        self._in_history = state.messages
         self.last_run = Steps(
             state,
             self.tools,
@@ -132,24 +128,24 @@ class AgentState:
         )
 
     def _remember(self, state: RunState) -> None:
-        """Put messages of a run that are new or have grown into the history."""
-        before, now = self._remembered, state.messages
+        """Add new messages of the run to the history; replace the last one if it got results."""
+        before, now = self._in_history, state.messages
         last = len(before) - 1
         if before and now[last] is not before[last]:
             self.history.replace(before[last], now[last])
         for message in now[len(before) :]:
             self.history.add_message(message, allow_incomplete=True)
-        self._remembered = now
+        self._in_history = now
 
     @contextmanager
     def _driven(self, steps: Steps) -> Iterator[None]:
-        """The time in which a driver runs: however it ends, all that is there is kept."""
+        """Around a driver: however it ends, the results that exist are in the history."""
         try:
             with without_groups():
                 yield
         finally:
             steps.interrupted()
-            self._remember(steps.state)  # Ctrl-C may have come between a state and the history
+            self._remember(steps.state)  # Ctrl-C may come between the state and the history
 
     @property
     def _settings(self) -> Settings:
@@ -168,7 +164,7 @@ class AgentState:
 
 @contextmanager
 def without_groups() -> Iterator[None]:
-    """Raise an exception that comes in a group without the group."""
+    """Raise the exception inside an `ExceptionGroup` in place of the group."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -179,4 +175,4 @@ def without_groups() -> Iterator[None]:
     try:
         raise error
     finally:
-        error.__context__ = context  # what it had before, and not the group that holds it
+        error.__context__ = context  # its own, not the group

@@ -1,9 +1,9 @@
-"""The loop of an agent as a state machine: what to do next, told what came of it. No clock, no I/O.
+"""The loop of an agent as a state machine, without a clock and without I/O.
 
-`Steps.next()` says what is to be done: ask the model, run calls, wait, or nothing more. The drivers
-(`agent.py` for asyncio and trio, `threads.py`) do it and report: each call when it starts, each
-result when it is there, so that a run that ends in the middle of a turn loses none. Everything that
-a run needs in order to go on later is in its `RunState`, which can be saved at any moment.
+`Steps.next()` returns the next step: ask the model, run calls, pause, or finished. A driver
+(`agent.py`) takes the step and reports: each call when it starts, each result when it exists. So a
+run that ends in the middle of a turn loses no result. Everything that a run needs to continue later
+is in its `RunState`, which can be saved at any moment.
 """
 
 from __future__ import annotations
@@ -37,17 +37,18 @@ from wire.tools import Toolbox, ToolRun
 Reason: TypeAlias = Literal["end", "final", "max_steps", "guard", "waiting", "stopped"]
 
 Verdict: TypeAlias = bool | str | None
-"""Of one call: `True` or `None` lets it be made, `False` or a reason refuses it."""
+"""On one call: `True` or `None` lets it run, `False` or a reason refuses it."""
 
 
 INTERRUPTED = "cancelled while it ran; it may have had effects"
-"""The result of a call whose tool was started and did not return before its run ended."""
+"""The error of a call whose tool was started and had not returned when the run ended."""
 
 
 def is_transient(error: BaseException) -> bool:
     """Whether another attempt may succeed (S1-70).
 
-    Errors of this library say so themselves; of the others these classes do.
+    Errors of this library have `retryable`. Of other errors, connection errors, timeouts and EOF
+    count as transient.
     """
     error = ungrouped(error)
     if isinstance(error, WireError):
@@ -56,19 +57,19 @@ def is_transient(error: BaseException) -> bool:
 
 
 class Ask(msgspec.Struct, frozen=True):
-    """Ask the model with these messages; tell `replied` or `failed`."""
+    """Ask the model with these messages; report with `replied` or `failed`."""
 
     messages: tuple[Message, ...]
 
 
 class RunCalls(msgspec.Struct, frozen=True):
-    """Run these calls, at once if possible; tell `started` and `answered` of each."""
+    """Run these calls, at the same time if possible; report each with `started` and `answered`."""
 
     calls: tuple[ToolCall, ...]
 
 
 class Finished(msgspec.Struct, frozen=True):
-    """Nothing is to be done any more, for now."""
+    """The run has stopped; `result.reason` says why."""
 
     result: RunResult
 
@@ -77,57 +78,58 @@ Step: TypeAlias = Ask | RunCalls | Pause | Finished
 
 
 class StepRecord(Beside, frozen=True):
-    """One turn of the model, and what became of its calls."""
+    """One reply of the model, and the runs of its calls."""
 
     reply: Reply
     runs: tuple[ToolRun, ...] = ()
 
 
 class RunState(Beside, frozen=True, kw_only=True):
-    """Where a run is: enough to go on later, in another process, with the same model or another."""
+    """The state of a run: enough to continue it later, in another process or with another model."""
 
     messages: tuple[Message, ...]
-    """While calls of the last turn are open, the tool message at the end lacks their results."""
+    """While calls of the last turn are open, the last tool message lacks their results."""
     begun: int
-    """How many of the messages were there before the run."""
+    """The number of messages from before the run."""
     asked: int = 0
-    """How many times the model was asked, since the run began or went on after `max_steps`."""
+    """The number of replies, since the run began or was resumed after `max_steps`."""
     tool_only: int = 0
-    """Turns in a row that were nothing but calls."""
+    """The number of turns in a row with calls and no text."""
     repeats: dict[str, int] = msgspec.field(default_factory=dict)
-    """Each call of the last turn -> how many times in a row it had been made before."""
+    """For each call of the last turn, the number of turns in a row that made it before."""
     usage: Usage = msgspec.field(default_factory=Usage)
     started: tuple[str, ...] = ()
-    """Ids of open calls whose tools were started: these may have had effects already."""
+    """Ids of open calls whose tools were started, and may have had effects."""
     reason: Reason | None = None
-    """Why it stopped; `None` while it goes on."""
+    """Why it stopped; `None` while it runs."""
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
-        """Calls of the last turn that have no answer yet."""
+        """Calls of the last turn without a result."""
         return unanswered(self.messages)
 
 
 class RunResult(Beside, frozen=True, kw_only=True):
-    """What a run has added to its conversation, and why it stopped."""
+    """The messages that a run added, their usage and tool runs, and why the run stopped."""
 
     state: RunState
     steps: tuple[StepRecord, ...] = ()
-    """Of this run, or of this part of it if it was resumed."""
+    """The steps of the run; of a resumed run, those since it was resumed."""
     resumed: tuple[ToolRun, ...] = ()
-    """Runs of calls that were open when the run was resumed; their reply came before that."""
+    """Runs of calls that were open when the run was resumed; their reply is not in `steps`."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """Exactly the messages that were added, of the model and of its tools, in their order."""
+        """The messages that the run added, of the model and of its tools, in order."""
         return self.state.messages[self.state.begun :]
 
     @property
     def reason(self) -> Reason:
-        """`end`: the model has answered.
+        """Why the run stopped.
 
-        `final`: a final tool has. `waiting`: calls wait for approval or for you. Else what stopped
-        it.
+        `end`: the model answered without a call. `final`: a final tool returned. `waiting`: calls
+        wait for approval or for your results. `max_steps`, `guard`: that limit was reached.
+        `stopped`: `stop_when` returned true, or the run did not finish.
         """
         return self.state.reason or "stopped"
 
@@ -138,24 +140,24 @@ class RunResult(Beside, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """What the model said in its last turn."""
+        """The text of the model's last message."""
         return next(
             (message.text for message in reversed(self.messages) if message.role == "assistant"), ""
         )
 
     @property
     def usage(self) -> Usage:
-        """Tokens of all steps."""
+        """The tokens of all steps."""
         return self.state.usage
 
     @property
     def waiting(self) -> tuple[ToolCall, ...]:
-        """Calls that have no answer yet; `resume` takes their results, or verdicts on them."""
+        """Calls without a result; `resume` takes their results, or verdicts on them."""
         return self.state.open_calls
 
     @property
     def runs(self) -> tuple[ToolRun, ...]:
-        """Every call that was run or answered, with the exception behind an error."""
+        """Every call that got its result, with the exception behind an error."""
         return (*self.resumed, *(run for step in self.steps for run in step.runs))
 
     def __str__(self) -> str:
@@ -163,12 +165,23 @@ class RunResult(Beside, frozen=True, kw_only=True):
 
 
 class Steps:
-    """One run.
+    """One run as a state machine; a driver takes its steps.
 
-    `max_steps` is how many times the model is asked at most, `None` for no limit. `view` makes of
-    all messages those that are sent. `stop_when` is asked between steps whether to stop here; the
-    run can go on later. `asks_approval`: somebody is there to be asked about each call; without,
-    calls of tools that need approval wait. `on_change` gets each new state.
+    >>> from wire.neutral.messages import Stop
+    >>> steps = Steps(begun([Message.user("Hi")]), Toolbox())
+    >>> type(steps.next()).__name__
+    'Ask'
+    >>> steps.replied(Reply(Message.assistant("Hello."), Stop("end")))
+    True
+    >>> steps.next().result.text
+    'Hello.'
+
+    - `max_steps`: how often the model is asked at most; `None` for no limit.
+    - `view`: returns the messages to send, given all messages.
+    - `stop_when`: called between steps; the run stops if it returns true, and can be resumed.
+    - `asks_approval`: the driver asks somebody about each call. Without it, calls of tools that
+      need approval wait.
+    - `on_change`: called with each new state.
 
     `started`, `answered` and `interrupted` may be called from any thread, one at a time.
     """
@@ -205,13 +218,13 @@ class Steps:
         self._resumed: tuple[ToolRun, ...] = ()
         self._guarded = False
         self._refusals: dict[str, ToolRun] = {}
-        """Id of a call of the last turn that the guard failed on -> its answer."""
+        """Calls of the last turn that the guard failed on, by id, with their results."""
         self._on_change = on_change
         self._new_runs: set[str] = set()
         """Ids of calls of the last turn whose runs `take_runs` has not given yet."""
 
     def next(self) -> Step:
-        """What is to be done. Raises `HistoryError` for a conversation that cannot be sent."""
+        """The next step. Raises `HistoryError` for a conversation that cannot be sent."""
         if self._pause is not None:
             pause, self._pause = self._pause, None
             return Pause(pause)
@@ -223,7 +236,7 @@ class Steps:
 
     @property
     def result(self) -> RunResult:
-        """What the run has come to so far."""
+        """The run so far."""
         return RunResult(state=self.state, steps=tuple(self._records), resumed=self._resumed)
 
     def _change(self, **fields: Any) -> None:
@@ -234,7 +247,7 @@ class Steps:
     # --- the model
 
     def _ask(self) -> Step | None:
-        """The next question; `None` if there is a reason to end the run in place of it."""
+        """The next request; `None` if the run ends instead."""
         reason = self._ends() if self._attempt == 0 else None
         if reason is not None:
             self._change(reason=reason)
@@ -245,10 +258,10 @@ class Steps:
         return Ask(tuple(self._view(self.state.messages)))
 
     def _ends(self) -> Reason | None:
-        """Why the run ends after this turn, whose calls are all answered."""
+        """Why the run ends after this turn, whose calls all have results; `None` if it does not."""
         if self._guarded:
             return "guard"
-        # A run may begin after the results that have ended the one before.
+        # A run may begin with the results of final tools that ended the run before.
         own = len(self.state.messages) > self.state.begun
         results = self.state.messages[-1].tool_results if own else ()
         if any(self._toolbox.is_final(result) for result in results):
@@ -266,10 +279,10 @@ class Steps:
         """
         if reply.empty and reply.stop.reason != "length":
             finish = reply.stop.raw or reply.stop.reason
-            said = f": {reply.stop.message}" if reply.stop.message else ""
+            message = f": {reply.stop.message}" if reply.stop.message else ""
             self.failed(
                 StreamIncomplete(
-                    f"the model answered nothing (finish {finish}){said}",
+                    f"the model answered nothing (finish {finish}){message}",
                     retryable=True,
                     partial=reply,
                 )
@@ -294,24 +307,24 @@ class Steps:
         return True
 
     def failed(self, error: BaseException, *, seen: bool = False) -> None:
-        """The model could not be asked: the next step is a pause if another attempt is worth it.
+        """Report a failed request: the next step is a pause, or the error is raised.
 
-        Else it raises the error, out of the group that it came in. `seen`: a part of the answer was
-        handed out, and nothing is tried again. What is no `Exception`, such as a cancellation, is
-        never tried again.
+        It is raised without the group that it came in. There is no retry if `seen`, that is if
+        events of the reply were handed out, and none after an error that is no `Exception`, such
+        as a cancellation.
         """
         error = ungrouped(error)
         if seen or not isinstance(error, Exception):
             raise error
         self._attempt += 1
         known = error if isinstance(error, WireError) else WireError(retryable=is_transient(error))
-        # A client of this library has tried again as often as its own policy wants it.
+        # A client of this library has already retried by its own policy (`attempts` > 0).
         wait = self._retry.wait(known, self._attempt, self._dice) if known.attempts == 0 else None
         if wait is None:
             raise error
         self._pause = wait
 
-    # --- the guard: a failure of it refuses the calls that it was asked about, and no others
+    # --- the guard: if it raises, only the calls that it was asked about are refused
 
     def _counted(self, calls: Iterable[ToolCall]) -> dict[str, int]:
         self._refusals.clear()
@@ -348,7 +361,7 @@ class Steps:
     # --- its calls
 
     def _calls(self) -> Step | None:
-        """Calls to be run; `None` if those that could be answered at once were all there were."""
+        """Calls to run; `None` if all open calls got a result here, or wait."""
         answered, to_run, waiting = [], [], False
         for call in self.state.open_calls:
             run = self._answer_at_once(call)
@@ -376,7 +389,7 @@ class Steps:
         refusal = refused(call, verdict)
         if refusal is not None:
             return ToolRun(call, refusal)
-        # Of a run that was saved while its calls ran. A verdict says that it may run again.
+        # The run was saved while this call ran. A verdict `True` allows to run it again.
         return self._interrupted(call) if verdict is not True else None
 
     def _waits(self, call: ToolCall) -> bool:
@@ -388,19 +401,19 @@ class Steps:
         )
 
     def started(self, call: ToolCall) -> None:
-        """The tool of an open call is about to run: from here on it may have effects."""
+        """Report that the tool of an open call starts: from here on it may have effects."""
         self._change(started=(*self.state.started, call.id))
 
     def answered(self, runs: Iterable[ToolRun]) -> None:
-        """Calls have been run, or answered otherwise; runs and results stand in call order."""
+        """Report the results of calls. Runs and results are put in call order."""
         runs = tuple(runs)
         if not runs:
             return
         messages = with_results(self.state.messages, [run.result for run in runs])
-        place = {result.id: index for index, result in enumerate(messages[-1].tool_results)}
+        positions = {result.id: index for index, result in enumerate(messages[-1].tool_results)}
 
         def ordered(before: tuple[ToolRun, ...]) -> tuple[ToolRun, ...]:
-            return tuple(sorted((*before, *runs), key=lambda run: place[run.result.id]))
+            return tuple(sorted((*before, *runs), key=lambda run: positions[run.result.id]))
 
         if self._records:
             last = self._records[-1]
@@ -420,11 +433,10 @@ class Steps:
         return runs
 
     def interrupted(self) -> None:
-        """The driver has stopped, and what still runs will not be heard of any more.
+        """Report that the driver has stopped: no further results are reported.
 
-        Calls that were started are answered with an error, so that `resume` does not start them
-        again without a word. Other calls stay open, and so do those of read-only tools, which do
-        no harm if they run twice.
+        Calls that were started get an error as their result, so that `resume` does not start them
+        again. Other calls stay open, and so do those of read-only tools, which may run twice.
         """
         if self.state.started:
             cut_off = (self._interrupted(call) for call in self.state.open_calls)
@@ -444,7 +456,7 @@ def _answered_with(call: ToolCall, message: str, error: Exception | None = None)
 
 
 def refused(call: ToolCall, verdict: Verdict) -> ToolResult | None:
-    """The answer to a call that may not be made; `None` if it may."""
+    """The result of a call that is refused; `None` if it may run."""
     if verdict is None or verdict is True:
         return None
     return ToolResult(
@@ -456,15 +468,15 @@ def refused(call: ToolCall, verdict: Verdict) -> ToolResult | None:
 
 
 def begun(messages: Iterable[Message]) -> RunState:
-    """A run that begins after these messages."""
+    """The state of a new run after these messages."""
     messages = tuple(messages)
     return RunState(messages=messages, begun=len(messages))
 
 
 def resumed(state: RunState, results: Iterable[ToolResult] = ()) -> RunState:
-    """A stopped run that goes on, with results of calls that waited.
+    """The state of a stopped run that continues, with results of calls that waited.
 
-    Raises `RuleError` for a result that nothing waits for.
+    Raises `RuleError` for a result that no call waits for.
     """
     results = tuple(results)
     waiting = {call.id for call in state.open_calls}

@@ -1,7 +1,7 @@
-"""Calls of one turn, run at once: on asyncio and trio, or by threads.
+"""Runs the calls of one turn at the same time, on asyncio and trio or in threads.
 
-Each call is reported when its tool starts and when its result is there. What a result says is
-decided in `wire.tools`; what becomes of calls that a cancelled run leaves behind, in `steps`.
+Each call is reported when its tool starts and when it has its result. `wire.tools` decides what a
+result says, `wire.agent.steps` what happens to calls that a cancelled run leaves open.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from wire.neutral.messages import Message, ToolCall, ToolResult
 from wire.tools import Ready, Toolbox, ToolContext, ToolRun
 
 Approve: TypeAlias = Callable[[ToolCall], Verdict | Awaitable[Verdict]]
-"""Asked before each call: `True` lets it be made, `False` or a reason refuses it."""
+"""Called before each tool call: `True` approves it, `False` or a reason refuses it."""
 
 log = logging.getLogger("wire.agent")
 
-_WAKE = 0.5
-"""Seconds. Python loses the wake-up by a Ctrl-C that comes just before a thread begins to wait."""
+_MAX_WAIT_SECONDS = 0.5
+"""A wait is cut into pieces: a Ctrl-C just before it begins does not wake the thread."""
 
 
 class Progress(Protocol):
-    """Who is told how calls get on, such as `Steps`: from any thread, one report at a time."""
+    """Receives reports about calls, such as `Steps`: from any thread, one report at a time."""
 
     def started(self, call: ToolCall) -> None:
-        """The tool of this call is about to run."""
+        """The tool of this call is about to start."""
         ...
 
     def answered(self, runs: Iterable[ToolRun]) -> None:
-        """These calls have their results."""
+        """These calls got their results."""
         ...
 
 
@@ -54,39 +54,39 @@ async def run_calls(
     messages: Sequence[Message] = (),
     progress: Progress | None = None,
 ) -> list[ToolRun]:
-    """Run calls at once, functions that are not async in threads; their `ToolRun`s in call order.
+    """Run calls at the same time, plain functions in threads; returns the runs in call order.
 
-    An exception of a function is its result, and one of `approve` refuses its call. A cancellation
-    ends all calls and is raised, and so is what else is no `Exception`, such as `SystemExit`: by
-    then `progress` has been told of every result that was there. Raises `ToolError` before any call
-    is made, if one is of a tool without a function.
+    An exception of a function becomes its result, one of `approve` refuses its call. A cancellation
+    ends all calls and is raised. So is any other exception that is no `Exception`, such as
+    `SystemExit`. By then `progress` has every result that exists. Raises `ToolError`, before any
+    call starts, for a call of a tool without a function.
     """
     turn = _Turn(calls, progress)
     prepared = [_prepared(toolbox, call, model, messages) for call in calls]
     exits: list[BaseException] = []
 
-    async def run(place: int, ready: Ready | ToolRun) -> None:
+    async def run(position: int, ready: Ready | ToolRun) -> None:
         try:
             if isinstance(ready, Ready) and approve is not None:
                 ready = await _approved(toolbox, ready, approve)
             if isinstance(ready, Ready):
-                ready = await _outcome(toolbox, ready, turn, place)
-            turn.add(place, ready)
+                ready = await _outcome(toolbox, ready, turn, position)
+            turn.add(position, ready)
         except anyio.get_cancelled_exc_class():
             raise
         except BaseException as raised:
             error = ungrouped(raised)
             if isinstance(error, anyio.get_cancelled_exc_class()):
                 raise error from raised
-            # asyncio lets an exit out of a task end the event loop at once. So it is raised where
-            # the run is awaited, when the other calls have stopped.
+            # On asyncio, SystemExit in a task ends the event loop at once. So it is raised where
+            # the run is awaited, after the other calls have stopped.
             exits.append(error)
             group.cancel_scope.cancel()
 
     try:
         async with anyio.create_task_group() as group:
-            for place, ready in enumerate(prepared):
-                group.start_soon(run, place, ready)
+            for position, ready in enumerate(prepared):
+                group.start_soon(run, position, ready)
     finally:
         turn.end()
         if exits:
@@ -95,44 +95,44 @@ async def run_calls(
 
 
 async def _approved(toolbox: Toolbox, ready: Ready, approve: Approve) -> Ready | ToolRun:
-    """The call if it may be made, else its answer."""
+    """The call if it is approved, else its result."""
     try:
         verdict = approve(ready.call)
         if inspect.isawaitable(verdict):
-            verdict = await _contained(verdict)
+            verdict = await _await_contained(verdict)
     except Exception as error:
         return toolbox.hook_failed(ready.call, "approve", error)
-    return _judged(ready, verdict)
+    return _apply_verdict(ready, verdict)
 
 
-def _judged(ready: Ready, verdict: Verdict) -> Ready | ToolRun:
+def _apply_verdict(ready: Ready, verdict: Verdict) -> Ready | ToolRun:
     refusal = refused(ready.call, verdict)
     return ready if refusal is None else ToolRun(ready.call, refusal)
 
 
-async def _outcome(toolbox: Toolbox, ready: Ready, turn: _Turn, place: int) -> ToolRun:
+async def _outcome(toolbox: Toolbox, ready: Ready, turn: _Turn, position: int) -> ToolRun:
     try:
         with anyio.move_on_after(ready.timeout):
-            return toolbox.finish(ready, await _contained(_value(ready, turn, place)))
+            return toolbox.finish(ready, await _await_contained(_value(ready, turn, position)))
     except Exception as error:
         return toolbox.finish(ready, None, error)
     return toolbox.timed_out(ready)
 
 
-async def _value(ready: Ready, turn: _Turn, place: int) -> Any:
+async def _value(ready: Ready, turn: _Turn, position: int) -> Any:
     if ready.is_async:
-        turn.begin(place)
+        turn.begin(position)
         value = ready.run()
     else:
-        value = await _in_thread(ready, turn, place)
+        value = await _in_thread(ready, turn, position)
     return await value if inspect.isawaitable(value) else value
 
 
-async def _in_thread(ready: Ready, turn: _Turn, place: int) -> Any:
+async def _in_thread(ready: Ready, turn: _Turn, position: int) -> Any:
     outcome: list[tuple[Any, BaseException | None]] = []
 
     def work() -> None:
-        if turn.begin(place):
+        if turn.begin(position):
             try:
                 outcome.append((ready.run(), None))
             except BaseException as raised:
@@ -141,8 +141,9 @@ async def _in_thread(ready: Ready, turn: _Turn, place: int) -> Any:
     try:
         await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
     except anyio.get_cancelled_exc_class():
-        # A thread cannot be stopped. It does not begin any more; what it has returned counts.
-        turn.withhold(place)
+        # A thread cannot be stopped. If it has not started, it never does; if it has returned,
+        # its value counts.
+        turn.withhold(position)
         if not outcome:
             raise
     value, error = outcome[0]
@@ -151,11 +152,11 @@ async def _in_thread(ready: Ready, turn: _Turn, place: int) -> Any:
     return value
 
 
-async def _contained(awaitable: Awaitable[Any]) -> Any:
-    """What it gives; a cancellation that is not the run's is an error like any other.
+async def _await_contained(awaitable: Awaitable[Any]) -> Any:
+    """Await it; a cancellation that is not the run's becomes a `ToolError`.
 
-    On asyncio a task that waits for a cancelled one gets its `CancelledError`. Left alone, it would
-    cancel the other calls of the turn.
+    On asyncio, awaiting a cancelled task raises its `CancelledError`. It would cancel the other
+    calls of the turn.
     """
     try:
         return await awaitable
@@ -174,38 +175,38 @@ def run_calls_in_threads(
     messages: Sequence[Message] = (),
     progress: Progress | None = None,
 ) -> list[ToolRun]:
-    """As `run_calls`, by threads; async functions get an event loop of their own.
+    """As `run_calls`, in threads; each async function gets its own event loop.
 
-    `approve` is asked in the thread of the caller. A thread cannot be stopped: a function past its
-    timeout, or past a `KeyboardInterrupt`, keeps running, and its result is discarded.
+    `approve` is called in the caller's thread. A thread cannot be stopped: a function past its
+    timeout, or after a `KeyboardInterrupt`, keeps running; its result is discarded.
     """
     turn = _Turn(calls, progress)
     prepared = [_prepared(toolbox, call, model, messages) for call in calls]
     running: dict[Future[None], tuple[int, Ready, float]] = {}
     pool = ThreadPoolExecutor(max_workers=len(calls) or 1, thread_name_prefix="wire-tool")
     try:
-        for place, ready in enumerate(prepared):
+        for position, ready in enumerate(prepared):
             if isinstance(ready, Ready) and approve is not None:
                 ready = _approved_here(toolbox, ready, approve)
             if isinstance(ready, ToolRun):
-                turn.add(place, ready)
+                turn.add(position, ready)
                 continue
             until = time.monotonic() + (math.inf if ready.timeout is None else ready.timeout)
             context = contextvars.copy_context()
-            future = pool.submit(context.run, _work, toolbox, ready, turn, place)
-            running[future] = (place, ready, until)
+            future = pool.submit(context.run, _work, toolbox, ready, turn, position)
+            running[future] = (position, ready, until)
         while running:
             left = min(until for _, _, until in running.values()) - time.monotonic()
-            done, _ = wait(running, max(0.0, min(left, _WAKE)), FIRST_COMPLETED)
+            done, _ = wait(running, max(0.0, min(left, _MAX_WAIT_SECONDS)), FIRST_COMPLETED)
             for future in done:
                 del running[future]
                 error = future.exception()
                 if error is not None:
                     raise ungrouped(error)
-            for future, (place, ready, until) in [*running.items()]:
+            for future, (position, ready, until) in [*running.items()]:
                 if until <= time.monotonic():
                     del running[future]
-                    turn.add(place, toolbox.timed_out(ready))
+                    turn.add(position, toolbox.timed_out(ready))
     finally:
         turn.end()
         pool.shutdown(wait=False, cancel_futures=True)
@@ -213,29 +214,29 @@ def run_calls_in_threads(
 
 
 def _approved_here(toolbox: Toolbox, ready: Ready, approve: Approve) -> Ready | ToolRun:
-    """As `_approved`, without an event loop unless the hook needs one."""
+    """As `_approved`, with an event loop only if the hook is async."""
     try:
         verdict = approve(ready.call)
         if inspect.isawaitable(verdict):
-            verdict = anyio.run(_contained, verdict)
+            verdict = anyio.run(_await_contained, verdict)
     except Exception as error:
         return toolbox.hook_failed(ready.call, "approve", error)
-    return _judged(ready, verdict)
+    return _apply_verdict(ready, verdict)
 
 
-def _work(toolbox: Toolbox, ready: Ready, turn: _Turn, place: int) -> None:
-    """A call from beginning to end, in a thread of its own: its result waits for nobody."""
-    if not turn.begin(place):
+def _work(toolbox: Toolbox, ready: Ready, turn: _Turn, position: int) -> None:
+    """Run a call from start to end in its thread, and report its result from there."""
+    if not turn.begin(position):
         return
     value: Any = None
     error: Exception | None = None
     try:
         value = ready.run()
         if inspect.isawaitable(value):
-            value = anyio.run(_contained, value)
+            value = anyio.run(_await_contained, value)
     except Exception as raised:
         error = raised
-    turn.add(place, toolbox.finish(ready, value, error))
+    turn.add(position, toolbox.finish(ready, value, error))
 
 
 def _prepared(
@@ -250,10 +251,10 @@ def _prepared(
 
 
 class _Turn:
-    """The runs of the calls of one turn. Each is reported once, by whichever thread has it.
+    """The runs of the calls of one turn. Each is reported once, by the thread that has it.
 
-    The lock keeps three things apart that happen in different threads: a tool that begins, a result
-    that comes, and the end of the turn, after which nothing begins and nothing is reported.
+    The lock serializes three events from different threads: a tool starts, a result arrives, the
+    turn ends. After the end no tool starts and nothing is reported.
     """
 
     def __init__(self, calls: Sequence[ToolCall], progress: Progress | None) -> None:
@@ -263,38 +264,38 @@ class _Turn:
         self._ended = False
         self._lock = Lock()
 
-    def begin(self, place: int) -> bool:
-        """Whether the tool of this call may run; it is reported as started."""
+    def begin(self, position: int) -> bool:
+        """Report that the tool starts; false if it must not start any more."""
         with self._lock:
-            if self._ended or place in self._withheld or place in self._runs:
+            if self._ended or position in self._withheld or position in self._runs:
                 return False
             if self._progress is not None:
-                self._progress.started(self._calls[place])
+                self._progress.started(self._calls[position])
             return True
 
-    def withhold(self, place: int) -> None:
-        """Let the tool of this call not begin any more."""
+    def withhold(self, position: int) -> None:
+        """Prevent the tool of this call from starting."""
         with self._lock:
-            self._withheld.add(place)
+            self._withheld.add(position)
 
-    def add(self, place: int, run: ToolRun) -> None:
-        """Report a run, unless its call is answered already. What is behind an error is logged."""
+    def add(self, position: int, run: ToolRun) -> None:
+        """Report a run, unless its call has a result already. Its exception is logged."""
         with self._lock:
-            if self._ended or place in self._runs:
+            if self._ended or position in self._runs:
                 return
-            self._runs[place] = run
+            self._runs[position] = run
             if self._progress is not None:
                 self._progress.answered([run])
         if run.error is not None:
-            told = "the call of %s failed: %s"
-            log.warning(told, run.call.name, run.error, exc_info=run.error)
+            text = "the call of %s failed: %s"
+            log.warning(text, run.call.name, run.error, exc_info=run.error)
 
     def end(self) -> None:
-        """Report nothing any more."""
+        """End the turn: nothing starts or is reported from here on."""
         with self._lock:
             self._ended = True
 
     @property
     def runs(self) -> list[ToolRun]:
-        """Of all calls, in call order."""
-        return [self._runs[place] for place in range(len(self._calls))]
+        """The runs of all calls, in call order."""
+        return [self._runs[position] for position in range(len(self._calls))]

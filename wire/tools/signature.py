@@ -51,9 +51,9 @@ class Signature:
 
     shape: Shape
     how: How
-    """`struct`: keywords from a struct of its parameters. `names`: keywords from a JSON object, with
-    the names in `names` only. `any names`: the same with any name. `whole`: the object as its one
-    argument.
+    """Which arguments the function gets: `struct`, keywords from a struct of its parameters;
+    `names`, keywords from a JSON object, only those in `names`; `any names`, all keywords of it;
+    `whole`, the object as the one argument.
     """
     names: tuple[str, ...] = ()
     """Keywords that a model may give; with `whole` the name of the one argument, if it has one."""

@@ -235,10 +235,11 @@ def _arguments(call: ToolCall) -> dict[str, Any]:
         return call.arguments
     if call.arguments is None and not call.text.strip():
         return {}
-    came = call.text if call.arguments is None else repr(call.arguments)
+    text = call.text if call.arguments is None else repr(call.arguments)
+    came = one_line(text, _MAX_QUOTED_BYTES)
     raise Mismatch(
         "$",
-        f"a JSON object is wanted, whole and nothing else, not {one_line(came, _MAX_QUOTED_BYTES)!r}",
+        f"a JSON object is wanted, whole and nothing else, not {came!r}",
     )
 
 
