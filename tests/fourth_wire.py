@@ -188,7 +188,7 @@ def _wire_call(
     make: Callable[..., AnyCall], request: Request, model: str, provider: Provider | str
 ) -> AnyCall:
     row = provider_row(provider)
-    messages, found = history.sendable(request.messages, row.name, model)
+    messages, found, _ = history.sendable(request.messages, row.name, model)
     built = Question(model=model, text="\n".join(each.text for each in messages.values()))
     return wire_call(
         with_notes(built, found),

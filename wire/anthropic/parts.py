@@ -35,6 +35,7 @@ from wire.neutral.messages import (
     ToolCall,
     ToolResult,
 )
+from wire.neutral.pairing import Answers
 
 W = TypeVar("W", bound=WireStruct)
 
@@ -66,17 +67,21 @@ def system_of(system: str, said: Sequence[Said], found: list[Note]) -> list[str]
 
 
 def wire_messages(
-    said: Sequence[Said], tools: Iterable[str], found: list[Note]
+    said: Sequence[Said],
+    answers: Mapping[str, Answers],
+    tools: Iterable[str],
+    found: list[Note],
 ) -> list[WireMessage]:
     """The turns of a conversation that `wire.history.check` has nothing against, without what the
     system says.
 
-    `tools` are the names that are taken. Raises `HistoryError` or `RuleError` that names the part
+    `answers` are the results of the calls, by the path of the message with the calls. `tools` are
+    the names that are taken. Raises `HistoryError` or `RuleError` that names the part
     which cannot be said.
     """
     writing = _Writing(safe_names(said, tools, found), found)
     turns: list[tuple[str, list[ContentBlock]]] = []
-    for role, blocks in writing.turns(said):
+    for role, blocks in writing.turns(said, answers):
         if not blocks:
             continue
         if turns and turns[-1][0] == role:
@@ -143,26 +148,19 @@ class _Writing:
         self._names, self._found = names, found
         self._ids = LegalIds(CallIds(letters="[a-zA-Z0-9_-]"))
         self._known: set[str] = set()
-        self._order: dict[str, int] = {}  # ids of the calls of this turn, by their places
-        self._sent: dict[str, str] = {}  # and as they are sent
-        self._results: list[tuple[str, ToolResult]] = []
+        self._sent: dict[str, str] = {}  # ids of the calls of this turn, and as they are sent
 
-    def turns(self, said: Sequence[Said]) -> Iterator[tuple[str, list[ContentBlock]]]:
+    def turns(
+        self, said: Sequence[Said], answers: Mapping[str, Answers]
+    ) -> Iterator[tuple[str, list[ContentBlock]]]:
         """Roles and blocks, with the results of a turn ahead of what the user says."""
         for path, message in said:
-            if message.role == "tool":
-                self._results += [
-                    (f"{path}.parts[{at}]", part)
-                    for at, part in enumerate(message.parts)
-                    if isinstance(part, ToolResult)
-                ]
-            elif message.role != "system":
-                yield "user", self._answers()
-                if message.role == "assistant":
-                    yield "assistant", self._assistant(message, path)
-                else:
-                    yield "user", self._user(message, path)
-        yield "user", self._answers()
+            if message.role == "user":
+                yield "user", self._user(message, path)
+            elif message.role == "assistant":
+                yield "assistant", self._assistant(message, path)
+                if path in answers:
+                    yield "user", self._answers(answers[path])
 
     # --- what the user says
 
@@ -200,7 +198,7 @@ class _Writing:
     # --- what the model said
 
     def _assistant(self, message: Message, path: str) -> list[ContentBlock]:
-        self._order, self._sent = {}, {}
+        self._sent = {}
         own = self._source(message.origin, _read_message, path)
         blocks = own.content if own is not None and isinstance(own.content, list) else []
         received = own is not None and _says(blocks, message.parts)
@@ -308,26 +306,19 @@ class _Writing:
             self._found.append(
                 Note(path, f"the id {call.id!r} of the call and its result became {sent}, {why}")
             )
-        self._order[call.id], self._sent[call.id] = len(self._order), sent
+        self._sent[call.id] = sent
         return sent
 
     # --- results
 
-    def _answers(self) -> list[ContentBlock]:
-        """The results that wait, in the order of their calls, and behind them what cannot stand in
-        one.
-        """
-        results, self._results = self._results, []
-        ordered = sorted(results, key=lambda each: self._order[each[1].id])
-        if ordered != results:
+    def _answers(self, answers: Answers) -> list[ContentBlock]:
+        """The results of a turn, and behind them what cannot stand in one."""
+        if answers.moved:
             self._found.append(
-                Note(
-                    results[0][0].partition(".")[0],
-                    "results were put into the order of their calls",
-                )
+                Note(answers.moved, "results were put into the order of their calls")
             )
         behind: list[ContentBlock] = []
-        blocks = [self._answer(result, path, behind) for path, result in ordered]
+        blocks = [self._answer(each.result, each.path, behind) for each in answers.results]
         return [*blocks, *behind]
 
     def _answer(self, result: ToolResult, path: str, behind: list[ContentBlock]) -> ContentBlock:

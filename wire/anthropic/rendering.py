@@ -88,7 +88,7 @@ def render_request(
         raise wrong_type("request", request, "Request")
     row = provider_row(provider)
     of = family(model)
-    left, found = history.sendable(request.messages, row.name, model)
+    left, found, answers = history.sendable(request.messages, row.name, model)
     said = [(f"messages[{index}]", message) for index, message in left.items()]
     if request.search_grounding:
         found.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
@@ -97,7 +97,7 @@ def render_request(
     built = MessageRequest(
         model=model,
         max_tokens=0 if request.max_tokens is None else request.max_tokens,
-        messages=wire_messages(said, [tool.name for tool in request.tools], found),
+        messages=wire_messages(said, answers, [tool.name for tool in request.tools], found),
         system=system[0]
         if len(system) == 1
         else [ContentBlock(type="text", text=text) for text in system] or None,

@@ -18,6 +18,7 @@ from wire.core.lenient import NOT_STRICT, Halves, decoded, strict_json
 from wire.core.memory import PARTIAL, Note, encode, notes
 from wire.errors import RuleError, WireError
 from wire.gemini.finish import reason_of
+from wire.gemini.pairing import is_answer
 from wire.gemini.types import (
     Candidate,
     FunctionCall,
@@ -167,17 +168,7 @@ def _served(wires: Iterable[Part]) -> frozenset[int]:
         if call is not None:
             waiting[place] = call
         elif response is not None:
-            # Ids are not always given.
-            answered = (
-                at
-                for at, call in waiting.items()
-                if (
-                    call.id == response.id
-                    if call.id and response.id
-                    else call.name == response.name
-                )
-            )
-            at = next(answered, None)
+            at = next((at for at, call in waiting.items() if is_answer(call, response)), None)
             if at is not None:
                 found.add(at)
                 del waiting[at]

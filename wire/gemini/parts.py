@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -34,6 +34,7 @@ from wire.gemini.types import (
 )
 from wire.neutral.messages import Media, Message, Origin, Other, Text, Thought, ToolCall, ToolResult
 from wire.neutral.messages import Part as Said
+from wire.neutral.pairing import Answers
 from wire.neutral.request import TOOL_NAME
 
 W = TypeVar("W", bound=WireStruct)
@@ -90,6 +91,7 @@ def system_instruction(system: str, said: Sequence[Message], found: list[Note]) 
 
 def wire_turns(
     said: Sequence[Message],
+    answers: Mapping[str, Answers],
     tools: Iterable[str],
     of: Family,
     found: list[Note],
@@ -99,10 +101,11 @@ def wire_turns(
     """The turns of a conversation that `wire.history.check` has nothing against, without what the
     system says.
 
-    `tools` are the names that are taken. Raises `HistoryError` or `RuleError` that names the part
+    `answers` are the results of the calls, by the path of the message with the calls. `tools` are
+    the names that are taken. Raises `HistoryError` or `RuleError` that names the part
     which cannot be said.
     """
-    return list(_Turns(safe_names(said, tools, found), of, found, vertex).of(said))
+    return _Turns(safe_names(said, tools, found), of, found, vertex).of(said, answers)
 
 
 def safe_names(said: Sequence[Message], tools: Iterable[str], found: list[Note]) -> dict[str, str]:
@@ -161,35 +164,24 @@ class _Turns:
         self, names: Mapping[str, str], of: Family, found: list[Note], vertex: bool
     ) -> None:
         self._names, self._of, self._found, self._vertex = names, of, found, vertex
-        self._calls: dict[
-            str, tuple[int, FunctionCall]
-        ] = {}  # id -> how many calls came before it, and the call as Gemini knows it
-        self._count = 0
+        self._calls: dict[str, FunctionCall] = {}  # id -> the call as Gemini knows it
 
-    def of(self, said: Sequence[Message]) -> Iterator[Content]:
+    def of(self, said: Sequence[Message], answers: Mapping[str, Answers]) -> list[Content]:
         """The Contents, with the results of a turn in the order of its calls: without ids Gemini
-        pairs by place (G18b).
+        pairs by position (G18b).
         """
-        results: list[tuple[str, ToolResult]] = []
+        contents: list[Content] = []
         for index, message in enumerate(said):
             path = f"messages[{index}]"
-            if message.role == "tool":
-                results += [
-                    (f"{path}.parts[{place}]", part)
-                    for place, part in enumerate(message.tool_results)
-                ]
-            elif message.role != "system":
-                yield from self._results(results)
-                results = []
-                parts = self._user(message, path) if message.role == "user" else None
-                content = (
-                    self._assistant(message, path)
-                    if parts is None
-                    else Content(role="user", parts=parts)
-                )
+            if message.role == "user":
+                contents.append(Content(role="user", parts=self._user(message, path)))
+            elif message.role == "assistant":
+                content = self._assistant(message, path)
                 if content is not None:
-                    yield content
-        yield from self._results(results)
+                    contents.append(content)
+                if path in answers:
+                    contents += self._results(answers[path])
+        return contents
 
     # --- what was said
 
@@ -241,8 +233,7 @@ class _Turns:
 
     def _called(self, part: Said, wire: Part) -> None:
         if isinstance(part, ToolCall) and wire.function_call is not None:
-            self._calls[part.id] = (self._count, wire.function_call)
-            self._count += 1
+            self._calls[part.id] = wire.function_call
 
     def _written(self, part: Said, path: str) -> Part | None:
         """A part that did not come from this model, `None` if Gemini has no place for it."""
@@ -289,19 +280,16 @@ class _Turns:
 
     # --- results
 
-    def _results(self, results: Sequence[tuple[str, ToolResult]]) -> Iterator[Content]:
+    def _results(self, answers: Answers) -> list[Content]:
         """The results of one turn, and behind them the media that this model takes in no result."""
-        ordered = sorted(results, key=lambda each: self._calls[each[1].id][0])
-        if ordered != list(results):
+        if answers.moved:
             self._found.append(
-                Note(
-                    results[0][0].partition(".")[0],
-                    "results were put into the order of their calls",
-                )
+                Note(answers.moved, "results were put into the order of their calls")
             )
         parts: list[Part] = []
         behind: list[Part] = []
-        for path, result in ordered:
+        for each in answers.results:
+            path, result = each.path, each.result
             inside: list[FunctionResponsePart] = []
             if result.media and self._of.before(3):
                 self._found.append(
@@ -320,13 +308,10 @@ class _Turns:
                     for place, each in enumerate(result.media)
                 ]
             parts.append(self._answered(result, inside, path))
-        if parts:
-            yield Content(role="user", parts=parts)
-        if behind:
-            yield Content(role="user", parts=behind)
+        return [Content(role="user", parts=each) for each in (parts, behind) if each]
 
     def _answered(self, result: ToolResult, inside: list[FunctionResponsePart], path: str) -> Part:
-        call = self._calls[result.id][1]
+        call = self._calls[result.id]
         try:
             part = function_response(call, result.answer, parts=inside)
         except RuleError as error:

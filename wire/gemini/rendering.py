@@ -86,11 +86,12 @@ def render_request(
         raise wrong_type("request", request, "Request")
     row, name = provider_row(provider), _name(model)
     of, vertex = family(name), row.dialect.api == "vertex"
-    left, found = history.sendable(request.messages, row.name, name)
+    left, found, answers = history.sendable(request.messages, row.name, name)
     # One for each message, so that notes name its position. An empty one becomes no Content.
     handed = [left.get(index, Message("assistant")) for index in range(len(request.messages))]
     system = system_instruction(request.system, handed, found)
-    turns = wire_turns(handed, [tool.name for tool in request.tools], of, found, vertex=vertex)
+    names = [tool.name for tool in request.tools]
+    turns = wire_turns(handed, answers, names, of, found, vertex=vertex)
     made = contents(*turns, model=name)
     found += made.notes
     declared = _tools(request, found)

@@ -18,6 +18,7 @@ from wire.core.decoders import convert
 from wire.core.memory import RAW, Note, Noted, unknown, with_notes
 from wire.errors import HistoryError, RuleError, Violation
 from wire.gemini.families import family, signs_calls
+from wire.gemini.pairing import unanswered
 from wire.gemini.types import (
     Blob,
     Candidate,
@@ -28,6 +29,7 @@ from wire.gemini.types import (
     GenerateContentResponse,
     Part,
 )
+from wire.neutral.pairing import pair
 
 PLACEHOLDER = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
 """The documented stand-in for the signature of a call that no Gemini made, base64 of
@@ -284,17 +286,8 @@ def _open_calls(parts: Sequence[Part]) -> list[FunctionCall]:
         for part in parts
         if part.function_call is not None and part.function_call.name
     ]
-    for response in (
-        part.function_response for part in parts if part.function_response is not None
-    ):
-        taken = next((call for call in calls if _matches(call, response)), None)
-        if taken is not None:
-            calls.remove(taken)
-    return calls
-
-
-def _matches(call: FunctionCall, response: FunctionResponse) -> bool:
-    return call.id == response.id if call.id and response.id else call.name == response.name
+    results = [part.function_response for part in parts if part.function_response is not None]
+    return unanswered(calls, results, lambda call: call)
 
 
 # A result is paired by its id; without one by name, and without a name by its place: ids are not
@@ -315,14 +308,9 @@ def _answers(
         for place, part in enumerate(results)
         if part.function_response is not None
     }
-    places: list[int | None] = [None] * len(calls)
-    for pairs in _PAIRINGS:
-        for index, call in enumerate(calls):
-            if places[index] is None:
-                places[index] = next(
-                    (place for place, response in left.items() if pairs(call, response)), None
-                )
-                left.pop(places[index], None)  # type: ignore[arg-type]
+    order = list(left)
+    pairs = pair(calls, list(left.values()), *_PAIRINGS)
+    places = [None if found is None else order[found] for found in pairs]
     given = [place for place in places if place is not None]
     if given != sorted(given):
         found.append(Note(path, "results were put into the order of their calls"))
@@ -336,7 +324,7 @@ def _answers(
             answered.append(function_response(call, error="no result"))
         else:
             answered.append(_fitted(results[place], call, here, found))
-    return answered, [results[place] for place in left]
+    return answered, [results[place] for place in order if place not in given]
 
 
 def _fitted(part: Part, call: FunctionCall, path: str, found: list[Note]) -> Part:

@@ -5,14 +5,15 @@ out, and told.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
 
 from wire.core.memory import Note, Noted
 from wire.errors import ConfigurationError, HistoryError, refuse
-from wire.history.order import check, listed
+from wire.history.order import listed, violations
 from wire.neutral.messages import Message, Other, Part, Text, Thought, ToolCall, with_origin
+from wire.neutral.pairing import Answers, answers, turns
 
 Thoughts: TypeAlias = Literal["withhold", "as_text"]
 
@@ -52,9 +53,15 @@ def handed(
     """
     if thoughts not in get_args(Thoughts):
         raise ConfigurationError(f"thoughts: withhold or as_text, not {thoughts!r}")
+    return _handed(listed(messages), provider, model, as_text=thoughts == "as_text")
+
+
+def _handed(
+    messages: Iterable[Message], provider: str, model: str, *, as_text: bool = False
+) -> tuple[dict[int, Message], list[Note]]:
     found: list[Note] = []
     result: dict[int, Message] = {}
-    for index, message in enumerate(listed(messages)):
+    for index, message in enumerate(messages):
         path = f"messages[{index}]"
         if message.role != "assistant" or _is_own(message, provider, model):
             result[index] = message
@@ -62,9 +69,7 @@ def handed(
         parts = tuple(
             kept
             for place, part in enumerate(message.parts)
-            for kept in _handed(
-                part, provider, model, f"{path}.parts[{place}]", found, thoughts == "as_text"
-            )
+            for kept in _kept(part, provider, model, f"{path}.parts[{place}]", found, as_text)
         )
         same = (
             message.origin is None
@@ -78,23 +83,33 @@ def handed(
     return result, found
 
 
-def sendable(
-    messages: Iterable[Message], provider: str, model: str
-) -> tuple[dict[int, Message], list[Note]]:
-    """As `handed`, for messages that are about to be sent.
+class Sendable(NamedTuple):
+    """Messages that are about to be sent to one model."""
+
+    messages: dict[int, Message]
+    """What is left of them, each under its index among those that were given."""
+    notes: list[Note]
+    """What was withheld."""
+    answers: dict[str, Answers]
+    """Path of a message with calls to their results, in the order of the calls."""
+
+
+def sendable(messages: Iterable[Message], provider: str, model: str) -> Sendable:
+    """As `handed`, for messages that are about to be sent, with their results paired.
 
     Raises `HistoryError` for turns that are out of order.
     """
-    asked = tuple(messages)
-    refuse(check(asked), HistoryError)
-    return handed(asked, provider, model)
+    asked = listed(messages)
+    paired = turns(asked)
+    refuse(violations(asked, paired), HistoryError)
+    return Sendable(*_handed(asked, provider, model), answers(paired))
 
 
 def _is_own(message: Message, provider: str, model: str) -> bool:
     return message.origin is not None and message.origin.is_of(provider, model)
 
 
-def _handed(
+def _kept(
     part: Part, provider: str, model: str, path: str, found: list[Note], as_text: bool
 ) -> Iterator[Part]:
     origin = part.origin

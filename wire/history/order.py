@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from wire.errors import RuleError, Violation
 from wire.neutral.messages import Media, Message, Other, Part, Text, Thought, ToolCall, ToolResult
+from wire.neutral.pairing import Turn, pair, same_id, turns
 
 ALLOWED: dict[str, tuple[type[Part], ...]] = {
     "system": (Text,),
@@ -45,7 +46,12 @@ def check(messages: Iterable[Message]) -> list[Violation]:
     Raises `RuleError` for what is no message.
     """  # noqa: E501
     said = listed(messages)
-    found = [*_whole(said), *_each(said), *_groups(said)]
+    return violations(said, turns(said))
+
+
+def violations(said: list[Message], turns: Iterable[Turn]) -> list[Violation]:
+    """As `check`, for messages whose turns are known."""
+    found = [*_whole(said), *_each(said), *_groups(turns)]
     return [violation for _, violation in sorted(found, key=lambda each: each[0])]
 
 
@@ -112,78 +118,41 @@ def _each(said: list[Message]) -> Iterator[_Found]:
                 yield (index, place), Violation(f"messages[{index}].parts[{place}]", problem, "H7")
 
 
-def _groups(said: list[Message]) -> Iterator[_Found]:
-    """Calls and their results; the k-th result under an id answers the k-th call of that id."""
-    waiting: dict[str, list[tuple[tuple[int, int], ToolCall]]] = {}
-    known: set[str] = set()
-    for index, message in enumerate(said):
-        if message.role in ("user", "assistant"):
-            yield from _left_open(waiting)
-            waiting, known = {}, set()
-        for place, part in enumerate(message.parts):
-            where, path = (index, place), f"messages[{index}].parts[{place}]"
-            if isinstance(part, ToolCall) and message.role == "assistant":
-                if part.id in known:
-                    yield (
-                        where,
-                        Violation(
-                            path,
-                            f"two calls of one message have the id {part.id}",
-                            "H6",
-                            remedy="one id for each",
-                        ),
-                    )
-                known.add(part.id)
-                waiting.setdefault(part.id, []).append((where, part))
-            elif isinstance(part, ToolResult) and message.role == "tool":
-                if part.id not in known:
-                    problem = (
-                        f"the result of {part.name} ({part.id}) answers no call of the turn "
-                        "before it"
-                    )
-                    yield (
-                        where,
-                        Violation(
-                            path,
-                            problem,
-                            "H4",
-                            remedy="put it directly after its call, or leave it out",
-                        ),
-                    )
-                elif not waiting[part.id]:
-                    yield (
-                        where,
-                        Violation(
-                            path,
-                            f"the call of {part.name} ({part.id}) is answered twice",
-                            "H5",
-                            remedy="leave one out",
-                        ),
-                    )
-                else:
-                    waiting[part.id].pop(0)
-    yield from _left_open(waiting)
-
-
-def _left_open(waiting: dict[str, list[tuple[tuple[int, int], ToolCall]]]) -> Iterator[_Found]:
-    for calls in waiting.values():
-        for (index, place), call in calls:
-            problem = f"the call of {call.name} ({call.id}) has no result in the messages after it"
-            remedy = "add one, or repair the messages"
-            yield (
-                (index, place),
-                Violation(f"messages[{index}].parts[{place}]", problem, "H3", remedy=remedy),
-            )
+def _groups(turns: Iterable[Turn]) -> Iterator[_Found]:
+    """Calls without a result, and results without a call."""
+    for turn in turns:
+        known: set[str] = set()
+        for (position, call), found in zip(turn.calls, turn.pairs, strict=True):
+            where, path = (turn.index, position), f"messages[{turn.index}].parts[{position}]"
+            named = f"{call.name} ({call.id})"
+            if call.id in known:
+                problem = f"two calls of one message have the id {call.id}"
+                yield where, Violation(path, problem, "H6", remedy="one id for each")
+            known.add(call.id)
+            if found is None:
+                problem = f"the call of {named} has no result in the messages after it"
+                remedy = "add one, or repair the messages"
+                yield where, Violation(path, problem, "H3", remedy=remedy)
+        if len(turn.results) == len(turn.calls) and None not in turn.pairs:
+            continue
+        for at, each in enumerate(turn.results):
+            if at in turn.pairs:
+                continue
+            named = f"{each.result.name} ({each.result.id})"
+            if each.result.id in known:
+                problem, rule = f"the call of {named} is answered twice", "H5"
+                remedy = "leave one out"
+            else:
+                problem = f"the result of {named} answers no call of the turn before it"
+                rule, remedy = "H4", "put it directly after its call, or leave it out"
+            yield (each.index, each.position), Violation(each.path, problem, rule, remedy=remedy)
 
 
 def unanswered(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
     """The calls of the last turn that have no result yet."""
     calls, results = _last_turn(messages)
-    for id in results:
-        answered = next((place for place, call in enumerate(calls) if call.id == id), None)
-        if answered is not None:
-            calls.pop(answered)
-    return tuple(calls)
+    pairs = pair(calls, results, same_id)
+    return tuple(call for call, found in zip(calls, pairs, strict=True) if found is None)
 
 
 def with_results(messages: Sequence[Message], results: Iterable[ToolResult]) -> tuple[Message, ...]:
@@ -206,17 +175,17 @@ def with_results(messages: Sequence[Message], results: Iterable[ToolResult]) -> 
     return (*(messages[:-1] if begun else messages), Message("tool", tuple(parts)))
 
 
-def _last_turn(messages: Sequence[Message]) -> tuple[list[ToolCall], list[str]]:
-    """The calls at the end of the conversation, and the ids of the results that follow them.
+def _last_turn(messages: Sequence[Message]) -> tuple[list[ToolCall], list[ToolResult]]:
+    """The calls at the end of the conversation, and the results that follow them.
 
     Neighbouring messages of the assistant are one turn.
     """
-    results: list[str] = []
+    results: list[ToolResult] = []
     calls: list[ToolCall] = []
     answering = True
     for message in reversed(messages):
         if message.role == "tool" and answering:
-            results += [result.id for result in message.tool_results]
+            results += message.tool_results
         elif message.role == "assistant":
             answering = False
             calls[:0] = message.tool_calls

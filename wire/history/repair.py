@@ -13,6 +13,7 @@ from wire.core.memory import Note, Noted
 from wire.errors import ConfigurationError
 from wire.history.order import ALLOWED, NAMES, listed
 from wire.neutral.messages import Media, Message, Other, Part, Text, ToolCall, ToolResult
+from wire.neutral.pairing import pair, same_id
 
 OpenCalls: TypeAlias = Literal["answer", "drop"]
 
@@ -178,19 +179,14 @@ class _Mending:
         Of calls with one id that one is meant whose name the result has, else the first that has
         none yet.
         """
-        pairs: dict[int, str] = {}
         results = answers.results
-        for by_name in (True, False):
-            for path, result in results:
-                if path not in pairs.values():
-                    for place, (_, call) in enumerate(calls):
-                        if (
-                            place not in pairs
-                            and call.id == result.id
-                            and (call.name == result.name or not by_name)
-                        ):
-                            pairs[place] = path
-                            break
+        found = pair(
+            [call for _, call in calls],
+            [result for _, result in results],
+            lambda call, result: call.id == result.id and call.name == result.name,
+            same_id,
+        )
+        pairs = {place: results[at][0] for place, at in enumerate(found) if at is not None}
         ids = {call.id for _, call in calls}
         for path, result in results:
             if path in pairs.values():

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from wire.core.memory import RAW
+from wire.gemini.pairing import unanswered
 from wire.gemini.types import Content, FunctionCall, FunctionResponse, Part
 
 
@@ -187,23 +188,14 @@ def _closed(conversation: Conversation, turn: Turn) -> Exchange | None:
         for index, position, part in turn.parts
         if part.function_call is not None and part.function_call.name
     ]
-    for _, _, part in turn.parts if calls else ():
-        if part.function_response is not None:
-            taken = next(
-                (call for call in calls if _matches(call.call, part.function_response)), None
-            )
-            if taken is not None:
-                calls.remove(taken)
+    results = [each.function_response for _, _, each in turn.parts if each.function_response]
+    calls = unanswered(calls, results, lambda call: call.call)
     turn.calls = calls
     if not calls:
         return None
     exchange = Exchange(turn, [])
     conversation.exchanges.append(exchange)
     return exchange
-
-
-def _matches(call: FunctionCall, response: FunctionResponse) -> bool:
-    return call.id == response.id if call.id and response.id else call.name == response.name
 
 
 def pairs(calls: Sequence[Call], results: Sequence[Result]) -> list[tuple[Call, Result]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
@@ -27,8 +27,8 @@ from wire.neutral.messages import (
     Text,
     Thought,
     ToolCall,
-    ToolResult,
 )
+from wire.neutral.pairing import NO_ANSWERS, Answers
 from wire.openai.chat.fold import whole
 from wire.openai.chat.parse import SLOTS, WIRE, says_its_calls
 from wire.openai.chat.thinking import CLOSE, OPEN
@@ -53,10 +53,13 @@ Said: TypeAlias = tuple[str, Message]
 """A message, and its path in the request."""
 
 
-def wire_messages(said: Sequence[Said], dialect: Dialect, found: list[Note]) -> list[WireMessage]:
+def wire_messages(
+    said: Sequence[Said], answers: Mapping[str, Answers], dialect: Dialect, found: list[Note]
+) -> list[WireMessage]:
     """The messages in their order, with the results of a turn directly behind its calls (O2).
 
-    Raises `RuleError` for media that chat completions do not take, and for what JSON cannot say.
+    `answers` are the results of the calls, by the path of the message with the calls. Raises
+    `RuleError` for media that chat completions do not take, and for what JSON cannot say.
     """
     turns: list[WireMessage] = []
     place = 0
@@ -72,7 +75,7 @@ def wire_messages(said: Sequence[Said], dialect: Dialect, found: list[Note]) -> 
             message.tool_calls and place < len(said) and said[place][1].role in ("tool", "system")
         ):
             place += 1
-        turns += _results(message.tool_calls, said[behind:place], found)
+        turns += _results(answers.get(path, NO_ANSWERS), said[behind:place], found)
     return turns
 
 
@@ -140,21 +143,13 @@ def _plain(message: Message, path: str, found: list[Note]) -> Iterator[WireMessa
         yield WireMessage(role=message.role, content=content)
 
 
-def _results(
-    calls: Sequence[ToolCall], behind: Sequence[Said], found: list[Note]
-) -> Iterator[WireMessage]:
+def _results(answers: Answers, behind: Sequence[Said], found: list[Note]) -> Iterator[WireMessage]:
     """What stands behind the calls of a message: their results in the order of the calls, and the
     system messages among them.
     """
-    order = {call.id: position for position, call in enumerate(calls)}
-    results = [
-        (f"{path}.parts[{place}]", part)
-        for path, message in behind
-        for place, part in enumerate(message.parts)
-        if isinstance(part, ToolResult)
-    ]
     media: list[ContentPart] = []
-    for path, result in sorted(results, key=lambda each: order[each[1].id]):
+    for answer in answers.results:
+        path, result = answer.path, answer.result
         content = result.answer if result.error else result.content
         text = content if isinstance(content, str) else json_of(content, f"{path}.content")
         yield WireMessage(role="tool", content=text, tool_call_id=result.id)

@@ -89,13 +89,12 @@ def render_request(
         raise wrong_type("request", request, "Request")
     row = provider_row(provider)
     dialect: Dialect = row.dialect
-    left, found = history.sendable(request.messages, row.name, model)
+    left, found, answers = history.sendable(request.messages, row.name, model)
     if request.search_grounding:
         found.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
     response_format, words = _response_format(request.output, model, row, found)
-    turns = wire_messages(
-        [(f"messages[{index}]", message) for index, message in left.items()], dialect, found
-    )
+    said = [(f"messages[{index}]", message) for index, message in left.items()]
+    turns = wire_messages(said, answers, dialect, found)
     if request.system.strip():
         turns.insert(0, WireMessage(role="system", content=request.system))
     made = messages(*one_system(_told(turns, words), dialect, found), dialect=dialect)

@@ -1,0 +1,191 @@
+"""What each journey through the library costs in calls of its own functions: `python bench/frames.py`.
+
+Counted, not timed, so that the figures are the same on each machine. tests/test_frames.py holds
+ceilings for them. `python bench/frames.py NAME` also lists the functions that the journey NAME
+calls.
+"""
+
+from __future__ import annotations
+
+import collections
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import anyio
+import httpx
+
+import wire
+from wire import Chat, Message, Reply, gemini, openai, tool
+from wire.core.account import Account
+from wire.core.call import StreamCall
+from wire.core.incoming import Incoming
+from wire.core.limits import Limits
+from wire.gemini.reader import parse_answer
+from wire.pipeline import Engine, parse
+
+PACKAGE = str(Path(wire.__file__).parent)
+GEMINI, OPENAI = "gemini-3-pro-preview", "gpt-5.4"
+EVENTS_BEFORE = 3  # events of a stream that come before the one that is counted
+
+ANSWER = (
+    b'{"candidates":[{"content":{"parts":[{"functionCall":{"name":"get_weather","args":'
+    b'{"city":"Tokyo"}},"thoughtSignature":"RXJRQ0NrZ0lCeEFCR0FJaVFBPT0="}],"role":"model"},'
+    b'"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":3}}'
+)
+CHAT_EVENT = (
+    b'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m",'
+    b'"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}\n\n'
+)
+GEMINI_EVENT = (
+    b'data: {"candidates":[{"content":{"parts":[{"text":"Hi"}],"role":"model"}}]}\r\n\r\n'
+)
+FUNCTION = {
+    "name": "get_weather",
+    "description": "The weather of a city.",
+    "parameters": {
+        "type": "object",
+        "properties": {"city": {"type": "string"}, "days": {"type": "integer", "minimum": 0}},
+        "required": ["city"],
+    },
+}
+
+
+class Frames(collections.Counter[tuple[str, str]]):
+    """Calls of functions of this library: (file, function) to how often."""
+
+    @property
+    def calls(self) -> int:
+        """How many calls there were; a generator counts again each time it is resumed."""
+        return self.total()
+
+    @property
+    def files(self) -> int:
+        """How many files the functions stand in."""
+        return len({file for file, _ in self})
+
+
+def counted(journey: Callable[[], object]) -> Frames:
+    """The frames of one run. The journey runs once before, so that caches are filled."""
+    journey()
+    frames = Frames()
+
+    def profile(frame: FrameType, event: str, _: Any) -> None:
+        code = frame.f_code
+        ours = code.co_filename.startswith(PACKAGE)
+        # Comprehensions and lambdas are lines of the function that they stand in.
+        if event == "call" and ours and not code.co_name.startswith("<"):
+            frames[code.co_filename.removeprefix(PACKAGE), code.co_qualname] += 1
+
+    sys.setprofile(profile)
+    try:
+        journey()
+    finally:
+        sys.setprofile(None)
+    return frames
+
+
+@tool
+def get_weather(city: str) -> dict[str, Any]:
+    """The weather of a city."""
+    return {"city": city}
+
+
+def chat(model: str, **settings: Any) -> Chat:
+    http = httpx.MockTransport(lambda _: httpx.Response(200, content=ANSWER))
+    return Chat(model, api_key="fake-key", http=http, **settings)
+
+
+def signed_reply() -> Reply:
+    return chat(f"gemini:{GEMINI}").ask("Hi", tools=[get_weather])
+
+
+def raw_request() -> Callable[[], object]:
+    """The answer to a signed call, as the next request of the raw door."""
+    content = parse_answer(ANSWER).candidates[0].content
+
+    def journey() -> object:
+        result = gemini.function_response(content.parts[0].function_call, {"temp_c": 15})
+        turns = gemini.contents("Hi", content, [result])
+        return gemini.generate_content(GEMINI, gemini.GenerateContentRequest(contents=turns))
+
+    return journey
+
+
+def neutral_request(**settings: Any) -> Callable[[], object]:
+    """The answer to a signed call, as the next request of the neutral door."""
+    reply = signed_reply()
+    result = Message.tool_result(reply.tool_calls[0], {"temp_c": 15})
+    messages = [Message.user("Hi"), reply.message, result]
+    asking = chat(f"gemini:{GEMINI}", **settings)
+    return lambda: asking.whole(messages=messages)
+
+
+def event(call: StreamCall[Any, Any], data: bytes) -> Callable[[], object]:
+    """One SSE event of a stream that goes on."""
+    incoming: Incoming[Any, Any] = Incoming(call, "", Limits(), Account(), lambda error: error)
+    for _ in range(EVENTS_BEFORE):
+        incoming.feed(data)
+    return lambda: incoming.feed(data)
+
+
+def raw_chat_event() -> Callable[[], object]:
+    turns = [openai.Message(role="user", content="Hi")]
+    request = openai.ChatCompletionRequest(model=OPENAI, messages=turns)
+    return event(openai.stream_chat_completions(request), CHAT_EVENT)
+
+
+def raw_gemini_event() -> Callable[[], object]:
+    request = gemini.GenerateContentRequest(contents=gemini.contents("Hi"))
+    return event(gemini.stream_generate_content(GEMINI, request), GEMINI_EVENT)
+
+
+def pipeline(nodes: int) -> Callable[[], object]:
+    """A run of a pipeline with so many nodes between its start and its exit."""
+    names = [f"node_{number}" for number in range(nodes)]
+    inner = "".join(f'{name} [type=set, key=last_output, value="Hi"] ' for name in names)
+    graph = parse(
+        f"digraph journey {{ start [type=start] {inner} done [type=exit] "
+        f"{' -> '.join(['start', *names, 'done'])} }}"
+    )
+    return lambda: anyio.run(Engine(graph).run)
+
+
+def one_node() -> Frames:
+    """What one more node adds to a run."""
+    less, more = counted(pipeline(1)), counted(pipeline(2))
+    more.subtract(less)
+    return Frames({key: count for key, count in more.items() if count > 0})
+
+
+JOURNEYS: dict[str, Callable[[], Frames]] = {
+    "raw event of chat completions": lambda: counted(raw_chat_event()),
+    "raw event of Gemini": lambda: counted(raw_gemini_event()),
+    "neutral event of chat completions": lambda: counted(
+        event(chat(f"openai:{OPENAI}").streamed("Hi"), CHAT_EVENT)
+    ),
+    "neutral event of Gemini": lambda: counted(
+        event(chat(f"gemini:{GEMINI}").streamed("Hi"), GEMINI_EVENT)
+    ),
+    "raw signature to the next call": lambda: counted(raw_request()),
+    "neutral signature to the next call": lambda: counted(neutral_request()),
+    "neutral signature and a tool": lambda: counted(neutral_request(tools=[get_weather])),
+    "function to Gemini's schema": lambda: counted(lambda: gemini.tools(FUNCTION)),
+    "one pipeline node": one_node,
+}
+"""Name of a journey to what counts it."""
+
+
+def main(names: list[str]) -> None:
+    for name, count in JOURNEYS.items():
+        frames = count()
+        print(f"{name:36} {frames.calls:4} calls {frames.files:3} files")
+        if name in names:
+            for (file, function), times in sorted(frames.items()):
+                print(f"    {times:3}  {file.lstrip('/')}:{function}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
