@@ -213,7 +213,7 @@ class Halves:
 
     def feed(self, text: str) -> str:
         """Text that is complete; a half that stays alone becomes U+FFFD."""
-        if not self._held and _is_sayable(text):
+        if not self._held and (text.isascii() or _is_sayable(text)):
             return text
         text, self._held = self._held + text, ""
         if "\ud800" <= text[-1:] <= "\udbff":

@@ -148,10 +148,11 @@ def with_notes(built: B, found: typing.Iterable[Note]) -> B:
     there.
     """
     found = tuple(found)
-    if found and "notes" in built.__struct_fields__:
-        msgspec.structs.force_setattr(built, "notes", (*notes(built), *found))
-    elif found:
+    if "notes" not in built.__struct_fields__:
+        # No notes are kept too: then nobody looks for notes inside it.
         vars(built)[NOTES] = found
+    elif found:
+        msgspec.structs.force_setattr(built, "notes", (*notes(built), *found))
     return built
 
 

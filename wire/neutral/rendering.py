@@ -46,7 +46,7 @@ def wire_call(
     asked = with_options(built, extra)
     raw: Any = make(asked)
     try:
-        raw = raw.replace(body_extra=extra)
+        raw = raw.replace(body_extra=extra) if extra else raw
     except RuleError as error:
         path = f"options.{provider.name}"
         violations = [msgspec.structs.replace(each, path=path) for each in error.violations]

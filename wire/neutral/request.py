@@ -6,7 +6,7 @@ Each wire's `rendering.py` writes it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import NoneType
 from typing import Any
 
@@ -106,14 +106,16 @@ class Request(Beside, frozen=True, kw_only=True):
     """Provider -> further keys of the body, for it alone."""
 
     def __post_init__(self) -> None:
-        for path, value, kinds in self._typed():
-            if not isinstance(value, kinds):
-                wanted = " or ".join(kind.__name__ for kind in kinds if kind is not NoneType)
-                raise RuleError(
-                    violations=[
-                        Violation(path, f"a {wanted} is wanted, not {type(value).__name__}")
-                    ]
-                )
+        # What no wire's types look at.
+        for index, message in enumerate(self.messages):
+            if not isinstance(message, Message):
+                raise _wrong_type(f"messages[{index}]", message, (Message,))
+        for index, tool in enumerate(self.tools):
+            if not isinstance(tool, Tool):
+                raise _wrong_type(f"tools[{index}]", tool, (Tool,))
+        for field, kinds in _KINDS.items():
+            if not isinstance(getattr(self, field), kinds):
+                raise _wrong_type(field, getattr(self, field), kinds)
         names = [tool.name for tool in self.tools]
         for name in names:
             if names.count(name) > 1:
@@ -136,13 +138,11 @@ class Request(Beside, frozen=True, kw_only=True):
                     violations=[Violation("tool_choice", f"no tool is called {name!r}")]
                 )
 
-    def _typed(self) -> Iterator[tuple[str, Any, tuple[type, ...]]]:
-        """What no wire's types look at, with its path and what it has to be."""
-        yield from (
-            (f"messages[{index}]", each, (Message,)) for index, each in enumerate(self.messages)
-        )
-        yield from ((f"tools[{index}]", each, (Tool,)) for index, each in enumerate(self.tools))
-        yield from ((name, getattr(self, name), kinds) for name, kinds in _KINDS.items())
+
+def _wrong_type(path: str, value: object, kinds: tuple[type, ...]) -> RuleError:
+    wanted = " or ".join(kind.__name__ for kind in kinds if kind is not NoneType)
+    problem = f"a {wanted} is wanted, not {type(value).__name__}"
+    return RuleError(violations=[Violation(path, problem)])
 
 
 _KINDS: dict[str, tuple[type, ...]] = {

@@ -30,7 +30,10 @@ _CUT_OFF = {"length", "max_tokens", "max_output_tokens"}
 
 def finish_of(choice: Choice | ChunkChoice) -> str | None:
     """The finish reason of a choice as it came, `None` if it has none."""
-    return present(choice.finish_reason) or present(choice.finish_reason_camel)
+    for reason in (choice.finish_reason, choice.finish_reason_camel):
+        if reason is not None and present(reason):
+            return reason
+    return None
 
 
 def reason_of(finish: str | None, native: str | None = None, *, calls: bool = False) -> StopReason:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
@@ -63,6 +64,10 @@ SLOTS = ("reasoning_content", "reasoning", "reasoning_text")
 """Fields that hold reasoning as text, in the order in which they are looked at: some hosts send one
 text under two names (Q6).
 """
+
+
+_REASONING = operator.attrgetter(*SLOTS, "reasoning_details")
+_NO_REASONING = (None,) * (len(SLOTS) + 1)
 
 
 def parse_reply(
@@ -171,7 +176,7 @@ class EventReader:
                 self._usage = usage
         for choice in chunk.choices or ():
             if (choice.index or 0) == self._choice:
-                events += self._in_choice(choice)
+                self._in_choice(choice, events)
         return events
 
     def close(self, answer: Reply | None = None, *, error: WireError | None = None) -> list[Event]:
@@ -183,8 +188,10 @@ class EventReader:
         if self._closed:
             return []
         self._closed, self._failure = True, error
-        events: list[Event] = list(self._said(self._tags.close())) if self._tags else []
-        events += self._rest()
+        events: list[Event] = []
+        if self._tags is not None:
+            self._pieces(self._tags.close(), events)
+        self._rest(events)
         reply = self.reply() if answer is None else checked(answer)
         events += self._ends(reply.tool_calls)
         return [*events, Done(reply)]
@@ -202,82 +209,101 @@ class EventReader:
 
     # --- what one choice says
 
-    def _in_choice(self, choice: Choice) -> Iterator[Event]:
+    # Most events are one piece of text, and an answer has thousands of them: what follows collects
+    # events in a list, since each value of a generator costs a call.
+
+    def _in_choice(self, choice: Choice, events: list[Event]) -> None:
         said: Delta | WireMessage | None = choice.delta
-        if not self._collected and not _collects(said):
-            said = choice.message or said
+        if not self._collected:
+            if not _collects(said):
+                said = choice.message or said
+            self._collected = _collects(said)
         if said is not None:
-            self._collected = self._collected or _collects(said)
-            yield from self._reasoning(said)
-            yield from self._content(said.content)
+            if _REASONING(said) != _NO_REASONING:
+                self._reasoning(said, events)
+            if isinstance(said.content, str):
+                self._text(said.content, events)
+            elif said.content:
+                self._content(said.content, events)
             if said.refusal:
                 self._refusal.append(said.refusal)
-            yield from self._in_calls(said)
+            if said.tool_calls or said.function_call is not None:
+                self._in_calls(said, events)
         self._finish = finish_of(choice) or self._finish
         self._native = choice.native_finish_reason or self._native
 
-    def _reasoning(self, said: Delta | WireMessage) -> Iterator[Event]:
+    def _reasoning(self, said: Delta | WireMessage, events: list[Event]) -> None:
         details = said.reasoning_details or ()
         self._details += [msgspec.to_builtins(detail) for detail in details]
         slot = next((name for name in SLOTS if getattr(said, name)), None)
         if slot is not None:
-            yield from self._say("thought", getattr(said, slot), slot)
-        else:
-            for detail in details:
-                text = detail.text or detail.summary or ""
-                if self._dialect.cumulative_details:
-                    key = (detail.type, detail.index)
-                    before, self._cumulative[key] = self._cumulative.get(key, ""), text
-                    text = text[len(before) :] if text.startswith(before) else text
-                yield from self._say("thought", text, "reasoning_details")
+            self._say("thought", getattr(said, slot), slot, events)
+            return
+        for detail in details:
+            text = detail.text or detail.summary or ""
+            if self._dialect.cumulative_details:
+                key = (detail.type, detail.index)
+                before, self._cumulative[key] = self._cumulative.get(key, ""), text
+                text = text[len(before) :] if text.startswith(before) else text
+            self._say("thought", text, "reasoning_details", events)
 
-    def _content(self, content: str | Sequence[ContentPart] | None) -> Iterator[Event]:
-        for part in (
-            [ContentPart(type="text", text=content)] if isinstance(content, str) else content or ()
-        ):
+    def _content(self, content: Sequence[ContentPart], events: list[Event]) -> None:
+        for part in content:
             if part.type == "thinking" or part.thinking is not None:
                 inside = (
                     part.thinking
                     if isinstance(part.thinking, str)
                     else "".join(each.text or "" for each in part.thinking or ())
                 )
-                yield from self._say("thought", inside, "content")
-            elif part.text and self._tags is not None:
-                yield from self._said(self._tags.feed(part.text))
+                self._say("thought", inside, "content", events)
             elif part.text:
-                yield from self._say("text", part.text)
+                self._text(part.text, events)
 
-    def _said(self, pieces: Sequence[tuple[Literal["text", "thought"], str]]) -> Iterator[Event]:
+    def _text(self, text: str, events: list[Event]) -> None:
+        if self._tags is None:
+            self._say("text", text, "", events)
+        else:
+            self._pieces(self._tags.feed(text), events)
+
+    def _pieces(
+        self, pieces: Sequence[tuple[Literal["text", "thought"], str]], events: list[Event]
+    ) -> None:
         for kind, text in pieces:
-            yield from self._say(kind, text, "content" if kind == "thought" else "")
+            self._say(kind, text, "content" if kind == "thought" else "", events)
 
-    def _say(self, kind: Literal["text", "thought"], text: str, slot: str = "") -> Iterator[Event]:
-        if text:
-            yield from self._told(
-                kind, self._halves.setdefault((kind, slot), Halves()).feed(text), slot
-            )
+    def _say(
+        self, kind: Literal["text", "thought"], text: str, slot: str, events: list[Event]
+    ) -> None:
+        if not text:
+            return
+        halves = self._halves.get((kind, slot))
+        if halves is None:
+            halves = self._halves[kind, slot] = Halves()
+        self._append(kind, halves.feed(text), slot, events)
 
-    def _told(self, kind: Literal["text", "thought"], text: str, slot: str) -> Iterator[Event]:
+    def _append(
+        self, kind: Literal["text", "thought"], text: str, slot: str, events: list[Event]
+    ) -> None:
         if not text:
             return
         if not self._parts or (self._parts[-1].kind, self._parts[-1].slot) != (kind, slot):
             self._parts.append(_Said(kind, slot))
         self._parts[-1].texts.append(text)
-        yield TextDelta(text) if kind == "text" else ThoughtDelta(text)
+        events.append(TextDelta(text) if kind == "text" else ThoughtDelta(text))
 
-    def _rest(self) -> Iterator[Event]:
+    def _rest(self, events: list[Event]) -> None:
         """Halves of pairs whose other halves did not come."""
         for (kind, slot), halves in self._halves.items():
-            yield from self._told(kind, halves.rest, slot)
+            self._append(kind, halves.rest, slot, events)
 
-    def _in_calls(self, said: Delta | WireMessage) -> Iterator[Event]:
+    def _in_calls(self, said: Delta | WireMessage, events: list[Event]) -> None:
         for delta in said.tool_calls or ():
-            yield from self._in_call(*self._calls.add(delta))
+            events += self._in_call(*self._calls.add(delta))
         legacy = (
             self._calls.add_legacy(said.function_call) if said.function_call is not None else None
         )
         if legacy is not None:
-            yield from self._in_call(*legacy)
+            events += self._in_call(*legacy)
 
     def _in_call(self, call: OpenCall, added: str) -> Iterator[Event]:
         position = self._calls.all.index(call)
