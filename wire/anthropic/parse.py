@@ -7,7 +7,6 @@ the end of its block.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -21,6 +20,7 @@ from wire.anthropic.types import Message as WireMessage
 from wire.core.lenient import Halves, plain, said
 from wire.core.memory import PARTIAL, encode, notes
 from wire.errors import WireError
+from wire.neutral.ids import made_id
 from wire.neutral.messages import (
     Done,
     Event,
@@ -114,7 +114,7 @@ def part_of(block: ContentBlock, body: bytes = b"", position: int = 0) -> Part:
 
 
 def _tool_call(block: ContentBlock, body: bytes, position: int) -> ToolCall:
-    id = block.id or f"call_{hashlib.sha256(body).hexdigest()[:12]}_{position}"
+    id = block.id or made_id(body, position)
     given: Any = block.input
     if given is None and block.raw is not None:
         given = (plain(block.raw) or {}).get("input")

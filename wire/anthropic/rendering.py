@@ -38,13 +38,10 @@ from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.errors import RuleError, Violation
 from wire.neutral.messages import Event, Reply
-from wire.neutral.rendering import ReplyReader, wire_call
+from wire.neutral.rendering import SCHEMA_WORDS, ReplyReader, wire_call
 from wire.neutral.request import Output, Request, Tool
 
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
-
-SCHEMA_WORDS = "Answer with JSON that fits this schema: "
-"""Said in the system text where the model takes no schema."""
 
 FILES = "files-api-2025-04-14"
 """The beta under which ids of uploaded files are read."""

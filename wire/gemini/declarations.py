@@ -107,7 +107,7 @@ def tools(*definitions: FunctionDeclaration | Tool | Mapping[str, Any]) -> Noted
         declaration = (
             definition
             if isinstance(definition, FunctionDeclaration)
-            else _declared(definition, path, found)
+            else declared(definition, path, found)
         )
         found += (Note(f"{path}.{note.path}", note.message) for note in notes(declaration))
         declarations.append(declaration)
@@ -127,7 +127,8 @@ def tools(*definitions: FunctionDeclaration | Tool | Mapping[str, Any]) -> Noted
 _KNOWN = frozenset({"name", "description", "parameters", "response"})
 
 
-def _declared(definition: Any, path: str, found: list[Note]) -> FunctionDeclaration:
+def declared(definition: Any, path: str, found: list[Note]) -> FunctionDeclaration:
+    """The declaration that a mapping is. Raises as `tools`."""
     if not isinstance(definition, Mapping):
         raise RuleError(
             violations=[

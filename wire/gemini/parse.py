@@ -7,7 +7,6 @@ Gemini understands is an `Other`. A call is told when it comes, since it comes w
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -28,6 +27,7 @@ from wire.gemini.types import (
     Part,
     UsageMetadata,
 )
+from wire.neutral.ids import made_id
 from wire.neutral.messages import (
     Done,
     Event,
@@ -182,7 +182,7 @@ def _tool_call(wire: Part, body: bytes, position: int) -> ToolCall:
     assert call is not None
     assert call.name is not None
     return ToolCall(
-        id=call.id or f"call_{hashlib.sha256(body).hexdigest()[:12]}_{position}",
+        id=call.id or made_id(body, position),
         name=call.name,
         arguments={} if call.args is None else call.args,
         signature=wire.thought_signature or "",

@@ -16,13 +16,13 @@ import msgspec
 from wire import history
 from wire.core.bodies import wrong_type
 from wire.core.call import Call, StreamCall
-from wire.core.memory import Note, notes, with_notes
+from wire.core.memory import Note, freeze, notes, with_notes
 from wire.core.provider import Provider
-from wire.gemini.declarations import tools
+from wire.gemini.declarations import declared, tools
 from wire.gemini.effort import thinking
 from wire.gemini.endpoints import generate_content, stream_generate_content
 from wire.gemini.families import Family, family
-from wire.gemini.parse import EventReader, parse_reply
+from wire.gemini.parse import WIRE, EventReader, parse_reply
 from wire.gemini.parts import system_instruction, wire_turns
 from wire.gemini.paths import resource
 from wire.gemini.rows import provider_row
@@ -50,8 +50,9 @@ AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
 def call(request: Request, model: str, provider: Provider | str = "gemini") -> Call[Reply]:
     """The request as a call with one whole reply. Takes and raises what `stream_call` does."""
-    raw = _wire_call(generate_content, "generateContent", request, model, provider)
-    return _reader(raw, model, provider).whole_call(raw)
+    row = provider_row(provider)
+    raw = _wire_call(generate_content, "generateContent", request, model, row)
+    return _reader(raw, model, row).whole_call(raw)
 
 
 def stream_call(
@@ -71,8 +72,9 @@ def stream_call(
     `SchemaError` for a schema that Gemini cannot express, `ConfigurationError` for a model name
     that cannot stand in a path.
     """
-    raw = _wire_call(stream_generate_content, "streamGenerateContent", request, model, provider)
-    return _reader(raw, model, provider).event_call(raw)
+    row = provider_row(provider)
+    raw = _wire_call(stream_generate_content, "streamGenerateContent", request, model, row)
+    return _reader(raw, model, row).event_call(raw)
 
 
 def render_request(
@@ -94,11 +96,10 @@ def render_request(
     turns = wire_turns(handed, answers, names, of, found, vertex=vertex)
     made = contents(*turns, model=name)
     found += made.notes
-    declared = _tools(request, found)
     built = GenerateContentRequest(
         contents=list(made),
         system_instruction=system,
-        tools=declared or None,
+        tools=_tools(request, found) or None,
         tool_config=_tool_config(request, of, vertex=vertex),
         generation_config=_generation_config(request, of, found),
     )
@@ -117,9 +118,8 @@ def _wire_call(
     endpoint: str,
     request: Request,
     model: str,
-    provider: Provider | str,
+    row: Provider,
 ) -> AnyCall:
-    row = provider_row(provider)
     return wire_call(
         render_request(request, model, row),
         request.options,
@@ -130,13 +130,9 @@ def _wire_call(
 
 
 def _reader(
-    raw: Call[Any] | StreamCall[Any, Any], model: str, provider: Provider | str
+    raw: Call[Any] | StreamCall[Any, Any], model: str, row: Provider
 ) -> ReplyReader[GenerateContentResponse]:
-    asked: dict[str, Any] = {
-        "body": raw.body,
-        "provider": provider_row(provider).name,
-        "model": _name(model),
-    }
+    asked: dict[str, Any] = {"body": raw.body, "provider": row.name, "model": _name(model)}
     return ReplyReader(
         functools.partial(parse_reply, **asked), functools.partial(EventReader, **asked), raw.notes
     )
@@ -146,12 +142,13 @@ def _reader(
 
 
 def _tools(request: Request, found: list[Note]) -> list[Tool]:
-    write = _raw if request.raw_schemas else _converted
-    declared = tools(
-        *(write(tool, f"tools[{index}]", found) for index, tool in enumerate(request.tools))
-    )
-    found += declared.notes
-    return [*declared, *([Tool(google_search=GoogleSearch())] if request.search_grounding else [])]
+    if request.raw_schemas:
+        lowered = [_raw(tool, f"tools[{at}]", found) for at, tool in enumerate(request.tools)]
+    else:
+        lowered = [_lowered(tool, f"tools[{at}]") for at, tool in enumerate(request.tools)]
+    made = tools(*lowered)
+    found += made.notes
+    return [*made, *([Tool(google_search=GoogleSearch())] if request.search_grounding else [])]
 
 
 _SAYS_NOTHING = frozenset(
@@ -169,15 +166,21 @@ def _takes_something(parameters: Mapping[str, Any]) -> bool:
     return bool(named) or not parameters.keys() <= _SAYS_NOTHING
 
 
-def _converted(tool: Function, path: str, found: list[Note]) -> dict[str, Any]:
-    declaration: dict[str, Any] = {
-        "name": tool.name,
-        "description": tool.description or None,
-        "response": tool.response,
-    }
-    return declaration | (
-        {"parameters": tool.parameters} if _takes_something(tool.parameters) else {}
-    )
+def _lowered(tool: Function, path: str) -> FunctionDeclaration:
+    """The declaration with its schemas in Gemini's dialect, lowered once for each tool."""
+
+    def lower() -> FunctionDeclaration:
+        definition: dict[str, Any] = {
+            "name": tool.name,
+            "description": tool.description or None,
+            "response": tool.response,
+        }
+        if _takes_something(tool.parameters):
+            definition["parameters"] = tool.parameters
+        # Read-only, since every request with this tool shares it.
+        return freeze(declared(definition, path, []))
+
+    return tool.lowered(WIRE, lower)
 
 
 def _raw(tool: Function, path: str, found: list[Note]) -> FunctionDeclaration:

@@ -145,7 +145,7 @@ def _groups(turns: Iterable[Turn]) -> Iterator[_Found]:
             else:
                 problem = f"the result of {named} answers no call of the turn before it"
                 rule, remedy = "H4", "put it directly after its call, or leave it out"
-            yield (each.index, each.position), Violation(each.path, problem, rule, remedy=remedy)
+            yield (each.message, each.position), Violation(each.path, problem, rule, remedy=remedy)
 
 
 def unanswered(messages: Sequence[Message]) -> tuple[ToolCall, ...]:

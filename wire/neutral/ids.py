@@ -1,5 +1,5 @@
-"""Ids of tool calls that a host takes, made of ids that it does not: the same each time, and the
-way back.
+"""Ids of tool calls: those that are made for a call without one, and those that a host takes, made
+of ids that it does not. Both are the same each time.
 """
 
 from __future__ import annotations
@@ -7,6 +7,18 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
+
+
+def made_id(source: bytes, position: int) -> str:
+    """The id of a call that came without one: the same on replay, and unique in a conversation.
+
+    `source` is the body of the request that was answered, or the message with the calls;
+    `position` counts the calls from 0.
+
+    >>> made_id(b"{}", 1)
+    'call_44136fa355b3_1'
+    """
+    return f"call_{hashlib.sha256(source).hexdigest()[:12]}_{position}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,7 +51,7 @@ def same_id(call: ToolCall, result: ToolResult) -> bool:
 class Result(NamedTuple):
     """A result, and where it stands in the conversation."""
 
-    index: int
+    message: int
     """Index of its message."""
     position: int
     """Its position among the parts of that message."""
@@ -60,7 +60,7 @@ class Result(NamedTuple):
     @property
     def path(self) -> str:
         """Path of the part."""
-        return f"messages[{self.index}].parts[{self.position}]"
+        return f"messages[{self.message}].parts[{self.position}]"
 
 
 @dataclass(slots=True)
@@ -124,7 +124,7 @@ def answers(turns: Iterable[Turn]) -> dict[str, Answers]:
     for turn in turns:
         if turn.calls:
             given = [position for position in turn.pairs if position is not None]
-            moved = f"messages[{turn.results[0].index}]" if given != sorted(given) else ""
+            moved = f"messages[{turn.results[0].message}]" if given != sorted(given) else ""
             found[f"messages[{turn.index}]"] = Answers(
                 tuple(turn.results[each] for each in given), moved
             )

@@ -25,6 +25,9 @@ A = TypeVar("A", bound=WireStruct)
 Built = TypeVar("Built", bound=WireStruct)
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
+SCHEMA_WORDS = "Answer with JSON that fits this schema: "
+"""Stands before the schema in the system text where the host or the model takes no schema."""
+
 Check = Callable[[Any, Provider], list[Violation]]
 """A wire's `check` with the model bound: request struct and provider to violations."""
 

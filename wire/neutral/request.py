@@ -6,15 +6,19 @@ Each wire's `rendering.py` writes it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import NoneType
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from wire.core.memory import Beside
 from wire.errors import RuleError, Violation
 from wire.neutral.messages import Message
+
+T = TypeVar("T")
+
+_LOWERED = "_lowered"
 
 TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """Names that every vendor takes (G28)."""
@@ -64,6 +68,24 @@ class Tool(Beside, frozen=True):
                     Violation(f"tool {self.name}: parameters.type", problem, "G50", remedy=remedy)
                 ]
             )
+
+    def lowered(self, wire: str, lower: Callable[[], T]) -> T:
+        """What `lower` makes of this tool for a wire, made once and remembered beside the tool.
+
+        It is made anew when a schema has changed since: the dicts of a tool are its owner's. What
+        `lower` raises is not remembered.
+        """
+        known: dict[str, tuple[object, T]] = vars(self).setdefault(_LOWERED, {})
+        # Text as well, which tells True from 1, and NaN from null. What JSON cannot say may be a
+        # mapping whose text does not show its content: it is lowered each time.
+        schemas = (self.parameters, self.response)
+        try:
+            state = (repr(schemas), msgspec.json.encode(schemas))
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            return lower()
+        if wire not in known or known[wire][0] != state:
+            known[wire] = state, lower()
+        return known[wire][1]
 
 
 class Output(Beside, frozen=True):

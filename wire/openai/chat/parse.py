@@ -8,7 +8,6 @@ they came from: here they have no JSON of their own.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import operator
 from collections.abc import Iterator, Sequence
@@ -19,6 +18,7 @@ import msgspec
 from wire.core.lenient import Halves, said
 from wire.core.memory import PARTIAL, RAW, notes, sayable
 from wire.errors import StreamIncomplete, WireError
+from wire.neutral.ids import made_id
 from wire.neutral.messages import (
     Done,
     Event,
@@ -349,7 +349,7 @@ class EventReader:
         return tuple(with_origin(part, self._origin) for part in parts)
 
     def _call(self, position: int, call: OpenCall) -> ToolCall:
-        id = call.id or f"call_{hashlib.sha256(self._body).hexdigest()[:12]}_{position}"
+        id = call.id or made_id(self._body, position)
         cut = not self._complete or self._reason(calls=True) == "length"
         if call.kind == "custom":
             return ToolCall(

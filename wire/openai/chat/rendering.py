@@ -21,7 +21,7 @@ from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.errors import StreamInvalid
 from wire.neutral.messages import Event, Reply
-from wire.neutral.rendering import ReplyReader, wire_call
+from wire.neutral.rendering import SCHEMA_WORDS, ReplyReader, wire_call
 from wire.neutral.request import Output, Request, Tool
 from wire.openai.chat.endpoints import chat_completions, stream_chat_completions
 from wire.openai.chat.parse import EventReader, parse_reply
@@ -46,9 +46,6 @@ from wire.openai.common.dialect import Dialect
 from wire.openai.common.rows import provider_row
 
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
-
-SCHEMA_WORDS = "Answer with JSON that fits this schema: "
-"""Said in the system text where the host takes no schema."""
 
 
 def call(request: Request, model: str, provider: Provider | str = "openai") -> Call[Reply]:

@@ -10,7 +10,6 @@ What it had to change, add or drop stands in `wire.notes(result)`.
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -22,7 +21,7 @@ from wire.core.lenient import decoded
 from wire.core.memory import RAW, Note, Noted, encode
 from wire.errors import HistoryError, RuleError, Violation
 from wire.neutral import messages as chat
-from wire.neutral.ids import LegalIds
+from wire.neutral.ids import LegalIds, made_id
 from wire.openai.chat.tool_calls import arguments_of, present
 from wire.openai.chat.types import ChatCompletion, Choice, Message, ToolCall
 from wire.openai.common.dialect import PLAIN, Dialect
@@ -185,11 +184,7 @@ def _paired(
     for position, id in enumerate(given):
         waiting = left if id is None else claimed[id]
         own = waiting.pop(0) if waiting else None
-        made = (
-            f"call_{hashlib.sha256(encode(message)).hexdigest()[:12]}_{position}"
-            if id is None
-            else id
-        )
+        made = made_id(encode(message), position) if id is None else id
         pairs.append((id or (own and present(own.tool_call_id)) or made, own))
     return pairs, [*(answer for answers in claimed.values() for answer in answers), *left]
 

@@ -1,0 +1,39 @@
+"""Journeys through the library cost no more calls of its functions than they did."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "bench" / "frames.py"
+
+CEILINGS = {
+    "raw event of chat completions": 23,
+    "raw event of Gemini": 23,
+    "neutral event of chat completions": 30,
+    "neutral event of Gemini": 34,
+    "raw signature to the next call": 200,
+    "neutral signature to the next call": 262,
+    "neutral signature and a tool": 320,
+    "function to Gemini's schema": 75,
+    "one pipeline node": 80,
+}
+"""Name of a journey to a number of calls a little above what it takes."""
+
+spec = importlib.util.spec_from_file_location("frames", SOURCE)
+assert spec is not None
+assert spec.loader is not None
+frames = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(frames)
+
+
+def test_each_journey_has_a_ceiling() -> None:
+    assert CEILINGS.keys() == frames.JOURNEYS.keys()
+
+
+@pytest.mark.parametrize("name", CEILINGS)
+def test_no_more_calls_than_before(name: str) -> None:
+    counted = frames.JOURNEYS[name]()
+    assert 5 < counted.calls <= CEILINGS[name], sorted(counted.items())
