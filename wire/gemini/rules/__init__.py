@@ -84,6 +84,20 @@ RULES: tuple[tuple[str, Rule], ...] = (
 The parser's rules (G1 to G3, G20, G38 to G41, G65) are in `parser`; G71 is below.
 """
 
+_OF_CONFIG = frozenset(
+    {
+        generation.one_thinking_control,
+        generation.level_is_known,
+        generation.thinking_is_in_range,
+        generation.one_candidate,
+        generation.no_penalties,
+        generation.log_probabilities,
+        generation.temperature_is_in_range,
+        generation.json_beside_tools,
+    }
+)
+"""Rules that find nothing without a generation config; most requests have none."""
+
 CHECKED = frozenset(name for names, _ in RULES for name in names.split()) | {
     "G1",
     "G2",
@@ -137,6 +151,8 @@ def check(
     if rule_input is not None and not any(each.severity == "error" for each in found):
         skip = endpoint not in _GENERATE
         for names, rule in RULES:
+            if rule in _OF_CONFIG and not rule_input.config:
+                continue
             if not skip or names in _BODY_RULES:
                 found += rule(rule_input)
     return found if model else [each for each in found if each.severity == "error"]
