@@ -198,7 +198,7 @@ def test_betas_are_one_header(make: Any):
             lambda: anthropic.create_message(
                 asked(system=[ContentBlock(type="text", text=object())])
             ),
-            "system[0].text: JSON cannot say this",
+            "system[0].text: a JSON value is wanted, not object",
         ),
         (
             lambda: anthropic.create_batch([]),

@@ -434,7 +434,7 @@ def test_s4_14_tools_keep_their_schemas():
         "tools[2].input_schema: was given the type object, which it did not name"
     ]
     assert refused(tools=(Tool("f", parameters={"type": "object", "x": {1j}}),)) == [
-        ("tools[0].input_schema.x", "")
+        ("tools[0].parameters.x", "")
     ]
 
 
@@ -739,17 +739,17 @@ def test_the_rules_look_at_the_options_too():
 
 
 @pytest.mark.parametrize(
-    ("options", "problem"),
+    ("options", "path", "problem"),
     [
-        ({"x": object()}, "JSON cannot say this"),
-        ({"x": float("nan")}, "no numbers"),
-        (5, "a mapping is wanted"),
+        ({"x": object()}, "options.anthropic.x", "a JSON value is wanted, not object"),
+        ({"x": float("nan")}, "options.anthropic.x", "nan is not a JSON number"),
+        (5, "options.anthropic", "a mapping is wanted"),
     ],
 )
-def test_options_that_are_none(options: Any, problem: str):
+def test_options_that_are_none(options: Any, path: str, problem: str):
     with pytest.raises(RuleError, match=problem) as caught:
         anthropic.stream_call(asked(options={"anthropic": options}), MODEL)
-    assert [each.path for each in caught.value.violations] == ["options.anthropic"]
+    assert [each.path for each in caught.value.violations] == [path]
 
 
 # --- what the model said goes back ----------------------------------------------------------------

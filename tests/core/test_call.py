@@ -118,17 +118,17 @@ def deep() -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("body", "extra"),
+    ("body", "extra", "path"),
     [
-        (BODY, {"d": object()}),
-        (BODY, {"d": {1, object()}}),
-        (BODY, {"d": "\ud800"}),
-        (BODY, {"d": float("nan")}),  # JSON has no such number, and null is another value
-        (BODY, {"d": [float("inf")]}),
-        (BODY, {"d": deep()}),
-        (b"", {"d": 1}),
-        (b"\x89PNG", {"d": 1}),
-        (b"[1]", {"d": 1}),
+        (BODY, {"d": object()}, "body_extra.d"),
+        (BODY, {"d": {1, object()}}, "body_extra.d"),
+        (BODY, {"d": "\ud800"}, "body_extra.d"),
+        (BODY, {"d": float("nan")}, "body_extra.d"),  # null would be another value
+        (BODY, {"d": [float("inf")]}, "body_extra.d[0]"),
+        (BODY, {"d": deep()}, "body_extra.d"),
+        (b"", {"d": 1}, "body_extra"),
+        (b"\x89PNG", {"d": 1}, "body_extra"),
+        (b"[1]", {"d": 1}, "body_extra"),
     ],
     ids=[
         "object",
@@ -142,10 +142,10 @@ def deep() -> list[Any]:
         "no-object",
     ],
 )
-def test_what_cannot_be_said_is_refused(body: bytes, extra: dict[str, Any]):
+def test_what_cannot_be_said_is_refused(body: bytes, extra: dict[str, Any], path: str):
     with pytest.raises(RuleError) as caught:
         call(body).replace(body_extra=extra)
-    assert [violation.path for violation in caught.value.violations] == ["body_extra"]
+    assert [violation.path for violation in caught.value.violations] == [path]
 
 
 # --- target ---------------------------------------------------------------------------------------

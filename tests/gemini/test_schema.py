@@ -1023,8 +1023,8 @@ ERRORS: list[tuple[str, Any, str, str]] = [
     ("bound-infinite", {"exclusiveMaximum": math.inf}, "exclusiveMaximum", "finite"),
     ("bound-huge", {"maximum": 10**400}, "maximum", "finite"),
     ("bound-text", {"minimum": "1"}, "minimum", "finite"),
-    ("default-nan", {"default": [math.nan]}, "default", "not JSON"),
-    ("default-object", {"default": object()}, "default", "not JSON"),
+    ("default-nan", {"default": [math.nan]}, "default[0]", "not a JSON number"),
+    ("default-object", {"default": object()}, "default", "not object"),
     ("twice", {"minItems": 1, "min_items": 2}, "min_items", "duplicate"),
 ]
 

@@ -611,17 +611,17 @@ def test_s1_29_the_rules_look_at_the_options_too():
 
 
 @pytest.mark.parametrize(
-    ("options", "problem"),
+    ("options", "path", "problem"),
     [
-        ({"x": object()}, "JSON cannot say this"),
-        ({"x": float("nan")}, "no numbers"),
-        (5, "a mapping is wanted"),
+        ({"x": object()}, "options.openai.x", "a JSON value is wanted, not object"),
+        ({"x": float("nan")}, "options.openai.x", "nan is not a JSON number"),
+        (5, "options.openai", "a mapping is wanted"),
     ],
 )
-def test_s1_29_options_that_are_none(options: Any, problem: str):
+def test_s1_29_options_that_are_none(options: Any, path: str, problem: str):
     with pytest.raises(RuleError, match=problem) as caught:
         openai.stream_call(asked(options={"openai": options}), "m")
-    assert [each.path for each in caught.value.violations] == ["options.openai"]
+    assert [each.path for each in caught.value.violations] == [path]
 
 
 # --- refusals -------------------------------------------------------------------------------------
@@ -651,7 +651,7 @@ def test_turns_out_of_order_are_refused(messages: Any, paths: list[str]):
                 Message.assistant(ToolCall(id="c", name="f", arguments={"a": object()})),
                 Message.tool_result(ToolCall(id="c", name="f"), "1"),
             ),
-            "messages[1].parts[0].arguments",
+            "messages[1].parts[0].arguments.a",
         ),
         (
             asked(HI, Message.assistant(A), Message.tool_result(A, {1j})),
@@ -668,7 +668,7 @@ def test_turns_out_of_order_are_refused(messages: Any, paths: list[str]):
         (asked(max_tokens="many"), "max_tokens"),
         (
             asked(tools=(Tool("f", parameters={"type": "object", "x": {1j}}),)),
-            "tools[0].function.parameters.x",
+            "tools[0].parameters.x",
         ),
         ("Hi", "request"),
     ],

@@ -245,9 +245,18 @@ def test_p_85_a_checkpoint_is_read_as_it_was_written() -> None:
     assert type(again.data["float"]) is float
 
 
-@pytest.mark.parametrize("value", [object(), {1, 2}, float("inf"), b"x", "\ud800"])
-def test_p_94_a_value_that_json_cannot_say_is_named(value: Any) -> None:
-    with pytest.raises(PipelineError, match=r"^context: bad: JSON cannot say this"):
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        (object(), "a JSON value is wanted, not object"),
+        ({1, 2}, "a JSON value is wanted, not set"),
+        (float("inf"), "inf is not a JSON number"),
+        (b"x", "a JSON value is wanted, not bytes"),
+        ("\ud800", "half of a surrogate pair"),
+    ],
+)
+def test_p_94_a_value_that_json_cannot_say_is_named(value: Any, problem: str) -> None:
+    with pytest.raises(PipelineError, match=rf"^context: bad: {problem}"):
         dump_checkpoint(Checkpoint(last_node_id="n", data={"good": 1, "bad": value}))
 
 

@@ -247,7 +247,7 @@ def test_s1_67_an_unknown_format_is_named_with_those_there_are():
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_what_is_no_json_is_named(format: Any):
-    with pytest.raises(RuleError, match=r"messages\[0\].parts\[0\].a: nan is no number of JSON"):
+    with pytest.raises(RuleError, match=r"messages\[0\].parts\[0\].a: nan is not a JSON number"):
         export([Message.tool_result(CALL, {"a": float("nan")})], format)
 
 

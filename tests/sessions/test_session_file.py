@@ -552,11 +552,11 @@ UNSAYABLE: dict[str, tuple[Message, str]] = {
     ),
     "NaN": (
         Message.tool_result(ToolCall(id="c", name="f"), {"a": [float("nan")]}),
-        "messages[1].parts[0].content.a[0]: nan is no number",
+        "messages[1].parts[0].content.a[0]: nan is not a JSON number",
     ),
     "infinity": (
         Message.assistant(ToolCall(id="c", name="f", arguments={"a": float("inf")})),
-        "messages[1].parts[0].arguments.a: inf is no",
+        "messages[1].parts[0].arguments.a: inf is not",
     ),
     "bytes": (
         Message.tool_result(ToolCall(id="c", name="f"), b"a"),
@@ -568,7 +568,7 @@ UNSAYABLE: dict[str, tuple[Message, str]] = {
     ),
     "a key that is no text": (
         Message.assistant(Other("k", {1: 2})),
-        "messages[1].parts[0].data: a key is a text in JSON, not 1",
+        "messages[1].parts[0].data: a JSON key is a text, not 1",
     ),
     "no text": (Message.user(Text(5)), "messages[1].parts[0].text: expected `str`, got `int`"),  # type: ignore
     "media as text": (

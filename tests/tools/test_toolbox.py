@@ -295,8 +295,8 @@ loop.append(loop)
     ("value", "message"),
     [
         (object(), "$: JSON cannot say this: it has no form for object"),
-        ([{"a": float("nan")}], "$[0].a: JSON has no number nan"),
-        (float("-inf"), "$: JSON has no number -inf"),
+        ([{"a": float("nan")}], "$[0].a: nan is not a JSON number"),
+        (float("-inf"), "$: -inf is not a JSON number"),
         (
             {(1, 2): 3},
             "$: JSON cannot say this: Only dicts with str-like or number-like keys are supported",

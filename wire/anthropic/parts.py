@@ -20,6 +20,7 @@ from wire.anthropic.parse import WIRE
 from wire.anthropic.rules.turns import ID, TOOL_NAME
 from wire.anthropic.types import ContentBlock, MessageResponse, Source
 from wire.anthropic.types import Message as WireMessage
+from wire.core.json_values import json_text
 from wire.core.lenient import Unreadable, decoded
 from wire.core.memory import Note, WireStruct, freeze, remember
 from wire.errors import HistoryError, LimitError, RuleError, Violation
@@ -325,7 +326,7 @@ class _Writing:
         text = (
             result.content
             if isinstance(result.content, str)
-            else _json(result.content, f"{path}.content")
+            else json_text(result.content, f"{path}.content")
         )
         media = [self._media(each, f"{path}.media[{at}]") for at, each in enumerate(result.media)]
         if media and result.error:
@@ -381,13 +382,6 @@ def _read_message(raw: bytes) -> WireMessage:
 
 def _read_block(raw: bytes) -> ContentBlock:
     return remember(freeze(decoded(raw, ContentBlock)), raw)
-
-
-def _json(value: Any, path: str) -> str:
-    try:
-        return msgspec.json.encode(value).decode()
-    except (TypeError, ValueError, OverflowError, RecursionError) as cause:
-        raise RuleError(violations=[Violation(path, f"JSON cannot say this: {cause}")]) from None
 
 
 # --- media ----------------------------------------------------------------------------------------

@@ -32,14 +32,13 @@ from wire.anthropic.types import (
     ToolChoice,
 )
 from wire.anthropic.types import Tool as WireTool
-from wire.core.bodies import wrong_type
 from wire.core.call import Call, StreamCall
+from wire.core.json_values import json_text
 from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
-from wire.errors import RuleError, Violation
 from wire.neutral.messages import Event, Reply
 from wire.neutral.rendering import SCHEMA_WORDS, ReplyReader, wire_call
-from wire.neutral.request import Output, Request, Tool
+from wire.neutral.request import Output, Request, Tool, checked_request
 
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
@@ -81,8 +80,7 @@ def render_request(
 
     `wire.notes` of it reports what was changed or left out. Raises as `stream_call`.
     """
-    if not isinstance(request, Request):
-        raise wrong_type("request", request, "Request")
+    request = checked_request(request)
     row = provider_row(provider)
     of = family(model)
     left, found, answers = history.sendable(request.messages, row.name, model)
@@ -230,9 +228,4 @@ def _output_format(
     found.append(
         Note("output", f"asked for in words alone, with the schema in the system text: {problem}")
     )
-    try:
-        return None, SCHEMA_WORDS + msgspec.json.encode(output.schema).decode()
-    except (TypeError, ValueError, OverflowError, RecursionError) as cause:
-        raise RuleError(
-            violations=[Violation("output.schema", f"JSON cannot say this: {cause}")]
-        ) from None
+    return None, SCHEMA_WORDS + json_text(output.schema, "output.schema")

@@ -8,12 +8,13 @@ be texts: of a long history little is left to read.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
 
 from wire.core.decoders import convert, decoder
+from wire.core.json_values import checked, is_deep
 from wire.core.memory import WireStruct, encode
 from wire.errors import RuleError, Violation
 
@@ -90,28 +91,42 @@ def checked_body(
     places = [index for index, item in enumerate(items) if not is_sound(item)]
     try:
         body = encode(request)
-        unsure = (
-            msgspec.structs.replace(request, **{turns: [items[index] for index in places]})
-            if items
-            else request
-        )
-        checked = decoder(type(request)).decode(encode(unsure))
-    except msgspec.ValidationError as cause:
-        message, _, path = str(cause).partition(" - at `$")
-        raise RuleError(
-            violations=[Violation(_placed(path.strip("`."), turns, places), message)]
-        ) from None
     except (TypeError, ValueError, OverflowError, RecursionError) as cause:
-        raise RuleError(
-            violations=[Violation(_unsayable(request, "") or "", f"JSON cannot say this: {cause}")]
-        ) from None
+        checked(request)
+        raise RuleError(violations=[Violation("", f"JSON cannot say this: {cause}")]) from None
+    unsure = (
+        msgspec.structs.replace(request, **{turns: [items[index] for index in places]})
+        if items
+        else request
+    )
+    problem: Exception | None = None
+    try:
+        data = encode(unsure)
+        read = decoder(type(request)).decode(data)
+    except (ValueError, RecursionError) as cause:
+        problem = cause
+    # msgspec writes NaN as null, and bytes as text: what is read back is then another value.
+    if problem or read != unsure or is_deep(data):
+        try:
+            checked(unsure)
+        except RuleError as error:
+            raise RuleError(
+                violations=[
+                    msgspec.structs.replace(each, path=_placed(each.path, turns, places))
+                    for each in error.violations
+                ]
+            ) from None
+    if problem:
+        message, _, path = str(problem).partition(" - at `$")
+        raise RuleError(violations=[Violation(_placed(path.strip("`."), turns, places), message)])
     if not items:
-        return body, checked
-    read = dict(zip(places, getattr(checked, turns, ()), strict=True))
+        return body, read
+    inner = dict(zip(places, getattr(read, turns, ()), strict=True))
     items = [
-        recognised(item, read[index]) if index in read else item for index, item in enumerate(items)
+        recognised(item, inner[index]) if index in inner else item
+        for index, item in enumerate(items)
     ]
-    return body, msgspec.structs.replace(checked, **{turns: items})
+    return body, msgspec.structs.replace(read, **{turns: items})
 
 
 def _placed(path: str, turns: str, places: list[int]) -> str:
@@ -121,23 +136,3 @@ def _placed(path: str, turns: str, places: list[int]) -> str:
     return re.sub(
         rf"{turns}\[(\d+)\]", lambda found: f"{turns}[{places[int(found[1])]}]", path, count=1
     )
-
-
-def _unsayable(value: Any, path: str) -> str | None:
-    """JSON path of the first thing in `value` that cannot be encoded."""
-    try:
-        msgspec.json.encode(value)
-    except RecursionError:
-        return path
-    except (TypeError, ValueError, OverflowError):
-        inner: Iterable[tuple[str, Any]] = ()
-        if isinstance(value, WireStruct):
-            names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
-            inner = ((f".{key}", getattr(value, name)) for key, name in names)
-        elif isinstance(value, dict):
-            inner = ((f".{key}", item) for key, item in value.items())
-        elif isinstance(value, (list, tuple)):
-            inner = ((f"[{index}]", item) for index, item in enumerate(value))
-        found = (_unsayable(item, f"{path}{step}".lstrip(".")) for step, item in inner)
-        return next((each for each in found if each is not None), path)
-    return None

@@ -16,6 +16,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import msgspec
 
 from wire.core.decoders import decoder
+from wire.core.json_values import checked
 from wire.core.memory import Note, encode
 from wire.core.provider import Provider
 from wire.core.secret import SHOWN, Headers, checked_headers, sealed, shown_headers
@@ -322,24 +323,10 @@ def _extended(body: bytes, extra: Mapping[str, Any]) -> bytes:
         raise RuleError(
             violations=[Violation("body_extra", "this call has no JSON object for a body")]
         ) from None
-    try:
-        added = {key: msgspec.Raw(encode(value)) for key, value in extra.items()}
-        if _has_no_number(extra):
-            raise ValueError("NaN and infinity are no numbers of JSON")
-        return msgspec.json.encode(merged | added)
-    except (TypeError, ValueError, OverflowError, RecursionError) as cause:
-        raise RuleError(
-            violations=[Violation("body_extra", f"JSON cannot say this: {cause}")]
-        ) from None
-
-
-def _has_no_number(value: Any) -> bool:
-    """NaN or an infinity somewhere, which an encoder would turn into null."""
-    if isinstance(value, float):
-        return not math.isfinite(value)
-    if isinstance(value, Mapping):
-        return any(map(_has_no_number, value.values()))
-    return isinstance(value, (list, tuple)) and any(map(_has_no_number, value))
+    added = {
+        key: msgspec.Raw(encode(value)) for key, value in checked(dict(extra), "body_extra").items()
+    }
+    return msgspec.json.encode(merged | added)
 
 
 @dataclass(frozen=True, slots=True)

@@ -389,8 +389,12 @@ def integer(digits: str) -> int | float:
     return int(digits) if len(digits) < 640 else float(digits)
 
 
-def _below(path: str, key: str) -> str:
-    """A key that a path could be mistaken for stands in brackets."""
+def key_path(path: str, key: str) -> str:
+    """Return the JSON path of a key below `path`; a key that would be ambiguous stands in brackets.
+
+    >>> key_path("labels", "team"), key_path("labels", "a.b")
+    ('labels.team', 'labels["a.b"]')
+    """
     if not _PLAIN_KEY.fullmatch(key):
         return f"{path}[{json.dumps(key, ensure_ascii=False)}]"
     return f"{path}.{key}" if path else key
@@ -400,7 +404,7 @@ def _unknown(typed: Any, plain: Any, path: str) -> Iterator[tuple[str, Any]]:
     if isinstance(typed, WireStruct) and isinstance(plain, dict):
         fields = dict(zip(typed.__struct_encode_fields__, typed.__struct_fields__, strict=True))
         for key, value in plain.items():
-            here = _below(path, key)
+            here = key_path(path, key)
             field = getattr(typed, fields[key]) if key in fields else None
             if key not in fields or (field is None and value is not None):
                 yield here, value
@@ -411,4 +415,4 @@ def _unknown(typed: Any, plain: Any, path: str) -> Iterator[tuple[str, Any]]:
             yield from _unknown(item, value, f"{path}[{index}]")
     elif isinstance(typed, dict) and isinstance(plain, dict):
         for key, value in plain.items():
-            yield from _unknown(typed.get(key), value, _below(path, key))
+            yield from _unknown(typed.get(key), value, key_path(path, key))

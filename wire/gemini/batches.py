@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from wire.core import json_values
 from wire.core.bodies import wrong_type
 from wire.core.call import Call
 from wire.core.flow import Flow, ask
@@ -295,7 +296,8 @@ def batch_lines(requests: Mapping[str, GenerateContentRequest]) -> bytes:
     ):
         raise wrong_type("requests", requests, "mapping of keys to GenerateContentRequests")
     lines = [
-        b'{"key":%s,"request":%s}' % (encode(key), _sound(request, f"requests[{key!r}]"))
+        b'{"key":%s,"request":%s}'
+        % (encode(json_values.checked(key, "requests")), _sound(request, f"requests[{key!r}]"))
         for key, request in requests.items()
     ]
     # What came from the wire may stand on several lines; in JSON a line end is never more than a

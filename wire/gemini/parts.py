@@ -316,7 +316,11 @@ class _Turns:
             part = function_response(call, result.answer, parts=inside)
         except RuleError as error:
             violations = [
-                msgspec.structs.replace(each, path=f"{path}.content") for each in error.violations
+                msgspec.structs.replace(
+                    each,
+                    path=f"{path}.content" + each.path.removeprefix("function_response.response"),
+                )
+                for each in error.violations
             ]
             raise RuleError(violations=violations) from None
         self._found += [Note(f"{path}.content", note.message) for note in notes(part)]

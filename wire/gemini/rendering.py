@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 import msgspec
 
 from wire import history
-from wire.core.bodies import wrong_type
 from wire.core.call import Call, StreamCall
 from wire.core.memory import Note, freeze, notes, with_notes
 from wire.core.provider import Provider
@@ -42,7 +41,7 @@ from wire.gemini.types import (
 )
 from wire.neutral.messages import Event, Message, Reply
 from wire.neutral.rendering import ReplyReader, wire_call
-from wire.neutral.request import Output, Request
+from wire.neutral.request import Output, Request, checked_request
 from wire.neutral.request import Tool as Function
 
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
@@ -84,8 +83,7 @@ def render_request(
 
     `wire.notes` of it reports what was changed or left out. Raises as `stream_call`.
     """
-    if not isinstance(request, Request):
-        raise wrong_type("request", request, "Request")
+    request = checked_request(request)
     row, name = provider_row(provider), _name(model)
     of, vertex = family(name), row.dialect.api == "vertex"
     left, found, answers = history.sendable(request.messages, row.name, name)

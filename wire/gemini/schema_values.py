@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from wire.errors import SchemaError, Violation
+from wire.core.json_values import checked
+from wire.errors import RuleError, SchemaError, Violation
 
 DEEPEST = 16
 """Maximum levels of a schema (G52). Google does not publish the limit: 5 levels were accepted, 24
@@ -108,6 +109,6 @@ def number(value: Any, path: str) -> int | float:
 def as_json(value: Any, path: str) -> str:
     """`value` as text, for comparisons: in Python, 1, 1.0 and True are equal."""
     try:
-        return json.dumps(value, sort_keys=True, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        fail(path, f"is not JSON: {error}")
+        return json.dumps(checked(value, path, plain=True), sort_keys=True)
+    except RuleError as error:
+        raise SchemaError(violations=error.violations) from None

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from wire.core import json_values
 from wire.core.decoders import convert
 from wire.core.memory import RAW, Note, Noted, unknown, with_notes
 from wire.errors import HistoryError, RuleError, Violation
@@ -86,7 +87,7 @@ def contents(*turns: Turn, model: str | None = None) -> Noted[Content]:
             )
         texts = [
             _unsigned(part, path, found)
-            for part in [*(said for orphan in orphans for said in _as_text(orphan)), *others]
+            for part in [*(said for orphan in orphans for said in _as_text(orphan, path)), *others]
         ]
         if texts:
             result.append(group.content(texts))
@@ -132,14 +133,7 @@ def function_response(
             ]
         )
     response: Any = {"error": error} if error is not None else result
-    try:
-        response = msgspec.to_builtins(response)
-    except (TypeError, ValueError, RecursionError) as cause:
-        raise RuleError(
-            violations=[
-                Violation("function_response.response", f"JSON cannot say this: {cause}", "G20")
-            ]
-        ) from None
+    response = msgspec.to_builtins(json_values.checked(response, "function_response.response"))
     changed = []
     if _has_ref(response):
         response = {"result": msgspec.json.encode(response).decode()}
@@ -337,7 +331,7 @@ def _fitted(part: Part, call: FunctionCall, path: str, found: list[Note]) -> Par
     if response.name != call.name or response.id != call.id:
         fitted = msgspec.structs.replace(fitted, name=call.name, id=call.id)
         found.append(Note(path, f"the result was given the name and id of its call of {call.name}"))
-    body: Any = response.response
+    body: Any = json_values.checked(response.response, f"{path}.functionResponse.response")
     if body is not None and (not isinstance(body, Mapping) or _has_ref(body)):
         wrapped = function_response(call, body).function_response
         assert wrapped is not None
@@ -365,14 +359,15 @@ def _name(part: Part) -> str:
     return (part.function_response and part.function_response.name) or "a nameless call"
 
 
-def _as_text(part: Part) -> list[Part]:
+def _as_text(part: Part, path: str) -> list[Part]:
     """A result in the user's words, and the media that it brought."""
     response = part.function_response
     assert response is not None
     media = [piece.inline_data for piece in response.parts or () if piece.inline_data is not None]
     files = [piece.file_data for piece in response.parts or () if piece.file_data is not None]
+    result = json_values.json_text(response.response, f"{path}.functionResponse.response")
     return [
-        Part(text=f"Result of {_name(part)}: {msgspec.json.encode(response.response).decode()}"),
+        Part(text=f"Result of {_name(part)}: {result}"),
         *(Part(inline_data=Blob(data=blob.data, mime_type=blob.mime_type)) for blob in media),
         *(
             Part(file_data=FileData(file_uri=file.file_uri, mime_type=file.mime_type))

@@ -49,7 +49,7 @@ class HistoryManager:
             raise ConfigurationError(f"on_open_calls: answer or drop, not {on_open_calls!r}")
         self.max_messages, self.max_tokens, self.estimate = max_messages, max_tokens, estimate
         self.on_open_calls: OpenCalls = on_open_calls
-        self._kept: list[Message] = []
+        self._stored: list[Message] = []
         self._notes: list[Note] = []
 
     def add_message(self, message: Message | None, allow_incomplete: bool = False) -> None:
@@ -63,12 +63,12 @@ class HistoryManager:
         """
         if message is None:
             return
-        self._kept.append(_message(message))
-        if allow_incomplete or unanswered(self._kept):
+        self._stored.append(_message(message))
+        if allow_incomplete or unanswered(self._stored):
             return
-        ordered = repair(self._kept, open_calls=self.on_open_calls)
+        ordered = repair(self._stored, open_calls=self.on_open_calls)
         pruned = self._pruned(ordered)
-        self._kept = list(pruned)
+        self._stored = list(pruned)
         self._notes += (*ordered.notes, *pruned.notes)
 
     def replace(self, old: Message, new: Message) -> None:
@@ -78,11 +78,11 @@ class HistoryManager:
         `RuleError` for what is no message.
         """
         checked = _message(new)
-        for index in reversed(range(len(self._kept))):
-            if self._kept[index] is old:
-                self._kept[index] = checked
+        for index in reversed(range(len(self._stored))):
+            if self._stored[index] is old:
+                self._stored[index] = checked
                 return
-        self._kept.append(checked)
+        self._stored.append(checked)
 
     @property
     def messages(self) -> Noted[Message]:
@@ -92,8 +92,8 @@ class HistoryManager:
         Calls that are open are answered or dropped in it, as if the conversation went on without
         their results, and `wire.notes` of it says so; the history itself goes on waiting for these.
         """
-        ordered = repair(self._kept, open_calls=self.on_open_calls)
-        if unanswered(self._kept):
+        ordered = repair(self._stored, open_calls=self.on_open_calls)
+        if unanswered(self._stored):
             return ordered
         pruned = self._pruned(ordered)
         return Noted(pruned, (*ordered.notes, *pruned.notes))
@@ -101,7 +101,7 @@ class HistoryManager:
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
         """The calls of the last turn that wait for their results."""
-        return unanswered(self._kept)
+        return unanswered(self._stored)
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -112,14 +112,14 @@ class HistoryManager:
 
     def clear(self) -> None:
         """Forget all messages and notes."""
-        self._kept.clear()
+        self._stored.clear()
         self._notes.clear()
 
     def __len__(self) -> int:
         """How many messages it keeps; an answer that only stands in for an open call is none of
         them.
         """
-        return len(self._kept)
+        return len(self._stored)
 
     def _pruned(self, messages: list[Message]) -> Noted[Message]:
         return prune(messages, self.max_messages, self.max_tokens, estimate=self.estimate)

@@ -18,6 +18,7 @@ from typing import Any, Literal, Self, TypeAlias, TypeVar, cast
 
 import msgspec
 
+from wire.core import json_values
 from wire.core.memory import Beside, Note, WireStruct, encode
 from wire.errors import APIError, BlockedError, RuleError, Violation, WireError
 
@@ -469,6 +470,27 @@ def checked(reply: Reply) -> Reply:
             f"blocked by the provider ({reply.stop.raw}){said}", code=reply.stop.raw, partial=reply
         )
     return reply
+
+
+def check_values(message: Message, path: str, *, plain: bool = False) -> None:
+    """Raise `RuleError` with the JSON paths, below `path`, of what JSON cannot represent.
+
+    `plain` as in `wire.core.json_values.checked`.
+    """
+    for position, part in enumerate(message.parts):
+        _check_part(part, f"{path}.parts[{position}]", plain)
+
+
+def _check_part(part: Part, path: str, plain: bool) -> None:
+    for name in part.__struct_fields__:
+        value = getattr(part, name)
+        if name == "media":
+            for position, each in enumerate(value):
+                _check_part(each, f"{path}.media[{position}]", plain)
+        elif name != "data" or not isinstance(part, Media):
+            json_values.checked(value, f"{path}.{name}", plain=plain)
+        elif isinstance(value, str):  # it would be read back as the bytes that it is base64 of
+            raise RuleError(violations=[Violation(f"{path}.data", "bytes are wanted, not str")])
 
 
 # --- a reply on its way ---------------------------------------------------------------------------

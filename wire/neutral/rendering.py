@@ -52,7 +52,10 @@ def wire_call(
         raw = raw.replace(body_extra=extra) if extra else raw
     except RuleError as error:
         path = f"options.{provider.name}"
-        violations = [msgspec.structs.replace(each, path=path) for each in error.violations]
+        violations = [
+            msgspec.structs.replace(each, path=each.path.replace("body_extra", path, 1))
+            for each in error.violations
+        ]
         raise RuleError(violations=violations, provider=provider.name) from None
     # Rules read values of the right types only, so they are asked once the body is made.
     found = check(asked, provider)

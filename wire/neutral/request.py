@@ -12,9 +12,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from wire.core.bodies import wrong_type
+from wire.core.json_values import checked
 from wire.core.memory import Beside
 from wire.errors import RuleError, Violation
-from wire.neutral.messages import Message
+from wire.neutral.messages import Message, check_values
 
 T = TypeVar("T")
 
@@ -166,6 +168,41 @@ def _wrong_type(path: str, value: object, kinds: tuple[type, ...]) -> RuleError:
     problem = f"a {wanted} is wanted, not {type(value).__name__}"
     return RuleError(violations=[Violation(path, problem)])
 
+
+def checked_request(request: object) -> Request:
+    """Return `request` if it is a `Request` and JSON can represent each value in it.
+
+    Raises `RuleError` with the JSON path in the request, such as `messages[1].parts[0].content[2]`.
+    Messages that came from a model are not looked into: they go back in their bytes.
+    """
+    if not isinstance(request, Request):
+        raise wrong_type("request", request, "Request")
+    for index, message in enumerate(request.messages):
+        if message.origin is None:
+            check_values(message, f"messages[{index}]")
+    for index, tool in enumerate(request.tools):
+        for name in ("description", "parameters", "response"):
+            value = getattr(tool, name)
+            path = f"tools[{index}].{name}"
+            checked(dict(value) if isinstance(value, Mapping) else value, path)
+    for name in _VALUES:
+        checked(getattr(request, name), name)
+    for provider, extra in request.options.items():
+        if isinstance(extra, Mapping):  # what else there is, `merged_options` refuses
+            checked(dict(extra), f"options.{provider}")
+    return request
+
+
+_VALUES = (
+    "system",
+    "tool_choice",
+    "max_tokens",
+    "temperature",
+    "top_p",
+    "stop",
+    "effort",
+    "output",
+)
 
 _KINDS: dict[str, tuple[type, ...]] = {
     "system": (str,),

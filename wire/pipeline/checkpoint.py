@@ -11,7 +11,8 @@ import msgspec
 
 from wire.core.decoders import convert
 from wire.core.files import read_whole, write_whole
-from wire.errors import PipelineError
+from wire.core.json_values import MAX_FILE_DEPTH, checked
+from wire.errors import PipelineError, RuleError
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,9 +31,8 @@ def dump_checkpoint(checkpoint: Checkpoint) -> bytes:
 
     Raises `PipelineError`, which names the key, for a value that JSON cannot express.
     """
-    for key, value in checkpoint.data.items():
-        _json(value, f"context: {key}")
-    return _json(msgspec.structs.asdict(checkpoint), "checkpoint")
+    _written(checkpoint.data, "context")
+    return _written(msgspec.structs.asdict(checkpoint), "checkpoint")
 
 
 def load_checkpoint(source: bytes | str, name: str = "checkpoint") -> Checkpoint:
@@ -75,11 +75,14 @@ def context_json(values: Mapping[str, Any]) -> bytes:
 
     Raises `PipelineError` for a value that JSON cannot express.
     """
-    return _json(dict(values), "context")
+    return _written(dict(values), "context")
 
 
-def _json(value: Any, what: str) -> bytes:
+def _written(value: dict[str, Any], what: str) -> bytes:
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1).encode() + b"\n"
-    except (TypeError, ValueError, RecursionError) as problem:
-        raise PipelineError(f"{what}: JSON cannot say this: {problem}") from None
+        checked(value, plain=True, max_depth=MAX_FILE_DEPTH)
+        return json.dumps(value, ensure_ascii=False, indent=1).encode() + b"\n"
+    except RuleError as problem:
+        raise PipelineError(f"{what}: {problem.message}") from None
+    except RecursionError:  # the caller's own stack is deep already
+        raise PipelineError(f"{what}: nested too deeply") from None

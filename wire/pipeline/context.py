@@ -8,8 +8,8 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Any
 
+from wire.core.json_values import checked
 from wire.errors import PipelineError, RuleError
-from wire.sessions.session_file import check_sayable
 
 
 class Context(MutableMapping[str, Any]):
@@ -40,7 +40,7 @@ class Context(MutableMapping[str, Any]):
         if not isinstance(key, str) or not key:
             raise PipelineError(f"context: expected a non-empty text as key, not {key!r}")
         try:
-            check_sayable(value, key)
+            checked(value, key, plain=True)
         except RuleError as problem:
             raise PipelineError(f"context: {problem.message}") from None
         with self._lock:

@@ -12,9 +12,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
+from wire.core.json_values import checked
 from wire.errors import ConfigurationError, one_line
 from wire.neutral.messages import Media, Message, Other, Part, Text, Thought, ToolCall, ToolResult
-from wire.sessions.session_file import Session, check_sayable
+from wire.sessions.session_file import Session
 
 Format = Literal["markdown", "json", "text"]
 
@@ -48,7 +49,7 @@ def export(
                 if isinstance(part, ToolResult)
                 else None
             )
-            check_sayable(shown, f"messages[{index}].parts[{position}]")
+            checked(shown, f"messages[{index}].parts[{position}]", plain=True)
     return _FORMATS[format](
         [
             (message.role, [part for part in message.parts if _is_shown(part, thoughts)])

@@ -7,9 +7,8 @@ before the format had a version are converted (`old_formats`).
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -17,10 +16,11 @@ from msgspec import UNSET
 
 from wire.core.decoders import convert, decoder
 from wire.core.files import read_whole, write_whole
+from wire.core.json_values import MAX_FILE_DEPTH, checked
 from wire.core.memory import Beside, Note, with_notes
 from wire.errors import ConfigurationError, RuleError, Violation
 from wire.neutral import messages as chat
-from wire.neutral.messages import Message, Origin, with_origin
+from wire.neutral.messages import Message, Origin, check_values, with_origin
 from wire.sessions import file_format, old_formats
 
 _KEYS = ("format", "version", "metadata", "messages")
@@ -67,7 +67,7 @@ def dump_session(session: Session | Iterable[Message]) -> bytes:
                 Violation("metadata", f"an object is wanted, not {type(session.metadata).__name__}")
             ]
         )
-    check_sayable(session.metadata, "metadata")
+    checked(session.metadata, "metadata", plain=True)
     lines = b",\n".join(
         _written(message, f"messages[{index}]") for index, message in enumerate(session.messages)
     )
@@ -91,8 +91,7 @@ def _written(message: Message, path: str) -> bytes:
         raise RuleError(
             violations=[Violation(path, f"a message is wanted, not {type(message).__name__}")]
         )
-    for index, part in enumerate(message.parts):
-        _check_part(part, f"{path}.parts[{index}]")
+    check_values(message, path, plain=True)
     parts = [_stored_part(part, message.origin) for part in message.parts]
     origin = UNSET if message.origin is None else _stored_origin(message.origin)
     try:
@@ -101,18 +100,6 @@ def _written(message: Message, path: str) -> bytes:
     except (msgspec.ValidationError, TypeError, UnicodeEncodeError, RecursionError) as cause:
         raise RuleError(violations=[_violation(cause, path)]) from None
     return written
-
-
-def _check_part(part: chat.Part, path: str) -> None:
-    for name in part.__struct_fields__:
-        value = getattr(part, name)
-        if isinstance(part, chat.ToolResult) and name == "media":
-            for index, each in enumerate(value):
-                _check_part(each, f"{path}.media[{index}]")
-        elif not isinstance(part, chat.Media) or name != "data":
-            check_sayable(value, f"{path}.{name}")
-        elif isinstance(value, str):  # the file has base64 here: the text would be decoded
-            raise RuleError(violations=[Violation(f"{path}.data", "bytes are wanted, not str")])
 
 
 def _stored_part(part: chat.Part, message: Origin | None) -> file_format.Part:
@@ -298,46 +285,9 @@ def _part(part: file_format.Part, message: Origin | None, path: str) -> chat.Par
 # --- what JSON can say ----------------------------------------------------------------------------
 
 
-def _unsayable(value: Any, path: str) -> Iterator[Violation]:
-    if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            yield Violation(
-                path, "half of a surrogate pair stands in this text, which UTF-8 cannot say"
-            )
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            if not isinstance(key, str):
-                yield Violation(path, f"a key is a text in JSON, not {key!r}")
-            else:
-                yield from _unsayable(key, path)
-                yield from _unsayable(item, f"{path}.{key}" if path else key)
-    elif isinstance(value, list | tuple):
-        for index, item in enumerate(value):
-            yield from _unsayable(item, f"{path}[{index}]")
-    elif isinstance(value, float):
-        if not math.isfinite(value):
-            yield Violation(path, f"{value} is no number of JSON")
-    elif value is not None and not isinstance(value, int):
-        yield Violation(path, f"a JSON value is wanted, not {type(value).__name__}")
-
-
-def check_sayable(value: Any, path: str) -> None:
-    """Raise `RuleError` with the JSON paths of what JSON in UTF-8 cannot say, or would say as
-    something else.
-    """
-    try:
-        problems = list(_unsayable(value, path))
-    except RecursionError:
-        problems = [Violation(path, "nested too deeply")]
-    if problems:
-        raise RuleError(violations=problems)
-
-
 def _refuse_unsayable(value: Any, path: str, head: str) -> None:
     try:
-        check_sayable(value, path)
+        checked(value, path, plain=True, max_depth=MAX_FILE_DEPTH)
     except RuleError as cause:
         raise ConfigurationError(f"{head}{cause.message}") from None
 

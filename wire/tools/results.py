@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import msgspec
 
+from wire.core import json_values
 from wire.core.memory import sayable
+from wire.errors import RuleError
 from wire.neutral.messages import Media, ToolCall, ToolResult
-from wire.neutral.validation import Mismatch, Shape, json_path
+from wire.neutral.validation import Mismatch, Shape
 
 
 def result_of(call: ToolCall, value: Any, shape: Shape | None = None) -> ToolResult:
@@ -55,9 +56,10 @@ def as_json(value: Any) -> Any:
     without changing the history.
     """
     try:
-        return _finite(msgspec.to_builtins(value, str_keys=True, enc_hook=_other), ())
-    except Mismatch:
-        raise
+        copy = _mended(msgspec.to_builtins(value, str_keys=True, enc_hook=_other))
+        return json_values.checked(copy, "$", plain=True)
+    except RuleError as error:
+        raise Mismatch(error.violations[0].path, error.violations[0].message) from None
     except (TypeError, ValueError, OverflowError, RecursionError) as cause:
         raise Mismatch("$", f"JSON cannot say this: {cause}") from None
 
@@ -69,16 +71,13 @@ def text_of(text: str) -> str:
     return text if text.isascii() else sayable(text).decode()
 
 
-def _finite(value: Any, path: tuple[str | int, ...]) -> Any:
+def _mended(value: Any) -> Any:
+    """A copy in which each text can be sent."""
     if isinstance(value, str):
         return text_of(value)
     if isinstance(value, dict):
-        return {text_of(key): _finite(item, (*path, key)) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(item, (*path, index)) for index, item in enumerate(value)]
-    if isinstance(value, float) and not math.isfinite(value):
-        raise Mismatch(json_path(path), f"JSON has no number {value}")
-    return value
+        return {text_of(key): _mended(item) for key, item in value.items()}
+    return [_mended(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _other(value: Any) -> Any:

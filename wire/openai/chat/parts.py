@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
 from wire.core.decoders import convert
+from wire.core.json_values import json_text
 from wire.core.lenient import Unreadable, decoded
 from wire.core.memory import Note, WireStruct, encode, freeze
 from wire.errors import RuleError, Violation
@@ -104,14 +105,6 @@ def one_system(
     ]
 
 
-def json_of(value: Any, path: str) -> str:
-    """A value as JSON, non-ASCII kept. Raises `RuleError` for what JSON cannot say."""
-    try:
-        return msgspec.json.encode(value).decode()
-    except (TypeError, ValueError, OverflowError, RecursionError) as cause:
-        raise _refused(path, f"JSON cannot say this: {cause}") from None
-
-
 def _refused(path: str, problem: str, remedy: str = "") -> RuleError:
     return RuleError(violations=[Violation(path, problem, remedy=remedy)])
 
@@ -151,7 +144,7 @@ def _results(answers: Answers, behind: Sequence[Said], found: list[Note]) -> Ite
     for answer in answers.results:
         path, result = answer.path, answer.result
         content = result.answer if result.error else result.content
-        text = content if isinstance(content, str) else json_of(content, f"{path}.content")
+        text = content if isinstance(content, str) else json_text(content, f"{path}.content")
         yield WireMessage(role="tool", content=text, tool_call_id=result.id)
         media += [media_part(each, f"{path}.media[{at}]") for at, each in enumerate(result.media)]
         if result.media:
@@ -277,7 +270,7 @@ def _arguments(call: ToolCall, path: str) -> str:
     """The text that came, unless the arguments were changed since."""
     if call.arguments is None or (call.text and arguments_of(call.text) == call.arguments):
         return call.text
-    return json_of(call.arguments, f"{path}.arguments")
+    return json_text(call.arguments, f"{path}.arguments")
 
 
 def _input(call: ToolCall) -> str:

@@ -15,17 +15,17 @@ from typing import Any, TypeVar
 import msgspec
 
 from wire import history
-from wire.core.bodies import wrong_type
 from wire.core.call import Call, StreamCall
+from wire.core.json_values import json_text
 from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.errors import StreamInvalid
 from wire.neutral.messages import Event, Reply
 from wire.neutral.rendering import SCHEMA_WORDS, ReplyReader, wire_call
-from wire.neutral.request import Output, Request, Tool
+from wire.neutral.request import Output, Request, Tool, checked_request
 from wire.openai.chat.endpoints import chat_completions, stream_chat_completions
 from wire.openai.chat.parse import EventReader, parse_reply
-from wire.openai.chat.parts import json_of, one_system, wire_messages
+from wire.openai.chat.parts import one_system, wire_messages
 from wire.openai.chat.reader import parse_completion
 from wire.openai.chat.rules import check
 from wire.openai.chat.turns import messages
@@ -82,8 +82,7 @@ def render_request(
 
     `wire.notes` of it reports what was changed or left out. Raises as `stream_call`.
     """
-    if not isinstance(request, Request):
-        raise wrong_type("request", request, "Request")
+    request = checked_request(request)
     row = provider_row(provider)
     dialect: Dialect = row.dialect
     left, found, answers = history.sendable(request.messages, row.name, model)
@@ -220,7 +219,7 @@ def _response_format(
             "output", f"{form}, with the schema in the system text: this host takes no json_schema"
         )
     )
-    return response_format, SCHEMA_WORDS + json_of(output.schema, "output.schema")
+    return response_format, SCHEMA_WORDS + json_text(output.schema, "output.schema")
 
 
 def _told(turns: list[WireMessage], words: str) -> list[WireMessage]:

@@ -17,6 +17,7 @@ import msgspec
 
 from wire.core.decoders import decoder
 from wire.core.facts import facts_of
+from wire.core.json_values import checked, json_text
 from wire.core.lenient import decoded
 from wire.core.memory import RAW, Note, Noted, encode
 from wire.errors import HistoryError, RuleError, Violation
@@ -124,12 +125,8 @@ def tool_message(
             ]
         )
     result = {"error": error} if error is not None else result
-    try:
-        content = result if isinstance(result, str) else msgspec.json.encode(result).decode()
-    except (TypeError, ValueError, RecursionError) as cause:
-        raise RuleError(
-            violations=[Violation("tool_message.content", f"JSON cannot say this: {cause}")]
-        ) from None
+    text = json_text(result, "tool_message.content")
+    content = result if isinstance(result, str) else text
     return Message(role="tool", content=content, tool_call_id=present(call.id))
 
 
@@ -142,7 +139,7 @@ def _flat(turn: Any, path: str) -> Iterator[Message]:
     elif isinstance(turn, Message):
         if turn.role is None:
             raise RuleError(violations=[Violation(f"{path}.role", "a message needs one")])
-        yield turn
+        yield checked(turn, path)  # `_sent` encodes it, which would turn NaN into null
     elif isinstance(turn, Choice):
         if turn.message is None:
             raise RuleError(violations=[Violation(path, "this choice has no message")])

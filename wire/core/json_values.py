@@ -1,0 +1,202 @@
+"""Whether JSON can represent a value: the check that every body, session and checkpoint passes.
+
+msgspec alone is not enough. It writes NaN and infinity as `null`, bytes as base64, a set as a list
+and the key `1` as `"1"`, all without an error.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import math
+import re
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+import msgspec
+
+from wire.core.decoders import decoder
+from wire.core.memory import RAW, WireStruct, encode, key_path
+from wire.errors import RuleError, Violation
+
+T = TypeVar("T")
+
+MAX_DEPTH = 500
+"""Levels of lists and objects in one value; Python's own limit is about 1,000 frames."""
+MAX_FILE_DEPTH = MAX_DEPTH + 10
+"""The same for a file: it has levels of its own around a value that was accepted."""
+MAX_VIOLATIONS = 20
+"""Violations that one error lists."""
+MAX_PATH_STEPS = 32
+"""Steps of the path to a value that is nested too deeply."""
+
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_CLOSING_RUN = re.compile(rb"[]}]{%d}" % (MAX_DEPTH + 1))
+
+_NOT_JSON = (bytes, bytearray, memoryview, set, frozenset)
+
+
+def checked(value: T, path: str = "", *, plain: bool = False, max_depth: int = MAX_DEPTH) -> T:
+    """Return `value` if JSON in UTF-8 represents it as it is.
+
+    >>> checked({"temp": [15, float("nan")]}, "response")
+    Traceback (most recent call last):
+    wire.errors.RuleError: response.temp[1]: nan is not a JSON number
+
+    Structs, dataclasses, enums, times, UUIDs and decimals are taken too, in the form in which
+    msgspec writes them, unless `plain` is true. A received struct is not looked into: its bytes are
+    sent as they came.
+
+    Raises `RuleError` with the JSON path, below `path`, of NaN and infinity, half of a surrogate
+    pair, bytes, sets, other objects, a list or dict that contains itself, nesting deeper than
+    `max_depth` levels, and a key that is not a text.
+    """
+    try:
+        if _is_sound(value, plain):
+            return value
+        search = _Search(path, plain, max_depth)
+        search.visit(value, ())
+        violations = search.violations
+    except RecursionError:  # the caller's own stack is deep already
+        violations = [Violation(path, "nested too deeply")]
+    if violations:
+        raise RuleError(violations=violations)
+    return value
+
+
+def json_text(value: Any, path: str) -> str:
+    """`value` as JSON text, non-ASCII characters kept. Raises as `checked`."""
+    return msgspec.json.encode(checked(value, path)).decode()
+
+
+def is_deep(data: bytes) -> bool:
+    """Whether JSON may be nested deeper than 500 levels: so many brackets close in a row."""
+    brackets = data.translate(None, _NO_BRACKETS)
+    return len(brackets) > MAX_DEPTH and _CLOSING_RUN.search(brackets) is not None
+
+
+def _is_sound(value: Any, plain: bool) -> bool:
+    """Whether `value` is read back as it was written, which costs no walk in Python.
+
+    False for values that only a walk can judge, such as times.
+    """
+    if type(value) is str:
+        return value.isascii() or _is_utf8(value)
+    if value is None or type(value) in (bool, int):
+        return True
+    typed = isinstance(value, WireStruct) and not plain
+    if typed and RAW in value.__dict__:
+        return True
+    try:
+        data = encode(value)
+        read = decoder(type(value) if typed else Any).decode(data)
+        return bool(read == value) and not is_deep(data)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return False
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+_Steps = tuple[Any, ...]
+
+
+class _Search:
+    """Collects the violations in one value, each with its path."""
+
+    def __init__(self, path: str, plain: bool, max_depth: int) -> None:
+        self.violations: list[Violation] = []
+        self._path, self._plain, self._max_depth = path, plain, max_depth
+        self._open: dict[int, _Steps] = {}  # containers around the current value: id to position
+
+    def visit(self, value: Any, steps: _Steps) -> None:
+        if len(self.violations) >= MAX_VIOLATIONS:
+            return
+        inner = self._inner(value)
+        if inner is None:
+            problem = self._problem(value)
+            if problem:
+                self._report(steps, problem)
+        elif id(value) in self._open:
+            self._report(self._open[id(value)], f"this {type(value).__name__} contains itself")
+        elif len(steps) >= self._max_depth:
+            self._report(_nesting_start(steps), f"nested more than {self._max_depth} levels deep")
+        else:
+            self._open[id(value)] = steps
+            for step, item in inner:
+                if type(step) is not int or isinstance(value, dict):
+                    problem = _key_problem(step)
+                    if problem:
+                        self._report(steps, problem)
+                        continue
+                self.visit(item, (*steps, step))
+            del self._open[id(value)]
+
+    def _inner(self, value: Any) -> Iterable[tuple[Any, Any]] | None:
+        """The items of a container, each with its key or index; `None` for a scalar."""
+        if isinstance(value, dict):
+            return value.items()
+        if isinstance(value, (list, tuple)):
+            return enumerate(value)
+        if self._plain or isinstance(value, type):
+            return None
+        if isinstance(value, enum.Enum):
+            return self._inner(value.value)
+        if isinstance(value, msgspec.Struct):
+            if RAW in getattr(value, "__dict__", ()):
+                return ()
+            names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
+            fields = ((step, getattr(value, name)) for step, name in names)
+            return ((step, item) for step, item in fields if item is not msgspec.UNSET)
+        if dataclasses.is_dataclass(value):
+            return ((each.name, getattr(value, each.name)) for each in dataclasses.fields(value))
+        return None
+
+    def _problem(self, value: Any) -> str:
+        """What is wrong with a scalar; empty if nothing is."""
+        if isinstance(value, enum.Enum) and not self._plain:
+            value = value.value
+        if isinstance(value, str):
+            if not _is_utf8(value):
+                return "half of a surrogate pair stands in this text, which UTF-8 cannot encode"
+        elif isinstance(value, float) and not math.isfinite(value):
+            return f"{value} is not a JSON number"
+        if isinstance(value, str | int | float | None) if self._plain else _is_encodable(value):
+            return ""
+        return f"a JSON value is wanted, not {type(value).__name__}"
+
+    def _report(self, steps: _Steps, problem: str) -> None:
+        path = self._path
+        for step in steps:
+            path = f"{path}[{step}]" if isinstance(step, int) else key_path(path, step)
+        violation = Violation(path, problem)
+        if violation not in self.violations:
+            self.violations.append(violation)
+
+
+def _is_encodable(value: object) -> bool:
+    """Whether msgspec writes this scalar as what it is."""
+    try:
+        msgspec.json.encode(value)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return False
+    return not isinstance(value, _NOT_JSON)
+
+
+def _key_problem(key: object) -> str:
+    if not isinstance(key, str):
+        return f"a JSON key is a text, not {key!r:.50}"
+    return "" if _is_utf8(key) else "half of a surrogate pair stands in a key of this object"
+
+
+def _nesting_start(steps: _Steps) -> _Steps:
+    """Where the run of equal steps begins that led too deep, such as `[0][0][0]`."""
+    end = len(steps)
+    while end and steps[end - 1] == steps[-1]:
+        end -= 1
+    return steps[: min(end, MAX_PATH_STEPS)]
