@@ -89,8 +89,8 @@ def _is_sound(value: Any, plain: bool) -> bool:
         return True
     try:
         data = encode(value)
-        read = decoder(type(value) if typed else Any).decode(data)
-        return bool(read == value) and not is_deep(data)
+        kind: Any = type(value) if typed else Any
+        return bool(decoder(kind).decode(data) == value) and not is_deep(data)
     except (TypeError, ValueError, OverflowError, RecursionError):
         return False
 
