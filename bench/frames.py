@@ -1,4 +1,4 @@
-"""What each journey through the library costs in calls of its own functions: `python bench/frames.py`.
+"""Counts what each journey costs in calls of the library's functions: `python bench/frames.py`.
 
 Counted, not timed, so that the figures are the same on each machine. tests/test_frames.py holds
 ceilings for them. `python bench/frames.py NAME` also lists the functions that the journey NAME

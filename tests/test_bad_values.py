@@ -1,4 +1,4 @@
-"""What JSON cannot represent is refused at every door: one class of error, and the path of the value.
+"""What JSON cannot represent is refused at every door, with one class of error and its path.
 
 A door is a public function that takes values for a body or a file. Each gets the same bad values.
 """

@@ -69,19 +69,24 @@ class Generation(Protocol):
     @property
     def model(self) -> str:
         """The name of the requested model."""
+        ...
 
     @property
     def wish(self) -> Wish:
         """What is asked of the small model."""
+        ...
 
     def render(self, output: Output, id: str) -> Answer:
         """The response with output of the small model, or of a script's `say`."""
+        ...
 
     def render_body(self, body: dict[str, Any], id: str) -> Answer:
         """The response with a script's `answer`: one body in the vendor's format."""
+        ...
 
     def render_events(self, events: Sequence[Any], id: str) -> Answer:
         """The response with a script's `stream`: events in the vendor's format."""
+        ...
 
 
 class Vendor(Protocol):
@@ -89,42 +94,54 @@ class Vendor(Protocol):
 
     def route(self, request: Received) -> Route | None:
         """The endpoint of a request, or `None` if the vendor does not have its path."""
+        ...
 
     def recognises(self, request: Received) -> bool:
         """Whether the vendor's own clients send such a request.
 
         Decides between vendors that have the same path, and who answers 404 for an unknown path.
         """
+        ...
 
     def no_endpoint(self, request: Received, route: Route | None) -> Answer:
         """The 404 for an unknown path, or the 405 for a route that lacks the method."""
+        ...
 
     def authorise(self, request: Received, route: Route) -> None:
         """Raise `Refusal` for a missing or wrong key."""
+        ...
 
     def read(self, request: Received, route: Route) -> Generation:
         """Read a request of a route that generates. Raises `Refusal`."""
+        ...
 
     def serve(self, request: Received, route: Route) -> Answer:
         """Answer any other route: models, files, embeddings, token counts. Raises `Refusal`."""
+        ...
 
     def body_answer(self, value: Any, status: int) -> Answer:
         """A response whose body is a script's JSON value, unchanged."""
+        ...
 
     def error(self, failure: Failure) -> dict[str, Any]:
         """The error object, as it stands in a stream."""
+        ...
 
     def error_answer(self, failure: Failure) -> Answer:
         """The error response."""
+        ...
 
     def error_event(self, failure: Failure) -> bytes:
         """The error as an event of a stream."""
+        ...
 
     def frame(self, data: bytes) -> bytes:
         """One event of a stream with these data, which need not be JSON."""
+        ...
 
     def finish(self, answer: Answer, request: Received, route: Route | None) -> Answer:
         """The response with what the vendor adds to every response."""
+        ...
 
 
 def retry_after_header(failure: Failure) -> dict[str, str]:
