@@ -16,6 +16,7 @@ import pytest
 from wire import Client, anthropic, gemini, openai
 from wire.agent.saved_runs import dump_run
 from wire.agent.steps import RunState
+from wire.core import json_values
 from wire.errors import ConfigurationError, PipelineError, RuleError, SchemaError
 from wire.gemini import types as g
 from wire.neutral.messages import Media, Message, Text, ToolCall, ToolResult
@@ -446,6 +447,7 @@ def test_other_rooms_name_the_same_path(room: str, kind: str) -> None:
         take(BAD[kind]())
     if kind == "10,000 lists":  # a list in a list: where the nesting begins is the outer one
         path = path.removesuffix("[0]")
+    # A file may have ten levels of its own around a value.
     assert str(caught.value).replace(" 510 ", " 500 ") == f"{path}: {WORDS[kind]}"
 
 
@@ -463,3 +465,20 @@ def test_what_is_sound_is_sent_as_it_is() -> None:
     call = gemini.generate_content(MODEL, generate(whole), checked=False)
     assert b'"big":%d,"text":"\xf0\x9f\x8c\x8a \\u0000"' % 2**200 in call.body
     assert b'"none":null,"":[[],{}]' in call.body
+
+
+def test_sound_values_are_not_walked_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is read back as it was written needs no search for a path."""
+
+    def search(*_: object) -> None:
+        raise AssertionError("searched")
+
+    monkeypatch.setattr(json_values, "_Search", search)
+    plain = {"temp": [1.5, -0.0, 1e300, None, True, "\u00e4"], "": {"a.b": {}}}
+    for wire, model in ((gemini, MODEL), (openai, "gpt-5.4"), (anthropic, "claude-opus-4-8")):
+        wire.call(asked(plain), model)  # type: ignore[attr-defined]
+    gemini.generate_content(MODEL, generate(plain), checked=False)
+    PLAIN_CALL.replace(body_extra=plain)
+    dump_session([Message.tool_response(ToolResult("c", "f", plain))])
+    with pytest.raises(AssertionError, match="searched"):
+        PLAIN_CALL.replace(body_extra={"temp": math.nan})

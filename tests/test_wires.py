@@ -269,7 +269,9 @@ def test_a_fourth_wire_has_options_rules_and_errors_as_the_others():
         with pytest.raises(RuleError) as caught:
             chat.ask("HI")
         assert str(caught.value) == "fourth: text: no need to shout [F2]"
-        with pytest.raises(RuleError, match=r"^fourth: options.fourth: JSON cannot say this"):
+        with pytest.raises(
+            RuleError, match=r"^fourth: options.fourth.mood: a JSON value is wanted, not object"
+        ):
             chat.ask("Hi", options={"fourth": {"mood": object()}})
     server = Server(b"no such model", 404)
     with pytest.raises(NotFoundError, match=r"^fourth: 404: no such model"):

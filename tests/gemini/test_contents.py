@@ -709,14 +709,18 @@ def test_result_error_and_media():
 
 
 @pytest.mark.parametrize(
-    "bad", [object(), {"a": {1, object()}}, {"a": object()}], ids=["object", "set", "inside"]
+    ("bad", "path"),
+    [
+        (object(), "function_response.response"),
+        ({"a": {1, object()}}, "function_response.response.a"),
+        ({"a": object()}, "function_response.response.a"),
+    ],
+    ids=["object", "set", "inside"],
 )
-def test_result_that_json_cannot_say(bad):
+def test_result_that_json_cannot_say(bad, path):
     with pytest.raises(RuleError) as caught:
         function_response(TIDE, bad)
-    assert [(violation.path, violation.rule) for violation in caught.value.violations] == [
-        ("function_response.response", "G20")
-    ]
+    assert [violation.path for violation in caught.value.violations] == [path]
 
 
 def test_result_that_is_nested_too_deeply():

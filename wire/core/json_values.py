@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from wire.core.decoders import decoder
-from wire.core.memory import RAW, WireStruct, encode, key_path
+from wire.core.memory import RAW, Beside, encode, key_path
 from wire.errors import RuleError, Violation
 
 T = TypeVar("T")
@@ -84,7 +84,9 @@ def _is_sound(value: Any, plain: bool) -> bool:
         return value.isascii() or _is_utf8(value)
     if value is None or type(value) in (bool, int):
         return True
-    typed = isinstance(value, WireStruct) and not plain
+    if type(value) is tuple:
+        value = list(value)
+    typed = isinstance(value, Beside) and not plain
     if typed and RAW in value.__dict__:
         return True
     try:

@@ -18,17 +18,17 @@ import msgspec
 
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call, StreamCall
-from wire.core.memory import RAW, notes
+from wire.core.memory import notes
 from wire.core.provider import Provider
 from wire.errors import RuleError, Violation, refuse
 from wire.openai.chat.fold import fold
 from wire.openai.chat.reader import ChunkReader, parse_completion
 from wire.openai.chat.rules import check
+from wire.openai.chat.turns import is_sound
 from wire.openai.chat.types import (
     ChatCompletion,
     ChatCompletionChunk,
     ChatCompletionRequest,
-    Message,
     StreamOptions,
 )
 from wire.openai.common.endpoints import JSON
@@ -43,6 +43,7 @@ def chat_completions(
 ) -> Call[ChatCompletion]:
     """One request, one whole answer.
 
+    >>> from wire.openai import Message
     >>> call = chat_completions(
     ...     ChatCompletionRequest(model="gpt-5.4", messages=[Message(role="user", content="Hi")])
     ... )
@@ -91,6 +92,7 @@ def stream_chat_completions(
     `stream` is set, and usage is asked for unless `stream_options` says otherwise: the plain answer
     has it too.
 
+    >>> from wire.openai import Message
     >>> request = ChatCompletionRequest(
     ...     model="gpt-5.4", messages=[Message(role="user", content="Hi")]
     ... )
@@ -128,7 +130,7 @@ def stream_chat_completions(
 
 def _chat(request: ChatCompletionRequest, checked: bool) -> tuple[bytes, HostRules]:
     """The request as JSON, and what a host is asked about it before it is sent there."""
-    body, read = checked_body(request, "messages", _is_sound)
+    body, read = checked_body(request, "messages", is_sound)
     if checked:
         refuse(check(read, "", ""))
     return body, functools.partial(_judged, read if checked else None)
@@ -141,14 +143,3 @@ def _judged(request: ChatCompletionRequest | None, call: AnyCall, provider: Prov
     if isinstance(call, StreamCall):
         return dataclasses.replace(call, fold=functools.partial(fold, dialect=provider.dialect))
     return call
-
-
-def _is_sound(message: object) -> bool:
-    """Nothing in it but what came from the wire, or texts."""
-    if type(message) is not Message:
-        return False
-    if RAW in message.__dict__:
-        return True
-    texts = message.role, message.content, message.tool_call_id
-    known = Message(role=message.role, content=message.content, tool_call_id=message.tool_call_id)
-    return all(type(text) is str or text is None for text in texts) and message == known

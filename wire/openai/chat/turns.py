@@ -139,7 +139,8 @@ def _flat(turn: Any, path: str) -> Iterator[Message]:
     elif isinstance(turn, Message):
         if turn.role is None:
             raise RuleError(violations=[Violation(f"{path}.role", "a message needs one")])
-        yield checked(turn, path)  # `_sent` encodes it, which would turn NaN into null
+        # `_sent` encodes it, which would turn NaN into null.
+        yield turn if is_sound(turn) else checked(turn, path)
     elif isinstance(turn, Choice):
         if turn.message is None:
             raise RuleError(violations=[Violation(path, "this choice has no message")])
@@ -163,6 +164,17 @@ def _flat(turn: Any, path: str) -> Iterator[Message]:
                 )
             ]
         )
+
+
+def is_sound(message: object) -> bool:
+    """Nothing in it but what came from the wire, or texts."""
+    if type(message) is not Message:
+        return False
+    if RAW in message.__dict__:
+        return True
+    texts = message.role, message.content, message.tool_call_id
+    known = Message(role=message.role, content=message.content, tool_call_id=message.tool_call_id)
+    return all(type(text) is str or text is None for text in texts) and message == known
 
 
 def _paired(
