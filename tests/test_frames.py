@@ -14,9 +14,9 @@ CEILINGS = {
     "raw event of Gemini": 23,
     "neutral event of chat completions": 30,
     "neutral event of Gemini": 34,
-    "raw signature to the next call": 200,
-    "neutral signature to the next call": 262,
-    "neutral signature and a tool": 320,
+    "raw signature to the next call": 182,
+    "neutral signature to the next call": 242,
+    "neutral signature and a tool": 298,
     "function to Gemini's schema": 75,
     "one pipeline node": 80,
 }

@@ -65,7 +65,7 @@ class ChunkReader(FramedReader[ChatCompletionChunk]):
         # A document without choices is an error (Q1), but not the usage at the end of a list of
         # chunks.
         certain = name == "error" or (
-            self.as_json and chunk.choices is None and not (self.count and chunk.usage is not None)
+            chunk.choices is None and self.as_json and not (self.count and chunk.usage is not None)
         )
         error = ERRORS.in_success(data, certain=certain)
         if error is None and certain:
