@@ -9,7 +9,7 @@ in a Content of its own (G10 to G13, S2-02). What it had to change, add or drop 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -62,7 +62,9 @@ def contents(*turns: Turn, model: str | None = None) -> Noted[Content]:
     that begins with the model or ends with it, a role that does not exist.
     """
     found: list[Note] = []
-    groups = _grouped(list(_flat(turns, "turns", found)), found)
+    flat: list[Content] = []
+    _flat(turns, "turns", found, flat)
+    groups = _grouped(flat, found)
     if not groups:
         raise _refused("contents", "a conversation needs at least one turn", "G4")
     if groups[0].role == "model":
@@ -163,11 +165,13 @@ def _refused(path: str, message: str, rule: str) -> HistoryError:
     return HistoryError(violations=[Violation(path, message, rule)])
 
 
-def _flat(turn: Any, path: str, found: list[Note]) -> Iterator[Content]:
+def _flat(turn: Any, path: str, found: list[Note], flat: list[Content]) -> None:
+    """Append the Contents that a turn is to `flat`."""
     if isinstance(turn, str):
-        yield Content(role="user", parts=[Part(text=turn)])
+        flat.append(Content(role="user", parts=[Part(text=turn)]))
     elif isinstance(turn, Part):
-        yield Content(role="user" if turn.function_call is None else "model", parts=[turn])
+        role = "user" if turn.function_call is None else "model"
+        flat.append(Content(role=role, parts=[turn]))
     elif isinstance(turn, Content):
         if turn.role not in (None, "user", "model"):
             hint = (
@@ -182,15 +186,15 @@ def _flat(turn: Any, path: str, found: list[Note]) -> Iterator[Content]:
             RAW in turn.__dict__
             or any(RAW in part.__dict__ or part.function_call for part in content.parts or ())
         )
-        yield msgspec.structs.replace(content, role="model") if ours else content
+        flat.append(msgspec.structs.replace(content, role="model") if ours else content)
     elif isinstance(turn, GenerateContentResponse):
         if turn.candidates:
-            yield from _flat(turn.candidates[0], f"{path}.candidates[0]", found)
+            _flat(turn.candidates[0], f"{path}.candidates[0]", found, flat)
         else:
             found.append(Note(path, "an answer without a candidate was left out"))
     elif isinstance(turn, Candidate):
         if turn.content is not None and turn.content.parts:
-            yield (
+            flat.append(
                 turn.content
                 if turn.content.role == "model"
                 else msgspec.structs.replace(turn.content, role="model")
@@ -199,7 +203,7 @@ def _flat(turn: Any, path: str, found: list[Note]) -> Iterator[Content]:
             found.append(Note(path, "an answer without parts was left out"))
     elif isinstance(turn, (list, tuple)):
         for index, item in enumerate(turn):
-            yield from _flat(item, f"{path}[{index}]", found)
+            _flat(item, f"{path}[{index}]", found, flat)
     else:
         raise _refused(
             path,
