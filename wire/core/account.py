@@ -1,4 +1,4 @@
-"""What a call cost: kept beside the answer, not in it."""
+"""The account of a call: attempts, waits, bytes and times. It is metadata of the result."""
 
 from __future__ import annotations
 
@@ -25,53 +25,51 @@ _REQUEST_IDS = (
 
 @dataclass(slots=True)
 class Account:
-    """Attempts, waits, bytes and times of one call; `client.account(answer)` gives it.
+    """Attempts, waits, bytes and times of one call; `client.account(answer)` returns it.
 
-    Times are in seconds since the call began; bytes are those of bodies as they went over the wire,
-    of the last attempt.
+    Times are seconds since the call began. Bytes are those of the bodies of the last attempt, as
+    sent and received, before decompression.
     """
 
     attempts: int = 0
     waits: list[float] = field(default_factory=list)
-    """Pauses between attempts."""
+    """Seconds of each pause between attempts."""
     status: int | None = None
     sent: int = 0
     received: int = 0
     first_byte: float | None = None
-    """When the head of the last answer was there."""
+    """When the headers of the last response had arrived."""
     first_event: float | None = None
-    """When the first event of a stream was there."""
+    """When the first event of a stream had arrived."""
     seconds: float | None = None
-    """When the answer was whole."""
+    """When the response was complete."""
     request_id: str | None = None
     rate_limits: dict[str, str] = field(default_factory=dict)
-    """Rate-limit headers as they came."""
+    """Rate-limit headers as received."""
     events: int = 0
-    """Chunks of a stream, 0 for a whole answer."""
+    """Number of chunks of a stream; 0 for a call that is not streamed."""
 
 
 def answer_account(answer: Any) -> Account | None:
-    """The account of a received answer, `None` if it did not come through a client of this
-    process.
-    """
-    found: Account | None = getattr(answer, "__dict__", {}).get(ACCOUNT)
-    return found
+    """The account of a received result; `None` if no client of this process received it."""
+    account: Account | None = getattr(answer, "__dict__", {}).get(ACCOUNT)
+    return account
 
 
 def keep_account(answer: Any, account: Account) -> None:
-    """Lay the account beside the answer."""
-    beside = getattr(answer, "__dict__", None)
-    if beside is not None:
-        beside[ACCOUNT] = account
+    """Attach the account to a result as metadata, unless its type has no room for it."""
+    metadata = getattr(answer, "__dict__", None)
+    if metadata is not None:
+        metadata[ACCOUNT] = account
 
 
 def request_id(headers: Mapping[str, str]) -> str | None:
-    """The id under which the provider knows the request."""
+    """The provider's id of the request; `None` if no header has one."""
     return next((headers[name] for name in _REQUEST_IDS if name in headers), None)
 
 
 def rate_limits(headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers that tell what is left of a quota."""
+    """The headers that report rate limits and remaining quota."""
     return {
         name: value
         for name, value in headers.items()
@@ -80,8 +78,9 @@ def rate_limits(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds that the server wants the client to wait; milliseconds, seconds and dates are read,
-    nonsense is not.
+    """Seconds that the server wants the client to wait.
+
+    Reads milliseconds, seconds and dates. Any other value is ignored.
 
     >>> retry_after({"retry-after": "2.5"}, 0), retry_after({"retry-after": "-1"}, 0)
     (2.5, None)
@@ -97,7 +96,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 def _until(text: str, now: float) -> float | None:
     try:
         date = email.utils.parsedate_to_datetime(text)
-        # A date without a zone is one of GMT (RFC 9110), not of the machine that reads it.
+        # A date without a zone is in GMT (RFC 9110), not in the local zone.
         return max(
             0.0, (date if date.tzinfo else date.replace(tzinfo=datetime.UTC)).timestamp() - now
         )
@@ -106,14 +105,15 @@ def _until(text: str, now: float) -> float | None:
 
 
 def completed(error: WireError, headers: Mapping[str, str], now: float) -> WireError:
-    """An error answer with what its headers say; a wait in the body and one in the headers: the
-    longer one counts.
+    """Add request id, wait and retryability from the response headers to an error.
+
+    Of a wait in the body and one in the headers, the longer one counts.
     """
     error.request_id = error.request_id or request_id(headers)
-    asked = retry_after(headers, now)
-    if asked is not None:
-        error.retry_after = max(asked, error.retry_after or 0.0)
-    wish = headers.get("x-should-retry")
-    if wish in ("true", "false"):
-        error.retryable = wish == "true"
+    seconds = retry_after(headers, now)
+    if seconds is not None:
+        error.retry_after = max(seconds, error.retry_after or 0.0)
+    should_retry = headers.get("x-should-retry")
+    if should_retry in ("true", "false"):
+        error.retryable = should_retry == "true"
     return error

@@ -1,9 +1,18 @@
-"""When to send, wait, give up: a generator that yields what to do and is told what came of it. No
-clock, no I/O.
+"""Decides when to send, when to wait and when to give up. No clock, no I/O.
 
-An attempt succeeds when its answer is there: for a stream, when its first event is there (an error
-in place of the first event is an error of the call). After that nothing is tried again, since the
-caller has seen a part of the answer.
+`exchange` is a generator. It yields a `Step`; the client carries it out and sends the `Outcome`
+back. The steps alternate:
+
+    Send -> None    the attempt succeeded: the generator returns
+    Send -> Failed  another attempt is allowed: yields Pause, then Send
+    Send -> Failed  no attempt is left, the error is not retryable, or the wait would exceed the
+                    total time: raises the error
+
+The total time is checked before a pause begins, because a wait that ends after it helps nobody.
+
+A plain call succeeds when its response is decoded. A stream succeeds when its first event is
+decoded; an error in place of the first event is an error of the call. Nothing is retried after the
+first event: the caller may have seen it, and a second attempt would repeat it.
 """
 
 from __future__ import annotations
@@ -21,25 +30,25 @@ class Send:
     """Send the request."""
 
     attempt: int
-    """1 for the first."""
+    """Number of the attempt, from 1."""
     seconds: float | None
-    """What is left of the total time, `None` if it is not limited."""
+    """Seconds left of the total time; `None`: not limited."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Sleep, then go on."""
+    """Sleep for `seconds`."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """What came of `Send`, when no answer did."""
+    """The outcome of a `Send` that failed."""
 
     error: WireError
     elapsed: float
-    """Seconds since the call began."""
+    """Seconds from the beginning of the call to the failure."""
 
 
 Step = Send | Pause
@@ -47,9 +56,18 @@ Outcome = Failed | None
 
 
 def exchange(retry: Retry, total: float | None, dice: Random) -> Generator[Step, Outcome, None]:
-    """Return when an attempt succeeded (`None` was sent), or raise what the last attempt deserves.
+    """Yield the steps of one call; return after a success, raise the error of the last attempt.
 
-    The answer to `Send` is `Failed` or `None`; the answer to `Pause` is not looked at.
+    >>> steps = exchange(Retry(attempts=2, spread=(1, 1)), None, Random(0))
+    >>> next(steps)
+    Send(attempt=1, seconds=None)
+    >>> steps.send(Failed(WireError("busy", retryable=True), elapsed=0.5))
+    Pause(seconds=1.0)
+    >>> next(steps)
+    Send(attempt=2, seconds=None)
+
+    `total` limits the call with all its attempts and pauses, in seconds. The outcome of a `Pause`
+    is ignored.
     """
     left = total
     attempt = 0

@@ -2,7 +2,7 @@
 
 They stand in the annotation, `Annotated[str | None, Facts(hosts=("vertex",))]`, and nowhere else:
 rules, docs and the tests of the field inventories read them with `facts_of`. Annotations are text
-until somebody evaluates them, so a declaration costs nothing at import, and msgspec ignores
+until they are evaluated, so a declaration costs nothing at import, and msgspec ignores
 metadata that is not its own, so it costs nothing while decoding.
 """
 
@@ -24,7 +24,7 @@ DOCS = "docs"
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of one field beside its type.
+    """Facts about one field that its type does not express.
 
     >>> Facts(hosts=("vertex",), source=SDK).hosts
     ('vertex',)
@@ -45,7 +45,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NO_FACTS = Facts()
-"""A field of the reference, on every host, about which its type says everything."""
+"""A field that the reference has, on every host, and that its type describes completely."""
 
 
 @functools.cache

@@ -1,8 +1,8 @@
-"""Jobs of several calls: a flow is a generator that yields calls and pauses and is sent the
-answers. No clock, no I/O.
+"""Flows: jobs of several calls, such as an upload. No clock, no I/O.
 
-A `WireError` of a call is thrown into the flow, which may have an answer to it. `Client.run` and
-`AsyncClient.run` drive flows; they know of them what `FlowRun` tells.
+A flow is a generator. It yields calls and pauses, and receives the result of each call. If a call
+fails, its `WireError` is thrown into the flow, which may handle it. `Client.run` and
+`AsyncClient.run` drive a flow through `FlowRun`.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from wire.errors import ConfigurationError, WireError
 Answer = TypeVar("Answer")
 
 Flow: TypeAlias = Generator[Call[Any] | Pause, Any, Answer]
-"""Yields calls and pauses, is sent the answer of each call (`None` for a pause), returns an
-`Answer`.
+"""Generator that yields calls and pauses, receives the result of each call (`None` for a pause)
+and returns an `Answer`.
 """
 
 
 def ask(call: Call[Answer]) -> Flow[Answer]:
-    """A flow of one call, for flows to `yield from`: it knows the type of the answer."""
+    """A flow of one call, for `yield from`. Unlike a bare `yield` it keeps the type of the result."""
     answer: Answer = yield call
     return answer
 
 
 class FlowRun(Generic[Answer]):
-    """A flow on its way: `step` is what it wants done, `None` once it has returned its `answer`.
+    """Runs a flow: `step` is what to do next, `None` once the flow has returned its `answer`.
 
     >>> def doubled(call: Call[int]) -> Flow[int]:
     ...     return 2 * (yield call)
@@ -57,9 +57,10 @@ class FlowRun(Generic[Answer]):
         self.tell(None)
 
     def tell(self, outcome: Any) -> None:
-        """What came of the step: an answer, `None` of a pause, or the error.
+        """Send the outcome of `step` to the flow: a result, `None` for a pause, or the error.
 
-        Raises what the flow raises.
+        Raises what the flow raises, and `ConfigurationError` if it yields anything but a call or a
+        pause.
         """
         try:
             self.step = (

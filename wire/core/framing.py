@@ -1,6 +1,7 @@
-"""How a body is framed: as events, or as JSON.
+"""Detects the framing of a body: server-sent events, or JSON.
 
-The first byte that is not blank decides it, since hosts send the wrong content type (Q1).
+The first non-blank byte decides, because hosts send the wrong content type (Q1): `{` or `[` is
+JSON, any other byte is SSE.
 """
 
 from __future__ import annotations
@@ -9,19 +10,23 @@ BOM = b"\xef\xbb\xbf"
 
 
 class Framing:
-    """Holds bytes back until the first non-blank byte shows whether the body is events or JSON.
+    """Buffers a body until its first non-blank byte shows whether it is SSE or JSON.
 
     >>> framing = Framing()
     >>> framing.feed(b" "), framing.feed(b'{"id"'), framing.as_json
     (b'', b'{"id"', True)
+
+    `as_json` is valid once `feed` has returned bytes. From then on `feed` returns its input.
     """
 
     def __init__(self) -> None:
         self.as_json = False
-        self._head: bytes | None = b""  # what may yet become a BOM, or a blank; then `None`
+        # Undecided: the first bytes of a BOM, or `b" "` for blanks. Decided: `None`. A BOM after a
+        # blank is data, and the blank that is kept makes sure that it is not removed.
+        self._head: bytes | None = b""
 
     def feed(self, data: bytes) -> bytes:
-        """The bytes to read, without a BOM and blanks before the first of them."""
+        """Return the bytes to decode, without the BOM and the blanks before the first of them."""
         if self._head is None:
             return data
         data = self._head + data

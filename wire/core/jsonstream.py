@@ -1,8 +1,21 @@
-"""JSON values out of bytes, cut anywhere: the elements of one array, or objects one after another.
+"""Splits a stream of JSON into its objects: the items of one array, or consecutive objects.
 
 Some servers answer a request for events with plain JSON: one array of chunks, one whole object, or
-an error object after good events. The cutter finds where each value ends without decoding it: it
-only counts brackets outside strings.
+an error object after good events. `Cutter` finds where each object ends without decoding it. It
+counts brackets outside strings.
+
+State between two calls of `feed`:
+
+- `rest` holds the bytes of the object that has not ended; `_at` is the position up to which they
+  have been scanned. Scanning goes on there, so each byte is scanned once. Starting again at 0
+  would take quadratic time for one large object.
+- `_depth` is the number of open brackets, 0 between objects. `_in_string` is true inside a string,
+  where brackets do not count.
+- A backslash and the byte after it are scanned together. If the byte has not come yet, `_at` stays
+  on the backslash; otherwise an escaped quote would end the string.
+
+The cutter does not validate: a closing bracket of the wrong kind counts as one. The decoder that
+reads the object reports that.
 """
 
 from __future__ import annotations
@@ -18,28 +31,31 @@ _BETWEEN = b" \t\r\n,"
 
 
 class Cutter:
-    """Bytes of JSON in, whole objects out; one array around them is opened.
+    """Splits the bytes of a body into whole JSON objects. An array around them is removed.
 
     >>> cutter = Cutter()
     >>> cutter.feed(b'[{"a": "}"},'), cutter.feed(b' {"b"'), cutter.feed(b': 1}]')
     ([b'{"a": "}"}'], [], [b'{"b": 1}'])
 
-    What lies outside objects and is neither white space nor a comma stays in `stray`; `rest` is a
-    value that has not ended.
+    `stray` collects the bytes outside objects that are neither white space nor a comma, up to 1000
+    of them. `rest` is the beginning of an object that has not ended.
+
+    Raises `LimitError` when one object is larger than `limit` bytes. The objects before it are
+    returned first.
     """
 
     def __init__(self, limit: int = EVENT_LIMIT) -> None:
         self.stray = bytearray()
         self.rest = bytearray()
         self._limit = limit
-        self._at = 0  # how far `rest` has been looked at
+        self._at = 0
         self._depth = 0
         self._in_string = False
         self._in_array = False
         self._over = False
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Objects that `data` completes."""
+        """Return the objects that `data` completes."""
         self.check()
         rest = self.rest
         rest += data
@@ -69,8 +85,9 @@ class Cutter:
         return values
 
     def check(self) -> None:
-        """Raise `LimitError` if a value was too large; `feed` does so once the values before it
-        were given out.
+        """Raise `LimitError` if an object was too large.
+
+        `feed` raises it as well, one call later if it has objects to return first.
         """
         if self._over:
             raise LimitError(
@@ -78,8 +95,9 @@ class Cutter:
             )
 
     def _begin(self, at: int) -> int:
-        """Position of the next object, its bracket counted, or -1: the array's own brackets are
-        stepped over.
+        """Enter the next object and return its position, or -1 if there is none yet.
+
+        The brackets of the array around the objects are skipped.
         """
         rest = self.rest
         while at < len(rest):
@@ -97,18 +115,18 @@ class Cutter:
         return -1
 
     def _scan(self) -> bool:
-        """Go on to the end of the object; False if it has not come yet."""
+        """Scan to the end of the object; False if it has not come yet."""
         rest = self.rest
         while True:
-            found = (_STRING_MARK if self._in_string else _MARK).search(rest, self._at)
-            if found is None:
+            match = (_STRING_MARK if self._in_string else _MARK).search(rest, self._at)
+            if match is None:
                 self._at = len(rest)
                 return False
-            at = found.end()
+            at = match.end()
             mark = rest[at - 1]
             if mark == 34:  # "
                 self._in_string = not self._in_string
-            elif mark == 92:  # a backslash, and whatever it escapes
+            elif mark == 92:  # a backslash: skip the byte that it escapes
                 if at == len(rest):
                     self._at = at - 1
                     return False

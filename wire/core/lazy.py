@@ -1,4 +1,4 @@
-"""Packages whose names are imported on first use, which keeps their import cheap (PEP 562)."""
+"""Imports the names of a package on first use, so that importing the package is fast (PEP 562)."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def lazy_names(
         if name in modules:
             return importlib.import_module(modules[name])
         home = homes.get(name) or ("" if name.startswith("__") else types)
-        found = getattr(importlib.import_module(home), name, None) if home else None
-        if found is None:
+        value = getattr(importlib.import_module(home), name, None) if home else None
+        if value is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        setattr(sys.modules[package], name, found)
-        return found
+        setattr(sys.modules[package], name, value)
+        return value
 
     def listed() -> list[str]:
         of_types = importlib.import_module(types).__all__ if types else ()

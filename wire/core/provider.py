@@ -1,4 +1,4 @@
-"""`Provider`: where one host lives, which wire it speaks and how it wants its key."""
+"""`Provider`: the URL of a host, the wire that it speaks, and its authentication header."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""Whether an error deserves another attempt, and after how long: one policy, pure. `exchange.py`
-obeys it.
+"""The retry policy: whether to retry after an error, and how many seconds to wait.
 
-The names of the presets are those of the systems whose numbers they carry. All of them: three or
-four attempts, waits that double up to a cap, spread so that many clients do not return at once; a
-wish of the server replaces the computed wait and is refused when it is longer than the cap (R-15,
-R-16).
+`exchange.py` applies it. The presets `SPEC`, `RESUME_AGENT` and `ATTRACTOR` are named after the
+systems whose numbers they have. In every preset but `NONE`, waits double up to a cap and are
+spread at random, so that many clients do not return at the same moment. A `retry-after` of the
+server replaces the computed wait; one above the cap ends the retries (R-15, R-16).
 """
 
 from __future__ import annotations
@@ -27,18 +26,25 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """`attempts` in all; before attempt n+1 a wait of `uniform(*spread) * min(cap, base *
-    factor**(n-1))` seconds.
+    """A retry policy: the number of attempts and the waits between them.
 
     >>> Retry(attempts=2, spread=(1, 1)).wait(WireError(retryable=True), 1, Random(0))
     1.0
+
+    The wait after attempt n is `uniform(*spread) * min(cap, base * factor**(n-1))` seconds.
+
+    Raises `ConfigurationError` that names the field with a bad value.
     """
 
     attempts: int = 3
+    """Attempts in all, the first one included."""
     base: float = 1.0
+    """Seconds."""
     factor: float = 2.0
     cap: float = 60.0
+    """Seconds. The longest wait before `spread`, and the longest `retry-after` that is obeyed."""
     spread: tuple[float, float] = (0.0, 1.0)
+    """Bounds of the random factor."""
 
     def __post_init__(self) -> None:
         if type(self.attempts) is not int or self.attempts < 1:
@@ -60,16 +66,16 @@ class Retry:
             )
 
     def wait(self, error: WireError, attempt: int, dice: Random) -> float | None:
-        """Seconds to wait after `attempt` failed with `error`; `None` if it is to be raised now."""
+        """Seconds to wait after `attempt` failed with `error`; `None`: raise the error now."""
         if attempt >= self.attempts or not error.retryable:
             return None
         if error.retry_after is not None:
             return error.retry_after if error.retry_after <= self.cap else None
         try:
-            grown = self.base * float(self.factor) ** (attempt - 1)
+            wait = self.base * float(self.factor) ** (attempt - 1)
         except OverflowError:
-            grown = self.cap
-        return dice.uniform(*self.spread) * min(self.cap, grown)
+            wait = self.cap
+        return dice.uniform(*self.spread) * min(self.cap, wait)
 
 
 def _is_time(value: object) -> bool:

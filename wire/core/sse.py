@@ -1,16 +1,28 @@
-"""Server-sent events out of bytes, cut anywhere: `Decoder.feed(bytes) -> list[Event]`,
-`Decoder.close() -> list[Event]`.
+"""Decodes server-sent events (SSE) incrementally: `Decoder.feed(bytes) -> list[Event]`.
 
-Rules of this file (https://html.spec.whatwg.org/multipage/server-sent-events.html, on bytes):
+The decoder follows https://html.spec.whatwg.org/multipage/server-sent-events.html, on bytes:
 
-- A line ends at LF, CRLF or CR, and at nothing else: U+2028, U+0085 and friends are data (R-06).
-  CRLF may be cut in two.
-- What comes out does not depend on where the bytes were cut, and costs time linear in their number:
-  a long line is kept as a list of pieces and joined once (R-07, R-11).
-- Beyond the standard, because servers need it: the last event may lack its blank line (`close`
-  gives it, marked `cut`), an event with empty data is skipped, and a line that is no field of any
-  kind, such as a bare JSON error after good events, is surfaced as an `outside` event of its own
-  instead of being skipped (R-03).
+- A line ends at LF, CRLF or CR, and at nothing else. U+2028 and U+0085 are data (R-06).
+- The events do not depend on where the network cut the bytes (R-07).
+- Decoding takes time linear in the number of bytes. A long line is kept as a list of pieces and
+  joined once; joining at every `feed` would take quadratic time (R-11).
+
+It differs from the standard where servers do:
+
+- The last event may lack its blank line. `close` returns it with `cut` set.
+- An event with empty data is skipped.
+- A line that is not a field, such as a bare JSON error after good events, becomes an event with
+  `outside` set. The standard ignores such a line, and the error would be lost (R-03).
+
+State between two calls of `feed`:
+
+- `_pieces`: the last line, which has no line end yet.
+- `_lines`: the data lines of the last event, which has no blank line yet.
+- `_event`, `_id`, `_retry`: the other fields of that event. The id outlives the event, because
+  the standard lets an id hold until the next one.
+- `_after_cr`: the last byte was a CR. A LF that follows belongs to it and ends no second line,
+  which would be a blank line and would end the event too early.
+- `_over`: an event is too large. It stays set, so every later call raises the same error.
 """
 
 from __future__ import annotations
@@ -23,34 +35,32 @@ import msgspec
 from wire.errors import LimitError
 
 EVENT_LIMIT = 32 * 1024 * 1024
-"""Bytes of one event; inline images of several MiB are legal (R-10)."""
+"""Default limit of one event, in bytes. Inline images of several MiB are legal (R-10)."""
 
 _BOM = b"\xef\xbb\xbf"
 _FIELD_NAME = re.compile(rb"[A-Za-z0-9_.-]+")
 
 
 class Event(msgspec.Struct, frozen=True, gc=False):
-    """One event, or one line that belongs to none."""
+    """One event, or one line outside of any event (`outside`)."""
 
     data: bytes
     event: str = "message"
     id: str = ""
     retry: int | None = None
     outside: bool = False
-    """`data` is one line outside the framing, without its line end."""
+    """`data` is one line that belongs to no event, without its line end."""
     cut: bool = False
     """The stream ended before the blank line that ends an event."""
 
     @property
     def blank(self) -> bool:
-        """Nothing to read: white space, or a keep-alive comment that somebody wrapped in
-        `data:`.
-        """
+        """Whether `data` is white space, or a keep-alive comment that a host sent as `data:`."""
         return self.data[:1] == b":" or not self.data.strip()
 
 
 class Decoder:
-    r"""A stream of bytes in, events out.
+    r"""Decodes the events of one stream from its bytes.
 
     >>> decoder = Decoder()
     >>> [event.data for event in decoder.feed(b"data: a\r\n\r\ndata: b")]
@@ -58,25 +68,25 @@ class Decoder:
     >>> [event.data for event in decoder.close()]
     [b'b']
 
-    Raises `LimitError` when one event is larger than `limit` bytes; the events before it are given
-    out first.
+    Raises `LimitError` when one event is larger than `limit` bytes. The events before it are
+    returned first.
     """
 
     def __init__(self, limit: int = EVENT_LIMIT) -> None:
         self._limit = limit
-        self._pieces: list[bytes] = []  # of a line that has not ended
-        self._lines: list[bytes] = []  # data lines of an event that has not ended
-        self._held = 0  # bytes of those data lines
-        self._size = 0  # bytes of the event so far, its unfinished line included
+        self._pieces: list[bytes] = []  # of the line that has not ended
+        self._lines: list[bytes] = []  # data lines of the event that has not ended
+        self._held = 0  # bytes of those lines, their field names included
+        self._size = 0  # `_held`, and the bytes in `_pieces`
         self._event = ""
         self._id = ""
         self._retry: int | None = None
         self._begun = False
-        self._over = False  # an event was too large; said as soon as those before it were given out
-        self._after_cr = False  # a LF that comes next ends no line: it is the second half of CRLF
+        self._over = False  # raised by the next call if this one has events to return
+        self._after_cr = False
 
     def feed(self, data: bytes) -> list[Event]:
-        """Events that `data` completes, in order."""
+        """Return the events that `data` completes, in order."""
         if self._after_cr and data:
             self._after_cr = False
             if data[0] == 10:
@@ -110,7 +120,7 @@ class Decoder:
         return events
 
     def close(self) -> list[Event]:
-        """The last event, if the stream ended without the blank line after it."""
+        """Return the last event, if the stream ended without the blank line after it."""
         if self._over:
             self._refuse()
         rest = b"".join(self._pieces)
