@@ -1,6 +1,4 @@
-"""An endpoint is a value: what to send and how to read the answer, with no I/O and no HTTP
-library.
-"""
+"""`Call`, `StreamCall`: a request as a value, and how to decode its response. No I/O."""
 
 from __future__ import annotations
 
@@ -29,22 +27,28 @@ Chunk_co = TypeVar("Chunk_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Four clocks, in seconds; `None` switches one off.
+    """Four time limits in seconds; `None` switches one off.
 
-    `connect`: until there is a connection. `first_byte`: from the start of an attempt to the head
-    of its answer, waiting for a free lane included. `idle`: between events of a stream, where
-    comments and keep-alives are no events, and between reads of a whole answer. `total`: the call
-    with all attempts and waits; a stream until its last event.
+    >>> Timeouts(idle=30, total=None).idle
+    30
 
-    On asyncio and trio they are kept to the moment. The client for threads cannot interrupt a read:
-    where bytes drip in, a clock is looked at after each read of a body, and the head of an answer
-    is timed read by read.
+    On asyncio and trio a limit interrupts the read. The client for threads cannot interrupt a read.
+    It checks the limits after each read of a body, and applies `first_byte` to each read of the
+    response headers.
+
+    Raises `ConfigurationError` that names the field with a bad value.
     """
 
     connect: float | None = 10.0
+    """Until a connection is open."""
     first_byte: float | None = 300.0
+    """From the start of an attempt to the response headers, the wait for a free connection
+    included."""
     idle: float | None = 120.0
+    """Between two events of a stream, and between two reads of any other body. Comments and
+    keep-alives are not events."""
     total: float | None = None
+    """The whole call with its attempts and waits, for a stream until its last event."""
 
     def __post_init__(self) -> None:
         for each in dataclasses.fields(self):
@@ -58,69 +62,69 @@ class Timeouts:
 
 
 class Reader(Protocol[Chunk_co]):
-    """Bytes of one body in, chunks out.
+    """Decodes one body incrementally into chunks.
 
-    It raises nothing: what went wrong stands in `error` after the chunks before it.
+    It raises nothing. `error` is set after the chunks before the error were returned.
     """
 
     error: WireError | None
-    """Why no chunk will come any more, or `None`."""
+    """The error that ended the body, or `None`."""
     done: bool
-    """The wire's own terminator was read: nothing that follows belongs to the answer."""
+    """The terminator of the wire was read. Bytes after it are ignored."""
     finished: bool
-    """The last chunk carried a finish: the answer is whole as far as its sender says."""
+    """The last chunk had a finish reason: the response is complete."""
     notes: list[Note]
-    """What was dropped in reading; `wire.notes` tells it of the folded answer."""
+    """Reports of dropped values; `wire.notes` returns them for the folded response."""
 
     def feed(self, data: bytes) -> Sequence[Chunk_co]:
-        """Chunks that `data` completes."""
+        """Return the chunks that `data` completes."""
         ...
 
     def close(self) -> Sequence[Chunk_co]:
-        """Chunks that the end of the body completes; `error` is set if it came too early."""
+        """Return the last chunks at the end of the body; set `error` if it ended too early."""
         ...
 
 
 class EventSource(Protocol):
-    """What a stream hands out in place of the chunks that it reads."""
+    """Converts the chunks of a stream to the events that its caller sees."""
 
     def feed(self, chunk: Any, /) -> Sequence[Any]:
-        """What one chunk says, which may be nothing."""
+        """Return the events of one chunk, perhaps none."""
         ...
 
     def close(self, answer: Any, /) -> Sequence[Any]:
-        """What is left to say of a stream that came to its end; `answer` is what it folds to.
+        """Return the last events of a complete stream; `answer` is the folded response.
 
-        Raises the `WireError` that it means.
+        Raises a `WireError` if the response means one.
         """
         ...
 
 
 class ReadError(Protocol):
-    """Makes of an error answer the typed error that the wire's words ask for."""
+    """Maps an error response to a typed error."""
 
     def __call__(self, status: int, headers: Mapping[str, str], body: bytes) -> APIError:
-        """The error; it never raises one."""
+        """Return the error; never raise."""
         ...
 
 
 Convert: TypeAlias = Callable[[Any, WireError | None], Answer]
-"""Makes the caller's answer of a folded one, and of the error that the stream broke with (`None` if
-it did not break). An answer that is not whole has `wire.core.memory.PARTIAL` in its notes."""
+"""Converts the folded response and the error that ended the stream (`None`: none) to the result of
+the call. An incomplete response has `wire.core.memory.PARTIAL` in its notes."""
 
 
 _HIDDEN = re.compile(r"((?:[A-Za-z]+ )?)\*\*\*")
 _VALUE = re.compile(r"(?<==)[^&]+")
 
 LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|\[?::1\]?|[^.]+\.localhost")
-"""Hosts that are this machine: what is sent to them travels in no wire."""
+"""Names of the local machine. Requests to it do not leave it, so plain http is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What would be sent: no key in it, and none needed.
+    """A request that has not been sent, without its key.
 
-    `str` gives it as HTTP, `curl` as a command line.
+    `str` formats it as HTTP, `curl` as a command line.
     """
 
     method: str
@@ -142,9 +146,7 @@ class Preview:
 
     @property
     def curl(self) -> str:
-        """A command line that sends the same; hidden headers stand there as shell variables to be
-        set.
-        """
+        """A command line that sends the same request; `$API_KEY` stands for hidden values."""
         words = ["curl", "-sS", "-X", self.method, shlex.quote(self.url)]
         for name, value in self.headers.items():
             hidden = _HIDDEN.fullmatch(value)
@@ -163,13 +165,13 @@ class Preview:
 
 
 def _is_binary(body: bytes) -> bool:
-    """A piece of a file, which nobody reads on a terminal."""
+    """Whether a body is not text, such as a part of a file."""
     return b"\0" in body
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """The half of a call that is sent."""
+    """The request of a call."""
 
     wire: str
     method: str
@@ -181,21 +183,22 @@ class _Request:
     host_rules: Callable[[Any, Provider], Any] | None = field(
         default=None, kw_only=True, repr=False
     )
-    """What `judge` asks: given this call and a provider, the call as that provider takes it.
+    """Function behind `judge`: adapts this call to a provider.
 
-    Raises `RuleError` for what the provider refuses, `ConfigurationError` for an endpoint that it
-    does not have. `None`: every provider takes the call as it is.
+    Raises `RuleError` for a request that the provider refuses, `ConfigurationError` for an endpoint
+    that it does not have. `None`: no provider has rules for the call.
     """
     path_prefix: str = field(default="", kw_only=True, repr=False)
-    """Stands before the version: `/upload` of `/upload/v1beta/files`."""
+    """Path before the version: `/upload` in `/upload/v1beta/files`."""
     url: str = field(default="", kw_only=True, repr=False)
-    """A whole URL that a server handed out, in place of path and query; https, or a loopback
-    address. It is a permission of its own: no key and no header of the client goes there, and it is
-    shown without the values of its query."""
+    """A complete URL that a server returned, such as an upload URL. Replaces path and query.
+
+    It is https or a loopback address. The URL itself grants access, so no key and no header of the
+    client is sent to it, and the values of its query are hidden in previews and logs."""
     idempotent: bool = field(default=True, kw_only=True, repr=False)
-    """False: sending it twice has a different effect, so it is never retried automatically."""
+    """False: sending it twice has another effect, so it is never retried automatically."""
     notes: tuple[Note, ...] = field(default=(), kw_only=True, repr=False)
-    """What was changed, added or dropped in building it; `wire.notes(call)` tells it."""
+    """Reports of what building the call changed, added or dropped; see `wire.notes`."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "headers", checked_headers(sealed(self.headers)))
@@ -203,9 +206,9 @@ class _Request:
         if not isinstance(query, Mapping) or not all(
             isinstance(each, str) for pair in query.items() for each in pair
         ):
-            raise ConfigurationError("query: a mapping of texts to texts is wanted")
+            raise ConfigurationError("query: a mapping of str to str is wanted")
         if self.url and (self.path or self.query):
-            raise ConfigurationError("url: it is in place of path and query")
+            raise ConfigurationError("url: give either url, or path and query")
         if self.url and (problem := _unsafe(self.url)):
             raise ConfigurationError(f"url: {problem}")
         if not isinstance(self.timeouts, Timeouts | None):
@@ -221,16 +224,14 @@ class _Request:
         body_extra: Mapping[str, Any] | None = None,
         timeouts: Timeouts | None = None,
     ) -> Self:
-        """A copy with more headers, query parameters or top-level keys of the body (what is there
-        is replaced), or other clocks.
+        """A copy with further headers, query parameters, top-level body keys, or other timeouts.
 
-        Raises `ConfigurationError` for what is no header, `RuleError` for what JSON cannot say.
+        A header, parameter or key of the same name is replaced. Raises `ConfigurationError` for an
+        invalid header or query, `RuleError` for a value that JSON cannot represent.
 
         >>> from wire import gemini
-        >>> call = gemini.generate_content(
-        ...     "gemini-3-pro-preview",
-        ...     gemini.GenerateContentRequest(contents=gemini.contents("Hi")),
-        ... )
+        >>> request = gemini.GenerateContentRequest(contents=gemini.contents("Hi"))
+        >>> call = gemini.generate_content("gemini-3-pro-preview", request)
         >>> call.replace(body_extra={"labels": {"team": "a"}}).body
         b'{"contents":[{"parts":[{"text":"Hi"}],"role":"user"}],"labels":{"team":"a"}}'
         """
@@ -247,10 +248,10 @@ class _Request:
         )
 
     def judge(self, provider: Provider) -> Self:
-        """This call as `provider` takes it. Every door asks before it sends.
+        """Adapt this call to `provider`. Clients do so before they send.
 
-        Raises `RuleError` for what the provider refuses, `ConfigurationError` for an endpoint that
-        it does not have.
+        Raises `RuleError` for a request that the provider refuses, `ConfigurationError` for an
+        endpoint that it does not have.
         """
         if self.host_rules is None:
             return self
@@ -259,14 +260,14 @@ class _Request:
 
     @property
     def target(self) -> str:
-        """Path and query, percent-encoded; or the whole URL that a server handed out."""
+        """Path and query, percent-encoded; or `url`."""
         if self.url:
             return self.url
         path = quote(self.path, safe="/:@!$&'()*+,;=~-._")
         return f"{path}?{urlencode(self.query, quote_via=quote)}" if self.query else path
 
     def preview(self) -> Preview:
-        """What would be sent, without a host: that is the client's to know."""
+        """The request without its host, which only a client knows."""
         return Preview(
             self.method,
             self.shown(self.path_prefix + self.target),
@@ -275,7 +276,7 @@ class _Request:
         )
 
     def shown(self, url: str) -> str:
-        """Its URL as it may be printed."""
+        """`url` with hidden query values, if a server returned it."""
         return (
             f"{url.partition('?')[0]}?{_VALUE.sub(SHOWN, urlsplit(url).query)}"
             if self.url and "?" in url
@@ -284,9 +285,7 @@ class _Request:
 
 
 def _unsafe(url: str) -> str | None:
-    """Why nothing is sent to a URL that a server handed out; the query, which may be a permission,
-    is not told.
-    """
+    """Why a URL from a server is refused. The text omits its query, which may grant access."""
     try:
         parts = urlsplit(
             url
@@ -299,7 +298,7 @@ def _unsafe(url: str) -> str | None:
             else None
         )
     except ValueError:
-        return "an http(s) URL is wanted"  # brackets that do not close, a port that is none
+        return "an http(s) URL is wanted"  # an unclosed bracket, an invalid port
     if not host or parts.scheme not in ("http", "https"):
         return "an http(s) URL with a host is wanted, without user and fragment"
     if parts.scheme == "http" and not LOOPBACK.fullmatch(host):
@@ -331,27 +330,24 @@ def _extended(body: bytes, extra: Mapping[str, Any]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Call(_Request, Generic[Answer]):
-    """One request whose whole answer is an `Answer`."""
+    """One request; its response is decoded as a whole, to an `Answer`."""
 
     parse: Callable[[bytes], Answer] = field(kw_only=True, repr=False)
     read_error: ReadError = field(kw_only=True, repr=False)
     read_headers: Callable[[Answer, Mapping[str, str]], Answer] | None = field(
         default=None, kw_only=True, repr=False
     )
-    """Given the answer and the headers that it came under: the answer with what they say.
-
-    `None`: they say nothing.
-    """
+    """Hook that adds information from the response headers to the decoded response."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamCall(_Request, Generic[Chunk, Answer]):
-    """One request answered by a stream of `Chunk`.
+    """One request whose response is a stream of `Chunk`.
 
-    `reader` makes the reader of one answer, given the most bytes that one event may have. `fold`
-    makes of the bytes that the chunks came in what the plain call would have given. The neutral
-    door hands out something else: as `Chunk` what `events` makes of the chunks, as `Answer` what
-    `convert` makes of the folded answer.
+    `reader` creates the reader of one response; its argument is the largest event in bytes. `fold`
+    combines the bytes of the chunks to what the plain call would return. A neutral call also sets
+    `events`, which converts chunks to events, and `convert`, which converts the folded response to
+    a `Reply`.
     """
 
     reader: Callable[[int], Reader[Any]] = field(kw_only=True, repr=False)

@@ -1,12 +1,12 @@
-"""Errors of a provider as typed errors: one reader, and the tables in which wires differ.
+"""Maps the errors of providers to typed errors: one reader, and tables for each wire.
 
 Hosts put the same error into many envelopes: `{"error": {...}}`, `{"error": "text"}`, a flat
 `{"message", "type", "code"}`, `{"detail": ...}`, MiniMax's `base_resp`, a list of one envelope, a
 page of HTML, nothing at all. It comes with an error status, as the whole body of status 200, or as
 an event of a stream.
 
-A wire subclasses `ErrorReader`: its struct, its tables, and what it shows of an error. The HTTP
-status decides the class of the exception, then the rows of `classes` refine it by words.
+A wire subclasses `ErrorReader` and sets its struct and its tables. The HTTP
+status selects the class of the exception; the rows of `classes` refine it by words.
 """
 
 from __future__ import annotations
@@ -59,28 +59,28 @@ class ErrorReader(Generic[E]):
     inner_keys: ClassVar[tuple[str, ...]] = ()
     """Keys of an answer under which an object, or the objects of a list, may hold an `error`."""
     beside_keys: ClassVar[tuple[str, ...]] = ("code",)
-    """Keys beside `error` that say more of it."""
+    """Keys next to `error` that belong to the error."""
     message_keys: ClassVar[tuple[str, ...]] = ("message", "msg", "detail")
-    """Keys of an error object, best first: the first that holds something is the message."""
+    """Keys of an error object, best first. The first that is not empty is the message."""
     type_keys: ClassVar[tuple[str, ...]] = ("type",)
-    """Keys of an error object, best first: the first that holds a text is the type."""
+    """Keys of an error object, best first. The first that is a non-empty text is the type."""
     status_keys: ClassVar[tuple[str, ...]] = ("code",)
     """Fields of `kind`, best first, that may hold an HTTP status."""
     status_of_word: ClassVar[Mapping[str, int]] = {}
     """The HTTP status of a code or type in lower case, where none came with the response."""
     classes: ClassVar[tuple[Words, ...]] = ()
-    """The first row that fits counts."""
+    """The first row that fits selects the class."""
     quota: ClassVar[re.Pattern[str] | None] = None
-    """Words of a used up quota, which mean 429 where nothing else says a status."""
+    """Words of an exhausted quota, which mean 429 if the error has no status."""
 
-    # --- what an error says, for a wire to override -----------------------------------------------
+    # --- fields of an error, for a wire to override -----------------------------------------------
 
     def code(self, error: E) -> str | None:
         """The most exact name that the provider has for the error."""
         raise NotImplementedError
 
     def words(self, error: E) -> str:
-        """What the patterns of `classes` search."""
+        """The text that the patterns of `classes` search."""
         named = self.code(error), getattr(error, "type", None), self.message(error)
         return " ".join(each for each in named if each is not None)
 
@@ -89,7 +89,7 @@ class ErrorReader(Generic[E]):
         return one_line(getattr(error, "message", None) or "") or "no message"
 
     def statuses(self, error: E) -> tuple[Any, ...]:
-        """What may be an HTTP status, best first."""
+        """Values that may be an HTTP status, best first."""
         return tuple(getattr(error, key) for key in self.status_keys)
 
     def details(self, error: E) -> tuple[Any, ...]:
@@ -109,7 +109,7 @@ class ErrorReader(Generic[E]):
         return self.typed(error, status, body, request_id_in(value))
 
     def in_success(self, data: bytes, *, certain: bool = False) -> APIError | None:
-        """The error that JSON of a response with status 200 is or holds.
+        """The error in the JSON of a response with status 200; `None` if there is none.
 
         `certain`: as in `error_in`.
         """
@@ -122,7 +122,7 @@ class ErrorReader(Generic[E]):
         return None if error is None else self.typed(error, 200, data, request_id_in(value))
 
     def without_words(self, data: bytes) -> APIError:
-        """The error that bytes of a response with status 200 are, if nothing in them says which."""
+        """An error with status 200 whose body has no error object."""
         return self.typed(self._unnamed(data), 200, data)
 
     def _unnamed(self, body: bytes) -> E:
@@ -132,9 +132,9 @@ class ErrorReader(Generic[E]):
     def typed(
         self, error: E, http_status: int, body: bytes, request_id: str | None = None
     ) -> APIError:
-        """An error object as an exception.
+        """Convert an error object to an exception.
 
-        The error object decides the status where the response came with a good one.
+        If the HTTP status is a success, the error object decides the status.
         """
         status = http_status if http_status >= 400 else self._status_in(error)
         cls, retryable = class_of_status(status), retryable_status(status)
@@ -170,9 +170,10 @@ class ErrorReader(Generic[E]):
     # --- JSON values to errors --------------------------------------------------------------------
 
     def error_in(self, value: Any, *, certain: bool) -> E | None:
-        """The error object that a JSON value holds.
+        """The error object in a JSON value; `None` if there is none.
 
-        `certain`: the value is an error, and words that an answer could have too are read as one.
+        `certain`: the value is known to be an error, so keys that a normal response may have too
+        are read as an error.
         """
         if isinstance(value, list):
             value = value[0] if value else None
@@ -199,7 +200,7 @@ class ErrorReader(Generic[E]):
         return None
 
     def _unwrapped(self, envelope: dict[str, Any]) -> dict[str, Any]:
-        """The object under `error`, with what stands beside it."""
+        """The object under `error`, with the `beside_keys` next to it."""
         error = envelope["error"]
         inside = error if isinstance(error, dict) else {"message": _text(error)}
         beside = {key: envelope[key] for key in self.beside_keys if key in envelope}
@@ -208,7 +209,7 @@ class ErrorReader(Generic[E]):
         return {**beside, **inside}
 
     def _object(self, found: dict[str, Any]) -> E:
-        """An error object, whatever its values are."""
+        """An error object. Values of a wrong type are dropped."""
         try:
             return fitted(self.fields(found), self.kind)
         except RecursionError:
@@ -232,7 +233,7 @@ class ErrorReader(Generic[E]):
 
 
 def request_id_in(value: Any) -> str | None:
-    """The id of the request that stands beside an error."""
+    """The `request_id` next to an error object."""
     found = value.get("request_id") if isinstance(value, dict) else None
     return found if isinstance(found, str) and found else None
 

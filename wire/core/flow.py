@@ -25,7 +25,7 @@ and returns an `Answer`.
 
 
 def ask(call: Call[Answer]) -> Flow[Answer]:
-    """A flow of one call, for `yield from`. Unlike a bare `yield` it keeps the type of the result."""
+    """A flow of one call, for `yield from`, which keeps the type of the result."""
     answer: Answer = yield call
     return answer
 

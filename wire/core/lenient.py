@@ -1,6 +1,4 @@
-"""JSON as structs, however odd its values are: one field that is not as it should be does not cost
-the answer.
-"""
+"""Decodes JSON to structs leniently: one field of a wrong type does not lose the response."""
 
 from __future__ import annotations
 
@@ -19,25 +17,25 @@ from wire.errors import LimitError
 S = TypeVar("S", bound=msgspec.Struct)
 W = TypeVar("W", bound=WireStruct)
 
-_PLACE = re.compile(r"([^.\[\]]+)|\[(\d+|\.\.\.)\]")
+_POSITION = re.compile(r"([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 _MOST_MISFITS = 100
 
 NOT_STRICT = "_not_strict"
-"""Key beside a struct whose bytes are not strict JSON: half a surrogate pair, NaN, no UTF-8.
+"""Metadata key of a struct whose bytes are not strict JSON: a lone surrogate, NaN, invalid UTF-8.
 
-`strict_json` makes of them what may be sent or cut into parts.
+`strict_json` converts such bytes before they are sent or split into parts.
 """
 
 
 class Unreadable(ValueError):
-    """What came is no JSON object."""
+    """The input is not a JSON object."""
 
 
 def decoded(data: bytes, kind: type[W]) -> W:
-    """JSON as a struct, with its bytes beside it.
+    """Decode JSON to a struct and attach its bytes as metadata.
 
-    A value of another type than its field's is left out of the struct, and `wire.unknown` tells it.
-    Raises `Unreadable` for what is no JSON object, `LimitError` for what is nested too deeply.
+    A value of another type than its field's is left out of the struct; `wire.unknown` reports it.
+    Raises `Unreadable` if the input is not a JSON object, `LimitError` if it is nested too deeply.
     """
     try:
         read: W = decoder(kind).decode(data)
@@ -61,7 +59,7 @@ def decoded(data: bytes, kind: type[W]) -> W:
 
 
 def plain(body: bytes) -> Any:
-    """JSON as plain values, `None` for what is none."""
+    """Decode JSON to plain values; `None` if it is malformed."""
     body = body.removeprefix(b"\xef\xbb\xbf")
     try:
         return msgspec.json.decode(body)
@@ -74,23 +72,22 @@ def plain(body: bytes) -> Any:
 
 
 def strict_json(data: bytes) -> bytes:
-    """The JSON that `data` means, as every reader takes it: UTF-8, whole surrogate pairs, and
-    `null` in place of NaN and infinity. Bytes that are already so stay as they are.
+    """Convert to strict JSON: valid UTF-8, no lone surrogates, `null` for NaN and infinity.
 
     >>> strict_json(b'{"logprob": -Infinity}')
     b'{"logprob": null}'
 
-    What is no JSON at all becomes `null`.
+    Strict JSON is returned unchanged. Malformed JSON becomes `null`.
     """
     return data if _is_strict(data) else sayable(json.dumps(_readable(data), ensure_ascii=False))
 
 
 Fields: TypeAlias = dict[str, Any]
-"""The members of a JSON object, each as the bytes it came in."""
+"""The members of a JSON object, each value as its received bytes."""
 
 
 def fields_of(raw: Any) -> Fields:
-    """The members of an object as bytes; empty for what is no object."""
+    """The members of an object as bytes; empty if `raw` is not an object."""
     try:
         found: Fields = decoder(dict[str, msgspec.Raw]).decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
@@ -104,7 +101,7 @@ def fields_of(raw: Any) -> Fields:
 
 
 def items_of(raw: Any) -> list[msgspec.Raw]:
-    """The items of a list as bytes; empty for what is no list."""
+    """The items of a list as bytes; empty if `raw` is not a list."""
     try:
         found: list[msgspec.Raw] = decoder(list[msgspec.Raw]).decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
@@ -119,7 +116,7 @@ def _written(value: Any) -> msgspec.Raw:
 
 
 def _readable(raw: Any) -> Any:
-    """JSON as plain values, with `None` for NaN and infinity and for what is no JSON."""
+    """Decode JSON to plain values; `None` for NaN, infinity and malformed JSON."""
     if not isinstance(raw, (bytes, msgspec.Raw)):
         return None
     try:
@@ -144,8 +141,8 @@ def _is_strict(data: bytes) -> bool:
 
 
 def _loads(data: bytes, parse_float: Callable[[str], float]) -> Any:
-    # The standard library reads half a surrogate pair, and the NaN of servers that write with it.
-    # msgspec reads neither. Bytes that are not UTF-8 become U+FFFD.
+    # The standard library accepts lone surrogates, and the NaN of servers that encode with it.
+    # msgspec rejects both. Bytes that are not UTF-8 become U+FFFD.
     return json.loads(data.decode("utf-8", "replace"), parse_int=integer, parse_float=parse_float)
 
 
@@ -155,19 +152,19 @@ def _finite(digits: str) -> float | None:
 
 
 def number(digits: str) -> float:
-    """A count that came as `3.0` is a count."""
+    """Parse a number. `3.0` becomes the integer 3, because some servers send counts so."""
     value = float(digits)
     return int(value) if value.is_integer() and abs(value) < 1 << 53 else value
 
 
 def fitted(plain: Any, kind: type[S]) -> S:
-    """The struct of what of `plain` fits it.
+    """Convert plain values to a struct; values of a wrong type are removed from `plain`.
 
-    Raises `Unreadable` if nothing does; `plain` is changed.
+    Raises `Unreadable` if the rest does not fit either.
     """
     try:
         return _fitted(plain, kind)
-    except UnicodeEncodeError:  # half a surrogate pair in a key, where no struct can have it
+    except UnicodeEncodeError:  # a lone surrogate in a key; no struct can have it
         return _fitted(json.loads(sayable(json.dumps(plain, ensure_ascii=False))), kind)
 
 
@@ -182,7 +179,7 @@ def _fitted(plain: Any, kind: type[S]) -> S:
                 plain,
                 [
                     key or number
-                    for key, number in _PLACE.findall(words.rpartition("at `$")[2].rstrip("`"))
+                    for key, number in _POSITION.findall(words.rpartition("at `$")[2].rstrip("`"))
                 ],
             ):
                 raise Unreadable(words) from None
@@ -190,8 +187,9 @@ def _fitted(plain: Any, kind: type[S]) -> S:
 
 
 def _drop(plain: Any, steps: list[str]) -> bool:
-    """Take the value at a place out of the object that has it; of a list or a map whose item does
-    not fit, the whole.
+    """Remove the value at a position from its object; False if there is none.
+
+    A list or a map with an item of a wrong type is removed as a whole.
     """
     while steps and (steps[-1].isdigit() or "..." in steps):
         steps.pop()
@@ -201,7 +199,7 @@ def _drop(plain: Any, steps: list[str]) -> bool:
 
 
 class Halves:
-    """Text in, text out that UTF-8 can say: half a surrogate pair waits for its other half (R-08).
+    """Joins surrogate pairs that a stream splits: the first half waits for the second (R-08).
 
     >>> halves = Halves()
     >>> halves.feed("a\\ud83d"), halves.feed("\\ude00b"), halves.rest
@@ -212,7 +210,7 @@ class Halves:
         self._held = ""
 
     def feed(self, text: str) -> str:
-        """Text that is complete; a half that stays alone becomes U+FFFD."""
+        """Return the text that is complete. A lone surrogate becomes U+FFFD."""
         if not self._held and (text.isascii() or _is_sayable(text)):
             return text
         text, self._held = self._held + text, ""
@@ -222,12 +220,12 @@ class Halves:
 
     @property
     def rest(self) -> str:
-        """What stands for the half that still waits."""
+        """U+FFFD if a first half still waits at the end of the stream, else empty."""
         return "\ufffd" if self._held else ""
 
 
 def said(text: str) -> str:
-    """A text that UTF-8 can say."""
+    """The text with U+FFFD in place of lone surrogates, so that UTF-8 can encode it."""
     return text if _is_sayable(text) else sayable(text).decode()
 
 

@@ -1,18 +1,17 @@
-"""The reader of a body: bytes in, chunks out, and whole bodies. A wire says what one value means.
+"""Decodes bodies, streamed and whole. A wire defines how one JSON value is read.
 
-The machine has four stages. Each takes bytes as they come and gives the same output wherever they
-are cut:
+The machine has four stages. Each gives the same output wherever the network cut the bytes:
 
 1. `Framing` holds the first bytes back until one that is not blank shows whether the body is events
-   or JSON. The content type is not asked, since hosts send the wrong one.
-2. `Decoder` cuts events, `Cutter` cuts JSON objects: one object, objects one after another, or the
+   or JSON. The content type is ignored, because hosts send the wrong one.
+2. `Decoder` splits events, `Cutter` splits JSON objects: one object, consecutive objects, or the
    items of one array.
-3. `FramedReader` passes each value to `read` of the wire. What is no value it reports as a note, or
-   as an error, as the wire wants it.
-4. The wire's `read` emits chunks, or raises the error that the value is.
+3. `FramedReader` passes each value to the wire's `read`. A value that is malformed becomes a note
+   or an error; `drops_unreadable` decides which.
+4. The wire's `read` emits chunks, or raises the error that the value contains.
 
-Any bytes end in chunks and, if the response is not whole, in one error of `wire.errors`: a body is
-input that nobody vouches for, and another exception would leave a stream half read.
+Any bytes end in chunks and, if the response is incomplete, in one error of `wire.errors`. Bodies
+are untrusted input, and an exception of another kind would leave the connection half read.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _MAX_DROPPED_BYTES = 1000
 
 
 def shown(data: bytes) -> str:
-    """The beginning of bytes that could not be read, for the message of an error."""
+    """The beginning of malformed bytes, for an error message."""
     return one_line(data[:200].decode("utf-8", "replace"))
 
 
@@ -48,13 +47,13 @@ class FramedReader(Generic[C]):
 
     errors: ClassVar[ErrorReader[Any]]
     value_name: ClassVar[str]
-    """What one value is called in errors, such as `an event of Messages`."""
+    """Name of one value in error messages, such as `an event of Messages`."""
     ending: ClassVar[str]
-    """What a whole stream has to have, such as `message_stop`."""
+    """What a complete stream ends with, such as `message_stop`, for error messages."""
     drops_unreadable: ClassVar[bool] = False
-    """An event that is no JSON is dropped and reported; otherwise it is an error."""
+    """True: a malformed event is dropped and reported as a note. False: it is an error."""
     own_keys: ClassVar[frozenset[str]] = frozenset()
-    """Keys by which an object outside of events is read as if it were in one."""
+    """Keys of an object outside of events that mark it as a chunk, not as noise."""
 
     def __init__(self, limit: int = EVENT_LIMIT) -> None:
         self.error: WireError | None = None
@@ -62,7 +61,7 @@ class FramedReader(Generic[C]):
         self.finished = False
         self.notes: list[Note] = []
         self.count = 0  # chunks emitted
-        self.cut = b""  # an event that the end of the body cut in two
+        self.cut = b""  # an event that the end of the body truncated
         self.dropped = bytearray()  # the first bytes that were dropped
         self._framing = Framing()
         self._events = Decoder(limit)
@@ -73,14 +72,14 @@ class FramedReader(Generic[C]):
     # --- for a wire to define ---------------------------------------------------------------------
 
     def read(self, data: bytes, name: str) -> None:
-        """Emit the chunks that one JSON object is. `name` is that of its event, `""` for none.
+        """Emit the chunks of one JSON object. `name` is the name of its event, `""` for none.
 
-        Raises `Unreadable` for what is no object, or the typed error that it is.
+        Raises `Unreadable` if `data` is not an object, and the typed error that it contains.
         """
         raise NotImplementedError
 
     def follow(self, chunk: C) -> None:
-        """Keep track of how far the response has come."""
+        """Update the state of the response after a chunk."""
         raise NotImplementedError
 
     def is_whole(self) -> bool:
@@ -93,7 +92,7 @@ class FramedReader(Generic[C]):
 
     @property
     def begun(self) -> bool:
-        """Whether anything of a response came: if not, the call may be tried again."""
+        """Whether a chunk was emitted. If not, the call may be retried."""
         return self.count > 0
 
     @property
@@ -103,7 +102,7 @@ class FramedReader(Generic[C]):
 
     @property
     def rest(self) -> bytes:
-        """A JSON object, or an event, that the end of the body cut in two."""
+        """A JSON object, or an event, that the end of the body truncated."""
         return bytes(self._cutter.rest) or self.cut
 
     def emit(self, chunk: C) -> None:
@@ -115,7 +114,7 @@ class FramedReader(Generic[C]):
     # --- the public side --------------------------------------------------------------------------
 
     def feed(self, data: bytes) -> list[C]:
-        """Chunks that `data` completes."""
+        """Return the chunks that `data` completes."""
         out = self._out = []
         if self.error is None and not self.done:
             try:
@@ -130,9 +129,7 @@ class FramedReader(Generic[C]):
         return out
 
     def close(self) -> list[C]:
-        """Chunks that the end of the body completes; `error` is set if the response is not
-        whole.
-        """
+        """Return the last chunks at the end of the body; set `error` if it is incomplete."""
         out = self._out = []
         if self.error is None:
             try:
@@ -145,7 +142,7 @@ class FramedReader(Generic[C]):
         return out
 
     def incomplete(self) -> StreamError:
-        """The error of a response that is not whole."""
+        """The error of an incomplete response."""
         rest = self.rest
         if self.as_json and rest:
             return StreamIncomplete(
@@ -175,7 +172,7 @@ class FramedReader(Generic[C]):
 
     def _take(self, events: Iterable[Event]) -> None:
         for event in events:
-            # What came in one piece with the end is as little of the response as what comes later.
+            # Events after the terminator are ignored, also those in the same network read.
             if self.done:
                 return
             if event.outside:
@@ -185,7 +182,7 @@ class FramedReader(Generic[C]):
                 self._read(event.data, event.event, cut=event.cut)
 
     def _read(self, data: bytes, name: str, *, cut: bool = False, opened: bool = False) -> None:
-        """Read one value. `opened`: it stood in a list; a list inside a list is not opened."""
+        """Read one value. `opened`: it is an item of a list; a list in it is not opened."""
         data = data.strip()
         # Blank, or a comment that a host wrapped in `data:`.
         if self.done or not data or data[:1] == b":":
@@ -204,7 +201,7 @@ class FramedReader(Generic[C]):
             for item in items:
                 self._read(item, name, opened=True)
         elif self.drops_unreadable and b"\n" in data and name != "error" and not self.as_json:
-            # The blank line between events was lost, so that they came glued together (Q3).
+            # The host left out the blank lines between events, so `data` has several (Q3).
             for line in data.split(b"\n"):
                 self._read(line, name, opened=opened)
         else:
@@ -218,15 +215,12 @@ class FramedReader(Generic[C]):
         if not self.as_json and (self.drops_unreadable or empty):
             self._drop("bad_chunk", data)
         elif cut:
-            self.cut = data  # it says nothing wrong, it says too little
+            self.cut = data  # truncated, not malformed: `close` reports it
         else:
             raise StreamInvalid(f"not {self.value_name} ({problem}): {shown(data)}", raw=data)
 
     def _outside(self, line: bytes) -> None:
-        """A line that belongs to no event.
-
-        An error in bare JSON is one (R-03), and it may go over several lines.
-        """
+        """Read a line that belongs to no event: a bare JSON error (R-03), perhaps on many lines."""
         if not (self._cutter.rest or line.lstrip()[:1] in (b"{", b"[")):
             self._drop("outside", line)
             return
@@ -239,7 +233,7 @@ class FramedReader(Generic[C]):
                 self._drop("outside", data)
 
     def _drop(self, code: str, data: bytes) -> None:
-        """Report what was not read; of many pieces the first ones are enough."""
+        """Report dropped bytes. Only the first are kept, since a stream may have any number."""
         if len(self.dropped) < _MAX_DROPPED_BYTES:
             self.dropped += data + b"\n"
         if len(self.notes) < _MAX_NOTES:
@@ -252,7 +246,7 @@ class FramedReader(Generic[C]):
 
 
 def _items(data: bytes) -> list[bytes] | None:
-    """The items of a list, mostly of one error; `None` for what is no list."""
+    """The items of a JSON list, in most cases one error; `None` if `data` is not a list."""
     try:
         return [bytes(item) for item in decoder(list[msgspec.Raw]).decode(data)]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -270,24 +264,24 @@ def parse_whole(
     reader: FramedReader[C],
     fold: Callable[[Sequence[C]], W],
 ) -> W:
-    """A whole body as one struct. A body that came as events, or as an array, is folded (R-05).
+    """Decode a whole body to one struct. Events, or an array of chunks, are folded (R-05).
 
-    `read` and `is_whole` are tried first, for a body that is one object; `keep_bytes` then gives
-    its parts the bytes they came in. Raises the provider's error if the body is one,
-    `StreamIncomplete` if it ends too early, `StreamInvalid` if it is nothing of the wire. An error
-    has the chunks before it as `partial`.
+    `read` and `is_whole` are tried first, for a body that is one object; `keep_bytes` then attaches
+    the received bytes to its parts. Raises the provider's error if the body contains one,
+    `StreamIncomplete` if it ends too early, `StreamInvalid` if it is not a body of the wire. The
+    error has the chunks before it, folded, as `partial`.
     """
     bare = body.removeprefix(BOM)
     if bare.lstrip()[:1] == b"{":
         try:
             response = read(bare)
         except Unreadable:
-            pass  # it may be several objects, one after another
+            pass  # it may be several consecutive objects
         else:
             if is_whole(response, bare):
                 return keep_bytes(response, bare)
     elif _is_scalar(bare):
-        # `null` would be the name of a field to a reader of events, and pass without a word.
+        # The SSE decoder would take `null` for a field name and ignore it.
         raise StreamInvalid(f"not {reader.value_name}: {shown(bare)}", raw=body)
     chunks = [*reader.feed(body), *reader.close()]
     if reader.error is not None:
@@ -316,18 +310,18 @@ def parse_plain(
     *,
     may_be_empty: bool,
 ) -> W:
-    """A whole body that is one struct, such as a list of models.
+    """Decode a whole body that is one struct, such as a list of models.
 
-    What is no response by `is_response` is searched for an error. Raises the provider's error, or
-    `StreamInvalid` for what is no JSON object, for one whose known fields are all of other types,
-    and for an empty one unless it `may_be_empty`.
+    If `is_response` is false, the body is searched for an error. Raises the provider's error, or
+    `StreamInvalid` if the body is not a JSON object, if all its known fields have a wrong type, or
+    if it is empty and not `may_be_empty`.
     """
     try:
         response = decoded(body.removeprefix(BOM), kind)
     except Unreadable as cause:
         response, problem = None, str(cause)
     else:
-        problem = "nothing of it is there"
+        problem = "none of its fields is there"
     if response is None or not is_response(response):
         error = errors.in_success(body, certain=response is not None)
         if error is not None:
@@ -338,7 +332,7 @@ def parse_plain(
 
 
 def has_fields(response: WireStruct, *, besides: str = "") -> bool:
-    """Whether a field of the struct came with a value that it can have, `besides` one of them."""
+    """Whether any field of the struct but `besides` was received with a valid value."""
     return any(
         getattr(response, name) not in (None, msgspec.UNSET)
         for name in response.__struct_fields__
@@ -347,10 +341,10 @@ def has_fields(response: WireStruct, *, besides: str = "") -> bool:
 
 
 def _all_odd(response: WireStruct) -> bool:
-    """Whether fields came, and none of them has the type that it should have."""
+    """Whether known fields were received, and all have a wrong type."""
     if has_fields(response):
         return False
-    came = fields_of(response.raw)
+    received = fields_of(response.raw)
     return any(
-        bytes(came.get(key, b"null")) != b"null" for key in response.__struct_encode_fields__
+        bytes(received.get(key, b"null")) != b"null" for key in response.__struct_encode_fields__
     )

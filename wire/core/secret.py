@@ -1,6 +1,4 @@
-"""Keys that show themselves to nobody but the wire (R-28), and headers in which such keys may
-stand.
-"""
+"""`Secret`, which hides a key in logs and tracebacks (R-28), and headers that contain secrets."""
 
 from __future__ import annotations
 
@@ -13,16 +11,13 @@ from wire.errors import ConfigurationError, WireError
 SHOWN = "***"
 
 _MASKED_FROM = 8
-"""Letters: a shorter text is no credential, and masking it would blot out every message that has it
-by chance.
-"""
+"""Characters. A shorter text is no credential, and masking it would remove ordinary words."""
 
 
 class Secret:
     """An API key or token: `repr`, `str`, `format`, pickles and tracebacks with locals show `***`.
 
-    Raises `ConfigurationError` if the text cannot stand in an HTTP header; `name` says in the
-    message where it came from.
+    Raises `ConfigurationError`, which names `name`, if no HTTP header can carry the text.
 
     >>> print(Secret("fake-key", "api_key"), f"{Secret('fake-key', 'api_key')!r}")
     *** Secret('***')
@@ -31,23 +26,24 @@ class Secret:
     __slots__ = ("_reveal",)
 
     def __init__(self, text: str, name: str = "api_key") -> None:
-        # In the default of a function, not in an attribute: `vars`, debuggers and dumps that walk
-        # attributes find a function. And no variable keeps it: the error below goes up through this
-        # frame.
+        # The text is the default of a function, not an attribute: `vars`, debuggers and dumps that
+        # walk attributes show a function. No local variable keeps it, because the traceback of the
+        # error below has the locals of this frame.
         self._reveal: Callable[[], str] = lambda kept=text: kept  # type: ignore[misc]
         del text
         self.check(name)
 
     @classmethod
     def unchecked(cls, text: Any) -> Secret:
-        """Hide anything at once, to be checked when no variable holds it in the open any more."""
+        """Hide a value before it is checked, so that no frame of the check has it as a variable."""
         made = cls.__new__(cls)
         made._reveal = lambda kept=text: kept  # type: ignore[misc]
         return made
 
     def check(self, name: str, *, blanks: bool = False) -> Secret:
-        """Itself, or `ConfigurationError` if it cannot stand in a header; `blanks` between words
-        may be fine there.
+        """Return itself. Raises `ConfigurationError` if no header can carry it.
+
+        `blanks` allows spaces between words.
         """
         problem = _problem(self._reveal, blanks)
         if problem:
@@ -55,18 +51,16 @@ class Secret:
         return self
 
     def reveal(self) -> str:
-        """The text itself, for the header that carries it.
+        """Return the text, for the header that carries it.
 
-        Raises `ConfigurationError` on one that came out of a pickle.
+        Raises `ConfigurationError` if the secret was unpickled: pickles do not contain the text.
         """
         if self._reveal() == SHOWN:
             raise ConfigurationError("api_key: a key does not travel in pickles; give it again")
         return self._reveal()
 
     def mask(self, error: WireError) -> None:
-        """Take it out of what an error shows (R-29): the whole of it, and each word that is long
-        enough to be a credential.
-        """
+        """Remove the text, and each word of it that may be a credential, from an error (R-29)."""
         for word in {self._reveal(), *self._reveal().split()}:
             if len(word) >= _MASKED_FROM:
                 error.masked(word)
@@ -91,23 +85,23 @@ class Secret:
 
 
 def _problem(reveal: Callable[[], Any], blanks: bool) -> str | None:
-    """What is wrong with a text that is to stand in a header, without saying it."""
+    """Why no header can carry the text. The message does not contain the text."""
     if not isinstance(reveal(), str) or not reveal():
         return "a non-empty text is wanted"
-    place = next(
+    position = next(
         (
-            place
-            for place, letter in enumerate(reveal())
+            position
+            for position, letter in enumerate(reveal())
             if not ("!" <= letter <= "~" or (blanks and letter == " "))
         ),
         None,
     )
-    if place is None and reveal() != reveal().strip():
-        place = 0 if reveal()[0] == " " else len(reveal()) - 1
+    if position is None and reveal() != reveal().strip():
+        position = 0 if reveal()[0] == " " else len(reveal()) - 1
     return (
         None
-        if place is None
-        else f"character {place} is white space or not ASCII, which no header can carry"
+        if position is None
+        else f"character {position} is white space or not ASCII, which no header can carry"
     )
 
 
@@ -120,7 +114,7 @@ _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 def sealed(headers: Any) -> Any:
-    """Headers in which every value that could be a credential is hidden; nothing is checked yet."""
+    """Replace each header value that may be a credential by a `Secret`. Nothing is checked yet."""
     if not isinstance(headers, Mapping):
         return headers
     return {
@@ -132,9 +126,9 @@ def sealed(headers: Any) -> Any:
 
 
 def checked_headers(headers: Any, where: str = "headers") -> dict[str, str | Secret]:
-    """Sealed headers under lower-case names.
+    """Check sealed headers and return them under lower-case names.
 
-    Raises `ConfigurationError` that names the header, and never shows its value.
+    Raises `ConfigurationError` that names the header and never shows its value.
     """
     if not isinstance(headers, Mapping):
         raise ConfigurationError(
@@ -157,12 +151,12 @@ def checked_headers(headers: Any, where: str = "headers") -> dict[str, str | Sec
 
 
 def shown_headers(headers: Headers) -> dict[str, str]:
-    """Headers as they may be printed."""
+    """Headers with secrets hidden, for printing."""
     return {name: str(value) for name, value in headers.items()}
 
 
 def revealed_headers(headers: Headers) -> list[tuple[str, str]]:
-    """Headers as they are sent: to be handed on at once, and never to be kept in a variable."""
+    """Headers with secrets revealed. Pass them on at once and never keep them in a variable."""
     return [
         (name, value.reveal() if isinstance(value, Secret) else value)
         for name, value in headers.items()
