@@ -1,6 +1,7 @@
 """The client for asyncio and trio.
 
-It sends, reads, sleeps and closes; every decision is elsewhere. `client.py` is its twin.
+It only sends, reads, sleeps and closes; decisions are in `core` and `sending.py`. `client.py` has
+the same client for threads.
 """
 
 from __future__ import annotations
@@ -37,9 +38,10 @@ T = TypeVar("T")
 
 
 class AsyncStream(StreamState[Chunk, Answer]):
-    """The chunks of one answer, in order, once.
+    """Iterates over the chunks of one streamed response, once.
 
-    `result()` reads to the end and is what the plain call gives; `partial()` is the answer so far.
+    `result()` reads to the end and returns what the plain call would return. `partial()` returns
+    the result so far.
     """
 
     def __init__(
@@ -62,11 +64,11 @@ class AsyncStream(StreamState[Chunk, Answer]):
         return incoming.ready.popleft()
 
     async def result(self) -> Answer:
-        """Read to the end, and give what the plain call gives; the same object each time.
+        """Read to the end and return what the plain call would return; the same object each time.
 
-        Chunks that were not handed out before are skipped. Raises what the stream broke with, each
-        time the same error, and `StreamIncomplete` if its block was left before its end; `partial`
-        of either is the answer so far.
+        Chunks that were not iterated over are skipped. Raises the error that ended the stream, the
+        same one each time, and `StreamIncomplete` if the `with` block was left before the end. The
+        `partial` of the error is the result so far.
         """
         while not self._incoming.over:
             await self._read()
@@ -117,8 +119,9 @@ def _body(response: httpx.Response) -> httpx.AsyncByteStream:
 
 
 async def _close(*bodies: Any) -> None:
-    """Close a body, and before it the iterator over it: on trio, one left to the garbage collector
-    is a warning.
+    """Close a body after the iterator over it.
+
+    trio warns about an iterator that is left to the garbage collector.
     """
     with anyio.CancelScope(shield=True):
         for body in bodies:
@@ -126,13 +129,13 @@ async def _close(*bodies: Any) -> None:
             try:
                 await close() if close else None
             except TRANSPORT_ERRORS:
-                pass  # the lane is dropped, and nobody waits for what went wrong with it
+                pass  # the lane is dropped; an error of its close concerns nobody
 
 
 class AsyncClient(ClientState):
-    """One provider, one key, for asyncio and trio; what `wire.Client` is for threads.
+    """A client for one provider and one key, for asyncio and trio; see `wire.Client`.
 
-    Several event loops may use it, one after another or at once; each opens connections of its own.
+    Several event loops may use it; each opens connections of its own.
 
     >>> async def main() -> str:
     ...     async with AsyncClient("gemini", api_key="fake-key") as client:
@@ -155,9 +158,9 @@ class AsyncClient(ClientState):
         self._dice = SystemRandom()  # as in `Client`
 
     async def send(self, call: Call[Answer]) -> Answer:
-        """Send one call and return its answer.
+        """Send one call and return its result.
 
-        Raises `wire.WireError` of the kind that the failure is.
+        Raises the `wire.WireError` of the failure.
         """
         answer: Answer = await self._run(self._target.accept(call, Call), self._whole)
         return answer
@@ -166,9 +169,9 @@ class AsyncClient(ClientState):
     async def stream(
         self, call: StreamCall[Chunk, Answer]
     ) -> AsyncIterator[AsyncStream[Chunk, Answer]]:
-        """Send one call and hand out its stream when the first event is there.
+        """Send one call; the block begins when the first event has arrived.
 
-        Leaving the block closes the connection.
+        Leaving the block closes the stream.
         """
         stream: AsyncStream[Chunk, Answer] = await self._run(
             self._target.accept(call, StreamCall), self._chunks
@@ -179,9 +182,9 @@ class AsyncClient(ClientState):
             await stream._close()
 
     async def run(self, flow: Flow[Answer]) -> Answer:
-        """Do what a flow asks for, call by call, and return its answer.
+        """Run the calls and pauses of a flow and return its result.
 
-        Raises `wire.WireError` of the kind that the failure is.
+        Raises the `wire.WireError` of the failure.
         """
         with FlowRun(flow) as running:
             while running.step is not None:
@@ -189,8 +192,7 @@ class AsyncClient(ClientState):
         return running.answer
 
     async def aclose(self) -> None:
-        """Close all connections; streams that are still read end in an error. Closing twice is
-        fine.
+        """Close all connections. Open streams end in an error. Closing twice has no effect.
 
         Connections of another event loop are closed when that loop ends.
         """
@@ -243,8 +245,8 @@ class AsyncClient(ClientState):
     async def _token(self) -> Secret | None:
         if self._target.token is None:
             return None
-        asked = self._target.token()
-        return Secret.unchecked(await asked if inspect.isawaitable(asked) else asked).check("token")
+        token = self._target.token()
+        return Secret.unchecked(await token if inspect.isawaitable(token) else token).check("token")
 
     async def _whole(self, attempt: Attempt, response: httpx.Response) -> Any:
         body = await self._gather(attempt, response)

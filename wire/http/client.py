@@ -1,6 +1,7 @@
 """The client for threads.
 
-It sends, reads, sleeps and closes; every decision is elsewhere. `aio.py` is its twin.
+It only sends, reads, sleeps and closes; decisions are in `core` and `sending.py`. `aio.py` has the
+same client for asyncio and trio.
 """
 
 from __future__ import annotations
@@ -38,9 +39,10 @@ T = TypeVar("T")
 
 
 class Stream(StreamState[Chunk, Answer]):
-    """The chunks of one answer, in order, once.
+    """Iterates over the chunks of one streamed response, once.
 
-    `result()` reads to the end and is what the plain call gives; `partial()` is the answer so far.
+    `result()` reads to the end and returns what the plain call would return. `partial()` returns
+    the result so far.
     """
 
     def __init__(
@@ -63,11 +65,11 @@ class Stream(StreamState[Chunk, Answer]):
         return incoming.ready.popleft()
 
     def result(self) -> Answer:
-        """Read to the end, and give what the plain call gives; the same object each time.
+        """Read to the end and return what the plain call would return; the same object each time.
 
-        Chunks that were not handed out before are skipped. Raises what the stream broke with, each
-        time the same error, and `StreamIncomplete` if its block was left before its end; `partial`
-        of either is the answer so far.
+        Chunks that were not iterated over are skipped. Raises the error that ended the stream, the
+        same one each time, and `StreamIncomplete` if the `with` block was left before the end. The
+        `partial` of the error is the result so far.
         """
         while not self._incoming.over:
             self._read()
@@ -102,7 +104,7 @@ class Stream(StreamState[Chunk, Answer]):
     def _drain(self) -> None:
         """Read the end of the body (R-25).
 
-        A read cannot be interrupted, but the connection can be shut down under it.
+        A read in a thread cannot be interrupted, so a timer shuts the connection down.
         """
         abort: Callable[[], None] | None = getattr(self._body, "abort", None)
         if abort is None:
@@ -127,11 +129,11 @@ def _close(body: httpx.SyncByteStream) -> None:
     try:
         body.close()
     except TRANSPORT_ERRORS:
-        pass  # the lane is dropped, and nobody waits for what went wrong with it
+        pass  # the lane is dropped; an error of its close concerns nobody
 
 
 class Client(ClientState):
-    """One provider, one key, for threads.
+    """A client for one provider and one key, for threads.
 
     >>> with Client("gemini", api_key="fake-key") as client:
     ...     client.describe()["base_url"]
@@ -153,22 +155,22 @@ class Client(ClientState):
         if inspect.iscoroutinefunction(self._target.token):
             raise ConfigurationError("token: an async function needs AsyncClient")
         self._http, self._handle = opened(http, Lanes, "handle_request", httpx.Client)
-        # Not seeded: forked children would all draw the same waits before their retries (R-42).
+        # Not seeded: forked children would all wait equally long before their retries (R-42).
         self._dice = SystemRandom()
 
     def send(self, call: Call[Answer]) -> Answer:
-        """Send one call and return its answer.
+        """Send one call and return its result.
 
-        Raises `wire.WireError` of the kind that the failure is.
+        Raises the `wire.WireError` of the failure.
         """
         answer: Answer = self._run(self._target.accept(call, Call), self._whole)
         return answer
 
     @contextmanager
     def stream(self, call: StreamCall[Chunk, Answer]) -> Iterator[Stream[Chunk, Answer]]:
-        """Send one call and hand out its stream when the first event is there.
+        """Send one call; the block begins when the first event has arrived.
 
-        Leaving the block closes the connection.
+        Leaving the block closes the stream.
         """
         stream: Stream[Chunk, Answer] = self._run(
             self._target.accept(call, StreamCall), self._chunks
@@ -179,9 +181,9 @@ class Client(ClientState):
             stream._close()
 
     def run(self, flow: Flow[Answer]) -> Answer:
-        """Do what a flow asks for, call by call, and return its answer.
+        """Run the calls and pauses of a flow and return its result.
 
-        Raises `wire.WireError` of the kind that the failure is.
+        Raises the `wire.WireError` of the failure.
         """
         with FlowRun(flow) as running:
             while running.step is not None:
@@ -189,10 +191,7 @@ class Client(ClientState):
         return running.answer
 
     def close(self) -> None:
-        """Close all connections; streams that are still read end in an error.
-
-        Closing twice is fine.
-        """
+        """Close all connections. Open streams end in an error. Closing twice has no effect."""
         self._http.close()
 
     def __enter__(self) -> Self:

@@ -1,22 +1,36 @@
-"""An httpx transport made of one-connection httpx transports, so that httpx's pool has nothing to
-search and nothing to lose.
+"""A connection pool: an httpx transport made of httpx transports with one connection each.
 
-httpx's own pool loses a place for good when a call is cancelled while it is being given a
-connection (encode/httpcore#1093), and costs ~N^3 for N streams. Here a call takes a lane or opens
-one, keeps it until its body is closed, and gives it back; a limiter of our own counts them. Rules
-that make it hold (R-21, R-25):
+A lane is such a one-connection transport. httpx's own pool loses a connection slot for good when a
+call is cancelled while it waits for a connection (encode/httpcore#1093), and its work grows with
+about the cube of the number of streams. Here httpx never has to search a pool.
 
-- A lane goes back only if its body was read to the end *and* its own close returned normally, else
-  it is closed and dropped.
-- A shield of anyio does not stop a native `task.cancel()`, so nothing awaits between "closed" and
-  "given back", and the place in the limiter is released before anything that can be cancelled.
+A lane is in one of three states:
+
+    idle     in the stack of its origin, no limiter slot taken
+    busy     leased to one response body, one limiter slot taken
+    dropped  closed, its slot released
+
+    idle -> busy     a call takes the lane, or opens a new one
+    busy -> idle     the body was read to the end and its close returned normally
+    busy -> dropped  anything else: an error, a cancellation, a body that was left early
+
+Invariants (R-21, R-25):
+
+- The number of taken slots is the number of busy lanes and of calls that are opening one. A slot
+  that is released twice would exceed the limit; one that is never released would block a later
+  call forever.
+- A lane whose body has unread bytes is never idle. The next call on it would read them as the
+  beginning of its own response.
+- `anyio.CancelScope(shield=True)` does not stop a native `task.cancel()`. Therefore nothing is
+  awaited between the end of the body's close and the return of the lane, and the slot is released
+  before anything that can be cancelled.
 
 A connection belongs to the process that opened it, and to its event loop (R-24, R-42):
 
-- A child that was forked has the parent's sockets. If both used one, each would read answers to the
-  other. So the child forgets all lanes, and starts with free locks and a limiter that counts anew.
-- A second event loop cannot use a socket that the first one watches. So each loop has lanes and a
-  limiter of its own, and closes its idle lanes when it ends.
+- A forked child inherits the parent's sockets. If both used one, each would read responses to the
+  other. The child therefore drops all lanes, and starts with new locks and a new limiter.
+- A second event loop cannot use a socket that is registered with the first. Each loop therefore has
+  lanes and a limiter of its own, and closes its lanes when it ends.
 """
 
 from __future__ import annotations
@@ -39,7 +53,10 @@ from wire.http.network import proxy_for, tls
 
 Origin = tuple[str, str, int | None]
 
-LIMIT, KEEP = 1000, 100
+MAX_LANES = 1000
+"""Default for busy lanes, for all origins together."""
+MAX_IDLE_LANES = 100
+"""Default for idle lanes of one origin."""
 _ONE = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=60.0)
 
 
@@ -62,7 +79,7 @@ class _Lane:
         self._inode: int | None = None
 
     def opened(self, response: httpx.Response) -> None:
-        """Note the connection on which a response came: a transport may have opened another one."""
+        """Record the connection of a response, since the transport may have opened a new one."""
         network = response.extensions.get("network_stream")
         if network is not self._network:
             self._network = network
@@ -70,45 +87,58 @@ class _Lane:
 
     @property
     def socket(self) -> Any:
-        """The socket, or what an event loop shows of it."""
+        """The socket, or the object with which an event loop represents it."""
         return self._network.get_extra_info("socket") if self._network is not None else None
 
     def cut_off(self) -> None:
         """Close this process's descriptor of the socket, and nothing else.
 
-        Nothing is sent, not even TLS's close_notify, and the connection is not shut down: the
-        process that it is shared with goes on with it.
+        Nothing is sent, not even TLS's close_notify, and the connection is not shut down, because
+        another process may still use it.
         """
-        found = self.socket
-        if isinstance(found, socket.socket):
-            found.close()
-        elif self._inode is not None and self._inode == _inode(found):
-            # The socket is an event loop's, which cannot be asked to close it: it has ended, or is
-            # the parent's. It will close the descriptor again, which must be no other file then.
+        connection = self.socket
+        if isinstance(connection, socket.socket):
+            connection.close()
+        elif self._inode is not None and self._inode == _inode(connection):
+            # The socket belongs to an event loop that has ended or is the parent's, and cannot
+            # close it now. The loop may still close the descriptor later. /dev/null takes the
+            # number until then; otherwise that close could hit an unrelated new file.
             null = os.open(os.devnull, os.O_RDWR)
-            os.dup2(null, found.fileno(), inheritable=False)
+            os.dup2(null, connection.fileno(), inheritable=False)
             os.close(null)
 
 
-def _inode(found: Any) -> int | None:
-    """What tells a socket from another one that has got the same descriptor after it was closed."""
+def _inode(connection: Any) -> int | None:
+    """Identifies a socket: its descriptor may be reused by another file after it was closed."""
     try:
-        return os.fstat(found.fileno()).st_ino if os.name == "posix" else None
+        return os.fstat(connection.fileno()).st_ino if os.name == "posix" else None
     except (AttributeError, OSError):
         return None
 
 
 class Lanes(httpx.BaseTransport):
-    """Lanes for threads: at most `limit` at a time, at most `keep` idle ones an origin."""
+    """The connection pool for threads, an httpx transport.
 
-    def __init__(self, limit: int = LIMIT, keep: int = KEEP) -> None:
+    >>> from wire import Client
+    >>> with Client("gemini", api_key="fake-key", http=Lanes(limit=20)) as client:
+    ...     client.describe()["http"]
+    'Lanes'
+
+    At most `limit` connections are busy at a time; a further call waits. At most `keep` idle
+    connections are kept for each origin.
+
+    Raises `ConfigurationError` for a request after `close`, `httpx.PoolTimeout` if no connection is
+    free within the pool timeout.
+    """
+
+    def __init__(self, limit: int = MAX_LANES, keep: int = MAX_IDLE_LANES) -> None:
         self._limit, self._keep = limit, keep
         self._closed = False
         self._start()
         _ALL.add(self)
 
     def _start(self) -> None:
-        """The state of a process that has opened no connection yet."""
+        """Set the state of a process that has no connection yet."""
         self._limiter, self._lock = threading.Semaphore(self._limit), threading.Lock()
         self._idle: defaultdict[Origin, list[_Lane]] = defaultdict(list)
         self._busy: set[_Leased] = set()
@@ -146,7 +176,7 @@ class Lanes(httpx.BaseTransport):
         )
 
     def _take_back(self, leased: _Leased, clean: bool) -> bool:
-        """True if the lane was kept."""
+        """Return True if the lane was kept."""
         with self._lock:
             self._busy.discard(leased)
             idle = self._idle[leased.origin]
@@ -157,7 +187,7 @@ class Lanes(httpx.BaseTransport):
         return kept
 
     def close(self) -> None:
-        """Close idle lanes, and break those in use, so that their readers wake up with an error."""
+        """Close idle lanes, and shut busy ones down, which wakes their readers with an error."""
         with self._lock:
             self._closed = True
             idle = [lane for lanes in self._idle.values() for lane in lanes]
@@ -169,7 +199,7 @@ class Lanes(httpx.BaseTransport):
             leased.abort()
 
     def _forked(self) -> None:
-        """Leave all connections to the parent. Locks may be held by threads that are not here."""
+        """Leave all connections to the parent, whose threads may hold the old locks."""
         for leased in self._busy:
             leased.forget()
         for lanes in self._idle.values():
@@ -212,24 +242,23 @@ class _Leased(httpx.SyncByteStream):
     def abort(self) -> None:
         """Shut the socket down: closing it would not wake a thread that waits in `recv`."""
         self._aborted = True
-        found = self.lane.socket
-        if found is not None:
+        connection = self.lane.socket
+        if connection is not None:
             try:
-                found.shutdown(socket.SHUT_RDWR)
+                connection.shutdown(socket.SHUT_RDWR)
             except OSError:
-                pass  # the other side was faster
+                pass  # the peer has closed it already
 
     def forget(self) -> None:
-        """Leave the connection to the parent: whoever reads on in this process gets an error."""
+        """Leave the connection to the parent. A further read in this process raises an error."""
         self._ended = True
         self.lane.cut_off()
 
 
 class AsyncLanes(httpx.AsyncBaseTransport):
-    """Lanes for asyncio and trio: in each event loop at most `limit` at a time, at most `keep`
-    idle ones an origin."""
+    """The connection pool for asyncio and trio; `limit` and `keep` hold for each event loop."""
 
-    def __init__(self, limit: int = LIMIT, keep: int = KEEP) -> None:
+    def __init__(self, limit: int = MAX_LANES, keep: int = MAX_IDLE_LANES) -> None:
         self._limit, self._keep = limit, keep
         self._loops: dict[object, _LoopLanes] = {}
         self._closed = False
@@ -256,12 +285,12 @@ class AsyncLanes(httpx.AsyncBaseTransport):
         return response
 
     async def _start(self) -> _LoopLanes:
-        """Lanes of this event loop; those of loops that ended are dropped."""
+        """Create the lanes of this event loop, and drop those of loops that have ended."""
         if self._closed:
             raise _closed()
         for loop, lanes in list(self._loops.items()):
             ended = isinstance(loop, asyncio.AbstractEventLoop) and loop.is_closed()
-            if ended:  # perhaps without `shutdown_asyncgens`, so that nobody closed its lanes
+            if ended:  # without `shutdown_asyncgens` its lanes are still open
                 lanes.cut_off()
             if ended or lanes.over:
                 self._loops.pop(loop, None)
@@ -311,8 +340,11 @@ class _LoopLanes:
         self.until_the_end = self._close_at_the_end()
 
     async def _close_at_the_end(self) -> AsyncGenerator[None, None]:
-        """Suspended as long as the event loop runs. A loop that ends closes its generators, which
-        is the last moment to close a connection without leaving it to the garbage collector."""
+        """Close all lanes when the event loop ends.
+
+        The generator is suspended while the loop runs. A loop that ends closes its generators,
+        which is the last moment when a connection can be closed with `await`.
+        """
         try:
             yield
         finally:
@@ -325,7 +357,7 @@ class _LoopLanes:
                     await lane.transport.aclose()
 
     def take_back(self, leased: _AsyncLeased, clean: bool) -> bool:
-        """True if the lane was kept. No await in here."""
+        """Return True if the lane was kept. Must not await: see the invariants above."""
         self.busy.discard(leased)
         self.limiter.release()
         idle = self.idle[leased.origin]
@@ -335,7 +367,7 @@ class _LoopLanes:
         return False
 
     def cut_off(self) -> None:
-        """Close the sockets without the event loop."""
+        """Close the descriptors of all sockets without the event loop."""
         self.over = True
         for idle in self.idle.values():
             for lane in idle:
@@ -370,7 +402,7 @@ class _AsyncLeased(httpx.AsyncByteStream):
             self._whole = not self._failed
             raise
         except BaseException:
-            # A generator that raised ends the next time as if the body were whole.
+            # After an exception a generator raises StopAsyncIteration, as at the end of a body.
             self._failed = True
             raise
 
@@ -391,32 +423,34 @@ class _AsyncLeased(httpx.AsyncByteStream):
                 await self._drop()
 
     def forget(self) -> None:
-        """Leave the connection alone: whoever reads on gets an error."""
+        """Close the descriptor only. A further read raises an error."""
         self._ended = True
         self.lane.cut_off()
 
     async def _drop(self) -> None:
-        """Close the connection, then let the generators in which httpx reads run into that: one of
-        them left to the garbage collector is a warning on trio. What they still hold is at most one
-        read of the socket."""
+        """Close the connection, then exhaust the generators in which httpx reads the body.
+
+        trio warns about a generator that is left to the garbage collector. At most one buffered
+        read is left in them.
+        """
         with anyio.CancelScope(shield=True):
             await self.lane.transport.aclose()
             try:
                 while True:
                     await anext(self)
             except (httpx.TransportError, OSError, RuntimeError, StopAsyncIteration):
-                pass  # a RuntimeError is another task that reads; the closed connection wakes it up
+                pass  # RuntimeError: another task is reading; the closed connection wakes it
 
 
 def _current_loop() -> object:
-    """The running event loop: of asyncio the loop itself, of trio a token."""
+    """The running event loop: the loop itself on asyncio, a token on trio."""
     token = anyio.lowlevel.current_token()
     return getattr(token, "native_token", token)  # since anyio 4.11 wrapped
 
 
 _ALL: weakref.WeakSet[Lanes | AsyncLanes] = weakref.WeakSet()
 _INHERITED: list[_LoopLanes] = []
-"""Of the parent's event loops: kept, since their finalizers would wake up the parent's loop."""
+"""Lanes of the parent's event loops. Kept, because their finalizers would wake the loop."""
 
 
 def _forked() -> None:

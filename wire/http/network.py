@@ -1,4 +1,4 @@
-"""What a connection needs from this machine: TLS contexts, proxies, and the transport to use."""
+"""TLS contexts, proxies of the environment, and the choice of the transport."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ from wire.http.target import Target
 
 @functools.cache
 def tls(scheme: str) -> ssl.SSLContext:
-    """One context for all lanes: making one costs 20 ms and more, and none that verifies is needed
-    before the first https call.
+    """The TLS context that all lanes share, since creating one takes 20 ms and more.
+
+    For http it does not verify, and so loads no certificates.
     """
     return httpx.create_ssl_context(verify=scheme == "https")
 
 
 def proxy_for(scheme: str, host: str, port: int | None) -> str | None:
-    """The proxy that the environment names for an origin (`HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`,
-    ...).
+    """The proxy for an origin by `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY` and the like.
+
+    Raises `ConfigurationError` for a proxy that is not http or https.
     """
     proxies = urllib.request.getproxies()
     proxy = proxies.get(scheme) or proxies.get("all")
@@ -35,7 +37,7 @@ def proxy_for(scheme: str, host: str, port: int | None) -> str | None:
         proxy = f"http://{proxy}"
     if urlsplit(proxy).scheme not in ("http", "https"):
         raise ConfigurationError(
-            f"{scheme.upper()}_PROXY: only http and https proxies are spoken here, not "
+            f"{scheme.upper()}_PROXY: only http and https proxies are supported, not "
             f"{urlsplit(proxy).scheme}"
         )
     return proxy
@@ -47,18 +49,18 @@ def shown_proxy(target: Target) -> str | None:
     proxy = proxy_for(parts.scheme, parts.hostname or "", parts.port)
     if proxy is None:
         return None
-    found = urlsplit(proxy)
-    user = "***@" if found.username else ""
-    port = f":{found.port}" if found.port else ""
-    return f"{found.scheme}://{user}{found.hostname}{port}"
+    shown = urlsplit(proxy)
+    user = "***@" if shown.username else ""
+    port = f":{shown.port}" if shown.port else ""
+    return f"{shown.scheme}://{user}{shown.hostname}{port}"
 
 
 def opened(
     http: Any, lanes: Callable[[], Any], handle: str, client: type
 ) -> tuple[Any, Callable[[httpx.Request], Any]]:
-    """The transport or client to use, and the function of it that answers a request.
+    """The transport or client to use, and its function that sends a request.
 
-    "auto" and "httpx" both mean lanes; the direct transport will be chosen here.
+    "auto" and "httpx" both select lanes.
     """
     if isinstance(http, str):
         if http not in ("auto", "httpx"):

@@ -1,9 +1,7 @@
-"""What both clients know about httpx: the request object, what its exceptions mean, proxies, one
-TLS context.
+"""The parts of sending that both clients share: httpx requests, timeouts, errors, client state.
 
-The clients talk to a transport (request in, response out). Nothing of httpx reaches the caller:
-every exception of its family becomes one of ours, chained, its frames taken off, because they hold
-the header with the key (R-28, R-36).
+No httpx exception reaches the caller. Each becomes the `__cause__` of a `WireError`, without its
+frames, because they hold the header with the key (R-28, R-36).
 """
 
 from __future__ import annotations
@@ -51,20 +49,16 @@ _log = logging.getLogger("wire")
 AnyCall = Call[Any] | StreamCall[Any, Any]
 
 DRAIN_SECONDS = 0.1
-"""Seconds that the end of a body may take after the wire's terminator, so that the connection can
-be used again.
-"""
+"""Seconds to wait for the end of a body after the wire's terminator. A body that was read to its
+end leaves the connection reusable."""
 
 TRANSPORT_ERRORS = (httpx.RequestError, httpx.InvalidURL, httpx.StreamError, OSError, RuntimeError)
-"""What a transport raises when a connection does not do what it should; httpcore and anyio raise
-RuntimeErrors of their own for a connection that was closed under a reader."""
+"""Exceptions of a transport for a failed connection. httpcore and anyio raise `RuntimeError` if a
+connection is closed during a read."""
 
 
 class Attempt:
-    """One call on its way: what both clients ask while they send it.
-
-    It reads the clock, and does no I/O.
-    """
+    """State of one call with all its attempts, shared by both clients. Reads the clock; no I/O."""
 
     def __init__(self, target: Target, call: AnyCall) -> None:
         self.target = target
@@ -91,28 +85,28 @@ class Attempt:
 
     @property
     def left(self) -> float | None:
-        """What is left of the total time."""
+        """Seconds left of the total time; `None`: not limited."""
         return None if self.clocks.total is None else self.clocks.total - self.elapsed
 
     @property
     def until_head(self) -> float | None:
-        """How long an attempt may take until the head of its answer."""
+        """Seconds that an attempt may take until the response headers."""
         return _least(self.clocks.first_byte, self.left)
 
     @property
     def until_event(self) -> float | None:
-        """How long the next read may take, `None` if the transport's own time-out sees to it.
+        """Seconds that the next read may take; `None` if the transport's timeout is enough.
 
-        Bytes that complete no event (comments, a slow drip) reset the time-out of the socket, and
-        must not reset this one. An event that merely came in two packets is no drip: a clock of our
-        own costs as much as the read.
+        Bytes that complete no event (comments, a slow drip) reset the timeout of the socket, but
+        must not reset this one. It is used only after 0.25 s without an event, because a second
+        timeout costs as much time as the read.
         """
         if self._waited < 0.25 and self.clocks.total is None:
             return None
         return _least(self.clocks.idle and self.clocks.idle - self._waited, self.left)
 
     def read(self, incoming: Incoming[Any, Any], data: bytes | None, began: float) -> None:
-        """A read that began at `began` gave `data`, or the end of the body."""
+        """Process `data` of a read that began at `began`; `None` is the end of the body."""
         now = time.monotonic()
         if data is None:
             incoming.end()
@@ -121,10 +115,10 @@ class Attempt:
             if self.account.first_event is None:
                 self.account.first_event = now - self._began
             if self.clocks.total is None and not incoming.over:
-                return  # as nearly always
+                return  # the fast path
         else:
-            # Time in reads only: how long the caller thinks between two of them is not the server's
-            # silence.
+            # Only time in reads counts: the server is not idle while the caller works between two
+            # reads.
             self._waited += now - began
         idle = self.clocks.idle is not None and self._waited >= self.clocks.idle
         if not incoming.over and (idle or (self.left is not None and self.left <= 0)):
@@ -153,33 +147,30 @@ class Attempt:
             )
             made.stream = _Body(self.call.body)
             return made
-        except Exception as cause:  # of whatever kind: the frames that it passed hold the key
+        except Exception as cause:  # any kind, because its frames hold the key
             problem = f"call: httpx cannot make a request of it: {type(cause).__name__}"
         raise ConfigurationError(problem, provider=self.target.provider.name)
 
     def head(self, response: httpx.Response) -> bool:
-        """The head of an answer is there; True if it is a good one."""
+        """Record the response headers; return True for a 2xx status."""
         self._head, self._headers = True, response.headers
         self.account.status = response.status_code
         self.account.first_byte = self.elapsed
         self.account.request_id = request_id(response.headers)
         self.account.rate_limits = rate_limits(response.headers)
-        # From here on a read may take the idle time: httpcore looks it up when it begins with the
-        # body.
+        # httpcore reads this entry again before the body, so the idle time holds from here.
         self._waits["read"] = _least(self.clocks.idle, self.left)
         return 200 <= response.status_code < 300
 
     def incoming(self, response: httpx.Response) -> Incoming[Any, Any]:
-        """The state of the stream that begins with this head."""
+        """The state of the stream with these response headers."""
         assert isinstance(self.call, StreamCall)
         return Incoming(
             self.call, self._encoding(response), self.target.limits, self.account, self._masked
         )
 
     def body_reader(self, response: httpx.Response, *, error: bool) -> BodyReader:
-        """The collector of the body that begins with this head; of an error body the beginning is
-        enough.
-        """
+        """The reader of the body with these response headers. An error body is cut at its limit."""
         limits = self.target.limits
         return BodyReader(
             self._encoding(response), limits.error_body if error else limits.body, limits, cut=error
@@ -189,7 +180,7 @@ class Attempt:
         return str(response.headers.get("content-encoding", ""))
 
     def refused(self, response: httpx.Response, body: bytes) -> WireError:
-        """What an answer of another status than 2xx means."""
+        """Map a response with a status other than 2xx to an error."""
         if 300 <= response.status_code < 400:
             where = response.headers.get("location", "nowhere")
             return APIError(
@@ -201,10 +192,7 @@ class Attempt:
         return completed(error, response.headers, time.time())
 
     def lost(self, cause: BaseException) -> WireError:
-        """What an exception of the transport means.
-
-        The exception stands in its chain without frames (R-28).
-        """
+        """Map an exception of the transport to an error; it becomes the `__cause__` (R-28)."""
         clocks, late = self.clocks, isinstance(cause, (httpx.TimeoutException, TimeoutError))
         error: WireError
         if late and self.left is not None and self.left <= 0.01:
@@ -222,7 +210,7 @@ class Attempt:
         return error
 
     def answer(self, body: bytes) -> Any:
-        """The answer that a whole body is, with the account beside it."""
+        """Decode a whole body and attach the account."""
         assert isinstance(self.call, Call)
         answer = self.call.parse(body)
         if self.call.read_headers is not None:
@@ -232,7 +220,7 @@ class Attempt:
         return answer
 
     def failed(self, error: WireError) -> Failed:
-        """What to tell the exchange about an error."""
+        """The outcome of this attempt for `exchange`."""
         error.request_id = error.request_id or self.account.request_id
         _log.info("attempt %d failed: %s", self.account.attempts, self._masked(error))
         return Failed(error, self.elapsed)
@@ -243,7 +231,7 @@ class Attempt:
         return self.target.masked(error)
 
     def paused(self, step: Step) -> float:
-        """How long to sleep before the next attempt."""
+        """Record a pause and return its seconds."""
         seconds = step.seconds if isinstance(step, Pause) else 0.0
         self.account.waits.append(seconds)
         _log.info("the next attempt in %.2f s", seconds)
@@ -251,30 +239,30 @@ class Attempt:
 
 
 class StreamState(Generic[Chunk, Answer]):
-    """What a stream is in every style: a call on its way, and what has come of it."""
+    """The part of a stream that the sync and the async one share."""
 
     def __init__(self, attempt: Attempt, incoming: Incoming[Chunk, Answer]) -> None:
         self._attempt, self._incoming = attempt, incoming
         self._one_reader = _OneReader()
 
     def partial(self) -> Answer:
-        """The answer so far, folded anew each time.
+        """Return the result so far, folded anew each time.
 
-        Nothing is read, and being early is no error. `wire.notes` of an answer that is not whole
-        has `wire.core.memory.PARTIAL`.
+        It reads nothing and may be called at any time. `wire.notes` of an incomplete result
+        contains `wire.core.memory.PARTIAL`.
         """
         return self._incoming.partial()
 
     @property
     def account(self) -> Account:
-        """What the call has cost so far."""
+        """The account of the call so far: attempts, waits, bytes, times."""
         return self._incoming.account
 
 
 class _OneReader:
     """Lets one thread or task read a stream at a time.
 
-    Without it a second one would fail inside the transport, and end the stream of the first.
+    A second reader would fail inside the transport and break the stream of the first.
     """
 
     def __init__(self) -> None:
@@ -289,7 +277,7 @@ class _OneReader:
 
 
 class ClientState:
-    """What a client is in every style: a target, and the transport to it."""
+    """The part of a client that the sync and the async one share."""
 
     _http: Any
 
@@ -298,17 +286,17 @@ class ClientState:
 
     @property
     def provider(self) -> str:
-        """The name of who is asked, with its region: `kimi@cn`."""
+        """The name of the provider, with its region: `kimi@cn`."""
         return self._target.provider.name
 
     @property
     def row(self) -> Provider:
-        """The row of the provider that calls go to, with the options of this client."""
+        """The row of the provider, with the options of this client applied."""
         return self._target.provider
 
     @property
     def wire(self) -> str:
-        """The wire that calls for it must speak: `gemini`, `openai`."""
+        """Name of the wire that the provider speaks: `gemini`, `openai`, `anthropic`."""
         return self._target.provider.wire
 
     @property
@@ -318,27 +306,23 @@ class ClientState:
 
     @property
     def key_variable(self) -> str:
-        """The environment variable that is asked for a key."""
+        """The environment variable for the key."""
         return self._target.provider.key_variable
 
     def require_key(self) -> None:
-        """Raise `ConfigurationError`, which names the variable, if there is no key for calls to be
-        sent with.
-        """
+        """Raise `ConfigurationError`, which names the variable, if a key is needed and missing."""
         self._target.require_key()
 
     def preview(self, call: AnyCall) -> Preview:
-        """What would be sent, as a value; needs no key, shows none, sends nothing."""
+        """Return the request without sending it. Needs no key and shows none."""
         return self._target.preview(call)
 
     def account(self, answer: object) -> Account | None:
-        """What a received answer has cost: attempts, waits, bytes, times, request id, rate
-        limits.
-        """
+        """The account of a received result: attempts, waits, bytes, times, request id, limits."""
         return answer_account(answer)
 
     def describe(self) -> dict[str, Any]:
-        """Settings, the transport and the proxy in use, without keys."""
+        """Settings, transport and proxy of this client, without keys."""
         return {
             **self._target.describe(),
             "http": type(self._http).__name__,
@@ -347,8 +331,9 @@ class ClientState:
 
 
 class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A request body. httpx's own is an async generator, and one that a cancelled send leaves
-    behind is a warning on trio.
+    """A request body.
+
+    httpx's own is an async generator; trio warns about one that a cancelled send leaves behind.
     """
 
     def __init__(self, data: bytes) -> None:

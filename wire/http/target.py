@@ -1,6 +1,6 @@
-"""Everything a client knows that is not I/O: who is asked, with which key, under which clocks.
+"""The configuration of a client: provider, URL, key, timeouts, limits. No I/O.
 
-Both clients are built on it.
+Both clients use it.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*(@[a-z0-9._-]+)?", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where calls go and how; made by `target(...)`, the same for sync and async."""
+    """The checked configuration of a client; made by `target(...)`."""
 
     provider: Provider
     base_url: str
     prefix: str
     prefixes: dict[str, str]
-    """First word of a path -> what comes before it in place of `prefix`."""
+    """First segment of a path -> the prefix that replaces `prefix`."""
     headers: Headers
     key: Secret | None
     key_source: str
@@ -59,10 +59,10 @@ class Target:
     limits: Limits
 
     def accept(self, call: AnyCall, kind: type) -> AnyCall:
-        """The call as it is to be sent here.
+        """Check a call and adapt it to the provider.
 
-        Raises `ConfigurationError` unless `call` is of that kind, speaks this provider's wire, and
-        there is a key for it; `RuleError` for what the provider refuses.
+        Raises `ConfigurationError` unless `call` is of that kind, speaks this provider's wire and
+        has a key; `RuleError` for a request that the provider refuses.
         """
         if not isinstance(call, kind):
             hint = (
@@ -90,15 +90,13 @@ class Target:
             raise
 
     def require_key(self) -> None:
-        """Raise `ConfigurationError`, which names the variable, if this provider needs a key and
-        there is none.
-        """
+        """Raise `ConfigurationError`, which names the variable, if a key is needed and missing."""
         if self.key is None and self.token is None and self.provider.key_required:
             message = f"no API key: give api_key= or set {self.provider.key_variable}"
             raise ConfigurationError(message, provider=self.provider.name)
 
     def url(self, call: Call[Any] | StreamCall[Any, Any]) -> str:
-        """The whole URL of a call; there is never a key in it (R-27)."""
+        """The complete URL of a call. It never contains a key (R-27)."""
         if call.url:
             return call.url
         return (
@@ -111,9 +109,7 @@ class Target:
     def send_headers(
         self, call: Call[Any] | StreamCall[Any, Any], token: Secret | None
     ) -> list[tuple[str, str]]:
-        """What goes over the wire, secrets revealed: to be handed on at once and never to be kept
-        in a variable.
-        """
+        """The headers with secrets revealed: pass them on at once, keep them in no variable."""
         if call.url:
             return revealed_headers(self._headers(call))
         name, scheme = self._auth
@@ -131,7 +127,7 @@ class Target:
 
     @property
     def _auth(self) -> tuple[str, str]:
-        """The header that says who is asking, and what stands in it before the key."""
+        """Name of the authentication header, and the scheme before the key."""
         return (
             ("authorization", "Bearer ")
             if self.token
@@ -142,7 +138,7 @@ class Target:
         return {**_AGENT, **({} if call.url else self.headers), **call.headers}
 
     def preview(self, call: Call[Any] | StreamCall[Any, Any]) -> Preview:
-        """What would be sent; needs no key and shows none."""
+        """Return the request without sending it. Needs no key and shows none."""
         if not isinstance(call, Call | StreamCall):
             raise ConfigurationError(
                 f"call: a Call or StreamCall is wanted, not {type(call).__name__}"
@@ -157,9 +153,7 @@ class Target:
         return Preview(call.method, call.shown(self.url(call)), headers, call.body)
 
     def masked(self, error: WireError) -> WireError:
-        """The error with the provider's name on it, and without the key that a server may have
-        repeated (R-29).
-        """
+        """Add the provider's name to an error; mask the key, which a server may repeat (R-29)."""
         error.provider = error.provider or self.provider.name
         for secret in (self.key, *self.headers.values()):
             if isinstance(secret, Secret):
@@ -179,34 +173,33 @@ class Target:
 
 
 class Options(TypedDict, total=False):
-    """What a client takes beside the provider's name and `http`."""
+    """The options of a client, except the provider's name and `http`."""
 
     api_key: str | Secret | None
-    """Before the provider's environment variable."""
+    """Replaces the provider's environment variable."""
     base_url: str | None
-    """Scheme, host and path up to the endpoint's own (`/chat/completions`); for Gemini without the
-    version.
-    """
+    """Scheme, host and the path before the endpoint's (`/chat/completions`). For Gemini, without
+    the version."""
     timeouts: Timeouts | float | None
     retry: Retry | None
-    """`None` for one attempt only."""
+    """`None`: one attempt only."""
     headers: Headers | None
     limits: Limits | None
     version: str | None
-    """Of the API, where the path names one."""
+    """Version of the API, if the path contains one."""
     project: str | None
     location: str | None
     token: Token | None
-    """Function that returns a bearer token, asked before each attempt; with `AsyncClient` it may be
-    async.
-    """
+    """Function that returns a bearer token. Called before each attempt. `AsyncClient` also accepts
+    an async function."""
     dialect: Any
-    """What the host does differently, in place of what its row says."""
+    """The `Dialect` of the host; replaces that of its row."""
 
 
 def seal(options: Options) -> None:
-    """Hide what is secret in options, in place: errors go up through frames that have them as a
-    variable (R-28).
+    """Replace secrets in the options by `Secret`, in place.
+
+    Tracebacks with locals show the options of every frame (R-28).
     """
     if not isinstance(options.get("api_key"), Secret | None):
         options["api_key"] = Secret.unchecked(options.get("api_key"))
@@ -215,7 +208,7 @@ def seal(options: Options) -> None:
 
 
 def target(name: str, options: Options) -> Target:
-    """Options of a client, checked, and what is secret in them hidden.
+    """Check the options of a client.
 
     Raises `ConfigurationError` that names the option.
     """
@@ -226,7 +219,7 @@ def target(name: str, options: Options) -> Target:
             f"{unknown[0]}: no such option; there are http, {', '.join(Options.__annotations__)}"
         )
     base_url = options.get("base_url")
-    provider = _spoken(_provider(name, base_url), options.get("dialect"))
+    provider = _with_dialect(_provider(name, base_url), options.get("dialect"))
     place = {
         "version": options.get("version") or provider.version or None,
         "project": options.get("project"),
@@ -283,9 +276,7 @@ def _checked(value: Any, default: T, option: str) -> T:
 
 
 def _checked_timeouts(timeouts: Any) -> Timeouts:
-    """One number is the time that anything may take but connecting: what users of other clients
-    mean by `timeout`.
-    """
+    """A number sets `first_byte` and `idle`, as `timeout` does in other clients."""
     if isinstance(timeouts, (int, float)) and not isinstance(timeouts, bool):
         return Timeouts(first_byte=timeouts, idle=timeouts)
     return _checked(timeouts, Timeouts(), "timeouts")
@@ -295,8 +286,8 @@ def _key(given: str | Secret | None, provider: Provider) -> tuple[Secret | None,
     if isinstance(given, Secret):
         return given.check("api_key"), "argument"
     if os.environ.get(provider.key_variable, "").strip():
-        found = Secret.unchecked(os.environ[provider.key_variable].strip())
-        return found.check(provider.key_variable), provider.key_variable
+        key = Secret.unchecked(os.environ[provider.key_variable].strip())
+        return key.check(provider.key_variable), provider.key_variable
     return None, f"{'missing' if provider.key_required else 'none'} ({provider.key_variable})"
 
 
@@ -311,11 +302,11 @@ def _no_key(token: object, options: Options, provider: Provider) -> tuple[None, 
 
 
 def _provider(name: Any, base_url: Any) -> Provider:
-    """The row of that name; with a base URL, one for a name that is not in the list."""
-    found = PROVIDERS.get(name.lower()) if isinstance(name, str) else None
-    if found is not None:
-        return found
-    # A region that is not there is a slip of the pen, and not a host of its own.
+    """The row of that name; with a base URL, a new row for an unlisted name."""
+    row = PROVIDERS.get(name.lower()) if isinstance(name, str) else None
+    if row is not None:
+        return row
+    # An unknown region of a listed provider is a typing error, not another host.
     listed = isinstance(name, str) and name.lower().partition("@")[0] in PROVIDERS
     if base_url is None or listed:
         remedy = "" if listed else "; any other host of chat completions needs base_url="
@@ -327,17 +318,17 @@ def _provider(name: Any, base_url: Any) -> Provider:
             f"provider: {name!r} is no name; letters, digits and . _ - are, and one @ "
             "before a region"
         )
-    scheme, host = _place(base_url)
-    # Where no key may go, none is required.
+    scheme, host = _scheme_and_host(base_url)
+    # A host to which no key is sent requires none.
     return unlisted(name, key_required=scheme != "http" and not LOOPBACK.fullmatch(host))
 
 
-def _spoken(provider: Provider, dialect: Any) -> Provider:
-    """The row with a dialect of the caller's, if one was given."""
+def _with_dialect(provider: Provider, dialect: Any) -> Provider:
+    """The row with the dialect of the caller, if one was given."""
     if dialect is None:
         return provider
     if not isinstance(dialect, WIRES[provider.wire].Dialect):
-        # Each wire has a `Dialect`: the module tells them apart.
+        # Each wire has a class `Dialect`, so the message names the module too.
         kind = type(dialect)
         given = f"{kind.__module__}.{kind.__name__}".removeprefix("builtins.")
         raise ConfigurationError(
@@ -347,8 +338,8 @@ def _spoken(provider: Provider, dialect: Any) -> Provider:
     return dataclasses.replace(provider, dialect=dialect)
 
 
-def _place(base_url: Any) -> tuple[str, str]:
-    """Scheme and host of a URL, both empty if it has no host or is no http(s) URL."""
+def _scheme_and_host(base_url: Any) -> tuple[str, str]:
+    """Scheme and host of an http(s) URL; both empty if it is invalid."""
     try:
         parts = urlsplit(base_url if isinstance(base_url, str) and _URL.fullmatch(base_url) else "")
         return (
@@ -357,24 +348,25 @@ def _place(base_url: Any) -> tuple[str, str]:
             else ("", "")
         )
     except ValueError:
-        return "", ""  # brackets that do not close, a port that is none
+        return "", ""  # an unclosed bracket, an invalid port
 
 
 def _checked_url(base_url: Any, provider: Provider, source: str) -> str:
-    """https, but for loopback and where no key goes; no key and no user in it, since URLs are
-    logged (R-27, R-31).
+    """Check a base URL and return it without a slash at its end.
 
-    `source` says where the key is from: one of the environment goes to no host of another provider.
+    It must be https, except for loopback addresses and hosts to which no key is sent. It contains
+    no key and no user, because URLs are logged (R-27, R-31). `source` is where the key came from: a
+    key from the environment is not sent to a host of another provider.
     """
-    scheme, host = _place(base_url)
+    scheme, host = _scheme_and_host(base_url)
     local = LOOPBACK.fullmatch(host)
     owner = owner_of(host) if source == provider.key_variable and not local else None
     if isinstance(base_url, str) and _KEYED_URL.search(base_url):
         problem = "no user, key or query may stand in it; give api_key="
     elif not host:
         problem = "an http(s) URL with a host is wanted"
-    elif found := WIRES[provider.wire].endpoint_paths.search(base_url):
-        problem = f"leave the endpoint's path out: {base_url[: found.start()]}"
+    elif match := WIRES[provider.wire].endpoint_paths.search(base_url):
+        problem = f"leave the endpoint's path out: {base_url[: match.start()]}"
     elif (
         scheme == "http" and not local and (provider.key_required or not source.startswith("none "))
     ):
@@ -389,6 +381,5 @@ def _checked_url(base_url: Any, provider: Provider, source: str) -> str:
     raise ConfigurationError(f"base_url: {problem}", provider=provider.name)
 
 
-# `identity`: what we do not ask to be compressed need not be inflated, and events come as they are
-# written.
+# `identity`: a compressed stream costs time to inflate, and compression buffers delay its events.
 _AGENT = {"user-agent": "wire", "accept-encoding": "identity"}
