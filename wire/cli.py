@@ -1,7 +1,4 @@
-"""The command `wire`.
-
-Each subcommand is a row: its name, what it does, its options, its function.
-"""
+"""The command `wire`. Each subcommand is a row: name, help text, options, function."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from wire.errors import WireError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a subcommand; the exit status is 0 if all went well."""
+    """Run a subcommand and return its exit status: 0 for success, 1 for an error."""
     parser = argparse.ArgumentParser(prog="wire", description="LLM providers over raw HTTP.")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for row in _COMMANDS:
@@ -51,20 +48,18 @@ def _emulate_options(command: argparse.ArgumentParser) -> None:
         default=8910,
         help="port on 127.0.0.1, 0 for a free one (default: %(default)s)",
     )
-    command.add_argument("--script", metavar="FILE", help="what it answers: a script or a cassette")
+    command.add_argument("--script", metavar="FILE", help="script or cassette with the responses")
     command.add_argument(
         "--warnings-too",
         action="store_true",
-        help="refuse what only servers of an earlier time refused as well",
+        help="also refuse requests that only older servers refused",
     )
-    command.add_argument(
-        "--lenient", action="store_true", help="refuse nothing that a rule is about"
-    )
+    command.add_argument("--lenient", action="store_true", help="accept requests that break rules")
     command.add_argument(
         "--seed",
         type=int,
         default=0,
-        help="another seed, other ids and signatures (default: %(default)s)",
+        help="seed of generated ids and signatures (default: %(default)s)",
     )
 
 
@@ -81,13 +76,16 @@ def _emulate(chosen: argparse.Namespace) -> int:
         try:
             over.wait()
         except KeyboardInterrupt:
-            pass  # as it should end
+            pass  # the normal way to stop it
     return 0
 
 
 _COMMANDS = (
     Command(
-        "emulate", "play the vendors' servers on this machine, strictly", _emulate_options, _emulate
+        "emulate",
+        "emulate the vendors' servers on this machine, strictly",
+        _emulate_options,
+        _emulate,
     ),
 )
 

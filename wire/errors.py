@@ -1,10 +1,10 @@
-"""Everything that can go wrong, as one tree.
+"""The errors of this library, as one tree.
 
     WireError
     ├── ConfigurationError             nothing was sent: key, provider, option, name of the model
-    ├── RuleError                      nothing was sent: `.violations` says where and what to do
+    ├── RuleError                      nothing was sent: `.violations` has paths and remedies
     │   ├── HistoryError               the turns of a conversation cannot be sent as they are
-    │   └── SchemaError                a tool or response schema that the wire cannot express
+    │   └── SchemaError                a schema cannot be written in the wire's dialect
     ├── APIError                       the provider answered with an error
     │   ├── BadRequestError            400, 413, 422
     │   │   └── ContextLengthError     the input is longer than the model's window
@@ -16,19 +16,19 @@
     │   │   └── QuotaError             a hard quota: waiting a minute does not help, never retried
     │   └── ServerError                5xx
     │       └── OverloadedError        503, 529
-    ├── BlockedError                   neutral door only: prompt or answer blocked
+    ├── BlockedError                   neutral API only: prompt or response blocked
     ├── ConnectionLost                 no response, or its body broke off
-    ├── ClockError                     a time of ours ran out
+    ├── ClockError                     a timeout expired
     │   ├── ConnectClock  ├── FirstByteClock  ├── IdleClock  └── TotalClock
-    ├── StreamError                    the answer came, and is not whole or not readable
-    │   ├── StreamIncomplete           it ended without a finish, or was left before its end
-    │   └── StreamInvalid              it is not what the wire allows
-    ├── OutputError                    the answer is whole, and not what `output=` asked for
+    ├── StreamError                    the response is incomplete or malformed
+    │   ├── StreamIncomplete           it ended without a finish reason, or was left early
+    │   └── StreamInvalid              it is malformed
+    ├── OutputError                    a complete response does not fit `output=`
     ├── LimitError                     event, body, ratio, depth or headers over the limit
-    └── CassetteError, ToolError, PipelineError     of their rooms
+    └── CassetteError, ToolError, PipelineError     of `testing`, `tools`, `pipeline`
 
-Rules of this file: no error holds anything that can not be pickled; a message is one line of at
-most 2 KiB without control characters (R-12, R-34); no built-in name is shadowed.
+Every error can be pickled. A message is one line of at most 2 KiB without control characters (R-12,
+R-34). No name shadows a built-in one.
 """
 
 from __future__ import annotations
@@ -75,28 +75,35 @@ __all__ = [
 ]
 
 MESSAGE_LIMIT = 1500
-"""Bytes of a message; what is longer is cut in the middle, since servers put the reason at either
+"""Bytes of a message. A longer one is cut in the middle, because servers put the reason at either
 end.
 """
 
-_KEPT = 32 * 1024  # letters at either end that are kept at all
+_KEPT_AT_EACH_END = 32 * 1024
+"""Characters of a message that are stored. They are masked before the message is cut further."""
 
-# Controls, line and paragraph ends, surrogates, and the format characters that turn or hide what a
-# terminal shows.
+# Control characters, line and paragraph separators, surrogates, and the format characters that
+# reverse or hide text on a terminal.
 _CONTROL = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb]+"
+    r"[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e"
+    r"\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb]+"
 )
 
 
 def _cleaned(text: str) -> str:
-    return _CONTROL.sub(
-        " ", f"{text[:_KEPT]}{text[-_KEPT:]}" if len(text) > 2 * _KEPT else text
-    ).strip()
+    kept = _KEPT_AT_EACH_END
+    if len(text) > 2 * kept:
+        text = text[:kept] + text[-kept:]
+    return _CONTROL.sub(" ", text).strip()
 
 
 def one_line(text: str, limit: int = MESSAGE_LIMIT) -> str:
-    """`text` fit for a log: control characters and line ends become one space, the middle is cut
-    out beyond `limit` bytes.
+    """Make a text safe for a log line of at most `limit` bytes.
+
+    >>> one_line("first\\nsecond"), one_line("x" * 20, 15)
+    ('first second', 'xxxxx ... xxxxx')
+
+    Runs of control characters and line ends become one space. A longer text is cut in the middle.
     """
     text = _cleaned(text)
     data = text.encode("utf-8")
@@ -112,9 +119,9 @@ def ungrouped(error: BaseException) -> BaseException:
     >>> ungrouped(ExceptionGroup("tasks", [ValueError("x"), KeyError("y")])).__notes__
     ["raised together with KeyError('y')"]
 
-    Of several exceptions it is the one that has to end the program (`KeyboardInterrupt`,
-    `SystemExit`), else a cancellation, else the first; its notes name the other ones. An
-    exception that is no group is returned as it is.
+    Prefers an exception that ends the program (`KeyboardInterrupt`, `SystemExit`), then a
+    cancellation, then the first one. Its notes name the others. An exception that is not a group is
+    returned unchanged.
     """
     if not isinstance(error, BaseExceptionGroup):
         return error
@@ -129,7 +136,7 @@ def ungrouped(error: BaseException) -> BaseException:
 
 
 def leaves(error: BaseException) -> list[BaseException]:
-    """The exceptions in a group, at every depth; of an exception that is no group, itself."""
+    """The exceptions in a group, at every depth; for any other exception a list of itself."""
     if not isinstance(error, BaseExceptionGroup):
         return [error]
     return [leaf for each in error.exceptions for leaf in leaves(each)]
@@ -142,26 +149,29 @@ def _rank(error: BaseException) -> int:
 
 
 class Violation(msgspec.Struct, frozen=True, repr_omit_defaults=True):
-    """One rule that a request breaks: the JSON path, what is wrong, what to do; and how a server
-    would refuse it.
+    """One rule that a request breaks, and the refusal with which a server would respond.
+
+    >>> print(Violation("contents", "is empty", remedy="add a turn"))
+    contents: is empty (add a turn)
     """
 
     path: str
+    """JSON path of the field."""
     message: str
     rule: str = ""
     severity: str = "error"
-    """`error`: refused today; `warning`: refused once, or in part, or not done as asked."""
+    """`error`: servers refuse it. `warning`: older servers refuse it, some do, or it is ignored."""
     remedy: str = ""
     status: int = 400
-    """The HTTP status of the refusal, and in `code` its name."""
+    """HTTP status of the refusal; `code` is the name of that status."""
     code: str = "INVALID_ARGUMENT"
     words: str = ""
-    """What the server says; empty if that is the message."""
+    """Message of the server; empty if it equals `message`."""
     field: str = ""
-    """The place in the server's own spelling, where its answer names it apart from the words."""
+    """Path in the server's spelling, if its response has the path in a field of its own."""
     layer: str = ""
-    """`parser`, whose refusals a server lists all at once, or `validator`, which stops at the
-    first; empty if neither.
+    """`parser`: a server reports all such violations together. `validator`: it stops at the first.
+    Empty if neither.
     """
 
     def __str__(self) -> str:
@@ -172,9 +182,7 @@ class Violation(msgspec.Struct, frozen=True, repr_omit_defaults=True):
 
 
 class Received:
-    """Bytes of a body that show their size and not themselves: a server may repeat the key in them
-    (R-29).
-    """
+    """Bytes of a body; `repr` shows their size only, since they may contain the key (R-29)."""
 
     __slots__ = ("data",)
 
@@ -186,12 +194,21 @@ class Received:
 
 
 class WireError(Exception):
-    """Base of all errors of this library; every field is there on every error, `None` or empty
-    where it has no meaning.
+    """Base of all errors of this library.
 
-    `provider`, HTTP `status`, the provider's own `code`, `request_id`; `retryable` and
-    `retry_after` (seconds the server asked for); `attempts` made; `partial`, the answer folded from
-    what had arrived; `raw`, the body as received.
+    >>> error = WireError("no capacity", provider="gemini", status=503, retryable=True)
+    >>> print(error)
+    gemini: 503: no capacity
+    >>> error.retryable, error.retry_after
+    (True, None)
+
+    Every error has all fields; `None` or empty means "not known":
+
+    - `provider`, HTTP `status`, the provider's own `code`, `request_id`;
+    - `retryable`, and `retry_after` in seconds as the server requested it;
+    - `attempts`: how many were made;
+    - `partial`: the result folded from the chunks before the error;
+    - `raw`: the body as received.
     """
 
     def __init__(
@@ -208,7 +225,7 @@ class WireError(Exception):
         partial: Any = None,
         raw: bytes = b"",
     ) -> None:
-        self._told = _cleaned(message)
+        self._full_message = _cleaned(message)
         super().__init__(self.message)
         self.provider = provider
         self.status = status
@@ -222,22 +239,22 @@ class WireError(Exception):
 
     @property
     def message(self) -> str:
-        """What went wrong, in one line."""
-        return one_line(self._told)
+        """The message, in one line."""
+        return one_line(self._full_message)
 
     @property
     def raw(self) -> bytes:
-        """The body as the server sent it. It may repeat your key: do not log it."""
+        """The body as received. It may contain your key: do not log it."""
         return self._raw.data
 
     def __str__(self) -> str:
         # Some hosts repeat the status as their code.
-        told = " ".join(
+        status_and_code = " ".join(
             dict.fromkeys(
                 one_line(str(word), 80) for word in (self.status, self.code) if word is not None
             )
         )
-        head = ": ".join(one_line(word, 80) for word in (self.provider, told) if word)
+        head = ": ".join(one_line(word, 80) for word in (self.provider, status_and_code) if word)
         tail = f" (after {self.attempts} attempts)" if self.attempts > 1 else ""
         return f"{head}: {self.message}{tail}" if head else f"{self.message}{tail}"
 
@@ -245,17 +262,17 @@ class WireError(Exception):
         return f'{type(self).__name__}("{self}")'
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (type(self), self._told, dict(self.__dict__))
+        return _restore, (type(self), self._full_message, dict(self.__dict__))
 
     def masked(self, secret: str) -> None:
-        """Take `secret` out of what is shown; `raw` keeps what the server sent (R-29).
+        """Replace `secret` in message and code by `***`; `raw` is unchanged (R-29).
 
-        What is masked is the message before its middle is cut out: a cut could leave half a key
-        standing.
+        The full message is masked, before its middle is cut: a cut could split a key, and its
+        halves would no longer be recognised.
         """
         if not secret:
             return
-        self._told = self._told.replace(secret, "***")
+        self._full_message = self._full_message.replace(secret, "***")
         self.args = (self.message,)
         if self.code and secret in self.code:
             self.code = self.code.replace(secret, "***")
@@ -268,15 +285,11 @@ def _restore(cls: type[WireError], message: str, state: dict[str, Any]) -> WireE
 
 
 class ConfigurationError(WireError):
-    """Nothing was sent: the key, the provider, an option or the name of the model is missing or
-    wrong.
-    """
+    """Nothing was sent: key, provider, option or model name is missing or invalid."""
 
 
 class RuleError(WireError):
-    """Nothing was sent: the request breaks rules that `violations` names, each with its
-    JSON path.
-    """
+    """Nothing was sent: the request breaks rules. `violations` lists them with JSON paths."""
 
     def __init__(
         self, message: str = "", *, violations: Iterable[Violation] = (), **fields: Any
@@ -288,14 +301,14 @@ class RuleError(WireError):
 def refuse(
     violations: Iterable[Violation], error: type[RuleError] = RuleError, *, provider: str = ""
 ) -> None:
-    """Raise `error`, with the provider's name, if any violation is an error; ignore warnings."""
+    """Raise `error` for the violations of severity `error`, if any; ignore warnings."""
     errors = [each for each in violations if each.severity == "error"]
     if errors:
         raise error(violations=errors, provider=provider)
 
 
 class HistoryError(RuleError):
-    """The turns of a conversation cannot be brought into the order that the wire asks for."""
+    """The turns of a conversation cannot be brought into the order that the wire requires."""
 
 
 class SchemaError(RuleError):
@@ -303,7 +316,7 @@ class SchemaError(RuleError):
 
 
 class APIError(WireError):
-    """The provider answered with an error; `details` holds what it said beside the message."""
+    """The provider responded with an error; `details` has the fields besides the message."""
 
     def __init__(self, message: str = "", *, details: Iterable[Any] = (), **fields: Any) -> None:
         self.details = tuple(details)
@@ -311,7 +324,7 @@ class APIError(WireError):
 
 
 class BadRequestError(APIError):
-    """The provider refused the request as it is (400, 413, 422)."""
+    """The provider refused the request as invalid (400, 413, 422)."""
 
 
 class ContextLengthError(BadRequestError):
@@ -319,15 +332,15 @@ class ContextLengthError(BadRequestError):
 
 
 class AuthError(APIError):
-    """The provider did not accept who is asking."""
+    """The provider refused the credentials."""
 
 
 class AuthenticationError(AuthError):
-    """The key or token is wrong (401; Gemini says 400 API_KEY_INVALID)."""
+    """The key or token is invalid (401; Gemini responds with 400 API_KEY_INVALID)."""
 
 
 class AccessDeniedError(AuthError):
-    """The key is good, and may not do this (403)."""
+    """The key is valid, but lacks the permission (403)."""
 
 
 class NotFoundError(APIError):
@@ -339,7 +352,7 @@ class RateLimitError(APIError):
 
 
 class QuotaError(RateLimitError):
-    """A quota that does not refill soon is used up; never retried."""
+    """A quota that does not refill soon is exhausted; never retried."""
 
 
 class ServerError(APIError):
@@ -351,15 +364,15 @@ class OverloadedError(ServerError):
 
 
 class BlockedError(WireError):
-    """Prompt or answer was blocked by the provider's filters."""
+    """The provider's filters blocked the prompt or the response."""
 
 
 class ConnectionLost(WireError):
-    """There was no response, or its body broke off; `partial` has what had arrived."""
+    """No response, or its body broke off; `partial` is the result so far."""
 
 
 class ClockError(WireError):
-    """A time that the caller set ran out; the class says which."""
+    """A timeout of `Timeouts` expired; the class says which."""
 
 
 class ConnectClock(ClockError):
@@ -371,32 +384,34 @@ class FirstByteClock(ClockError):
 
 
 class IdleClock(ClockError):
-    """No event within the idle time; comments and keep-alives are no events."""
+    """No event within the idle time; comments and keep-alives are not events."""
 
 
 class TotalClock(ClockError):
-    """The call, attempts and waits together, took longer than the total time."""
+    """The call with its attempts and waits took longer than the total time."""
 
 
 class StreamError(WireError):
-    """The answer came, and cannot be taken as whole."""
+    """A response is incomplete or malformed."""
 
 
 class StreamIncomplete(StreamError):
-    """The answer ended without a finish, or its stream was left before its end; `partial` has what
-    had arrived."""
+    """A response ended without a finish reason, or its stream was left before the end.
+
+    `partial` is the result so far.
+    """
 
 
 class StreamInvalid(StreamError):
-    """What came is not what the wire allows; the message shows its beginning."""
+    """A response is malformed; the message shows the beginning of the malformed part."""
 
 
 class OutputError(WireError):
-    """The answer is whole, and does not fit what `output=` asked for; `partial` is the reply."""
+    """A complete response does not fit `output=`; `partial` is the reply."""
 
 
 class LimitError(WireError):
-    """Event, body, ratio, depth or headers are over the limit."""
+    """An event, body, compression ratio, nesting depth or header exceeds its limit."""
 
 
 class CassetteError(WireError):
@@ -429,13 +444,13 @@ RETRYABLE_STATUS = frozenset({408, 409, 429})
 
 
 def class_of_status(status: int) -> type[APIError]:
-    """The class of an error answer that says nothing but its HTTP status."""
-    found = _BY_STATUS.get(status)
-    if found is None:
-        found = ServerError if status >= 500 else APIError
-    return found
+    """The error class of an HTTP status."""
+    by_status = _BY_STATUS.get(status)
+    if by_status is None:
+        by_status = ServerError if status >= 500 else APIError
+    return by_status
 
 
 def retryable_status(status: int) -> bool:
-    """Whether the same request may succeed a little later (R-15)."""
+    """Whether the same request may succeed later (R-15)."""
     return status in RETRYABLE_STATUS or status >= 500

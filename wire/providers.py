@@ -1,4 +1,4 @@
-"""Every provider that can be asked by name, and what a name says."""
+"""The table of providers, and functions on their names."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ __all__ = [
 PROVIDERS: dict[str, Provider] = {
     each.name: each for wire in WIRES.values() for row in wire.ROWS for each in with_regions(row)
 }
-"""Name to row, for all wires. The rows stand in the `rows.py` of each wire."""
+"""Name to row, for all wires. Each wire defines its rows in `rows.py`."""
 
 FACTORIES: dict[str, Callable[..., Any]] = {}
 """Name to factory of the providers that users registered with `wire.register_provider`."""
 
 
 def model_of(name: str, default: str = "") -> tuple[str, str]:
-    """Return provider and model of `provider:model`; the model keeps further colons.
+    """Split `provider:model`; the model keeps further colons.
 
-    A name without a colon is a model of the default provider.
+    A name without a colon is a model of the provider `default`.
 
     >>> model_of("openai:ft:gpt-4o:org::id"), model_of("kimi@cn:kimi-k2.6")
     (('openai', 'ft:gpt-4o:org::id'), ('kimi@cn', 'kimi-k2.6'))
 
-    Raises `ConfigurationError` for a half that is missing.
+    Raises `ConfigurationError` if either part is missing.
     """
     provider, colon, model = name.partition(":") if isinstance(name, str) else ("", "", "")
     if not colon:
@@ -58,7 +58,7 @@ def model_of(name: str, default: str = "") -> tuple[str, str]:
 
 
 def owner_of(host: str) -> Provider | None:
-    """Return the provider that owns a host name: no other provider's key is sent there (R-31)."""
+    """The provider that owns a host name; no other provider's key is sent to it (R-31)."""
     for row in PROVIDERS.values():
         own_hosts = (urlsplit(row.base_url).hostname, *row.hosts)
         if any(fnmatchcase(host, own) for own in own_hosts if own):
