@@ -357,20 +357,20 @@ _START = (
 )
 _END = "}}]}"
 WRONG: dict[str, tuple[str | bytes, str]] = {
-    "nothing": ("", "line 1: no JSON: Expecting value, column 1"),
+    "nothing": ("", "line 1: not JSON: Expecting value, column 1"),
     "broken": (
         '{\n"wire_cassette": 1,\n"interactions": [}',
-        "line 3: no JSON: Expecting value, column 18",
+        "line 3: not JSON: Expecting value, column 18",
     ),
     "cut": (
         '{\n"wire_cassette": 1,',
-        "line 2: no JSON: Expecting property name enclosed in double quotes, column 20",
+        "line 2: not JSON: Expecting property name enclosed in double quotes, column 20",
     ),
     "not UTF-8": (b'{\n"wire_cassette": \xff}', "line 2: byte 0xff is not UTF-8"),
     "a list": ("[]", "line 1: $: expected `object`, got `array`"),
     "another version": (
         '{\n"wire_cassette": 2, "new": 1}',
-        "line 2: $.wire_cassette: version 2 is not known here; this release reads 1",
+        "line 2: $.wire_cassette: version 2 is unknown; this release reads version 1",
     ),
     "no version": (
         '{"interactions": []}',
@@ -449,11 +449,11 @@ WRONG: dict[str, tuple[str | bytes, str]] = {
     ),
     "half a pair": (
         _START + '"status": 200, "end": "eof",\n"body": {"json": "\\ud800"}' + _END,
-        "line 9: no JSON: JSON is malformed: unexpected end of escaped utf-16 surrogate pair",
+        "line 9: not JSON: JSON is malformed: unexpected end of escaped utf-16 surrogate pair",
     ),
     "not a number": (
         _START + '"status": NaN' + _END,
-        "line 8: no JSON: JSON is malformed: invalid character",
+        "line 8: not JSON: JSON is malformed: invalid character",
     ),
     "too deep": ("[" * 100_000, "nested too deeply"),
 }

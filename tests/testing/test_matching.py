@@ -14,7 +14,7 @@ from tests.http.drive import CALL, Drive
 from tests.testing.ways import Way
 from wire import errors, gemini
 from wire.errors import CassetteError, one_line
-from wire.testing.matching import asked, closest, listed
+from wire.testing.matching import closest, compared, listed
 
 URL = "https://llm.example/v1/models/m:generate"
 
@@ -157,7 +157,7 @@ _VALUES = st.recursive(
 
 @given(_VALUES, _VALUES)
 def test_c16_bodies_match_if_and_only_if_nothing_is_different(one, other):
-    first, second = (asked("POST", URL, json.dumps(value).encode()) for value in (one, other))
+    first, second = (compared("POST", URL, json.dumps(value).encode()) for value in (one, other))
     found = closest(second, [first])
     assert found is not None
     assert (first.key == second.key) is (found[1] == [])
@@ -165,10 +165,10 @@ def test_c16_bodies_match_if_and_only_if_nothing_is_different(one, other):
 
 @pytest.mark.parametrize("body", [b"[" * 100_000, b"[" * 600 + b"]" * 600, b"\xff", b"{"])
 def test_c16_bodies_that_are_no_json_or_too_deep(body):
-    assert asked("POST", URL, body).key == asked("POST", URL, body).key
-    assert asked("POST", URL, body).key != asked("POST", URL, body + b" ").key or body.startswith(
-        b"[["
-    )
+    assert compared("POST", URL, body).key == compared("POST", URL, body).key
+    assert compared("POST", URL, body).key != compared(
+        "POST", URL, body + b" "
+    ).key or body.startswith(b"[[")
 
 
 # --- no match -------------------------------------------------------------------------------------
@@ -246,7 +246,8 @@ def test_c18_the_message_names_the_closest_and_what_is_different(
 
 def test_c18_of_two_long_texts_the_part_is_shown_in_which_they_differ():
     first, second = (
-        asked("POST", URL, json.dumps({"a": LONG + end + LONG}).encode()) for end in ("old", "new")
+        compared("POST", URL, json.dumps({"a": LONG + end + LONG}).encode())
+        for end in ("old", "new")
     )
     found = closest(second, [first])
     assert found is not None
@@ -256,8 +257,8 @@ def test_c18_of_two_long_texts_the_part_is_shown_in_which_they_differ():
 
 
 def test_c18_a_wall_of_differences_is_cut_and_counted():
-    first = asked("POST", URL, json.dumps({f"k{n}": "a" * 100 for n in range(50)}).encode())
-    second = asked("POST", URL, json.dumps({f"k{n}": "b" * 100 for n in range(50)}).encode())
+    first = compared("POST", URL, json.dumps({f"k{n}": "a" * 100 for n in range(50)}).encode())
+    second = compared("POST", URL, json.dumps({f"k{n}": "b" * 100 for n in range(50)}).encode())
     found = closest(second, [first])
     assert found is not None
     told = listed(found[1])

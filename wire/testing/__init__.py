@@ -1,12 +1,13 @@
-"""Record the traffic of a test once, replay it ever after: httpx transports for `http=` of a
-client.
+"""Records the traffic of a test once and replays it later, without a network.
+
+`Record` and `Replay` are httpx transports for the argument `http=` of a client.
 
 >>> from wire.testing import Record, Replay  # doctest: +SKIP
 >>> Client("gemini", http=Record(Lanes(), "weather.cassette.json"))  # doctest: +SKIP
 >>> Client("gemini", http=Replay("weather.cassette.json"))  # doctest: +SKIP
 
-`wire.testing.emulator` plays Gemini's server. Names are loaded when they are first used: pytest
-loads `wire.testing.plugin` at every start.
+`wire.testing.emulator` emulates the servers of the vendors. Names are loaded at first use, since
+pytest imports `wire.testing.plugin` at every start.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Bytes of a body to the form in which a cassette holds them, and back.
+"""Converts the bytes of a body to the form that a cassette stores, and back.
 
-A form is chosen only after it gave back the identical bytes (C-01, C-02): the JSON value with the
-name of its style, else lines of text, else base64. In a stream of events the choice is made for
-each event.
+The form is the JSON value with the name of its style, else lines of text, else base64. A form is
+used only if it converts back to the identical bytes (C-01, C-02). In an event stream each event has
+its own form.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from wire.testing.cassette import Body, Event, Framing
 from wire.testing.writing import LAYOUTS, ON_ONE_LINE, Escapes, Style, readable, written
 
 _SPACE = b" \t\r\n"
-# Atomic groups: a CRLF must not be taken for a CR and an LF, which would be a blank line.
+# Atomic groups: without them, backtracking splits a CRLF into CR and LF, which is a blank line.
 _EVENT = re.compile(rb".*?(?>\r\n|\r|\n)(?>\r\n|\r|\n)+|.+", re.DOTALL)
 _LIKE_EVENTS = re.compile(rb"(?:\xef\xbb\xbf)?(?:data|event|id|retry|):")
 _FIELDS = {"event", "id", "retry", "data"}
@@ -28,10 +28,10 @@ _PLAIN = Style("compact", "raw")
 
 
 def read_body(data: bytes, content_type: str = "") -> Body | UnsetType:
-    """The most readable form that gives back `data`; `UNSET` for no bytes."""
+    """Returns the most readable form that converts back to `data`; `UNSET` for no bytes."""
     if not data:
         return UNSET
-    # JSON first: error bodies are sent as text/event-stream too.
+    # JSON first, since servers send JSON error bodies as text/event-stream too.
     body = _as_json(data)
     if body is None and ("text/event-stream" in content_type or _LIKE_EVENTS.match(data)):
         body = _as_events(data)
@@ -42,12 +42,12 @@ def read_body(data: bytes, content_type: str = "") -> Body | UnsetType:
 
 
 def body_bytes(body: Body | UnsetType) -> bytes:
-    """The bytes that a form stands for."""
+    """Converts a form back to its bytes."""
     return b"".join(body_chunks(body))
 
 
 def body_chunks(body: Body | UnsetType) -> list[bytes]:
-    """The same, event by event."""
+    """Converts a form back to its bytes, one item for each event."""
     if body is UNSET:
         return []
     if body.events is not UNSET:
@@ -64,7 +64,7 @@ def body_chunks(body: Body | UnsetType) -> list[bytes]:
 
 
 def event_bytes(event: Event, body: Body) -> bytes:
-    """The bytes of one event of a body."""
+    """Converts one event of a body back to its bytes."""
     if event.text is not UNSET:
         return "".join(event.text).encode()
     if event.base64 is not UNSET:
@@ -90,7 +90,7 @@ def _payload(event: Event, body: Body) -> bytes:
 
 
 def _marks(framing: Framing) -> tuple[bytes, bytes]:
-    """What ends a line, and what stands between the name of a field and its value."""
+    """Returns the line end, and the separator between the name and the value of a field."""
     return (b"\r\n" if framing.startswith("crlf") else b"\n"), (
         b":" if framing.endswith("tight") else b": "
     )
@@ -125,7 +125,7 @@ def _columns(data: bytes) -> list[str]:
 def _as_json(data: bytes) -> Body | None:
     payload = data.strip(_SPACE)
     if payload[:1] not in (b"{", b"["):
-        return None  # a bare word or number says more as the text it is
+        return None  # a bare word or number is more readable as text
     before, _, after = data.partition(payload)
     found = readable(payload, LAYOUTS)
     if found is None:
@@ -143,8 +143,8 @@ def _as_json(data: bytes) -> Body | None:
 # --- events ---------------------------------------------------------------------------------------
 
 
-class _Found(NamedTuple):
-    """An event, and its JSON on the wire with the style of that, if it has any."""
+class _ReadEvent(NamedTuple):
+    """An event; if its data is JSON, also its received bytes and their style."""
 
     event: Event
     payload: bytes = b""
@@ -154,7 +154,7 @@ class _Found(NamedTuple):
 def _as_events(data: bytes) -> Body:
     end = "crlf" if b"\r\n" in data else "lf"
     framing = cast(Framing, end if b"data: " in data else f"{end} tight")
-    found: list[_Found] = []
+    found: list[_ReadEvent] = []
     style = _PLAIN
     for piece in _EVENT.findall(data):
         found.append(_as_event(piece, framing, style))
@@ -168,11 +168,14 @@ def _as_events(data: bytes) -> Body:
     )
 
 
-def _as_event(piece: bytes, framing: Framing, first: Style) -> _Found:
-    """The most readable form of one event that gives back its bytes; its style stands in it."""
+def _as_event(piece: bytes, framing: Framing, first: Style) -> _ReadEvent:
+    """Returns the most readable form of one event that converts back to its bytes.
+
+    The event names its style even if the body has the same; `_restyled` removes it later.
+    """
     text = _lines(piece)
     if text is None:
-        return _Found(Event(base64=_columns(piece)))
+        return _ReadEvent(Event(base64=_columns(piece)))
     body = Body(framing=framing, events=[])
     end, gap = _marks(framing)
     lines = [line.partition(gap) for line in piece.removesuffix(end + end).split(end)]
@@ -186,18 +189,18 @@ def _as_event(piece: bytes, framing: Framing, first: Style) -> _Found:
             if event is not None and event_bytes(event, body) == piece:
                 assert event.layout is not UNSET
                 style = Style(event.layout, event.escapes or _PLAIN.escapes)
-                return _Found(event, _unpadded(payload, event.pad), style)
+                return _ReadEvent(event, _unpadded(payload, event.pad), style)
         fields["data"] = payload.decode()
     else:
         fields = {"comment": fields.get("", UNSET)}
     event = _event(fields)
     if event is not None and event_bytes(event, body) == piece:
-        return _Found(event)
-    return _Found(Event(text=text))
+        return _ReadEvent(event)
+    return _ReadEvent(Event(text=text))
 
 
 def _json_forms(payload: bytes, first: Style) -> Iterator[dict[str, Any]]:
-    """Ways to say a payload as JSON: as it is, or without the blanks before its last brace."""
+    """Yields forms of a payload as JSON: as received, or without blanks before its last brace."""
     if payload[:1] not in (b"{", b"["):
         return
     blanks = len(payload) - 1 - len(payload[:-1].rstrip(b" "))
@@ -217,18 +220,18 @@ def _unpadded(payload: bytes, pad: int | UnsetType) -> bytes:
 
 
 def _event(fields: dict[str, Any]) -> Event | None:
-    """The event of these fields, `None` if there is no such event: an unknown field, nothing that
-    it carries.
-    """
+    """Builds the event of these fields; `None` for an unknown field or an event without content."""
     try:
         return Event(**fields)
     except (TypeError, ValueError):
         return None
 
 
-def _common(found: list[_Found]) -> Style | None:
-    """The style that fits most events: `{}` fits any, so that the style in which one was found says
-    little.
+def _common(found: list[_ReadEvent]) -> Style | None:
+    """Returns the style that fits most events.
+
+    Each event is tried in each style: `{}` fits every style, so the style that it was read with
+    says little.
     """
     styles = {each.style for each in found if each.style is not None}
     if len(styles) < 2:
@@ -238,16 +241,16 @@ def _common(found: list[_Found]) -> Style | None:
     )
 
 
-def _in_style(found: _Found, style: Style) -> msgspec.Raw | None:
-    """The JSON of an event for the cassette if it can be said in `style`."""
+def _in_style(found: _ReadEvent, style: Style) -> msgspec.Raw | None:
+    """Returns the JSON of an event for the cassette if `style` reproduces its bytes."""
     if found.style is None:
         return None
     json = readable(found.payload, (style.layout,), style)
     return msgspec.Raw(json.json) if json is not None and json.style == style else None
 
 
-def _restyled(found: _Found, common: Style | None) -> Event:
-    """The event without what its body says already."""
+def _restyled(found: _ReadEvent, common: Style | None) -> Event:
+    """Removes from the event the style that its body names already."""
     if common is None or found.style is None:
         return found.event
     json = found.event.json if found.style == common else _in_style(found, common)

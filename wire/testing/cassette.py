@@ -1,9 +1,8 @@
-"""What a cassette holds, as structs: `load` reads the file's text and says where it is wrong,
-`dump` writes it.
+"""The structs of a cassette: `load` parses a file, `dump` writes one.
 
-A cassette is one JSON document, indented. Nothing in it counts, measures or signs anything else in
-it, so it can be edited by hand (C-28). Its version is the value of its first key; every version is
-read for ever (C-29).
+A cassette is one indented JSON document. It holds no count, length or checksum of its content, so
+it can be edited by hand (C-28). Its first key holds the version; later releases still read every
+earlier version (C-29).
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from wire.testing.writing import ON_ONE_LINE, Escapes, Layout, OneLineLayout, se
 VERSION = 1
 
 End = Literal["eof", "reset", "cut", "timeout", "closed by the caller"]
-"""How a body ended: as it should; the connection was reset; it was closed before the announced end;
-no byte came in time; the caller had enough. Replay raises after the last byte in all cases but the
-first (C-04, C-05)."""
+"""How a body ended. `eof`: complete. `reset`: the connection was reset. `cut`: the connection was
+closed before the announced end. `timeout`: no byte arrived in time. `closed by the caller`: the
+caller stopped reading. Replay raises after the last byte unless it is `eof` (C-04, C-05)."""
 
 Framing = Literal["crlf", "lf", "crlf tight", "lf tight"]
-"""Line ends of an event stream; tight: no blank after the colon of a field."""
+"""Line ends of an event stream. `tight` means no blank after the colon of a field."""
 
 OneLine = Annotated[str, Meta(pattern=r"^[^\r\n]*$")]
 Lines = list[str]
@@ -142,9 +141,9 @@ class Cassette(_Strict, frozen=True, kw_only=True):
 
 
 def load(data: bytes, name: str) -> Cassette:
-    """The cassette that a file's bytes are.
+    """Parses the bytes of a cassette file.
 
-    Raises `CassetteError` with `name`, line and JSON path of what is wrong.
+    Raises `CassetteError` with `name`, line and JSON path of the error.
     """
     try:
         text = data.decode("utf-8-sig")
@@ -166,20 +165,20 @@ def load(data: bytes, name: str) -> Cassette:
 
 
 def dump(interactions: Iterable[Interaction]) -> str:
-    """The text of a cassette."""
+    """Returns the text of a cassette with these interactions."""
     return assembled(map(block, interactions))
 
 
 def block(interaction: Interaction) -> str:
-    """The text of one interaction, indented as it stands in the file."""
+    """Returns the text of one interaction, indented as in the file."""
     text = msgspec.json.format(msgspec.json.encode(interaction), indent=2).decode()
     return seen(
         "    " + text.replace("\n", "\n    ")
-    )  # a string of JSON has no line end of its own
+    )  # safe: JSON escapes line ends inside strings
 
 
 def assembled(blocks: Iterable[str]) -> str:
-    """The text of a cassette of these blocks."""
+    """Joins the texts of interactions to the text of a cassette."""
     inside = ",\n".join(blocks)
     listed = f"[\n{inside}\n  ]" if inside else "[]"
     return f'{{\n  "wire_cassette": {VERSION},\n  "interactions": {listed}\n}}\n'
@@ -209,7 +208,7 @@ def _check_version(plain: object) -> None:
         and found != VERSION
     ):
         raise Fault(
-            "$.wire_cassette", f"version {found} is not known here; this release reads {VERSION}"
+            "$.wire_cassette", f"version {found} is unknown; this release reads version {VERSION}"
         )
 
 

@@ -1,7 +1,7 @@
-"""Where a cassette is wrong: the JSON path and the line of a fault that the decoder found.
+"""Locates a decoding error in a cassette: its JSON path and its line.
 
-msgspec names the path, for objects not to the key, and no line; a person with a file of 10,000
-lines needs both. This runs only when something is wrong, so it may be slow.
+msgspec reports an incomplete path (it leaves out keys of mappings) and no line; whoever edits a
+file of 10,000 lines needs both. This code runs only after an error, so it may be slow.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BYTE = re.compile(r"\(byte (\d+)\)")
 
 
 class Fault(ValueError):
-    """What is wrong, at which JSON path, on which line (0 if nobody knows)."""
+    """An error in a file, with its JSON path and its line (0 if unknown)."""
 
     def __init__(self, path: str, message: str, line: int = 0) -> None:
         super().__init__(message)
@@ -33,7 +33,7 @@ class Fault(ValueError):
 
 
 def found_fault(text: str, cause: BaseException) -> Fault:
-    """The fault that made the decoder raise `cause` while it read `text`."""
+    """Returns the fault behind `cause`, which the decoder raised while it read `text`."""
     if isinstance(cause, RecursionError):
         return Fault("", "nested too deeply")
     if isinstance(cause, Fault):
@@ -49,7 +49,7 @@ def found_fault(text: str, cause: BaseException) -> Fault:
 
 
 def shown(path: Path) -> str:
-    """A path as it is written; `*` is any index.
+    """Formats a path as JSON path; the step `*` stands for any index.
 
     >>> shown(("interactions", 0, "headers", "content-type"))
     '$.interactions[0].headers["content-type"]'
@@ -65,10 +65,8 @@ def shown(path: Path) -> str:
 
 
 def line_of(text: str, path: Path) -> int:
-    """The line on which the value at `path` begins (with its key, if it has one); 0 if there is
-    none.
-    """
-    for here, at in _places(text):
+    """Returns the line on which the value at `path`, or its key, begins; 0 if there is none."""
+    for here, at in _positions(text):
         if here == path:
             return text.count("\n", 0, at) + 1
     return 0
@@ -79,17 +77,16 @@ def _broken(text: str, cause: BaseException) -> Fault:
         json.loads(text)
     except (ValueError, RecursionError) as found:
         if isinstance(found, json.JSONDecodeError):
-            return Fault("", f"no JSON: {found.msg}, column {found.colno}", found.lineno)
+            return Fault("", f"not JSON: {found.msg}, column {found.colno}", found.lineno)
     found_byte = _BYTE.search(str(cause))
     line = text.encode()[: int(found_byte[1])].count(b"\n") + 1 if found_byte else 0
-    return Fault("", f"no JSON: {cause}", line)
+    return Fault("", f"not JSON: {cause}", line)
 
 
-def _places(text: str) -> Iterator[tuple[Path, int]]:
-    """Every value of a JSON text with the place where it begins: that of its key in an object."""
-    open_: list[
-        list[Any]
-    ] = []  # of each bracket that is open: the step to the value at hand, or None before a key
+def _positions(text: str) -> Iterator[tuple[Path, int]]:
+    """Yields the path and offset of every JSON value; a value in an object begins at its key."""
+    # One entry for each open bracket: the step to the current value, or `None` before a key.
+    open_: list[list[Any]] = []
     key_at = 0
     for found in _TOKEN.finditer(text):
         token, at = found[0], found.start()
@@ -110,8 +107,10 @@ def _places(text: str) -> Iterator[tuple[Path, int]]:
 
 
 def _exact(path: str, value: Any) -> Path:
-    """msgspec's path as steps; in place of its `[...]`, for some key of an object of texts, the key
-    whose value is no text.
+    """Splits msgspec's path into steps.
+
+    msgspec writes `[...]` for an unnamed key of an object of strings. It is replaced by the first
+    key whose value is not a string, which is the one that msgspec rejected.
     """
     steps: list[str | int] = []
     for name, index in _STEP.findall(path):

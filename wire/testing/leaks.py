@@ -1,9 +1,8 @@
-"""The values that nobody else may know, and whether one of them stands in what is about to be
-written (C-12).
+"""Searches an interaction for known secrets before it is written to a cassette (C-12).
 
-Names of headers and patterns of keys find the secrets that somebody thought of. This searches for
-the very values: as they are, percent-encoded, in base64 at every alignment, wrapped over lines, and
-dealt out over the events of a stream.
+A deny-list of header names or key patterns misses secrets in other positions. This module searches
+for the values themselves: plain, percent-encoded, in base64 at every alignment, wrapped over lines,
+and split over the events of a stream.
 """
 
 from __future__ import annotations
@@ -23,8 +22,9 @@ from wire.testing.file_position import Path, shown
 from wire.testing.written_headers import SHOWN, Headers, key_like
 
 SHORTEST = 8
-"""Letters of a key in a header or URL below which it is not searched for: `test` is no secret, and
-stands in many answers.
+"""Minimum length of a secret in a header or URL, in characters.
+
+A shorter value such as `test` is not searched for, since it occurs in many responses.
 """
 
 _SHORTEST_OF_ENVIRONMENT = 12
@@ -35,14 +35,14 @@ Leaf = tuple[Path, str]
 
 
 class Leak(NamedTuple):
-    """A secret, by what it is, and where it stands."""
+    """A detected secret: its name, never its value, and its position."""
 
     secret: str
-    place: str
+    position: str
 
 
 class Known:
-    """Secrets by value; a message may say what each of them is, never its value.
+    """The known secrets by value, each with a name that error messages may show.
 
     >>> known = Known()
     >>> known.learn("fake-key-1234", "header x-api-key")
@@ -58,14 +58,16 @@ class Known:
         return len(self._names)
 
     def learn(self, value: str, name: str, shortest: int = SHORTEST) -> None:
-        """Search for `value` from now on; `name` says what it is."""
+        """Adds a secret; `name` describes it in error messages."""
         if len(value) < shortest or value in self._names:
             return
         self._names[value] = name
         self._needles += [(needle, name) for needle in (value, *_in_base64(value.encode()))]
 
     def learn_request(self, url: str, headers: Headers) -> None:
-        """Learn the keys of a request: in headers whose names say so, in its URL."""
+        """Adds the secrets of a request: values of key-like headers and query parameters, and the
+        password in the URL.
+        """
         for name, value in headers:
             if key_like(name):
                 for secret in _header_secrets(value):
@@ -77,31 +79,31 @@ class Known:
                 self.learn(value, f"the value of query parameter {name}")
 
     def learn_environment(self, environment: Mapping[str, str]) -> None:
-        """Learn the values of variables named ...KEY, ...TOKEN, ...SECRET, ...PASSWORD."""
+        """Adds the values of variables named ...KEY, ...TOKEN, ...SECRET, ...PASSWORD."""
         for name, value in environment.items():
             if _VARIABLE.search(name):
                 self.learn(value.strip(), f"environment variable {name}", _SHORTEST_OF_ENVIRONMENT)
 
     def within(self, text: str) -> str | None:
-        """What the first secret is that stands in `text`, in any form."""
+        """Returns the name of the first secret that `text` contains in any form, else `None`."""
         return next(
             (name for form in _forms(text) for needle, name in self._needles if needle in form),
             None,
         )
 
     def masked(self, text: str) -> str:
-        """`text` without secrets, for a message."""
+        """Replaces secrets in `text` by `***`, for an error message."""
         for needle, _ in sorted(self._needles, key=lambda each: -len(each[0])):
             text = text.replace(needle, SHOWN)
         return SHOWN if self.within(text) else text
 
     def leak(self, interaction: Interaction, text: str) -> Leak | None:
-        """The first secret in an interaction, `text` being what would be written of it."""
+        """Returns the first secret in an interaction; `text` is its text in the cassette."""
         if not self._names:
             return None
         parts = list(_parts(interaction, text))
         if self.within("\0".join(part.text for part in parts)) is None:
-            return None  # mostly so; one search of everything costs a tenth of one for each part
+            return None  # the usual case: one search of all text costs a tenth of one per part
         for part in parts:
             found = self.within(part.text)
             if found is not None:
@@ -121,8 +123,9 @@ def _forms(text: str) -> Iterator[str]:
 
 
 def _in_base64(value: bytes) -> Iterator[str]:
-    """The letters that base64 has for `value` wherever it stands in what is encoded, in both
-    alphabets.
+    """Yields the base64 text of `value` at all three alignments, in both alphabets.
+
+    Characters that also depend on neighbouring bytes are cut off.
     """
     for before, skipped in ((0, 0), (1, 2), (2, 3)):
         whole = (before + len(value)) * 8 // 6
@@ -133,7 +136,9 @@ def _in_base64(value: bytes) -> Iterator[str]:
 
 
 def _header_secrets(value: str) -> Iterator[str]:
-    """Parts of a header's value that are secret: what follows a scheme, the password of Basic, the
+    """Yields the secret parts of a header's value.
+
+    These are the whole value, the credentials after a scheme, the password of Basic, and the
     values of cookies.
     """
     scheme, _, rest = value.strip().partition(" ")
@@ -146,15 +151,16 @@ def _header_secrets(value: str) -> Iterator[str]:
             try:
                 yield base64.b64decode(rest).decode().partition(":")[2]
             except ValueError:
-                pass  # no base64: then the whole was searched for
+                pass  # not base64: the value itself is yielded already
 
 
 # --- where to search ------------------------------------------------------------------------------
 
 
 class _Part(NamedTuple):
-    """A text to search, and its place: words, and a path that is only written out when something
-    was found.
+    """A text to search and its position: a description and a JSON path.
+
+    The path is formatted only when a secret was detected, since there is one for each value.
     """
 
     text: str
@@ -163,7 +169,7 @@ class _Part(NamedTuple):
 
 
 def _parts(interaction: Interaction, text: str) -> Iterator[_Part]:
-    """Texts of an interaction with their places, the most exact place first."""
+    """Yields the texts of an interaction with their positions, the most exact position first."""
     request, response = interaction.request, interaction.response
     yield _Part(request.url, "the request's URL")
     yield _Part(request.method, "the request's method")
@@ -203,8 +209,8 @@ def _body_parts(whose: str, body: Body | UnsetType) -> Iterator[_Part]:
 
 
 def _dealt_out(whose: str, found: Iterable[Leaf]) -> Iterator[_Part]:
-    """The texts that a reader puts together from events: those of one path, and of one path
-    whatever its indexes.
+    """Joins the texts that a client joins from events: those with one path, and those whose paths
+    differ only in list indexes.
     """
     together: dict[Path, list[str]] = {}
     for path, text in found:
@@ -221,7 +227,7 @@ def _text(data: bytes) -> str:
 
 
 def _leaves(data: bytes) -> Iterator[Leaf]:
-    """Every text of a JSON value with its path, keys too."""
+    """Yields every string of a JSON value, including keys, with its path."""
     try:
         value = msgspec.json.decode(data)
     except (ValueError, RecursionError):

@@ -1,6 +1,4 @@
-"""Which recorded request a sent one is, and what is different if it is none of them (C-16,
-C-18).
-"""
+"""Matches a sent request with recorded ones (C-16), and reports the differences (C-18)."""
 
 from __future__ import annotations
 
@@ -15,17 +13,17 @@ from wire.testing.file_position import Path, shown
 from wire.testing.written_headers import kept_url, open_query
 
 SHOWN_VALUE = 200
-_LISTED = (
-    900  # letters of differences in one message: an error's message is one line of at most 1,500
-)
+"""Characters of a value that a message shows."""
+# Characters of all differences in one message: an error's message has at most 1,500.
+_LISTED = 900
 
 _NOTHING = object()
 
 
-class Asked(NamedTuple):
-    """A request as far as it is compared.
+class ComparedRequest(NamedTuple):
+    """The parts of a request that are compared.
 
-    The scheme is not: a recording made over http is one over https.
+    The scheme is left out: a recording made over http matches a request over https.
     """
 
     method: str
@@ -33,14 +31,14 @@ class Asked(NamedTuple):
     path: str
     query: tuple[tuple[str, str], ...]
     body: Any
-    """The JSON value, or the bytes if it is none."""
+    """The JSON value, or the bytes if they are not JSON."""
     url: str
     key: str
-    """Equal for requests that match."""
+    """Equal for two requests that match."""
 
 
-def asked(method: str, url: str, body: bytes) -> Asked:
-    """What is compared of a request."""
+def compared(method: str, url: str, body: bytes) -> ComparedRequest:
+    """Extracts the parts of a request that are compared."""
     parts = urlsplit(url)
     try:
         value = msgspec.json.decode(body)
@@ -53,12 +51,15 @@ def asked(method: str, url: str, body: bytes) -> Asked:
         parts.path or "/",
         tuple(open_query(url)),
     )
-    return Asked(*head, value, kept_url(url), f"{head} {text}")
+    return ComparedRequest(*head, value, kept_url(url), f"{head} {text}")
 
 
-def closest(sent: Asked, recorded: Sequence[Asked]) -> tuple[int, list[str]] | None:
-    """The recorded request most like the one sent, and what is different: `path: recorded a, sent
-    b`.
+def closest(
+    sent: ComparedRequest, recorded: Sequence[ComparedRequest]
+) -> tuple[int, list[str]] | None:
+    """Returns the index of the most similar recorded request, and the differences to it.
+
+    A difference reads `path: recorded a, sent b`.
     """
     if not recorded:
         return None
@@ -80,34 +81,32 @@ def closest(sent: Asked, recorded: Sequence[Asked]) -> tuple[int, list[str]] | N
     index, changed = min(found, key=lambda each: len(each[1]))
     near = recorded[index]
     names = ("method", "host", "path", "query")
-    told = [
+    reported = [
         f"{name}: recorded {_head(a)}, sent {_head(b)}"
         for name, a, b in zip(names, near, sent, strict=False)
         if a != b
     ]
     for path, old, new in changed:
         old, new = _windows(old, new)
-        told.append(f"{shown(path) if path else 'body'}: recorded {old}, sent {new}")
-    return index, told
+        reported.append(f"{shown(path) if path else 'body'}: recorded {old}, sent {new}")
+    return index, reported
 
 
-def listed(told: Sequence[str]) -> str:
-    """Differences in one line, as many as fit."""
+def listed(reported: Sequence[str]) -> str:
+    """Joins differences to one line, as many as fit."""
     taken: list[str] = []
-    for each in told:
+    for each in reported:
         if taken and sum(map(len, taken)) + len(each) > _LISTED:
-            return f"{'; '.join(taken)}; and {len(told) - len(taken)} more"
+            return f"{'; '.join(taken)}; and {len(reported) - len(taken)} more"
         taken.append(each)
     return "; ".join(taken)
 
 
 def differences(recorded: Any, sent: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
-    """JSON paths at which two values differ, in the order of the recorded one.
+    """Yields the JSON paths at which two values differ, with both values, in recorded order.
 
-    >>> [
-    ...     shown(path)
-    ...     for path, _, _ in differences({"a": [1, {"b": 2}]}, {"a": [1.0, {"b": 3}], "c": 4})
-    ... ]
+    >>> recorded, sent = {"a": [1, {"b": 2}]}, {"a": [1.0, {"b": 3}], "c": 4}
+    >>> [shown(path) for path, _, _ in differences(recorded, sent)]
     ['$.a[1].b', '$.c']
     """
     if isinstance(recorded, dict) and isinstance(sent, dict):
@@ -121,12 +120,12 @@ def differences(recorded: Any, sent: Any, path: Path = ()) -> Iterator[tuple[Pat
             yield from differences(old, new, (*path, index))
     elif (
         isinstance(recorded, bool) is not isinstance(sent, bool) or recorded != sent
-    ):  # 1 == True in Python, not on the wire
+    ):  # 1 == True in Python, but not in JSON
         yield path, recorded, sent
 
 
 def _canonical(value: Any) -> Any:
-    """A value of which equal ones have one text: 1.0 is 1."""
+    """Normalizes a value so that equal values have equal JSON text: 1.0 becomes 1."""
     if isinstance(value, dict):
         return {key: _canonical(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -148,9 +147,7 @@ def _value(value: Any) -> str:
 
 
 def _windows(old: Any, new: Any) -> tuple[str, str]:
-    """Two values cut to what can be read; of two long texts the part in which they begin to
-    differ.
-    """
+    """Shortens two values for a message; long texts are cut around their first difference."""
     if isinstance(old, bytes) and isinstance(new, bytes):
         old, new = old.decode("utf-8", "replace"), new.decode("utf-8", "replace")
     if not (isinstance(old, str) and isinstance(new, str)):
@@ -165,5 +162,6 @@ def _windows(old: Any, new: Any) -> tuple[str, str]:
 
 def _window(text: str, start: int) -> str:
     cut = text[start : start + SHOWN_VALUE]
-    before, after = ("..." if start else ""), ("..." if start + SHOWN_VALUE < len(text) else "")
+    before = "..." if start else ""
+    after = "..." if start + SHOWN_VALUE < len(text) else ""
     return f"{before}{json.dumps(cut, ensure_ascii=False)}{after}"

@@ -1,5 +1,6 @@
-"""The emulator as pytest fixtures. pytest loads this at every start, so that all else is loaded by
-the fixtures.
+"""The emulator as pytest fixtures.
+
+pytest imports this module at every start, so the fixtures import everything else when they run.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ def _gemini_server() -> Iterator[Server]:
 
 @pytest.fixture
 def gemini_emulator(_gemini_server: Server) -> Server:
-    """Gemini on loopback: `base_url=gemini_emulator.url`; what it received stands in `.requests`,
-    and each test begins with none.
+    """Gemini's emulator on loopback: pass `base_url=gemini_emulator.url` to a client.
+
+    `.requests` holds the requests that it received in this test.
     """
     _gemini_server.emulator.reset()
     return _gemini_server
@@ -32,7 +34,10 @@ def gemini_emulator(_gemini_server: Server) -> Server:
 
 @pytest.fixture
 def gemini_transport() -> EmulatorTransport:
-    """Gemini without a socket: `http=gemini_transport`; its `.emulator` is this test's own."""
+    """Gemini's emulator without a socket: pass `http=gemini_transport` to a client.
+
+    Each test gets a new `.emulator`.
+    """
     from wire.testing.emulator import EmulatorTransport
 
     return EmulatorTransport()

@@ -1,9 +1,8 @@
-"""The recorder and the player behind the transports: requests and bytes in, a cassette out, and the
-other way round.
+"""The recorder and the player behind the transports, without httpx.
 
-Rules of this file: the file holds an interaction as soon as its body is closed, and is replaced as
-a whole; what does not pass the search for secrets never reaches the disk (C-12); a player gives
-each interaction once (C-16).
+Invariants: the cassette holds an interaction as soon as its body is closed, and is replaced as a
+whole (C-25). An interaction in which a secret was detected never reaches the disk (C-12). A player
+plays each interaction once (C-19).
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ from wire.errors import CassetteError, LimitError, StreamInvalid
 from wire.testing.bodies import body_bytes, body_chunks, read_body
 from wire.testing.cassette import End, Interaction, Request, Response, assembled, block, load
 from wire.testing.leaks import Known, Leak
-from wire.testing.matching import asked, closest, listed
+from wire.testing.matching import closest, compared, listed
 from wire.testing.written_headers import Headers, kept_url, request_headers, response_headers
 
 _INFLATED = ("gzip", "x-gzip", "deflate")
-_PIECE = 512  # bytes inflated at a time: what came out before a broken place is kept
+_PIECE = 512  # bytes inflated at a time, so that the output before a malformed byte is not lost
 
 
 class Sent(NamedTuple):
-    """A request as it goes to the transport, with its secrets."""
+    """A request as the transport sends it, secrets included."""
 
     method: str
     url: str
@@ -40,7 +39,7 @@ class Sent(NamedTuple):
 
 
 class Recorder:
-    """Interactions of one cassette, in the order in which they were sent."""
+    """Collects the interactions of one cassette, in the order in which they were sent."""
 
     def __init__(self, path: str | os.PathLike[str], secrets: Iterable[str] = ()) -> None:
         self._path = Path(path)
@@ -52,21 +51,21 @@ class Recorder:
         self._lock = threading.Lock()
         self._sent = 0
         self._kept: dict[int, tuple[Interaction, str]] = {}
-        self._checked = 0  # secrets that were known when the interactions so far were searched
+        self._checked = 0  # number of known secrets at the last search of all interactions
 
     def send(self, sent: Sent) -> int:
-        """A request goes out: its place in the cassette."""
+        """Registers a request and its secrets; returns its position in the cassette."""
         with self._lock:
             self._known.learn_request(sent.url, sent.headers)
             self._sent += 1
             return self._sent
 
     def keep(
-        self, place: int, sent: Sent, status: int, headers: Headers, body: bytes, end: End
+        self, position: int, sent: Sent, status: int, headers: Headers, body: bytes, end: End
     ) -> CassetteError | None:
-        """The body of a response was closed: write the cassette.
+        """Writes the cassette after the body of a response was closed.
 
-        The error is to be raised when it loses nothing more.
+        Returns the error instead of raising it, so that the caller can close the connection first.
         """
         content = body
         try:
@@ -79,36 +78,36 @@ class Recorder:
                 body=read_body(sent.body, request_type),
             )
             with self._lock:
-                self._add(place, Interaction(request=request, response=response))
+                self._add(position, Interaction(request=request, response=response))
         except CassetteError as error:
             return CassetteError(error.message, raw=content)
         return None
 
-    def _add(self, place: int, interaction: Interaction) -> None:
+    def _add(self, position: int, interaction: Interaction) -> None:
         self._known.learn_environment(os.environ)
-        self._kept[place] = interaction, block(interaction)
-        # A key that is used now may stand in an answer that was written before it was known.
+        self._kept[position] = interaction, block(interaction)
+        # An earlier response may contain a key that became known only now: search all again.
         old = len(self._known) == self._checked
-        searched = [place] if old else sorted(self._kept)
+        searched = [position] if old else sorted(self._kept)
         leaks = {each: self._known.leak(*self._kept[each]) for each in searched}
         self._checked = len(self._known)
         found = [(each, leak) for each, leak in leaks.items() if leak is not None]
         for each, _ in found:
             del self._kept[each]
-        if found != [(place, leaks[place])]:
+        if found != [(position, leaks[position])]:
             self._write()
         if found:
             raise CassetteError(self._refusal(found))
 
     def _refusal(self, found: list[tuple[int, Leak]]) -> str:
-        places = "; ".join(
-            f"{leak.secret} stands in {leak.place} (request {number} of this recording)"
+        positions = "; ".join(
+            f"{leak.secret} stands in {leak.position} (request {number} of this recording)"
             for number, leak in found
         )
-        return f"{self._path.name}: not written, since it would hold a secret: {places}"
+        return f"{self._path.name}: not written, since it would hold a secret: {positions}"
 
     def _write(self) -> None:
-        text = assembled(self._kept[place][1] for place in sorted(self._kept))
+        text = assembled(self._kept[position][1] for position in sorted(self._kept))
         # As an `OSError`, it would look to the client like a lost connection, and be retried.
         write_whole(self._path, text.encode(), CassetteError)
 
@@ -116,7 +115,7 @@ class Recorder:
 def _response(
     status: int, headers: list[tuple[str, str]], body: bytes, end: End
 ) -> tuple[Response, bytes]:
-    """The response for the cassette, and the content of its body."""
+    """Returns the response for the cassette, and the decoded body for `CassetteError.raw`."""
     kept = response_headers(headers)
     coding = kept.get("content-encoding", "identity").strip().lower()
     decoded: str | UnsetType
@@ -125,15 +124,15 @@ def _response(
         decoded, content, data = UNSET, body, body
     elif coding in _INFLATED:
         content, whole = _inflated(coding, body)
-        # One that is broken, or cut though its body ended well, is kept as it came: replay must
-        # fail where the original did.
+        # A malformed body stays compressed, and so does a truncated one whose connection ended
+        # cleanly: replay must fail to decode it where the original failed.
         if whole or (whole is None and end != "eof"):
             kept.pop("content-encoding")
             decoded, data = coding, content
         else:
             decoded, data = UNSET, body
     else:
-        # Nobody could search it for secrets, nor read it.
+        # A body that cannot be decoded cannot be searched for secrets.
         raise CassetteError(
             f"content-encoding: {coding!r} cannot be recorded; ask for identity, gzip or deflate"
         )
@@ -148,8 +147,10 @@ def _response(
 
 
 def _inflated(coding: str, body: bytes) -> tuple[bytes, bool | None]:
-    """What comes out of a compressed body, and whether that is all: `None` if it ended too early,
-    `False` if it is broken.
+    """Decodes a compressed body as far as possible.
+
+    The second value is `True` for a complete body, `None` for a truncated one, `False` for a
+    malformed one.
     """
     inflater = Inflater(coding, Limits())
     content = b""
@@ -171,7 +172,7 @@ class Played(NamedTuple):
 
 
 class Player:
-    """A cassette that answers requests."""
+    """Answers requests from a loaded cassette."""
 
     def __init__(self, path: str | os.PathLike[str], again: str) -> None:
         self._name = os.fspath(path)
@@ -183,21 +184,21 @@ class Player:
                 f"{path}: cannot be read: {cause.strerror or type(cause).__name__}; {self._again}"
             ) from None
         self._interactions = load(data, self._name).interactions
-        self._asked = [
-            asked(each.request.method, each.request.url, body_bytes(each.request.body))
+        self._recorded = [
+            compared(each.request.method, each.request.url, body_bytes(each.request.body))
             for each in self._interactions
         ]
         self._left: defaultdict[str, deque[int]] = defaultdict(deque)
-        for index, each in enumerate(self._asked):
+        for index, each in enumerate(self._recorded):
             self._left[each.key].append(index)
         self._lock = threading.Lock()
 
     def play(self, sent: Sent) -> Played:
-        """The response to a request.
+        """Returns the next recorded response of a matching request.
 
-        Raises `CassetteError` that says what is different from the closest recorded one.
+        Raises `CassetteError` with the differences to the closest recorded request.
         """
-        wanted = asked(sent.method, sent.url, sent.body)
+        wanted = compared(sent.method, sent.url, sent.body)
         with self._lock:
             left = self._left.get(wanted.key)
             index = left.popleft() if left else None
@@ -210,13 +211,13 @@ class Player:
         return Played(response.status, response.headers, body_chunks(response.body), response.end)
 
     def _unmatched(self, sent: Sent) -> str:
-        wanted = asked(sent.method, sent.url, sent.body)
-        times = sum(each.key == wanted.key for each in self._asked)
+        wanted = compared(sent.method, sent.url, sent.body)
+        times = sum(each.key == wanted.key for each in self._recorded)
         if times:
             what = (
                 f"it is recorded {times} time{'s' if times > 1 else ''}, and each was played once"
             )
-        elif (near := closest(wanted, self._asked)) is not None:
+        elif (near := closest(wanted, self._recorded)) is not None:
             what = f"the closest is interactions[{near[0]}], different in {listed(near[1])}"
         else:
             what = "the cassette is empty"

@@ -1,6 +1,4 @@
-"""Record and replay as httpx transports: they pass bytes on, and tell the recorder or ask the
-player. No module is patched.
-"""
+"""httpx transports that record to a cassette and replay from it. No module is patched (C-09)."""
 
 from __future__ import annotations
 
@@ -32,13 +30,20 @@ _RAISED: dict[End, type[httpx.TransportError]] = {
 
 
 class Record(httpx.BaseTransport):
-    """Passes requests to `inner`, and writes what was sent and received to the cassette at `path`.
+    """Sends requests with `inner` and writes each request and response to a cassette file.
 
-    Bytes are handed on as they arrive; the file is written when the body of a response is closed,
-    with all interactions of this object, and an earlier file is replaced. It holds no header but
-    those of an allow-list, and no secret: a known one that is found anywhere (keys of requests,
-    `...KEY`, `...TOKEN`, `...SECRET`, `...PASSWORD` of the environment, `secrets`) keeps the
-    interaction out of the file. Then closing the body raises `CassetteError` that names the place;
+    >>> from wire import Client, Lanes
+    >>> http = Record(Lanes(), "weather.cassette.json")
+    >>> with Client("gemini", http=http) as client:  # doctest: +SKIP
+    ...     client.generate_content("gemini-2.5-flash", "How high is the tide?")
+
+    Bytes are passed on as they arrive. The file at `path` is written each time the body of a
+    response is closed; it holds all interactions of this object and replaces an earlier file.
+    Only headers of an allow-list are written (C-11).
+
+    An interaction that contains a known secret is not written (C-12). Known secrets are the keys of
+    requests, the environment variables `...KEY`, `...TOKEN`, `...SECRET` and `...PASSWORD`, and
+    `secrets`. Closing the body then raises `CassetteError`, which names the position of the secret;
     its `raw` is the body.
     """
 
@@ -58,11 +63,12 @@ class Record(httpx.BaseTransport):
         except httpx.RequestNotRead:
             body = request.read()
         sent = _sent(request, body)
-        place = self._recorder.send(sent)
+        position = self._recorder.send(sent)
         response = self._inner.handle_request(request)
         assert isinstance(response.stream, httpx.SyncByteStream)
         return _wrapped(
-            response, _Recorded(response.stream, _Taking(self._recorder, place, sent, response))
+            response,
+            _Recorded(response.stream, _BodyCopy(self._recorder, position, sent, response)),
         )
 
     def close(self) -> None:
@@ -71,9 +77,9 @@ class Record(httpx.BaseTransport):
 
 
 class AsyncRecord(httpx.AsyncBaseTransport):
-    """What `Record` is, for asyncio and trio.
+    """`Record` for asyncio and trio.
 
-    The file is written without a thread: it takes as long as writing a file does.
+    Writing the file blocks the event loop, since no thread is used.
     """
 
     def __init__(
@@ -95,12 +101,12 @@ class AsyncRecord(httpx.AsyncBaseTransport):
         except httpx.RequestNotRead:
             body = await request.aread()
         sent = _sent(request, body)
-        place = self._recorder.send(sent)
+        position = self._recorder.send(sent)
         response = await self._inner.handle_async_request(request)
         assert isinstance(response.stream, httpx.AsyncByteStream)
         return _wrapped(
             response,
-            _AsyncRecorded(response.stream, _Taking(self._recorder, place, sent, response)),
+            _AsyncRecorded(response.stream, _BodyCopy(self._recorder, position, sent, response)),
         )
 
     async def aclose(self) -> None:
@@ -109,12 +115,19 @@ class AsyncRecord(httpx.AsyncBaseTransport):
 
 
 class Replay(httpx.BaseTransport):
-    """Answers requests from the cassette at `path`, each interaction once, in recorded order among
-    equal ones.
+    """Answers requests from the cassette at `path` instead of the network.
 
-    A request matches by method, host, path, query and the value of its JSON body. One that does not
-    raises `CassetteError` with the closest recorded request and what is different. A body that did
-    not end well raises after its last byte.
+    >>> from wire import Client
+    >>> with Client("gemini", http=Replay("weather.cassette.json")) as client:  # doctest: +SKIP
+    ...     client.generate_content("gemini-2.5-flash", "How high is the tide?")
+
+    A request matches a recorded one with the same method, host, path, query and JSON value of the
+    body (C-16). Each interaction is played once; equal requests get their responses in recorded
+    order (C-19). A body that was interrupted while recording raises the same httpx error after its
+    last recorded byte (C-04).
+
+    Raises `CassetteError` for a file that is missing or malformed, and for a request without a
+    match. The error then lists the differences to the closest recorded request.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -126,7 +139,7 @@ class Replay(httpx.BaseTransport):
 
 
 class AsyncReplay(httpx.AsyncBaseTransport):
-    """What `Replay` is, for asyncio and trio."""
+    """`Replay` for asyncio and trio."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._player = Player(path, _ASYNC_AGAIN)
@@ -151,8 +164,8 @@ def _sent(request: httpx.Request, body: bytes) -> Sent:
 def _wrapped(
     response: httpx.Response, stream: httpx.SyncByteStream | httpx.AsyncByteStream
 ) -> httpx.Response:
-    # A new object: one that was made with its content, as mock transports do, would never ask its
-    # stream.
+    # A new object, since a response that was created with its content, as mock transports do it,
+    # never reads its stream.
     return httpx.Response(
         response.status_code,
         headers=response.headers.raw,
@@ -161,46 +174,51 @@ def _wrapped(
     )
 
 
-class _Taking:
-    """The body of one response on its way to the caller, and how it ended."""
+class _BodyCopy:
+    """Copies the body of one response while the caller reads it, and notes how the body ended."""
 
     def __init__(
-        self, recorder: Recorder, place: int, sent: Sent, response: httpx.Response
+        self, recorder: Recorder, position: int, sent: Sent, response: httpx.Response
     ) -> None:
         self.closed = False
         self.end: End = "closed by the caller"
         self._pieces: list[bytes] = []
-        self._recorder, self._place, self._sent = recorder, place, sent
+        self._recorder, self._position, self._sent = recorder, position, sent
         self._status, self._headers = response.status_code, response.headers.multi_items()
 
     def take(self, data: bytes) -> bytes:
-        """Keep the bytes that are passed on."""
+        """Stores the bytes and returns them."""
         self._pieces.append(data)
         return data
 
     def failed(self, cause: Exception) -> None:
-        """The body ended in an error."""
+        """Records that reading the body raised `cause`; the first cause counts."""
         if self.end == "closed by the caller":
             self.end = next(end for kind, end in _ENDS if isinstance(cause, kind))
 
     def keep(self) -> CassetteError | None:
-        """Give what was taken to the recorder."""
+        """Passes the stored body to the recorder; returns the recorder's error, if any."""
         self.closed = True
         return self._recorder.keep(
-            self._place, self._sent, self._status, self._headers, b"".join(self._pieces), self.end
+            self._position,
+            self._sent,
+            self._status,
+            self._headers,
+            b"".join(self._pieces),
+            self.end,
         )
 
 
-def _tell(problem: CassetteError | None) -> None:
-    """Raise, but not in place of a cancellation or an interrupt on its way out."""
-    flying = sys.exception()
-    if problem is not None and (flying is None or isinstance(flying, Exception)):
+def _raise_unless_interrupted(problem: CassetteError | None) -> None:
+    """Raises `problem`, unless a cancellation or interrupt is being raised: it must not be lost."""
+    active = sys.exception()
+    if problem is not None and (active is None or isinstance(active, Exception)):
         raise problem
 
 
 class _Recorded(httpx.SyncByteStream):
-    def __init__(self, body: httpx.SyncByteStream, taking: _Taking) -> None:
-        self._body, self._taking = body, taking
+    def __init__(self, body: httpx.SyncByteStream, copy: _BodyCopy) -> None:
+        self._body, self._copy = body, copy
         self.abort = getattr(body, "abort", None)
 
     def __iter__(self) -> Iterator[bytes]:
@@ -209,54 +227,54 @@ class _Recorded(httpx.SyncByteStream):
             try:
                 data = next(reads)
             except StopIteration:
-                self._taking.end = "eof"
+                self._copy.end = "eof"
                 return
             except Exception as cause:
-                self._taking.failed(cause)
+                self._copy.failed(cause)
                 raise
-            yield self._taking.take(data)
+            yield self._copy.take(data)
 
     def close(self) -> None:
-        if self._taking.closed:
+        if self._copy.closed:
             return
-        problem = self._taking.keep()
+        problem = self._copy.keep()
         try:
             self._body.close()
         finally:
-            _tell(problem)
+            _raise_unless_interrupted(problem)
 
 
 class _AsyncRecorded(httpx.AsyncByteStream):
-    """Its own iterator: an async generator that nobody finishes is a warning on trio."""
+    """Is its own iterator, since trio warns of an async generator that is not closed."""
 
-    def __init__(self, body: httpx.AsyncByteStream, taking: _Taking) -> None:
-        self._body, self._reads, self._taking = body, aiter(body), taking
+    def __init__(self, body: httpx.AsyncByteStream, copy: _BodyCopy) -> None:
+        self._body, self._reads, self._copy = body, aiter(body), copy
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
 
     async def __anext__(self) -> bytes:
         try:
-            return self._taking.take(await anext(self._reads))
+            return self._copy.take(await anext(self._reads))
         except StopAsyncIteration:
-            if self._taking.end == "closed by the caller":
-                self._taking.end = "eof"
+            if self._copy.end == "closed by the caller":
+                self._copy.end = "eof"
             raise
         except Exception as cause:
-            self._taking.failed(cause)
+            self._copy.failed(cause)
             raise
 
     async def aclose(self) -> None:
-        if self._taking.closed:
+        if self._copy.closed:
             return
-        problem = self._taking.keep()
+        problem = self._copy.keep()
         try:
             for each in (self._reads, self._body):
                 close = getattr(each, "aclose", None)
                 if close is not None:
                     await close()
         finally:
-            _tell(problem)
+            _raise_unless_interrupted(problem)
 
 
 def _replayed(played: Played, request: httpx.Request) -> httpx.Response:
@@ -264,9 +282,9 @@ def _replayed(played: Played, request: httpx.Request) -> httpx.Response:
 
 
 class _Playing(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A recorded body, an event a chunk.
+    """A recorded body, one chunk for each event.
 
-    What was not recorded cannot be given, and is no clean end (C-05).
+    Reading past the end of an interrupted recording raises: the rest was never received (C-05).
     """
 
     def __init__(self, played: Played, request: httpx.Request) -> None:

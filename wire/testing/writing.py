@@ -1,9 +1,9 @@
-r"""The ways in which servers write JSON: a cassette holds the value laid out for people, and the
-name of the way back (C-02).
+r"""The styles in which servers write JSON.
 
-Number texts, key order and duplicate keys are never touched. Only white space between tokens
-(`Layout`) and the choice between a letter and its `\u` escape (`Escapes`) change, and only if the
-named way back gives the identical bytes.
+A cassette stores the value indented for people, plus the name of the style that reproduces the
+received bytes (C-02). Number texts, key order and duplicate keys never change. Only white space
+between tokens (`Layout`) and the choice between a character and its `\u` escape (`Escapes`) change,
+and only if the style reproduces the identical bytes.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ ON_ONE_LINE: tuple[OneLineLayout, ...] = get_args(OneLineLayout)
 _ESCAPES: tuple[Escapes, ...] = get_args(Escapes)
 
 DEEPEST = 100
-"""Levels of brackets beyond which a body stays text: the cassette lays its own around them, and C
-code recurses.
+"""Maximum nesting of a body that is stored as JSON; a deeper one is stored as text.
+
+msgspec recurses in C for each level, and the cassette adds levels of its own.
 """
 
 _format = msgspec.json.format
@@ -55,8 +56,8 @@ _PUNCTUATION = re.compile(rb'"(?:[^"\\]|\\.)*"|([:,])')
 _INDENT = re.compile(rb"(?m)^ +")
 _ESCAPED = re.compile(r"\\(?!u).|(?:\\u[0-9a-fA-F]{4})+", re.DOTALL)
 _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
-# Ends of lines for some editors, marks that turn the direction of writing, byte order marks: no
-# reader of a diff sees them.
+# Invisible in a diff: line ends that only some editors know, marks of the writing direction, and
+# byte order marks.
 UNSEEN = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
@@ -69,7 +70,7 @@ class Style(NamedTuple):
 
 
 class Readable(NamedTuple):
-    """JSON for the cassette, and the style that gives the received bytes back."""
+    """JSON for the cassette, and the style that reproduces the received bytes."""
 
     json: bytes
     style: Style
@@ -78,8 +79,9 @@ class Readable(NamedTuple):
 def readable(
     payload: bytes, layouts: Iterable[Layout] = LAYOUTS, first: Style | None = None
 ) -> Readable | None:
-    r"""The value of `payload` and its style, `first` tried before all others; `None` if no named
-    style gives the bytes back.
+    r"""Returns the JSON of `payload` and its style; `None` if no style reproduces the bytes.
+
+    The style `first` is tried before all others.
 
     >>> readable(rb'{"a": "\u00fc"}')
     Readable(json=b'{"a":"\xc3\xbc"}', style=Style(layout='google', escapes='ascii'))
@@ -117,7 +119,7 @@ def readable(
 
 
 def written(json: bytes, style: Style) -> bytes:
-    """The bytes of a value in a style, however it is laid out in the cassette."""
+    """Writes a JSON value of a cassette in a style, whatever its layout in the cassette."""
     compact = _format(json, indent=-1)
     if style.escapes != "as received":
         compact = _WRITERS[style.escapes](_plain(compact.decode())).encode()
@@ -125,7 +127,7 @@ def written(json: bytes, style: Style) -> bytes:
 
 
 def seen(text: str) -> str:
-    """A JSON text with the letters escaped that nobody sees."""
+    """Escapes the invisible characters of a JSON text."""
     return UNSEEN.sub(_escape, text)
 
 
@@ -174,7 +176,7 @@ def _letters(found: re.Match[str]) -> str:
 
 
 def _shown(text: str) -> str:
-    """Escapes of letters that people can read as those letters, and the others escaped."""
+    """Unescapes readable characters and escapes invisible ones."""
     if "\\" in text:
         text = _ESCAPED.sub(_show, text)
     return seen(text)
@@ -190,7 +192,7 @@ def _show(found: re.Match[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """What was escaped for the reader only as it is."""
+    """Undoes `_shown`: unescapes the characters that only the cassette escapes."""
     return _ESCAPED.sub(_unshow, text) if "\\u" in text else text
 
 

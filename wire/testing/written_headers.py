@@ -1,5 +1,5 @@
-"""What of a request and its response is written: headers of an allow-list, and URLs without keys
-and users (C-11, C-12).
+"""Selects what a cassette stores of headers and URLs: allow-listed headers, URLs without keys and
+user names (C-11, C-12).
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 Headers = Iterable[tuple[str, str]]
 
-# A list of what is written, not of what is left out: the header that nobody thought of is the one
-# that leaks.
+# An allow-list, not a deny-list: a deny-list leaks every header that its author did not know.
 _REQUEST = re.compile(
     r"accept|content-type|content-encoding|x-goog-upload-[a-z-]+|anthropic-(version|beta)|"
     r"openai-(version|beta)|api-version|x-github-api-version"
@@ -33,24 +32,25 @@ SHOWN = "***"
 
 
 def request_headers(headers: Headers) -> dict[str, str]:
-    """Headers of a request that are written."""
+    """Returns the request headers that a cassette stores."""
     return _listed(headers, _REQUEST)
 
 
 def response_headers(headers: Headers) -> dict[str, str]:
-    """Headers of a response that are written; of an id only that there was one, since it points
-    into somebody's account.
+    """Returns the response headers that a cassette stores.
+
+    The value of a request id is masked, since it identifies a request in the user's account.
     """
     headers = list(headers)
     ids = {name: SHOWN for name, _ in headers if _REQUEST_ID.fullmatch(name)}
     listed = _listed(headers, _RESPONSE)
-    if _UPLOAD in listed:  # whoever has this URL may write to the file
+    if _UPLOAD in listed:  # the URL authorizes writing to the file
         listed[_UPLOAD] = kept_url(listed[_UPLOAD])
     return dict(sorted({**listed, **ids}.items()))
 
 
 def key_like(name: str) -> bool:
-    """Whether a header or parameter of this name carries what nobody else may know.
+    """Whether a header or query parameter of this name carries a secret.
 
     >>> [name for name in ("key", "access_token", "pageToken", "alt") if key_like(name)]
     ['key', 'access_token']
@@ -59,8 +59,7 @@ def key_like(name: str) -> bool:
 
 
 def kept_url(url: str) -> str:
-    """The URL without user, fragment and the values of key-like parameters, all else letter by
-    letter.
+    """Removes user and fragment from a URL and masks the values of key-like parameters.
 
     >>> kept_url("https://me:pw@host/v1/m?alt=sse&key=fake")
     'https://host/v1/m?alt=sse&key=***'
@@ -71,7 +70,7 @@ def kept_url(url: str) -> str:
 
 
 def open_query(url: str) -> list[tuple[str, str]]:
-    """Parameters of a URL by name, those that are key-like left out."""
+    """Returns the query parameters of a URL sorted by name, without key-like ones."""
     pairs = parse_qsl(urlsplit(url).query, keep_blank_values=True)
     return sorted((pair for pair in pairs if not key_like(pair[0])), key=lambda pair: pair[0])
 
