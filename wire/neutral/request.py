@@ -186,7 +186,9 @@ def checked_request(request: object) -> Request:
             path = f"tools[{index}].{name}"
             checked(dict(value) if isinstance(value, Mapping) else value, path)
     for name in _VALUES:
-        checked(getattr(request, name), name)
+        value = getattr(request, name)
+        if value is not None:
+            checked(value, name)
     for provider, extra in request.options.items():
         if isinstance(extra, Mapping):  # what else there is, `merged_options` refuses
             checked(dict(extra), f"options.{provider}")
