@@ -1,8 +1,8 @@
-"""What remembering bytes costs and saves, as ratios inside one run: `python bench/memory.py`.
+"""Measures what storing received bytes costs and saves: `python bench/memory.py`.
 
-Decoding: a chunk of a stream and a whole answer, against the same structs decoded without memory.
-Sending: a history of 1,000 messages that came from the wire, against the same messages encoded from
-structs.
+Decoding: a stream chunk and a complete response, relative to decoding the same structs without
+stored bytes. Sending: a history of 1,000 received messages, relative to encoding the same messages
+from structs. All numbers are ratios within one run, since absolute times depend on the machine.
 """
 
 from __future__ import annotations
@@ -73,8 +73,9 @@ def answer(dice: random.Random, words: int, call: bool) -> bytes:
 def ratio(
     name: str, ours: Callable[[], object], plain: Callable[[], object], rounds: int = 41
 ) -> None:
-    """Median of ratios, each of two runs next to each other; the collector waits meanwhile, as it
-    does in `timeit`.
+    """Prints the median ratio of `ours` to `plain`, each measured directly after the other.
+
+    The garbage collector is off meanwhile, as in `timeit`.
     """
     ratios, cost = [], []
     gc.disable()

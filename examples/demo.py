@@ -1,5 +1,6 @@
-"""`make demo [Q="..."] [LIVE=1] [RECORD=1]`: one whole tool conversation on screen, then a request
-that is wrong on purpose.
+"""Prints one complete tool conversation, then a request that is invalid on purpose.
+
+Run it with `make demo [Q="..."] [LIVE=1] [RECORD=1]`.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from wire import Client, Lanes, WireError, gemini
 from wire.testing import Record
 
 CASSETTE = "examples/demo.cassette.json"
-PORT = 48977  # of the script while it is recorded: a replay asks for the same host
+PORT = 48977  # fixed, since a replay matches the host of the recording
 QUESTION = "What is the weather in Paris and in Oslo?"
 
 
 class Watched(httpx.BaseTransport):
-    """A transport around the usual one that keeps what was sent: `http=` takes any."""
+    """Wraps the default transport and stores each request; any httpx transport fits `http=`."""
 
     def __init__(self, inner: httpx.BaseTransport) -> None:
         self.inner, self.sent = inner, list[httpx.Request]()
@@ -82,7 +83,7 @@ def main() -> None:
 
 
 def unsigned(question: str) -> gemini.GenerateContentRequest:
-    """A call that came from nowhere: what a client sends that loses signatures."""
+    """Sends a call without its signature, as a client does that loses signatures."""
     call = gemini.FunctionCall(name="get_weather", args={"city": "Paris"})
     return gemini.GenerateContentRequest(
         contents=[

@@ -1,6 +1,6 @@
-"""`make demo-local [Q="..."]`: a tool conversation with a real model on this machine, streamed.
+"""Streams a tool conversation with a real model on this machine: `make demo-local [Q="..."]`.
 
-The argument is the server's base URL.
+The script's argument is the server's base URL.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def say(
         max_tokens=48,
         temperature=0,
         seed=1,
-        stop=["</tool_call>", "\n\n"],  # this model does not know when to stop
+        stop=["</tool_call>", "\n\n"],  # without them, this model generates until its limit
     )
     call = openai.stream_chat_completions(request)
     reading = openai.EventReader(dialect, body=call.body)
@@ -90,7 +90,7 @@ def show(event: chat.Event) -> None:
 
 
 def run(call: chat.ToolCall) -> openai.Message:
-    """The result of a call; one that was cut off, or misses its argument, is told so."""
+    """Runs a call; the result is an error if the call is truncated or lacks its argument."""
     city = (call.arguments or {}).get("city")
     result = (
         openai.tool_message(call, get_weather(city))

@@ -1,6 +1,4 @@
-"""Ask something that needs a tool: stream the answer, run what the model calls, send the results
-back.
-"""
+"""Asks a question that needs a tool: streams the response, runs the calls, sends the results."""
 
 from datetime import date
 

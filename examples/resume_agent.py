@@ -1,8 +1,13 @@
-"""Two vendors in one run: an orchestrator on Gemini has a résumé parsed by a specialist on
-DeepSeek, then writes a better one.
+"""Two vendors in one run: an agent on Gemini delegates parsing a résumé to an agent on DeepSeek,
+then writes a better one.
 
-python examples/resume_agent.py             both vendors are played on this machine LIVE=1 python
-examples/resume_agent.py      the vendors themselves; GEMINI_API_KEY and DEEPSEEK_API_KEY are wanted
+Both vendors are emulated on this machine:
+
+    python examples/resume_agent.py
+
+With the real vendors; needs GEMINI_API_KEY and DEEPSEEK_API_KEY:
+
+    LIVE=1 python examples/resume_agent.py
 """
 
 from __future__ import annotations
@@ -50,7 +55,7 @@ def orchestrator_tools(parser: LLMAgent, folder: Path) -> list[Callable[..., Any
 
 
 def approve(call: ToolCall) -> bool | str:
-    """Files are written, but no others than this one."""
+    """Allows writing to this one file only."""
     return (
         call.name != "resume_write"
         or (call.arguments or {}).get("name") == "resume.md"
@@ -58,7 +63,7 @@ def approve(call: ToolCall) -> bool | str:
     )
 
 
-# --- played on this machine -----------------------------------------------------------------------
+# --- emulated on this machine ---------------------------------------------------------------------
 
 PARSED = {
     "name": "Ada Lovelace",

@@ -1,11 +1,10 @@
-"""A loopback server that plays Gemini 3's part in a tool conversation. It is a script, and no
-model.
+"""A loopback server that emulates Gemini 3 in a tool conversation by a script, without a model.
 
-It speaks as recorded traffic of Gemini 3 does: CRLF framing, each call in a chunk of its own, a
-signature on the first call, a text answer that ends in an empty part with nothing but its
-signature, usage in every chunk. It picks a declared tool and its arguments from the words of the
-question, and refuses what the real server refuses here: a call of the current turn that comes back
-without the signature it was given (400), or with another one, and a wrong number of results.
+Its responses have the form of recorded traffic of Gemini 3: CRLF framing, one chunk for each call,
+a signature on the first call, a final empty part that holds only a signature, and usage in every
+chunk. It selects a declared tool and its arguments by the words of the question. As the real
+server, it answers 400 to a call of the current turn without its original signature, and to a wrong
+number of results.
 """
 
 from __future__ import annotations
@@ -50,11 +49,11 @@ NO_NAMES = {
 
 
 class Refusal(Exception):
-    """A request that the real server answers with 400."""
+    """Raised for a request that the real server answers with 400."""
 
 
 def signature(*words: object) -> str:
-    """Opaque to the client; the server knows it again."""
+    """Makes a signature that is opaque to the client and that the server can verify."""
     return base64.b64encode(hashlib.sha256(repr(words).encode()).digest() * 2).decode()
 
 
@@ -63,7 +62,7 @@ def parts_of(content: dict[str, Any], kind: str) -> list[dict[str, Any]]:
 
 
 def check(contents: list[dict[str, Any]]) -> None:
-    """The rules of the current turn: what came after the last words of the user."""
+    """Checks the current turn, which is everything after the last text of the user."""
     begin = max(
         index
         for index, content in enumerate(contents)
@@ -121,7 +120,7 @@ def choose(question: str, tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def answer(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Parts of the answer, each for a chunk of its own, and the finish."""
+    """Yields the parts of the response, one for each chunk, and the finish reason."""
     contents = request["contents"]
     check(contents)
     results = parts_of(contents[-1], "functionResponse")
@@ -216,7 +215,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def serve(port: int = 0) -> Iterator[Server]:
-    """The server on loopback, on a free port if none is given, while the block runs."""
+    """Runs the server on loopback during the `with` block, on a free port if none is given."""
     with Server(("127.0.0.1", port), Handler) as server:
         threading.Thread(
             target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True

@@ -1,7 +1,12 @@
-"""Stream an answer to the terminal, thoughts dimmed; Ctrl-C closes the connection.
+"""Streams a response to the terminal with dimmed thoughts; Ctrl-C closes the connection.
 
-python examples/streaming.py                                          an emulator on this machine
-LIVE=1 python examples/streaming.py kimi:kimi-k2.6 "Why is it dark at night?"
+With an emulator on this machine:
+
+    python examples/streaming.py
+
+With a real vendor:
+
+    LIVE=1 python examples/streaming.py kimi:kimi-k2.6 "Why is it dark at night?"
 """
 
 from __future__ import annotations

@@ -1,7 +1,12 @@
-"""A bot that looks up the weather: the model calls `get_weather`, which asks wttr.in.
+"""A bot that looks up the weather: the model calls `get_weather`, which requests wttr.in.
 
-python examples/weather.py                       everything is played on this machine LIVE=1 python
-examples/weather.py "New York?"    Gemini and wttr.in themselves; GEMINI_API_KEY is wanted
+Gemini and wttr.in are emulated on this machine:
+
+    python examples/weather.py
+
+With the real Gemini and wttr.in; needs GEMINI_API_KEY:
+
+    LIVE=1 python examples/weather.py "New York?"
 """
 
 from __future__ import annotations
@@ -28,11 +33,11 @@ MOST_BYTES = 1024 * 1024
 
 
 class WeatherError(Exception):
-    """What the model is told when there is no weather to be had."""
+    """The weather is unavailable; the message is sent to the model as the result."""
 
 
 def weather_tool(http: httpx.AsyncClient) -> FunctionTool:
-    """`get_weather`, asking through this client."""
+    """Returns the function `get_weather`, which sends its requests with this client."""
 
     async def get_weather(arguments: dict[str, Any]) -> dict[str, str]:
         location = arguments["location"]
@@ -62,7 +67,7 @@ def weather_tool(http: httpx.AsyncClient) -> FunctionTool:
 
 
 def current(body: bytes) -> dict[str, str]:
-    """What wttr.in says of the moment."""
+    """Extracts the current conditions from wttr.in's response."""
     try:
         conditions = json.loads(body).get("current_condition") or []
     except (ValueError, AttributeError):
@@ -76,7 +81,7 @@ def current(body: bytes) -> dict[str, str]:
     }
 
 
-# --- played on this machine -----------------------------------------------------------------------
+# --- emulated on this machine ---------------------------------------------------------------------
 
 SCRIPT = [
     {
@@ -88,7 +93,7 @@ SCRIPT = [
 
 
 def wttr(request: httpx.Request) -> httpx.Response:
-    """wttr.in's part."""
+    """Emulates wttr.in."""
     now = {"temp_C": "15", "weatherDesc": [{"value": "Sunny"}]}
     return (
         httpx.Response(200, json={"current_condition": [now]})
