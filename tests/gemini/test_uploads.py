@@ -127,7 +127,7 @@ def test_a_url_is_in_place_of_path_and_query():
     piece = send_piece(
         start_upload(File(), size=4, mime_type="a/b"), URL, b"a", offset=0, last=True
     )
-    with pytest.raises(ConfigurationError, match="in place of path and query"):
+    with pytest.raises(ConfigurationError, match="give either url, or path and query"):
         piece.replace(query={"a": "b"})
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from wire.config import Config as Config
     from wire.config import LLMConfig as LLMConfig
     from wire.config import load_config as load_config
-    from wire.sessions.export import export as export
+    from wire.sessions.transcript import export as export
     from wire.sessions.session_file import Session as Session
     from wire.sessions.session_file import deserialize_message as deserialize_message
     from wire.sessions.session_file import dump_session as dump_session
@@ -49,7 +49,7 @@ _NAMES = {
     "wire.agent.steps": ("RunResult", "RunState", "Steps"),
     "wire.agent.tool_calls": ("run_calls",),
     "wire.config": ("Config", "LLMConfig", "load_config"),
-    "wire.sessions.export": ("export",),
+    "wire.sessions.transcript": ("export",),
     "wire.sessions.session_file": (
         "Session",
         "deserialize_message",

@@ -101,6 +101,7 @@ def checked_body(
     )
     problem: Exception | None = None
     unchanged = False
+    read = unsure
     try:
         data = encode(unsure)
         read = decoder(type(request)).decode(data)

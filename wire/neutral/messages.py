@@ -486,8 +486,8 @@ def _check_part(part: Part, path: str, plain: bool) -> None:
         value = getattr(part, name)
         if value is None or (name != "data" and type(value) is str and not value):
             continue  # as most fields of most parts: the check would find nothing
-        if name == "media":
-            for position, each in enumerate(value):
+        if isinstance(part, ToolResult) and name == "media":
+            for position, each in enumerate(part.media):
                 _check_part(each, f"{path}.media[{position}]", plain)
         elif name != "data" or not isinstance(part, Media):
             json_values.checked(value, f"{path}.{name}", plain=plain)

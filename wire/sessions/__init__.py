@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from wire.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from wire.sessions.export import export as export
+    from wire.sessions.transcript import export as export
     from wire.sessions.session_file import Session as Session
     from wire.sessions.session_file import deserialize_message as deserialize_message
     from wire.sessions.session_file import dump_session as dump_session
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from wire.sessions.session_file import serialize_message as serialize_message
 
 _NAMES = {
-    "wire.sessions.export": ("export",),
+    "wire.sessions.transcript": ("export",),
     "wire.sessions.session_file": (
         "Session",
         "deserialize_message",

@@ -15,7 +15,7 @@ from wire.testing.cassette import load
 from wire.testing.emulator.answer import Answer, Cut, Pause, Piece, Reset
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.vendor import Failed, Failure
-from wire.testing.matching import Asked, asked, closest, listed
+from wire.testing.matching import ComparedRequest, closest, compared, listed
 
 _ONE_DAY = 86400.0
 _ENDS: dict[str, tuple[Piece, ...]] = {
@@ -83,6 +83,6 @@ class Recorded:
         )
 
 
-def _without_host(method: str, url: str, body: bytes) -> Asked:
+def _without_host(method: str, url: str, body: bytes) -> ComparedRequest:
     parts = urlsplit(url)
-    return asked(method, parts._replace(scheme="http", netloc="host").geturl(), body)
+    return compared(method, parts._replace(scheme="http", netloc="host").geturl(), body)

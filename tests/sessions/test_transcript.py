@@ -24,7 +24,7 @@ from wire.neutral.messages import (
     ToolResult,
     with_origin,
 )
-from wire.sessions.export import Format, export
+from wire.sessions.transcript import Format, export
 from wire.sessions.session_file import Session
 
 CALL = ToolCall(
