@@ -211,7 +211,7 @@ def test_s0_03_s1_71_one_conversation_walks_from_vendor_to_vendor(door: Door) ->
         {"role": "tool", "content": "noon", "tool_call_id": call.id},
     ]
     assert [note.message for note in second.notes if "withheld" in note.message] == [
-        "withheld: what gemini sent beside the call of now"
+        "withheld: metadata of gemini on the call of now"
     ]
     third = Emulator([{"say": "Yes."}])
     door.ask(third, messages=[*said, second.message, Message.user("Sure?")], tools=[now])
@@ -233,7 +233,7 @@ def test_s0_03_s1_71_one_conversation_walks_from_vendor_to_vendor(door: Door) ->
             "messages: either a prompt or messages are wanted",
         ),
         ({"messages": ["Hi"]}, RuleError, "messages[0]: a Message is wanted, not str"),
-        ({"messages": []}, HistoryError, "messages: there is no message of the user [H1]"),
+        ({"messages": []}, HistoryError, "messages: there is no user message [H1]"),
         ({"prompt": "Hi", "temprature": 1}, ConfigurationError, "temprature: no such setting"),
         (
             {"prompt": "Hi", "tool_choice": "get_weather"},

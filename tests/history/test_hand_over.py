@@ -64,7 +64,7 @@ def test_another_model_gets_what_was_said(to):
     assert told(handed) == [
         "messages[1].parts[0]: withheld: a thought of another model",
         "messages[1].parts[1]: withheld: the signature of another model",
-        "messages[1].parts[2]: withheld: what gemini sent beside the call of search",
+        "messages[1].parts[2]: withheld: metadata of gemini on the call of search",
         "messages[1].parts[4]: withheld: executableCode is understood by its own vendor only",
     ]
     assert SAID.parts[2].signature == "s3"
@@ -120,9 +120,9 @@ def test_a_message_of_which_nothing_is_left_goes():
     assert check(handed) == []
     assert told(handed) == [
         "messages[1].parts[0]: withheld: a thought of another model",
-        "messages[1]: left out: nothing of it is left",
+        "messages[1]: left out: no part of the message is left",
         "messages[2].parts[0]: withheld: the signature of another model",
-        "messages[2]: left out: nothing of it is left",
+        "messages[2]: left out: no part of the message is left",
     ]
 
 

@@ -87,11 +87,11 @@ def test_s1_43_the_current_turn_stays_whole(limit):
     pruned = prune([SYSTEM, *ONE, *TWO, *THREE], limit)
     assert same(pruned, [SYSTEM, *THREE])
     assert told(pruned)[1:] == [
-        f"messages[7]: over the limit of {limit} message{'s'[: limit - 1]} all the same: "
-        "the current turn stays whole"
+        f"messages[7]: still over the limit of {limit} message{'s'[: limit - 1]}: "
+        "the current turn is never cut"
     ]
     assert told(prune(THREE, 2)) == [
-        "messages[0]: over the limit of 2 messages all the same: the current turn stays whole"
+        "messages[0]: still over the limit of 2 messages: the current turn is never cut"
     ]
 
 
@@ -124,8 +124,7 @@ def test_s1_43_turns_are_dropped_until_the_tokens_fit():
     assert same(prune(said, None, later - 1), THREE)
     assert same(prune(said, None, last - 1), THREE)
     assert told(prune(said, None, last - 1))[1] == (
-        f"messages[6]: over the limit of {last - 1} tokens all the same: the current turn "
-        "stays whole"
+        f"messages[6]: still over the limit of {last - 1} tokens: the current turn is never cut"
     )
 
 
@@ -189,7 +188,7 @@ def test_s4_26_the_first_instruction_goes_if_there_is_no_room_for_it():
 @pytest.mark.parametrize("limit", [0, -1, 1.5, "9", True])
 def test_a_limit_that_is_none_is_named(name, limit):
     with pytest.raises(
-        ConfigurationError, match=f"{name}: a whole number from 1 on or None, not {limit!r}"
+        ConfigurationError, match=f"{name}: an integer of at least 1 or None, not {limit!r}"
     ):
         prune(ONE, **{name: limit})
 
@@ -282,7 +281,7 @@ def test_s0_06_s0_07_s1_42_s1_43_random_conversations_at_every_limit(keep_first,
             assert bool(pruned.notes) is not case.is_within(case.said, limit), at
             if not case.is_within(pruned, limit):
                 assert same(spoken(pruned), case.current), at
-                assert "all the same: the current turn stays whole" in pruned.notes[-1].message, at
+                assert ": the current turn is never cut" in pruned.notes[-1].message, at
             if kept not in sent:
                 sent.add(frozenset(kept))
                 assert check(pruned) == [], at

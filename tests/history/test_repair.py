@@ -154,7 +154,7 @@ def test_s1_47_a_text_and_the_call_after_it_are_one_turn():
         Message.tool_response(A_DONE),
         Message.assistant("Done."),
     ]
-    assert told(mended) == ["messages[2]: joined to messages[1]: one turn of the assistant"]
+    assert told(mended) == ["messages[2]: joined to messages[1]: one assistant turn"]
 
 
 def test_s1_47_a_joined_turn_has_no_origin_and_its_parts_have_theirs():
@@ -218,9 +218,9 @@ def test_calls_of_one_id_are_told_apart_with_their_results():
         ("a_3", "cancelled"),
     ]
     assert told(mended) == [
-        "messages[1].parts[1]: another call of this turn has the id a: it is a_2 now",
-        "messages[2].parts[0]: the result follows its call to the id a_2",
-        "messages[1].parts[2]: another call of this turn has the id a: it is a_3 now",
+        "messages[1].parts[1]: its id is now a_2: another call of this turn has a",
+        "messages[2].parts[0]: its id is now a_2, the new id of its call",
+        "messages[1].parts[2]: its id is now a_3: another call of this turn has a",
         "messages[1].parts[2]: the call of search (a_3) had no result: answered with an "
         "error, cancelled",
     ]
@@ -255,9 +255,9 @@ def test_s1_42_what_comes_before_the_user_is_dropped():
     )
     assert mended == [Message.system("x"), HI]
     assert told(mended) == [
-        "messages[1]: dropped: the tool spoke before the user",
-        "messages[2]: dropped: the assistant spoke before the user",
-        "messages[3]: dropped: the tool spoke before the user",
+        "messages[1]: dropped: the tool message precedes the first user message",
+        "messages[2]: dropped: the assistant message precedes the first user message",
+        "messages[3]: dropped: the tool message precedes the first user message",
     ]
 
 
@@ -274,12 +274,12 @@ def test_empty_messages_and_parts_in_the_wrong_place_are_dropped():
     assert mended[1] is WELL
     assert told(mended) == [
         "messages[0].parts[1]: dropped: a tool's result cannot stand in a message of role user",
-        "messages[1]: dropped: there is nothing in it",
+        "messages[1]: dropped: the message has no parts",
         "messages[2].parts[0]: dropped: media cannot stand in a message of role system",
-        "messages[2]: dropped: there is nothing in it",
-        "messages[3].parts[0]: dropped: a part of one vendor's own cannot stand in a "
+        "messages[2]: dropped: the message has no parts",
+        "messages[3].parts[0]: dropped: a vendor-specific part cannot stand in a "
         "message of role tool",
-        "messages[3]: dropped: there is nothing in it",
+        "messages[3]: dropped: the message has no parts",
     ]
 
 

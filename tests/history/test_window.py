@@ -212,8 +212,8 @@ def test_what_it_hands_out_is_not_what_it_holds():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"max_messages": 0}, "max_messages: a whole number from 1 on or None, not 0"),
-        ({"max_tokens": -5}, "max_tokens: a whole number from 1 on or None, not -5"),
+        ({"max_messages": 0}, "max_messages: an integer of at least 1 or None, not 0"),
+        ({"max_tokens": -5}, "max_tokens: an integer of at least 1 or None, not -5"),
         (
             {"estimate": None},
             "estimate: a function from a message to its tokens is wanted, not NoneType",

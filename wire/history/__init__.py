@@ -1,5 +1,7 @@
-"""Conversations as lists of messages: what can be sent, what is mended, what is left out, what
-another model may be told. Pure.
+"""Functions on conversations, which are lists of messages. None of them does I/O.
+
+`check` reports what cannot be sent, `repair` fixes it, `prune` drops old turns, and `hand_over`
+prepares a conversation for another model. `HistoryManager` holds one conversation that grows.
 """
 
 from wire.history.hand_over import hand_over, handed, sendable

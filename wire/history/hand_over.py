@@ -1,5 +1,7 @@
-"""A conversation made fit for another model: what only the one that said it takes back is taken
-out, and told.
+"""Prepares a conversation for another model.
+
+Signatures and encrypted thoughts are readable only by the model that wrote them. They are removed,
+and each removal is reported as a note.
 """
 
 from __future__ import annotations
@@ -21,36 +23,32 @@ Thoughts: TypeAlias = Literal["withhold", "as_text"]
 def hand_over(
     messages: Iterable[Message], provider: str, model: str, *, thoughts: Thoughts = "withhold"
 ) -> Noted[Message]:
-    """The messages as this model of this provider may be told them; its own stay as they are, bytes
-    and all.
+    """Returns the messages without the parts that only another model can read.
 
     >>> from wire.neutral.messages import Origin
-    >>> said = Message.assistant(
-    ...     with_origin(Thought("hm"), Origin("deepseek", "deepseek-chat", "openai")), "Hello."
-    ... )
-    >>> handed = hand_over([Message.user("Hi"), said], "gemini", "gemini-3-pro-preview")
-    >>> handed[1].text, [str(note) for note in handed.notes]
+    >>> thought = with_origin(Thought("hm"), Origin("deepseek", "deepseek-chat", "openai"))
+    >>> messages = [Message.user("Hi"), Message.assistant(thought, "Hello.")]
+    >>> result = hand_over(messages, "gemini", "gemini-3-pro-preview")
+    >>> result[1].text, [str(note) for note in result.notes]
     ('Hello.', ['messages[1].parts[0]: withheld: a thought of another model'])
 
-    Of other models' messages signatures, encrypted thoughts and what else only they read are
-    withheld; `thoughts="as_text"` lets what they thought stand as text between `<thinking>` tags.
-    Ids of calls stay, and each wire makes of them what it takes. What was made here and never came
-    from a model keeps what it says. A message of which nothing is left goes too. Everything
-    withheld stands in `wire.notes(result)`.
+    Messages of this model of this provider stay the same objects, so that their received bytes
+    are sent again. Messages of other models lose signatures, thoughts and vendor-specific parts.
+    `thoughts="as_text"` turns their thoughts into text between `<thinking>` tags. Call ids stay:
+    each wire maps them to ids that its host accepts. Parts that did not come from a model stay. A
+    message without remaining parts is dropped. `wire.notes(result)` lists everything withheld.
 
-    Raises `RuleError` for what is no message, `ConfigurationError` for another way to treat
-    thoughts.
+    Raises `RuleError` for an item that is not a `Message`, `ConfigurationError` for an unknown
+    value of `thoughts`.
     """
-    kept, found = handed(messages, provider, model, thoughts=thoughts)
-    return Noted(kept.values(), found)
+    remaining, notes = handed(messages, provider, model, thoughts=thoughts)
+    return Noted(remaining.values(), notes)
 
 
 def handed(
     messages: Iterable[Message], provider: str, model: str, *, thoughts: Thoughts = "withhold"
 ) -> tuple[dict[int, Message], list[Note]]:
-    """As `hand_over`: what is left of the messages, each under its place among those that were
-    given, and what was withheld.
-    """
+    """Like `hand_over`, but returns the remaining messages by their input index, and the notes."""
     if thoughts not in get_args(Thoughts):
         raise ConfigurationError(f"thoughts: withhold or as_text, not {thoughts!r}")
     return _handed(listed(messages), provider, model, as_text=thoughts == "as_text")
@@ -59,7 +57,7 @@ def handed(
 def _handed(
     messages: Iterable[Message], provider: str, model: str, *, as_text: bool = False
 ) -> tuple[dict[int, Message], list[Note]]:
-    found: list[Note] = []
+    notes: list[Note] = []
     result: dict[int, Message] = {}
     for index, message in enumerate(messages):
         path = f"messages[{index}]"
@@ -68,8 +66,8 @@ def _handed(
             continue
         parts = tuple(
             kept
-            for place, part in enumerate(message.parts)
-            for kept in _kept(part, provider, model, f"{path}.parts[{place}]", found, as_text)
+            for position, part in enumerate(message.parts)
+            for kept in _kept(part, provider, model, f"{path}.parts[{position}]", notes, as_text)
         )
         same = (
             message.origin is None
@@ -79,8 +77,8 @@ def _handed(
         if parts or same:
             result[index] = message if same else Message("assistant", parts)
         else:
-            found.append(Note(path, "left out: nothing of it is left"))
-    return result, found
+            notes.append(Note(path, "left out: no part of the message is left"))
+    return result, notes
 
 
 class Sendable(NamedTuple):
@@ -95,9 +93,9 @@ class Sendable(NamedTuple):
 
 
 def sendable(messages: Iterable[Message], provider: str, model: str) -> Sendable:
-    """As `handed`, for messages that are about to be sent, with their results paired.
+    """Checks the turns, applies `handed`, and pairs calls with their results.
 
-    Raises `HistoryError` for turns that are out of order.
+    Raises `HistoryError` if `check` reports a violation.
     """
     asked = listed(messages)
     paired = turns(asked)
@@ -110,28 +108,28 @@ def _is_own(message: Message, provider: str, model: str) -> bool:
 
 
 def _kept(
-    part: Part, provider: str, model: str, path: str, found: list[Note], as_text: bool
+    part: Part, provider: str, model: str, path: str, notes: list[Note], as_text: bool
 ) -> Iterator[Part]:
     origin = part.origin
     if origin is None or origin.is_of(provider, model):
         yield part
     elif isinstance(part, Thought):
         if as_text and part.text:
-            found.append(Note(path, "a thought of another model, as text"))
+            notes.append(Note(path, "a thought of another model, as text"))
             yield Text(f"<thinking>\n{part.text}\n</thinking>\n")
         else:
-            found.append(Note(path, "withheld: a thought of another model"))
+            notes.append(Note(path, "withheld: a thought of another model"))
     elif isinstance(part, Other):
-        found.append(Note(path, f"withheld: {part.kind} is understood by its own vendor only"))
+        notes.append(Note(path, f"withheld: {part.kind} is understood by its own vendor only"))
     elif isinstance(part, ToolCall):
         if part.signature or part.extra:
-            found.append(
-                Note(path, f"withheld: what {origin.provider} sent beside the call of {part.name}")
+            notes.append(
+                Note(path, f"withheld: metadata of {origin.provider} on the call of {part.name}")
             )
         yield msgspec.structs.replace(part, signature="", extra=None)
     elif isinstance(part, Text):
         if part.signature:
-            found.append(Note(path, "withheld: the signature of another model"))
+            notes.append(Note(path, "withheld: the signature of another model"))
         if part.text:
             yield msgspec.structs.replace(part, signature="")
     else:

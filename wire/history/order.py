@@ -1,8 +1,8 @@
-"""Which turns can be sent: `check` finds what is out of order; ids as in docs/rules.md.
+"""The rules of turns: `check` reports each violation. docs/rules.md lists the rule ids.
 
-A group is one message of the assistant with calls and the tool messages that follow it: every call
-has exactly one result there, in whatever order. System messages stand where they like and part
-nobody.
+A group is one assistant message with calls plus the tool messages that follow it. Every call has
+exactly one result in its group; the order of the results does not matter. System messages may
+stand anywhere and do not end a group.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ALLOWED: dict[str, tuple[type[Part], ...]] = {
     "assistant": (Text, Thought, ToolCall, Media, Other),
     "tool": (ToolResult,),
 }
-"""Role -> the parts that it can hold (H7)."""
+"""Role -> the types of parts that its messages may hold (H7)."""
 
 NAMES: dict[type[Part], str] = {
     Text: "a text",
@@ -27,36 +27,37 @@ NAMES: dict[type[Part], str] = {
     ToolCall: "a call",
     ToolResult: "a tool's result",
     Media: "media",
-    Other: "a part of one vendor's own",
+    Other: "a vendor-specific part",
 }
 
 
 def check(messages: Iterable[Message]) -> list[Violation]:
-    """Every rule that the turns break, in their order; what is found nowhere here can be rendered
-    for every vendor.
+    """Returns every violation of the turn rules, in the order of the messages.
 
     >>> from wire.neutral.messages import ToolCall
     >>> call = ToolCall(id="call_1", name="now")
-    >>> for violation in check(
-    ...     [Message.user("What time is it?"), Message.assistant(call), Message.user("Well?")]
-    ... ):
-    ...     print(violation)
-    messages[1].parts[0]: the call of now (call_1) has no result in the messages after it [H3] (add one, or repair the messages)
+    >>> turns = [Message.user("What time is it?"), Message.assistant(call), Message.user("Well?")]
+    >>> [violation] = check(turns)
+    >>> violation.path, violation.rule
+    ('messages[1].parts[0]', 'H3')
+    >>> violation.message
+    'the call of now (call_1) has no result in the messages after it'
 
-    Raises `RuleError` for what is no message.
-    """  # noqa: E501
-    said = listed(messages)
-    return violations(said, turns(said))
+    Messages without a violation can be rendered for every vendor. Raises `RuleError` for an item
+    that is not a `Message`.
+    """
+    history = listed(messages)
+    return violations(history, turns(history))
 
 
-def violations(said: list[Message], turns: Iterable[Turn]) -> list[Violation]:
+def violations(history: list[Message], turns: Iterable[Turn]) -> list[Violation]:
     """As `check`, for messages whose turns are known."""
-    found = [*_whole(said), *_each(said), *_groups(turns)]
-    return [violation for _, violation in sorted(found, key=lambda each: each[0])]
+    located = [*_ends(history), *_each(history), *_groups(turns)]
+    return [violation for _, violation in sorted(located, key=lambda each: each[0])]
 
 
 def listed(messages: Iterable[Message]) -> list[Message]:
-    """The messages as a list. Raises `RuleError` for what is none."""
+    """Returns the messages as a list. Raises `RuleError` for an item that is not a `Message`."""
     if not isinstance(messages, Iterable) or isinstance(messages, (str, bytes)):
         raise RuleError(
             violations=[
@@ -65,8 +66,8 @@ def listed(messages: Iterable[Message]) -> list[Message]:
                 )
             ]
         )
-    said = list(messages)
-    for index, message in enumerate(said):
+    history = list(messages)
+    for index, message in enumerate(history):
         if not isinstance(message, Message):
             raise RuleError(
                 violations=[
@@ -75,42 +76,49 @@ def listed(messages: Iterable[Message]) -> list[Message]:
                     )
                 ]
             )
-    return said
+    return history
 
 
-# Where it is, for the order of the list, and what: a message comes before its parts.
-_Found = tuple[tuple[int, int], Violation]
+# A violation with its sort key (message index, part index). The part index -1 stands for the
+# message itself, so that a message sorts before its parts.
+_Located = tuple[tuple[int, int], Violation]
 
 
-def _whole(said: list[Message]) -> Iterator[_Found]:
+def _ends(history: list[Message]) -> Iterator[_Located]:
     spoken = [
-        (index, message.role) for index, message in enumerate(said) if message.role != "system"
+        (index, message.role) for index, message in enumerate(history) if message.role != "system"
     ]
     if not spoken:
-        yield (-1, -1), Violation("messages", "there is no message of the user", "H1")
+        yield (-1, -1), Violation("messages", "there is no user message", "H1")
         return
     index, role = spoken[0]
     if role != "user":
-        remedy = "begin with a message of the user"
+        remedy = "begin with a user message"
         yield (
             (index, -1),
-            Violation(f"messages[{index}]", f"the {role} has the first word", "H1", remedy=remedy),
+            Violation(
+                f"messages[{index}]", f"the first message has the role {role}", "H1", remedy=remedy
+            ),
         )
     index, role = spoken[-1]
     if role == "assistant":
-        remedy = "end with a message of the user, or with the results of calls"
+        remedy = "end with a user message, or with the results of calls"
         yield (
             (index, -1),
-            Violation(f"messages[{index}]", "the assistant has the last word", "H2", remedy=remedy),
+            Violation(
+                f"messages[{index}]", "the last message has the role assistant", "H2", remedy=remedy
+            ),
         )
 
 
-def _each(said: list[Message]) -> Iterator[_Found]:
-    for index, message in enumerate(said):
+def _each(history: list[Message]) -> Iterator[_Located]:
+    for index, message in enumerate(history):
         if not message.parts:
             yield (
                 (index, -1),
-                Violation(f"messages[{index}]", "it has no parts", "H8", remedy="leave it out"),
+                Violation(
+                    f"messages[{index}]", "the message has no parts", "H8", remedy="leave it out"
+                ),
             )
         for place, part in enumerate(message.parts):
             if not isinstance(part, ALLOWED[message.role]):
@@ -118,7 +126,7 @@ def _each(said: list[Message]) -> Iterator[_Found]:
                 yield (index, place), Violation(f"messages[{index}].parts[{place}]", problem, "H7")
 
 
-def _groups(turns: Iterable[Turn]) -> Iterator[_Found]:
+def _groups(turns: Iterable[Turn]) -> Iterator[_Located]:
     """Calls without a result, and results without a call."""
     for turn in turns:
         known: set[str] = set()
@@ -149,30 +157,30 @@ def _groups(turns: Iterable[Turn]) -> Iterator[_Found]:
 
 
 def unanswered(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
-    """The calls of the last turn that have no result yet."""
+    """Returns the calls of the last turn that have no result yet."""
     calls, results = _last_turn(messages)
     pairs = pair(calls, results, same_id)
     return tuple(call for call, found in zip(calls, pairs, strict=True) if found is None)
 
 
 def with_results(messages: Sequence[Message], results: Iterable[ToolResult]) -> tuple[Message, ...]:
-    """The messages with more results of the last turn, in one tool message, in call order.
+    """Adds results of the last turn; one tool message holds all of them, in call order.
 
     >>> calls = [ToolCall(id=id, name="now") for id in ("a", "b")]
-    >>> said = (Message.user("Hi"), Message.assistant(*calls))
+    >>> messages = (Message.user("Hi"), Message.assistant(*calls))
     >>> for result in (ToolResult("b", "now", "noon"), ToolResult("a", "now", "one")):
-    ...     said = with_results(said, [result])
-    >>> len(said), [result.content for result in said[-1].tool_results]
+    ...     messages = with_results(messages, [result])
+    >>> len(messages), [result.content for result in messages[-1].tool_results]
     (3, ['one', 'noon'])
     """
     added = tuple(results)
     if not added:
         return tuple(messages)
-    place = {call.id: index for index, call in enumerate(_last_turn(messages)[0])}
-    begun = bool(messages) and messages[-1].role == "tool"
-    parts: list[Part] = [*(messages[-1].parts if begun else ()), *added]
-    parts.sort(key=lambda part: place.get(getattr(part, "id", ""), len(place)))
-    return (*(messages[:-1] if begun else messages), Message("tool", tuple(parts)))
+    positions = {call.id: index for index, call in enumerate(_last_turn(messages)[0])}
+    extends = bool(messages) and messages[-1].role == "tool"
+    parts: list[Part] = [*(messages[-1].parts if extends else ()), *added]
+    parts.sort(key=lambda part: positions.get(getattr(part, "id", ""), len(positions)))
+    return (*(messages[:-1] if extends else messages), Message("tool", tuple(parts)))
 
 
 def _last_turn(messages: Sequence[Message]) -> tuple[list[ToolCall], list[ToolResult]]:

@@ -1,4 +1,7 @@
-"""What a long conversation can do without: its oldest turns, whole, and never the current one."""
+"""Drops the oldest turns of a long conversation.
+
+A turn is dropped whole, since a call without its result cannot be sent. The current turn stays.
+"""
 
 from __future__ import annotations
 
@@ -21,80 +24,76 @@ def prune(
     estimate: Estimate = estimate_tokens,
     keep_first: bool = False,
 ) -> Noted[Message]:
-    """The messages without their oldest turns, as many of them as the limits ask for; `None`
-    switches a limit off.
+    """Drops the oldest turns until the messages are within both limits.
 
-    >>> pruned = prune(
-    ...     [Message.user("Hi"), Message.assistant("Hello."), Message.user("And now?")],
-    ...     max_messages=2,
-    ... )
+    >>> turns = [Message.user("Hi"), Message.assistant("Hello."), Message.user("And now?")]
+    >>> pruned = prune(turns, max_messages=2)
     >>> [message.text for message in pruned], [str(note) for note in pruned.notes]
     (['And now?'], ['messages[0]: dropped: 1 turn, 2 messages, for the limit of 2 messages'])
 
-    A turn is a message of the user and all that follows it up to the next one. The last turn stays
-    whole, and a note says so if it is over a limit all the same. Messages of the system stay where
-    they are, and count. `keep_first` keeps the user's first message, which often is the task, when
-    the rest of its turn goes, unless the last turn leaves no room for it. Messages that can be sent
-    can be sent when they are pruned, and what is within the limits stays as it is.
+    `None` switches a limit off. Tokens are counted by `estimate`. A turn is a user message plus all
+    messages up to the next user message. The last turn is never cut; a note says so if it alone is
+    over a limit. System messages stay where they are, and count. `keep_first` keeps the first user
+    message, which often holds the task, when the rest of its turn is dropped. It is dropped as well
+    if it does not fit beside the last turn. Pruning breaks no rule of `check`, and messages within
+    the limits are returned unchanged.
 
-    Raises `ConfigurationError` for a limit below 1 and an estimator that cannot be called,
-    `RuleError` for what is no message.
+    Raises `ConfigurationError` for a limit below 1 or an `estimate` that is not callable,
+    `RuleError` for an item that is not a `Message`.
     """
     checked_limits(max_messages, max_tokens, estimate)
-    said = listed(messages)
-    tokens = [estimate(message) if max_tokens is not None else 0 for message in said]
-    turns = _turns(said)
+    history = listed(messages)
+    tokens = [estimate(message) if max_tokens is not None else 0 for message in history]
+    turns = _turns(history)
     current = turns[-1] if turns else []
 
     def over(indexes: Iterable[int]) -> str:
-        """The limits that these messages break, in words."""
+        """Names the limits that these messages exceed; empty if none."""
         chosen = list(indexes)
         return _over(len(chosen), sum(tokens[index] for index in chosen), max_messages, max_tokens)
 
-    broken = over(range(len(said)))
-    if not broken:
-        return Noted(said)
-    system = [index for index, message in enumerate(said) if message.role == "system"]
+    exceeded = over(range(len(history)))
+    if not exceeded:
+        return Noted(history)
+    system = [index for index, message in enumerate(history) if message.role == "system"]
     first = (
         [turns[0][0]]
         if keep_first and len(turns) > 1 and not over([*system, turns[0][0], *current])
         else []
     )
     dropped: list[int] = []
-    gone = 0
-    count, weight = len(said), sum(tokens)
+    dropped_turns = 0
+    count, weight = len(history), sum(tokens)
     for turn in turns[:-1]:
         if not _over(count, weight, max_messages, max_tokens):
             break
-        going = [index for index in turn if index not in first]
-        dropped += going
-        gone += bool(going)
-        count -= len(going)
-        weight -= sum(tokens[index] for index in going)
-    found: list[Note] = []
+        leaving = [index for index in turn if index not in first]
+        dropped += leaving
+        dropped_turns += bool(leaving)
+        count -= len(leaving)
+        weight -= sum(tokens[index] for index in leaving)
+    notes: list[Note] = []
     if dropped:
         saved = "; the user's first message stays" if first else ""
         what = (
-            f"dropped: {_counted(gone, 'turn')}, {_counted(len(dropped), 'message')}, for the "
-            f"limit of {broken}{saved}"
+            f"dropped: {_counted(dropped_turns, 'turn')}, {_counted(len(dropped), 'message')}, "
+            f"for the limit of {exceeded}{saved}"
         )
-        found.append(Note(f"messages[{dropped[0]}]", what))
+        notes.append(Note(f"messages[{dropped[0]}]", what))
     if still := _over(count, weight, max_messages, max_tokens):
         path = f"messages[{current[0]}]" if current else "messages"
-        found.append(
-            Note(path, f"over the limit of {still} all the same: the current turn stays whole")
-        )
-    away = set(dropped)
-    return Noted((message for index, message in enumerate(said) if index not in away), found)
+        notes.append(Note(path, f"still over the limit of {still}: the current turn is never cut"))
+    excluded = set(dropped)
+    return Noted((message for index, message in enumerate(history) if index not in excluded), notes)
 
 
 def checked_limits(max_messages: object, max_tokens: object, estimate: object) -> None:
-    """Raises `ConfigurationError` for what is no limit and no estimator."""
+    """Raises `ConfigurationError` for an invalid limit or an `estimate` that is not callable."""
     for name, limit in (("max_messages", max_messages), ("max_tokens", max_tokens)):
         if limit is not None and (
             not isinstance(limit, int) or isinstance(limit, bool) or limit < 1
         ):
-            raise ConfigurationError(f"{name}: a whole number from 1 on or None, not {limit!r}")
+            raise ConfigurationError(f"{name}: an integer of at least 1 or None, not {limit!r}")
     if not callable(estimate):
         raise ConfigurationError(
             "estimate: a function from a message to its tokens is wanted, not "
@@ -102,10 +101,10 @@ def checked_limits(max_messages: object, max_tokens: object, estimate: object) -
         )
 
 
-def _turns(said: list[Message]) -> list[list[int]]:
-    """Places of the messages of each turn, without those of the system."""
+def _turns(history: list[Message]) -> list[list[int]]:
+    """Indexes of the messages of each turn, without system messages."""
     turns: list[list[int]] = []
-    for index, message in enumerate(said):
+    for index, message in enumerate(history):
         if message.role == "user" or (not turns and message.role != "system"):
             turns.append([])
         if message.role != "system":
@@ -114,15 +113,15 @@ def _turns(said: list[Message]) -> list[list[int]]:
 
 
 def _over(count: int, weight: int, max_messages: int | None, max_tokens: int | None) -> str:
-    """The limits that are broken, in words."""
-    broken = (
+    """Names the limits that are exceeded; empty if none."""
+    exceeded = (
         [_counted(max_messages, "message")]
         if max_messages is not None and count > max_messages
         else []
     )
     if max_tokens is not None and weight > max_tokens:
-        broken.append(_counted(max_tokens, "token"))
-    return " and ".join(broken)
+        exceeded.append(_counted(max_tokens, "token"))
+    return " and ".join(exceeded)
 
 
 def _counted(number: int, noun: str) -> str:

@@ -1,5 +1,6 @@
-"""Turns that cannot be sent, mended: what `check` finds is taken away or answered, and each change
-is told.
+"""Repairs turns that cannot be sent.
+
+Each violation of `check` is removed or answered, and each change is reported as a note.
 """
 
 from __future__ import annotations
@@ -21,38 +22,39 @@ OpenCalls: TypeAlias = Literal["answer", "drop"]
 def repair(
     messages: Iterable[Message], *, open_calls: OpenCalls = "answer", reason: str = "cancelled"
 ) -> Noted[Message]:
-    """The messages as they can be sent; the same objects where there is nothing to mend, and
-    `wire.notes(result)` tells the rest.
+    """Returns the messages repaired so that they can be sent.
 
     >>> call = ToolCall(id="call_1", name="now")
-    >>> mended = repair(
-    ...     [Message.user("What time is it?"), Message.assistant(call), Message.user("Never mind.")]
-    ... )
-    >>> mended[2].parts[0].answer, [str(note) for note in mended.notes]
-    ({'error': 'cancelled'}, ['messages[1].parts[0]: the call of now (call_1) had no result: answered with an error, cancelled'])
+    >>> turns = [Message.user("What time is it?"), Message.assistant(call), Message.user("Stop.")]
+    >>> repaired = repair(turns)
+    >>> repaired[2].parts[0].answer
+    {'error': 'cancelled'}
+    >>> [note.path for note in repaired.notes]
+    ['messages[1].parts[0]']
 
-    A call without a result is answered with the error `reason`; `open_calls="drop"` drops all calls
-    of that turn in place of it, with what results there are, and keeps what was said beside them.
-    Results without a call are dropped, and so are second results, parts that cannot stand in their
-    message, messages without parts, and what comes before the user's first message. Calls of one
-    turn get ids of their own. Neighbouring messages of the assistant become one, and so do those
-    that answer one turn.
+    A call without a result gets the error result `reason`. `open_calls="drop"` drops all calls of
+    its turn instead, with their results; the other parts of the message stay. These are dropped:
+    results without a call, second results, parts that the role does not allow, messages without
+    parts, and messages before the first user message. Calls of one turn with equal ids get
+    different ids. Adjacent assistant messages are joined, and so are the tool messages of one turn.
 
-    A history may rest after a message of the assistant, so that one stays last (H2), and without a
-    word of the user nothing but the system's is left (H1); `check` finds nothing else in what is
-    mended. Raises `RuleError` for what is no message, `ConfigurationError` for another way to treat
-    open calls.
-    """  # noqa: E501
+    Unchanged messages stay the same objects; `wire.notes(result)` lists every change. Two
+    violations are left alone: a last message of the assistant (H2), since a stored history may end
+    there, and a missing user message (H1). Without a user message only system messages remain.
+
+    Raises `RuleError` for an item that is not a `Message`, `ConfigurationError` for an unknown
+    value of `open_calls`.
+    """
     if open_calls not in get_args(OpenCalls):
         raise ConfigurationError(f"open_calls: answer or drop, not {open_calls!r}")
-    mending = _Mending(reason if open_calls == "answer" else None)
+    repairing = _Repair(reason if open_calls == "answer" else None)
     for index, message in enumerate(listed(messages)):
-        mending.take(index, message)
-    mending.settle()
-    return Noted([said.message for said in mending.said if said.parts], mending.notes)
+        repairing.take(index, message)
+    repairing.settle()
+    return Noted([draft.message for draft in repairing.drafts if draft.parts], repairing.notes)
 
 
-class _Said:
+class _Draft:
     """A message, and where the parts that are left of it, or were joined to it, stood."""
 
     def __init__(self, path: str, source: Message, parts: list[tuple[str, Part]]) -> None:
@@ -60,7 +62,7 @@ class _Said:
 
     @property
     def message(self) -> Message:
-        """The message as it was, if nothing of it has changed."""
+        """The source object itself if no part changed, so that its received bytes are sent."""
         parts = tuple(part for _, part in self.parts)
         same = len(parts) == len(self.source.parts) and all(map(_is, parts, self.source.parts))
         return self.source if same else Message(self.source.role, parts)
@@ -78,42 +80,44 @@ def _is(one: object, other: object) -> bool:
     return one is other
 
 
-class _Mending:
-    """Messages one by one; a turn of the assistant is mended when something comes that does not
-    belong to it.
+class _Repair:
+    """State machine over the messages, in order.
+
+    `_turn` is the open assistant turn, `_answers` its tool messages joined into one. `settle` pairs
+    the two when a message arrives that does not belong to the turn.
     """
 
     def __init__(self, reason: str | None) -> None:
         self.reason = reason
-        """What open calls are answered with; `None`: they are dropped."""
-        self.said: list[_Said] = []
+        """Error result of an open call; `None` drops the calls of its turn."""
+        self.drafts: list[_Draft] = []
         self.notes: list[Note] = []
-        self._begun = False
-        self._turn: _Said | None = None  # the assistant's, if it or its results came last
-        self._answers: _Said | None = None
+        self._begun = False  # whether a user message came
+        self._turn: _Draft | None = None  # the assistant's, if it or its results came last
+        self._answers: _Draft | None = None
 
     def take(self, index: int, message: Message) -> None:
         path = f"messages[{index}]"
-        said = _Said(path, message, self._fitting(path, message))
-        if not said.parts:
-            self._note(path, "dropped: there is nothing in it")
+        draft = _Draft(path, message, self._fitting(path, message))
+        if not draft.parts:
+            self._note(path, "dropped: the message has no parts")
         elif message.role == "system":
-            self.said.append(said)
+            self.drafts.append(draft)
         elif message.role == "user":
             self.settle()
             self._begun, self._turn = True, None
-            self.said.append(said)
+            self.drafts.append(draft)
         elif not self._begun:
-            self._note(path, f"dropped: the {message.role} spoke before the user")
+            self._note(path, f"dropped: the {message.role} message precedes the first user message")
         elif message.role == "assistant":
-            self._take_turn(said)
+            self._take_turn(draft)
         else:
-            self._take_answers(said)
+            self._take_answers(draft)
 
     def _fitting(self, path: str, message: Message) -> list[tuple[str, Part]]:
         parts: list[tuple[str, Part]] = []
-        for place, part in enumerate(message.parts):
-            here = f"{path}.parts[{place}]"
+        for position, part in enumerate(message.parts):
+            here = f"{path}.parts[{position}]"
             if isinstance(part, ALLOWED[message.role]):
                 parts.append((here, part))
             else:
@@ -124,45 +128,45 @@ class _Mending:
                 )
         return parts
 
-    def _take_turn(self, said: _Said) -> None:
+    def _take_turn(self, draft: _Draft) -> None:
         if self._answers is not None:
             self.settle()
         if self._turn is None:
-            self._turn = said
-            self.said.append(said)
+            self._turn = draft
+            self.drafts.append(draft)
         else:
-            self._turn.parts += said.parts
-            self._note(said.path, f"joined to {self._turn.path}: one turn of the assistant")
+            self._turn.parts += draft.parts
+            self._note(draft.path, f"joined to {self._turn.path}: one assistant turn")
 
-    def _take_answers(self, said: _Said) -> None:
+    def _take_answers(self, draft: _Draft) -> None:
         if self._turn is None or not self._turn.calls:
-            for path, result in said.results:
+            for path, result in draft.results:
                 self._drop_orphan(path, result)
         elif self._answers is None:
-            self._answers = said
-            self.said.append(said)
+            self._answers = draft
+            self.drafts.append(draft)
         else:
-            self._answers.parts += said.parts
-            self._note(said.path, f"joined to {self._answers.path}: results of one turn")
+            self._answers.parts += draft.parts
+            self._note(draft.path, f"joined to {self._answers.path}: results of one turn")
 
     def settle(self) -> None:
-        """The turn is over: each of its calls gets its one result, or none is left."""
+        """Ends the turn: every call gets exactly one result, or all calls are dropped."""
         turn, answers = self._turn, self._answers
         self._answers = None
         if turn is None or not turn.calls:
             return
         if answers is None:
-            answers = _Said(turn.path, Message("tool"), [])
-            self.said.insert(self.said.index(turn) + 1, answers)
+            answers = _Draft(turn.path, Message("tool"), [])
+            self.drafts.insert(self.drafts.index(turn) + 1, answers)
         calls = turn.calls
         pairs = self._paired(calls, answers)
-        left_open = [call for place, call in enumerate(calls) if place not in pairs]
+        left_open = [call for position, call in enumerate(calls) if position not in pairs]
         if left_open and self.reason is None:
             self._drop_turn(turn, answers, left_open)
             return
         self._name_apart(turn, calls, answers, pairs)
-        for place, (path, call) in enumerate(turn.calls):
-            if place not in pairs:
+        for position, (path, call) in enumerate(turn.calls):
+            if position not in pairs:
                 answers.parts.append(
                     (path, ToolResult(call.id, call.name, self.reason, error=True))
                 )
@@ -173,11 +177,11 @@ class _Mending:
                 )
         self._turn = None
 
-    def _paired(self, calls: list[tuple[str, ToolCall]], answers: _Said) -> dict[int, str]:
-        """Place of a call -> path of its result; results that are nobody's are dropped.
+    def _paired(self, calls: list[tuple[str, ToolCall]], answers: _Draft) -> dict[int, str]:
+        """Maps the position of a call to the path of its result, and drops unmatched results.
 
-        Of calls with one id that one is meant whose name the result has, else the first that has
-        none yet.
+        Of several calls with one id, a result answers the first open one with its name, else the
+        first open one.
         """
         results = answers.results
         found = pair(
@@ -186,7 +190,7 @@ class _Mending:
             lambda call, result: call.id == result.id and call.name == result.name,
             same_id,
         )
-        pairs = {place: results[at][0] for place, at in enumerate(found) if at is not None}
+        pairs = {position: results[at][0] for position, at in enumerate(found) if at is not None}
         ids = {call.id for _, call in calls}
         for path, result in results:
             if path in pairs.values():
@@ -201,32 +205,38 @@ class _Mending:
         return pairs
 
     def _name_apart(
-        self, turn: _Said, calls: list[tuple[str, ToolCall]], answers: _Said, pairs: dict[int, str]
+        self,
+        turn: _Draft,
+        calls: list[tuple[str, ToolCall]],
+        answers: _Draft,
+        pairs: dict[int, str],
     ) -> None:
-        """An id of its own for every call of the turn, and for its result."""
+        """Gives calls with equal ids different ids, and their results the same new ids."""
         taken = {call.id for _, call in calls}
         renamed: dict[str, Part] = {}
         results = dict(answers.results)
-        met: set[str] = set()
-        for place, (path, call) in enumerate(calls):
-            if call.id in met:
+        seen: set[str] = set()
+        for position, (path, call) in enumerate(calls):
+            if call.id in seen:
                 count = 2
                 while (id := f"{call.id or 'call'}_{count}") in taken:
                     count += 1
                 taken.add(id)
                 renamed[path] = msgspec.structs.replace(call, id=id)
-                self._note(path, f"another call of this turn has the id {call.id}: it is {id} now")
-                if place in pairs:
-                    renamed[pairs[place]] = msgspec.structs.replace(results[pairs[place]], id=id)
-                    self._note(pairs[place], f"the result follows its call to the id {id}")
-            met.add(call.id)
-        for said in (turn, answers):
-            said.parts = [(path, renamed.get(path, part)) for path, part in said.parts]
+                self._note(path, f"its id is now {id}: another call of this turn has {call.id}")
+                if position in pairs:
+                    renamed[pairs[position]] = msgspec.structs.replace(
+                        results[pairs[position]], id=id
+                    )
+                    self._note(pairs[position], f"its id is now {id}, the new id of its call")
+            seen.add(call.id)
+        for draft in (turn, answers):
+            draft.parts = [(path, renamed.get(path, part)) for path, part in draft.parts]
 
     def _drop_turn(
-        self, turn: _Said, answers: _Said, left_open: list[tuple[str, ToolCall]]
+        self, turn: _Draft, answers: _Draft, left_open: list[tuple[str, ToolCall]]
     ) -> None:
-        """All calls of the turn with all results: half of a turn is no turn."""
+        """Drops all calls of the turn with all results: a model rejects an incomplete turn."""
         for path, call in turn.calls:
             why = (
                 "it had no result"
@@ -237,13 +247,13 @@ class _Mending:
         for path, result in answers.results:
             self._note(path, f"the result of {result.name} ({result.id}) was dropped with its turn")
         answers.parts = []
-        beside = [each for each in turn.parts if not isinstance(each[1], ToolCall)]
-        turn.parts = beside
-        if not any(_says(part) for _, part in beside):
-            for path, part in beside:
+        others = [each for each in turn.parts if not isinstance(each[1], ToolCall)]
+        turn.parts = others
+        if not any(_stands_alone(part) for _, part in others):
+            for path, part in others:
                 self._note(path, f"{NAMES[type(part)]} was dropped with its turn")
             turn.parts = []
-            # What comes next is not joined to a message that is gone.
+            # Otherwise the next assistant message would be joined to a dropped one.
             self._turn = None
 
     def _drop_orphan(self, path: str, result: ToolResult) -> None:
@@ -257,6 +267,6 @@ class _Mending:
         self.notes.append(Note(path, message))
 
 
-def _says(part: Part) -> bool:
-    """Something that can stand without calls; thoughts alone are nothing said."""
+def _stands_alone(part: Part) -> bool:
+    """Whether the part makes a message without calls; a thought or an empty text does not."""
     return isinstance(part, (Media, Other)) or (isinstance(part, Text) and bool(part.text))

@@ -1,4 +1,4 @@
-"""How many tokens a message may be, counted without its model's tokenizer."""
+"""Estimates the tokens of a message without the model's tokenizer."""
 
 from __future__ import annotations
 
@@ -8,28 +8,26 @@ from typing import TypeAlias
 from wire.neutral.messages import Media, Message, Other, Part, Text, Thought, ToolCall
 
 Estimate: TypeAlias = Callable[[Message], int]
-"""What counts the tokens of a message: `estimate_tokens`, or a tokenizer of your own."""
+"""A function that counts the tokens of a message: `estimate_tokens`, or your own tokenizer."""
 
 MEDIA_TOKENS = 258
-"""What one image, sound or document counts: Gemini's number for a small image.
+"""Tokens of one image, sound or document: Gemini's number for a small image.
 
-Count films and long documents yourself.
+Videos and long documents cost more; pass your own `estimate` for them.
 """
 
 
 def estimate_tokens(message: Message) -> int:
-    """About how many tokens a message is: one for four ASCII characters, two for three others, such
-    as those of Chinese.
+    """Estimates tokens: one per four ASCII characters, two per three other characters.
 
-    >>> (
-    ...     estimate_tokens(Message.user("How high is the tide?")),
-    ...     estimate_tokens(Message.user("東京の天気を教えてください。")),
-    ... )
-    (5, 10)
+    >>> estimate_tokens(Message.user("How high is the tide?"))
+    5
+    >>> estimate_tokens(Message.user("東京の天気を教えてください。"))
+    10
 
-    Every part counts: texts and thoughts by their length, a call by twice its name and its printed
-    arguments, a result by twice its name and its printed answer, media `MEDIA_TOKENS` each.
-    Signatures and encrypted thoughts do not.
+    Texts and thoughts count by their length. A call counts its name twice plus its printed
+    arguments. A result counts its name twice plus its printed value. Each media part counts
+    `MEDIA_TOKENS`. Signatures and encrypted thoughts count nothing.
     """
     plain = other = media = 0
     for part in message.parts:
@@ -38,12 +36,12 @@ def estimate_tokens(message: Message) -> int:
             plain += ascii_only
             other += len(text) - ascii_only
         media += isinstance(part, Media) + len(getattr(part, "media", ()))
-    # Rounded up, since one character is never less than its share of a token.
+    # Non-ASCII is rounded up: a single such character costs at least one token.
     return plain // 4 - (-2 * other // 3) + media * MEDIA_TOKENS
 
 
 def _printed(part: Part) -> Iterator[str]:
-    """What of a part is counted by its characters."""
+    """The texts of a part that are counted by their characters."""
     if isinstance(part, (Text, Thought)):
         yield part.text
     elif isinstance(part, ToolCall):

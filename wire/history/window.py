@@ -1,6 +1,4 @@
-"""A conversation that grows: what is added is mended, and the oldest turns go when there is too
-much of it.
-"""
+"""One conversation that grows: repaired as messages are added, and pruned to its limits."""
 
 from __future__ import annotations
 
@@ -16,24 +14,20 @@ from wire.neutral.messages import Message, ToolCall
 
 
 class HistoryManager:
-    """The messages of one conversation, in order and within limits; see `repair` and `prune` for
-    what happens to them.
+    """Holds the messages of one conversation, applying `repair` and `prune` to them.
 
     >>> history = HistoryManager(max_messages=4)
-    >>> call = ToolCall(id="call_1", name="now")
-    >>> for message in (
-    ...     Message.user("What time is it?"),
-    ...     Message.assistant(call),
-    ...     Message.user("Never mind."),
-    ... ):
-    ...     history.add_message(message)
+    >>> history.add_message(Message.user("What time is it?"))
+    >>> history.add_message(Message.assistant(ToolCall(id="call_1", name="now")))
+    >>> history.add_message(Message.user("Never mind."))
     >>> [message.role for message in history.messages]
     ['user', 'assistant', 'tool', 'user']
     >>> history.messages[2].parts[0].answer
     {'error': 'cancelled'}
 
-    `on_open_calls="drop"` drops a turn whose calls are not answered in place of answering them.
-    Raises `ConfigurationError` for a limit below 1, and for another way to treat open calls.
+    `on_open_calls="answer"` answers a call without a result with an error, as above;
+    `on_open_calls="drop"` drops the calls of its turn instead. Raises `ConfigurationError` for a
+    limit below 1 or an unknown value of `on_open_calls`.
     """
 
     def __init__(
@@ -53,13 +47,13 @@ class HistoryManager:
         self._notes: list[Note] = []
 
     def add_message(self, message: Message | None, allow_incomplete: bool = False) -> None:
-        """Add what was said; `None` is nothing.
+        """Adds a message; `None` adds nothing.
 
-        While calls of the last turn are open, nothing is mended or pruned; their results may come
-        in several messages, and become one. What the user says in place of results closes the
-        calls. `allow_incomplete` leaves mending and pruning to a later message.
+        Nothing is repaired or pruned while calls of the last turn have no result. Their results may
+        arrive in several messages, which are joined. A user message in place of results closes the
+        calls. `allow_incomplete=True` leaves repairing and pruning to the next `add_message`.
 
-        Raises `RuleError` for what is no message.
+        Raises `RuleError` for a value that is not a `Message`.
         """
         if message is None:
             return
@@ -72,10 +66,10 @@ class HistoryManager:
         self._notes += (*ordered.notes, *pruned.notes)
 
     def replace(self, old: Message, new: Message) -> None:
-        """Put `new` where the message `old` stands: a tool message to which a result was added.
+        """Replaces the message `old` by `new`, such as a tool message that gained a result.
 
-        If `old` is gone, `new` is added at the end. Nothing is mended or pruned. Raises
-        `RuleError` for what is no message.
+        `old` is compared by identity. `new` is added at the end if `old` is no longer there.
+        Nothing is repaired or pruned. Raises `RuleError` if `new` is not a `Message`.
         """
         checked = _message(new)
         for index in reversed(range(len(self._stored))):
@@ -86,11 +80,11 @@ class HistoryManager:
 
     @property
     def messages(self) -> Noted[Message]:
-        """What is sent: `check` finds nothing in it but that the assistant has the last word, or
-        that the user has said nothing yet.
+        """The messages to send, repaired and pruned.
 
-        Calls that are open are answered or dropped in it, as if the conversation went on without
-        their results, and `wire.notes` of it says so; the history itself goes on waiting for these.
+        Only two violations of `check` can remain: the last message is the assistant's (H2), or
+        there is no user message yet (H1). Open calls are answered or dropped in this list only, and
+        `wire.notes` of the list says so; the history itself still waits for their results.
         """
         ordered = repair(self._stored, open_calls=self.on_open_calls)
         if unanswered(self._stored):
@@ -100,25 +94,21 @@ class HistoryManager:
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
-        """The calls of the last turn that wait for their results."""
+        """The calls of the last turn that have no result yet."""
         return unanswered(self._stored)
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What was changed or dropped so far; each path counts in the messages as they were
-        then.
-        """
+        """Every change so far. A note's path refers to the messages at the time of the change."""
         return tuple(self._notes)
 
     def clear(self) -> None:
-        """Forget all messages and notes."""
+        """Removes all messages and notes."""
         self._stored.clear()
         self._notes.clear()
 
     def __len__(self) -> int:
-        """How many messages it keeps; an answer that only stands in for an open call is none of
-        them.
-        """
+        """The number of stored messages, without the answers that `messages` makes up."""
         return len(self._stored)
 
     def _pruned(self, messages: list[Message]) -> Noted[Message]:
