@@ -1,1 +1,1 @@
-"""One conversation for all vendors: messages, requests, replies and their events."""
+"""Vendor-neutral values: messages, requests, replies and the events of a streamed reply."""

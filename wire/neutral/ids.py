@@ -23,13 +23,13 @@ def made_id(source: bytes, position: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallIds:
-    """What ids of tool calls may look like."""
+    """The ids of tool calls that a host accepts: minimum and maximum length, and characters."""
 
     least: int = 1
     most: int = 0
     """0 for no limit."""
     letters: str = ""
-    """Regular expression of one letter; empty for any."""
+    """Regular expression of one allowed character; empty for any."""
 
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -45,7 +45,7 @@ class LegalIds:
     >>> ids.original("ktATI8cV1")
     'call_4KPTn0VsnQ5cRJ'
 
-    An id that is legal stays as it is, and every id keeps its own: none of two becomes one.
+    A legal id is unchanged. Two different ids never map to the same id.
     """
 
     def __init__(self, rule: CallIds) -> None:
@@ -57,7 +57,7 @@ class LegalIds:
         self._original: dict[str, str] = {}
 
     def legal(self, id: str) -> str:
-        """The id as the host takes it."""
+        """Returns an id that the host accepts."""
         if id not in self._legal:
             made = id if self._pattern.fullmatch(id) else self._made(id, 0)
             turn = 0
@@ -69,7 +69,7 @@ class LegalIds:
         return self._legal[id]
 
     def original(self, legal: str) -> str:
-        """The id that became this one; what this map has not made is its own original."""
+        """Returns the id that `legal` was made from; an unknown id is returned unchanged."""
         return self._original.get(legal, legal)
 
     def _made(self, id: str, turn: int) -> str:

@@ -1,6 +1,4 @@
-"""Answers as values: what a model is told of the form of its answer, and the reading of what it
-said.
-"""
+"""Structured output: the JSON Schema that is sent to the model, and the parsing of its text."""
 
 from __future__ import annotations
 
@@ -15,30 +13,29 @@ from wire.neutral.validation import Mismatch, SchemaShape, Shape, TypeShape, sha
 
 NAME = "answer"
 WRAPPED = "value"
-"""The one property of the object that an answer is wrapped in, where it is none itself: vendors
-want an object.
-"""
+"""Property of the object that wraps a value of another type: vendors accept only objects."""
 
 _FENCE = "```"
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]+")
-_LIMIT = 200  # bytes of an answer that are quoted
+_LIMIT = 200  # bytes of the model's text that an error quotes
 
 
 class OutputType:
-    """A type, a pydantic model or a JSON Schema that an answer is to fit.
+    """A type, a pydantic model or a JSON Schema that the model's text must match.
 
     >>> wanted = OutputType(list[int])
     >>> wanted.output.schema["properties"], wanted.read('{"value": [1, 2]}')
     ({'value': {'type': 'array', 'items': {'type': 'integer'}}}, [1, 2])
 
-    `output` is what a `Request` takes. Raises `SchemaError` for what is no schema, or a type that
-    JSON cannot say, `ConfigurationError` for a JSON Schema without the extra `wire-llm[tools]`.
+    `output` is the value for `Request.output`. Raises `SchemaError` for an invalid schema or a type
+    without a JSON form, `ConfigurationError` for a JSON Schema if the extra `wire-llm[tools]` is
+    not installed.
     """
 
     def __init__(self, kind: Any) -> None:
         try:
             self._shape: Shape = shape_of(kind)
-            # A schema is the caller's own, and is told as it is.
+            # A JSON Schema is sent as the caller wrote it, so it is never wrapped.
             self._wrapped = (
                 not isinstance(self._shape, SchemaShape)
                 and self._shape.schema.get("type") != "object"
@@ -53,28 +50,28 @@ class OutputType:
                     Violation("output", f"an answer cannot be asked for as {_shown(kind)}: {cause}")
                 ]
             ) from None
-        # What vendors take as a name: a title may be any text.
+        # Vendors restrict the characters of a name; a title may be any text.
         name = _NO_NAME.sub("_", str(self._shape.schema.get("title", NAME))).strip("_")[:64] or NAME
         self.output = Output(self._shape.schema, name)
         self._name = _shown(kind) if self._wrapped else name
 
     def read(self, text: str) -> Any:
-        """The value that an answer says; it may stand in one code fence.
+        """Parses the model's text, which may stand in a code fence, and returns its value.
 
-        Raises `OutputError` with the JSON path of what is wrong.
+        Raises `OutputError` with the JSON path of the error.
         """
-        said = text.strip()
-        if len(said) >= 2 * len(_FENCE) and said.startswith(_FENCE) and said.endswith(_FENCE):
-            said = said[len(_FENCE) : -len(_FENCE)]
-            said = (said[len("json") :] if said[: len("json")].lower() == "json" else said).strip()
-        if not said:
+        json = text.strip()
+        if len(json) >= 2 * len(_FENCE) and json.startswith(_FENCE) and json.endswith(_FENCE):
+            json = json[len(_FENCE) : -len(_FENCE)]
+            json = (json[len("json") :] if json[: len("json")].lower() == "json" else json).strip()
+        if not json:
             raise OutputError("nothing was said, and JSON is wanted")
         try:
-            value = self._shape.read(msgspec.json.decode(said))
+            value = self._shape.read(msgspec.json.decode(json))
         except Mismatch as mismatch:
             raise OutputError(f"the answer does not fit {self._name}: {mismatch}") from None
         except (msgspec.DecodeError, UnicodeError, RecursionError) as cause:
-            raise OutputError(f"the answer is no JSON: {cause}: {one_line(said, _LIMIT)}") from None
+            raise OutputError(f"the answer is no JSON: {cause}: {one_line(json, _LIMIT)}") from None
         return getattr(value, WRAPPED) if self._wrapped else value
 
     def __repr__(self) -> str:

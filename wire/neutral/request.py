@@ -1,6 +1,6 @@
-"""What a model is asked: the conversation, the tools it may call, how to answer.
+"""A vendor-neutral request: the conversation, the tools and the settings.
 
-Each wire's `rendering.py` writes it.
+Each wire's `rendering.py` converts it to the body of that wire.
 """
 
 from __future__ import annotations
@@ -23,18 +23,17 @@ T = TypeVar("T")
 _LOWERED = "_lowered"
 
 TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-"""Names that every vendor takes (G28)."""
+"""Tool names that every vendor accepts (G28)."""
 
 
 class Tool(Beside, frozen=True):
-    """A function that the model may call, as it is told of it.
+    """The declaration of a function that the model may call.
 
     >>> Tool("now", "The time.").parameters
     {'type': 'object', 'properties': {}}
 
-    `parameters` and `response` are JSON Schema, and are sent and validated as they are given, never
-    changed. Raises `RuleError` for a name that not every vendor takes, and for parameters that are
-    no schema of an object.
+    `parameters` and `response` are JSON Schemas; they are never changed. Raises `RuleError` for a
+    name that some vendor rejects, and for parameters that are not the schema of an object.
     """
 
     name: str
@@ -91,20 +90,21 @@ class Tool(Beside, frozen=True):
 
 
 class Output(Beside, frozen=True):
-    """What the answer is to be in place of prose: JSON that fits a schema."""
+    """Asks for JSON that matches a schema instead of prose."""
 
     schema: dict[str, Any]
     name: str = "answer"
     strict: bool = False
-    """Asks hosts of chat completions to hold the model to the schema; they then take a part of JSON
-    Schema only.
+    """Asks hosts of chat completions to enforce the schema; they then accept only a subset of JSON
+    Schema.
     """
 
 
 class Request(Beside, frozen=True, kw_only=True):
-    """All of what a model is asked; fields that are `None` or empty are not sent.
+    """One request to a model; fields that are `None` or empty are not sent.
 
-    Raises `RuleError` for two tools of one name, and for a choice of a tool that is not there.
+    Raises `RuleError` for two tools with one name, a `tool_choice` that names an unknown tool, and
+    a field of the wrong type.
     """
 
     messages: tuple[Message, ...]
@@ -112,22 +112,20 @@ class Request(Beside, frozen=True, kw_only=True):
     """Comes before the system messages among `messages`."""
     tools: tuple[Tool, ...] = ()
     tool_choice: str | tuple[str, ...] | None = None
-    """`"auto"`, `"none"`, `"required"`, or the names of the tools of which one must be called."""
+    """`"auto"`, `"none"`, `"required"`, or a tuple of tool names of which one must be called."""
     max_tokens: int | None = None
     temperature: float | None = None
     top_p: float | None = None
     stop: tuple[str, ...] = ()
     effort: str | None = None
-    """How much to think, in the vendors' words: `none`, `minimal`, `low`, `medium`, `high`; others
-    are passed on.
-    """
+    """Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`; other values are passed on."""
     output: Output | None = None
     search_grounding: bool = False
-    """Google's search beside the tools; of Gemini alone, and told in the notes elsewhere."""
+    """Adds Google Search to the tools. Only Gemini has it; other wires report it in the notes."""
     raw_schemas: bool = False
-    """Gemini gets JSON Schema as it is, in place of its own dialect (D-06)."""
+    """Sends JSON Schema to Gemini unchanged instead of converting it to Gemini's dialect (D-06)."""
     options: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
-    """Provider -> further keys of the body, for it alone."""
+    """Provider name -> further keys of the body that are sent to this provider only."""
 
     def __post_init__(self) -> None:
         # What no wire's types look at.

@@ -1,9 +1,9 @@
-"""What a JSON value must be, said by a type or by a JSON Schema: the schema that a model is told,
-and the reading of what it sends.
+"""Validates JSON values by a type, a pydantic model or a JSON Schema.
 
-Types are read by msgspec, pydantic's models by themselves, JSON Schema is validated by
-`jsonschema-rs`, which is loaded for it alone. Values are JSON as `ToolCall.arguments` has it; what
-is read shares no list and no object with it, so that nobody who gets the one can change the other.
+A shape gives the JSON Schema that is sent to the model, and validates what the model returns.
+msgspec validates types, pydantic its own models, and `jsonschema-rs` JSON Schema; the latter is
+imported only for a JSON Schema. The result shares no list or dict with the input, so changing one
+does not change the other.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from wire.errors import ConfigurationError, one_line
 
 REFS = "#/$defs/{name}"
 
-_LIMIT = 500  # bytes of a reason: it quotes the value, and a model is told of it
+_LIMIT = 500  # bytes of a reason: it quotes the value, and is sent to the model
 _PLAIN_KEY = re.compile(r"\w+")
 _Model = TypeVar("_Model")
 
 
 class Mismatch(ValueError):
-    """A value is not what it must be; `path` is the place in it, from `$`."""
+    """A value does not match its shape; `path` is the JSON path of the mismatch, from `$`."""
 
     def __init__(self, path: str, why: str) -> None:
         self.path, self.why = path, one_line(why, _LIMIT)
@@ -34,21 +34,22 @@ class Mismatch(ValueError):
 
 
 class Shape(Protocol):
-    """What a JSON value must be."""
+    """Describes JSON values and validates them."""
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The JSON Schema that says it."""
+        """The JSON Schema that describes the values."""
         ...
 
     def read(self, value: Any) -> Any:
-        """The value, converted if it has a type. Raises `Mismatch`."""
+        """Validates a value and converts it to the type, if any. Raises `Mismatch`."""
         ...
 
 
 def shape_of(kind: Any) -> Shape:
-    """The shape that a type, a pydantic model or a JSON Schema says: a mapping, JSON as text or
-    bytes, or a file of it.
+    """Returns the shape of a type, a pydantic model or a JSON Schema.
+
+    A JSON Schema is a mapping, JSON as text or bytes, or a path of a JSON file.
 
     >>> shape_of(list[int]).read([1, 2.0])
     [1, 2]
@@ -56,8 +57,8 @@ def shape_of(kind: Any) -> Shape:
     Traceback (most recent call last):
     wire.neutral.validation.Mismatch: $: "city" is a required property
 
-    Raises `ValueError` for what is no schema and `TypeError` for a type that JSON cannot say,
-    `ConfigurationError` without jsonschema-rs.
+    Raises `ValueError` for an invalid schema, `TypeError` for a type without a JSON form, and
+    `ConfigurationError` for a JSON Schema if jsonschema-rs is not installed.
     """
     if is_schema(kind):
         return SchemaShape(schema_from(kind))
@@ -65,8 +66,9 @@ def shape_of(kind: Any) -> Shape:
 
 
 def is_schema(kind: Any) -> bool:
-    """Whether it is meant as JSON Schema, and not as a type: a path and a file of
-    `importlib.resources` are, since both can be read.
+    """Whether `kind` is a JSON Schema rather than a type.
+
+    A path and a file of `importlib.resources` count as JSON Schema, since both can be read.
     """
     return isinstance(kind, (Mapping, str, bytes)) or (
         hasattr(kind, "read_bytes") and not isinstance(kind, type)
@@ -74,7 +76,7 @@ def is_schema(kind: Any) -> bool:
 
 
 def schema_from(source: Any) -> dict[str, Any]:
-    """A JSON Schema from a mapping, JSON as text or bytes, or a file of it."""
+    """Loads a JSON Schema from a mapping, JSON as text or bytes, or a path of a JSON file."""
     if isinstance(source, Mapping):
         return source if isinstance(source, dict) else dict(source)
     try:
@@ -89,10 +91,7 @@ def schema_from(source: Any) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A copy of a JSON value that may be changed, at every depth.
-
-    Raises `Mismatch` if that is more than Python can go.
-    """
+    """Returns a deep copy of a JSON value. Raises `Mismatch` if it is nested too deeply."""
     try:
         return _plain(value)
     except RecursionError:
@@ -109,16 +108,17 @@ def _plain(value: Any) -> Any:
 
 
 class TypeShape:
-    """A type that msgspec knows; pydantic's models may stand in it."""
+    """A type that msgspec supports; it may contain pydantic models."""
 
     def __init__(self, kind: Any) -> None:
         self._convert = converter(kind, _read_model)
         self.schema = _schema_of_type(kind)
 
     def read(self, value: Any) -> Any:
-        """The value as the type.
+        """Converts a value to the type.
 
-        A number such as `2.0` is an integer to JSON Schema, and to some servers, so it is one here.
+        `2.0` is accepted as an integer, since JSON Schema counts it as one and some servers send
+        it.
         """
         copy = plain(value)
         try:
@@ -163,8 +163,10 @@ def _with_integers(value: Any) -> Any:
 
 
 def _schema_of_type(kind: Any) -> dict[str, Any]:
-    """The schema of a type as one document: the type itself at the root, where some hosts look for
-    its `type`, others in `$defs`.
+    """Returns the schema of a type as one document.
+
+    The type itself is at the root, since some hosts require `type` there; other types are in
+    `$defs`.
     """
     defs: dict[str, Any] = {}
 
@@ -175,7 +177,7 @@ def _schema_of_type(kind: Any) -> dict[str, Any]:
 
     root, found = schema_components(kind, of_model, REFS)
     for definition in found.values():
-        if "description" in definition:  # a docstring, which has its margin in it up to Python 3.12
+        if "description" in definition:  # a docstring: indented up to Python 3.12
             definition["description"] = inspect.cleandoc(definition["description"])
     _lifted({"$defs": found}, defs)
     name = str(root.get("$ref", "")).removeprefix(REFS.format(name=""))
@@ -187,7 +189,7 @@ def _schema_of_type(kind: Any) -> dict[str, Any]:
 
 
 def _lifted(schema: dict[str, Any], defs: dict[str, Any]) -> dict[str, Any]:
-    """The schema without its definitions, which go to those of the whole."""
+    """Moves the definitions of a schema to `defs`; returns the schema."""
     for name, definition in schema.pop("$defs", {}).items():
         if defs.setdefault(name, definition) != definition:
             raise TypeError(f"two types are called {name}")
@@ -195,7 +197,7 @@ def _lifted(schema: dict[str, Any], defs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _gather(schema: Any, defs: Mapping[str, Any], used: dict[str, Any]) -> None:
-    """Definitions that a schema refers to, at whatever depth."""
+    """Adds the definitions that a schema refers to, at any depth, to `used`."""
     if isinstance(schema, dict):
         name = str(schema.get("$ref", "")).removeprefix(REFS.format(name=""))
         if name in defs and name not in used:
@@ -215,14 +217,14 @@ def _gather(schema: Any, defs: Mapping[str, Any], used: dict[str, Any]) -> None:
 
 
 class ModelShape:
-    """A model of pydantic, known by its methods."""
+    """A pydantic model. It is recognized by its methods, since pydantic is not imported."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
         self.schema: dict[str, Any] = _rooted(_schema_of_model(model))
 
     def read(self, value: Any) -> Any:
-        """The model's instance."""
+        """Validates a value and returns an instance of the model."""
         return _read_model(self._model, value)
 
 
@@ -237,15 +239,13 @@ def _is_model(kind: Any) -> bool:
 def _schema_of_model(model: Any) -> dict[str, Any]:
     try:
         schema: dict[str, Any] = model.model_json_schema(ref_template=REFS.replace("name", "model"))
-    except (
-        Exception
-    ) as cause:  # pydantic has classes of its own for it, and it is not imported here
+    except Exception as cause:  # pydantic raises its own classes, and pydantic is not imported here
         raise TypeError(f"{model.__name__} has no JSON Schema: {cause}") from None
     return schema
 
 
 def _rooted(schema: dict[str, Any]) -> dict[str, Any]:
-    """A model that contains itself is a reference at the root."""
+    """Resolves the reference at the root, which pydantic writes for a recursive model."""
     name = str(schema.get("$ref", "")).removeprefix(REFS.format(name=""))
     return {**schema["$defs"][name], "$defs": schema["$defs"]} if name else schema
 
@@ -255,12 +255,12 @@ def _read_model(kind: type[_Model], value: Any) -> _Model:
         raise NotImplementedError
     model: Any = kind
     try:
-        # As JSON, since a model may be strict: a date is a string there.
+        # As JSON, since a strict model accepts a date as string only from JSON.
         read: _Model = model.model_validate_json(msgspec.json.encode(value))
-    except Exception as error:  # a validator of the model's own may raise anything
+    except Exception as error:  # a validator of the model may raise any exception
         failed: Any = error
         if not hasattr(failed, "errors"):
-            raise Mismatch("$", _said(error)) from error
+            raise Mismatch("$", _reason(error)) from error
         first = failed.errors(include_url=False)[0]
         raise Mismatch(json_path(first["loc"]), first["msg"]) from None
     return read
@@ -270,9 +270,9 @@ def _read_model(kind: type[_Model], value: Any) -> _Model:
 
 
 class SchemaShape:
-    """A JSON Schema, of 2020-12 or of the draft that its `$schema` names.
+    """A JSON Schema of the draft that its `$schema` names, else 2020-12.
 
-    It is told as it is given; `default` changes no value.
+    It is sent to the model unchanged. `default` does not fill in values.
     """
 
     def __init__(self, schema: dict[str, Any]) -> None:
@@ -287,17 +287,17 @@ class SchemaShape:
         try:
             self._validator = jsonschema_rs.validator_for(plain(schema), retriever=_refuse)
         except jsonschema_rs.ValidationError as error:
-            place = json_path(error.instance_path)
+            path = json_path(error.instance_path)
             raise ValueError(
-                one_line(error.message if place == "$" else f"{place}: {error.message}", _LIMIT)
+                one_line(error.message if path == "$" else f"{path}: {error.message}", _LIMIT)
             ) from None
 
     def read(self, value: Any) -> Any:
-        """A copy of the value."""
+        """Validates a value and returns a copy of it."""
         copy = plain(value)
         try:
             self._validator.validate(copy)
-        except ValueError as error:  # also for what is nested deeper than the validator goes
+        except ValueError as error:  # raised for too deep nesting as well
             raise Mismatch(
                 json_path(getattr(error, "instance_path", ())),
                 getattr(error, "message", str(error)),
@@ -306,12 +306,12 @@ class SchemaShape:
 
 
 def _refuse(uri: str) -> NoReturn:
-    """A schema is whole in itself: without this, a `$ref` to a URL would be fetched."""
+    """Refuses a `$ref` to a URL, which the validator would otherwise fetch over the network."""
     raise ValueError(f"{uri} is not in the schema")
 
 
 def json_path(keys: Iterable[str | int]) -> str:
-    """Where a value lies inside another.
+    """Formats keys and indexes as a JSON path.
 
     >>> json_path(["days", 0, "wind speed"])
     '$.days[0]["wind speed"]'
