@@ -135,10 +135,10 @@ class TypeShape:
         except msgspec.ValidationError as error:
             raise _mismatch(error) from None
         except Exception as error:  # `__post_init__` of a user's struct may raise anything
-            raise Mismatch("$", _said(error)) from error
+            raise Mismatch("$", _reason(error)) from error
 
 
-def _said(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
