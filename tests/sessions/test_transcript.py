@@ -24,8 +24,8 @@ from wire.neutral.messages import (
     ToolResult,
     with_origin,
 )
-from wire.sessions.transcript import Format, export
 from wire.sessions.session_file import Session
+from wire.sessions.transcript import Format, export
 
 CALL = ToolCall(
     id="call_1",

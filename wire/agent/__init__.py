@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from wire.config import Config as Config
     from wire.config import LLMConfig as LLMConfig
     from wire.config import load_config as load_config
-    from wire.sessions.transcript import export as export
     from wire.sessions.session_file import Session as Session
     from wire.sessions.session_file import deserialize_message as deserialize_message
     from wire.sessions.session_file import dump_session as dump_session
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from wire.sessions.session_file import read_session as read_session
     from wire.sessions.session_file import save_session as save_session
     from wire.sessions.session_file import serialize_message as serialize_message
+    from wire.sessions.transcript import export as export
 
 _NAMES = {
     "wire.agent.agent": ("Agent", "AsyncRunStream", "GeminiAgent", "LLMAgent", "RunStream"),

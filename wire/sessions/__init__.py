@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from wire.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from wire.sessions.transcript import export as export
     from wire.sessions.session_file import Session as Session
     from wire.sessions.session_file import deserialize_message as deserialize_message
     from wire.sessions.session_file import dump_session as dump_session
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from wire.sessions.session_file import read_session as read_session
     from wire.sessions.session_file import save_session as save_session
     from wire.sessions.session_file import serialize_message as serialize_message
+    from wire.sessions.transcript import export as export
 
 _NAMES = {
     "wire.sessions.transcript": ("export",),
