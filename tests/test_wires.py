@@ -8,6 +8,7 @@ import ast
 import dataclasses
 import inspect
 import json
+import pickle
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -530,3 +531,13 @@ def test_an_import_of_a_wire_is_seen(source: str):
 def test_the_list_of_rooms_is_not_empty():
     assert {path.name for path in ABOVE} >= {"providers.py", "chat.py", "client.py", "target.py"}
     assert all(isinstance(row, Provider) for row in PROVIDERS.values())
+
+
+@pytest.mark.parametrize("name", ["gemini", "openai", "anthropic"])
+def test_a_neutral_call_is_pickled(name: str):
+    request = Request(messages=(Message.user("Hi"),))
+    for make in (WIRES[name].call, WIRES[name].stream_call):
+        call = make(request, MODELS[name])
+        again = pickle.loads(pickle.dumps(call))
+        assert (again.body, again.path, again.notes) == (call.body, call.path, call.notes)
+        assert again.judge(WIRES[name].ROWS[0]).body == call.body

@@ -36,6 +36,7 @@ from wire.core.call import Call, StreamCall
 from wire.core.json_values import json_text
 from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
+from wire.errors import Violation
 from wire.neutral.messages import Event, Reply
 from wire.neutral.rendering import SCHEMA_WORDS, ReplyReader, wire_call
 from wire.neutral.request import Output, Request, Tool, checked_request
@@ -128,8 +129,12 @@ def _wire_call(
         request.options,
         row,
         functools.partial(make, betas=betas, checked=False),
-        lambda built, row: check(built, model, row),
+        functools.partial(_check, model),
     )
+
+
+def _check(model: str, built: MessageRequest, row: Provider) -> list[Violation]:
+    return check(built, model, row)
 
 
 def _reader(

@@ -17,6 +17,7 @@ from wire import history
 from wire.core.call import Call, StreamCall
 from wire.core.memory import Note, freeze, notes, with_notes
 from wire.core.provider import Provider
+from wire.errors import Violation
 from wire.gemini.declarations import declared, tools
 from wire.gemini.effort import thinking
 from wire.gemini.endpoints import generate_content, stream_generate_content
@@ -123,8 +124,14 @@ def _wire_call(
         request.options,
         row,
         lambda built: make(model, built, checked=False),
-        lambda built, row: check(built, _name(model), row, endpoint=endpoint),
+        functools.partial(_check, _name(model), endpoint),
     )
+
+
+def _check(
+    model: str, endpoint: str, built: GenerateContentRequest, row: Provider
+) -> list[Violation]:
+    return check(built, model, row, endpoint=endpoint)
 
 
 def _reader(

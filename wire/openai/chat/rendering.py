@@ -19,7 +19,7 @@ from wire.core.call import Call, StreamCall
 from wire.core.json_values import json_text
 from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
-from wire.errors import StreamInvalid
+from wire.errors import StreamInvalid, Violation
 from wire.neutral.messages import Event, Reply
 from wire.neutral.rendering import SCHEMA_WORDS, ReplyReader, wire_call
 from wire.neutral.request import Output, Request, Tool, checked_request
@@ -127,8 +127,14 @@ def _wire_call(
         request.options,
         row,
         functools.partial(make, checked=False),
-        lambda built, row: check(msgspec.structs.replace(built, stream=stream), model, row),
+        functools.partial(_check, model, stream),
     )
+
+
+def _check(
+    model: str, stream: bool | None, built: ChatCompletionRequest, row: Provider
+) -> list[Violation]:
+    return check(msgspec.structs.replace(built, stream=stream), model, row)
 
 
 def _reader(
