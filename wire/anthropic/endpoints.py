@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from wire.anthropic.error_body import parse_error
-from wire.anthropic.fold import fold
+from wire.anthropic.fold import TextEvent, fold
 from wire.anthropic.reader import ChunkReader, parse_message, parse_plain
 from wire.anthropic.rules import check
 from wire.anthropic.types import (
@@ -115,6 +115,7 @@ def stream_message(
         headers=sent,
         reader=ChunkReader,
         fold=fold,
+        text_chunk=TextEvent,
         read_error=parse_error,
         host_rules=host_rules,
         notes=notes(request),

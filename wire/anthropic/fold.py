@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from wire.anthropic.types import MessageResponse, MessageStreamEvent
+from wire.core.chunk_bytes import RawValue
 from wire.core.decoders import decoder
 from wire.core.lenient import Fields, decoded, fields_of, items_of, plain, said, strict_json
 from wire.core.memory import RAW, Slice, encode, freeze, sayable
@@ -196,6 +197,40 @@ class _Folding:
 
 def _index(event: Fields) -> bytes:
     return bytes(event.get("index", b""))
+
+
+# --- events of text -----------------------------------------------------------------------------
+
+
+class _TextDelta(msgspec.Struct, forbid_unknown_fields=True, tag="text_delta"):
+    text: str
+
+
+class _ThinkingDelta(msgspec.Struct, forbid_unknown_fields=True, tag="thinking_delta"):
+    text: str = msgspec.field(name="thinking")
+
+
+class _InputDelta(msgspec.Struct, forbid_unknown_fields=True, tag="input_json_delta"):
+    text: str = msgspec.field(name="partial_json")
+
+
+class TextEvent(msgspec.Struct, forbid_unknown_fields=True, tag="content_block_delta"):
+    """An event with nothing but text of one block; see `wire.core.chunk_bytes`."""
+
+    index: int
+    delta: _TextDelta | _ThinkingDelta | _InputDelta
+
+    def split(self) -> tuple[tuple[str], RawValue]:
+        """The text."""
+        text, self.delta.text = self.delta.text, ""
+        return (text,), msgspec.UNSET
+
+    def joined(self, texts: tuple[str, ...], latest: RawValue) -> bytes:
+        """The JSON of this event with this text."""
+        (self.delta.text,) = texts
+        data = msgspec.json.encode(self)
+        self.split()
+        return data
 
 
 # --- bytes of blocks ------------------------------------------------------------------------------

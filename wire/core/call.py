@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
 
+from wire.core.chunk_bytes import TextChunk
 from wire.core.decoders import decoder
 from wire.core.json_values import checked
 from wire.core.memory import Note, encode
@@ -345,7 +346,8 @@ class StreamCall(_Request, Generic[Chunk, Answer]):
     """One request whose response is a stream of `Chunk`.
 
     `reader` creates the reader of one response; its argument is the largest event in bytes. `fold`
-    combines the bytes of the chunks to what the plain call would return. A neutral call also sets
+    combines the bytes of the chunks to what the plain call would return; `text_chunk` is the struct
+    of a chunk whose text may be joined to its neighbour's before that. A neutral call also sets
     `events`, which converts chunks to events, and `convert`, which converts the folded response to
     a `Reply`.
     """
@@ -353,5 +355,6 @@ class StreamCall(_Request, Generic[Chunk, Answer]):
     reader: Callable[[int], Reader[Any]] = field(kw_only=True, repr=False)
     events: Callable[[], EventSource] | None = field(default=None, kw_only=True, repr=False)
     fold: Callable[[Sequence[msgspec.Raw]], Any] = field(kw_only=True, repr=False)
+    text_chunk: type[TextChunk] | None = field(default=None, kw_only=True, repr=False)
     convert: Convert[Answer] | None = field(default=None, kw_only=True, repr=False)
     read_error: ReadError = field(kw_only=True, repr=False)

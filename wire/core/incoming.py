@@ -12,10 +12,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, cast
 
-import msgspec
-
 from wire.core.account import Account, keep_account
 from wire.core.call import Answer, Chunk, StreamCall
+from wire.core.chunk_bytes import ChunkBytes
 from wire.core.limits import Inflater, Limits
 from wire.core.memory import PARTIAL, Beside, kept_bytes, with_notes
 from wire.errors import StreamIncomplete, WireError
@@ -46,9 +45,8 @@ class Incoming(Generic[Chunk, Answer]):
         self._events = call.events() if call.events is not None else None
         self._handed_out = False
         self._inflater = Inflater(encoding, limits)
-        self._kept: list[
-            msgspec.Raw
-        ] = []  # the bytes of each chunk are a quarter of the chunk, and all that folding needs
+        # A struct takes four times the memory of its bytes, and folding reads the bytes.
+        self._kept = ChunkBytes(call.text_chunk)
         self._masked = masked
         self._error: WireError | None = None
         self._complete = self._left = False
@@ -119,7 +117,7 @@ class Incoming(Generic[Chunk, Answer]):
         """The answer folded from what has been received; its notes say if it is not whole."""
         if self._answer is not None:
             return self._answer
-        answer: Any = self._call.fold(self._kept)
+        answer: Any = self._call.fold(self._kept.all())
         if isinstance(answer, Beside):  # a call of a user's own may fold to anything
             cut = [] if self._complete else [PARTIAL]
             answer = with_notes(answer, [*self._reader.notes, *cut])
@@ -142,7 +140,8 @@ class Incoming(Generic[Chunk, Answer]):
         self._end(error)
 
     def _take(self, chunks: Sequence[Any]) -> None:
-        self._kept += [kept_bytes(chunk) for chunk in chunks]
+        for chunk in chunks:
+            self._kept.add(kept_bytes(chunk))
         if self._events is None:
             self._hand_out(chunks)
         else:
@@ -155,13 +154,13 @@ class Incoming(Generic[Chunk, Answer]):
 
     def _end(self, error: WireError | None) -> None:
         self.over = True
-        self.account.events = len(self._kept)
+        self.account.events = self._kept.count
         self._error = error
         if error is not None:
             self._masked(error)
             error.attempts = error.attempts or self.account.attempts
             error.request_id = error.request_id or self.account.request_id
-            if self._kept:
+            if self._kept.count:
                 error.partial = self.partial()
                 error.retryable = (
                     error.retryable and not self._handed_out

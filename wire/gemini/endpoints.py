@@ -24,7 +24,7 @@ from wire.core.memory import RAW, WireStruct, notes
 from wire.core.provider import Provider
 from wire.errors import RuleError, Violation, refuse
 from wire.gemini.error_body import parse_error
-from wire.gemini.fold import fold
+from wire.gemini.fold import TextChunk, fold
 from wire.gemini.paths import JSON, not_on_vertex, page, plain, resource
 from wire.gemini.reader import ChunkReader, parse_answer
 from wire.gemini.rules import check
@@ -98,6 +98,7 @@ def stream_generate_content(
         headers=JSON,
         reader=ChunkReader,
         fold=fold,
+        text_chunk=TextChunk,
         read_error=parse_error,
         host_rules=host_rules,
         notes=notes(request),

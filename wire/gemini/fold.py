@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from wire.core.chunk_bytes import RawValue
 from wire.core.decoders import convert, decoder
 from wire.core.lenient import (
     NOT_STRICT,
@@ -56,6 +57,10 @@ def whole(answer: GenerateContentResponse, body: bytes) -> GenerateContentRespon
     )
 
 
+_EMPTY = (b"{}", b"null")
+"""Values that replace no earlier value of their key."""
+
+
 def _merged(chunks: Sequence[Fields]) -> Fields:
     """Chunks as one object, its values raw JSON."""
     candidates: dict[int, list[Fields]] = {}
@@ -97,7 +102,7 @@ def _last(objects: Sequence[Fields]) -> Fields:
     whole: Fields = {}
     for each in objects:
         for key, value in each.items():
-            if key not in whole or bytes(value) not in (b"{}", b"null"):
+            if key not in whole or bytes(value) not in _EMPTY:
                 whole[key] = value
     return whole
 
@@ -141,6 +146,43 @@ def _plain_text(part: msgspec.Raw) -> _PlainText | None:
         except (msgspec.ValidationError, UnicodeEncodeError):
             return None
     return text
+
+
+# --- chunks of text -----------------------------------------------------------------------------
+
+
+class _TextContent(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    parts: tuple[_PlainText]
+    role: RawValue = msgspec.UNSET
+
+
+class _TextCandidate(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    content: _TextContent
+    index: RawValue = msgspec.UNSET
+
+
+class TextChunk(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, rename="camel"):
+    """A chunk with nothing but one text or thought; see `wire.core.chunk_bytes`."""
+
+    candidates: tuple[_TextCandidate]
+    usage_metadata: RawValue = msgspec.UNSET
+    model_version: RawValue = msgspec.UNSET
+    response_id: RawValue = msgspec.UNSET
+    create_time: RawValue = msgspec.UNSET
+
+    def split(self) -> tuple[tuple[str], RawValue]:
+        """The text, and the usage unless it is empty."""
+        part, usage = self.candidates[0].content.parts[0], self.usage_metadata
+        text, part.text, self.usage_metadata = part.text, "", msgspec.UNSET
+        empty = usage is msgspec.UNSET or bytes(usage) in _EMPTY
+        return (text,), msgspec.UNSET if empty else usage
+
+    def joined(self, texts: tuple[str, ...], latest: RawValue) -> bytes:
+        """The JSON of this chunk with this text and usage."""
+        (self.candidates[0].content.parts[0].text,), self.usage_metadata = texts, latest
+        data = msgspec.json.encode(self)
+        self.split()
+        return data
 
 
 # --- bytes of parts -------------------------------------------------------------------------------

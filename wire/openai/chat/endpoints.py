@@ -21,7 +21,7 @@ from wire.core.call import Call, StreamCall
 from wire.core.memory import notes
 from wire.core.provider import Provider
 from wire.errors import RuleError, Violation, refuse
-from wire.openai.chat.fold import fold
+from wire.openai.chat.fold import TextChunk, fold
 from wire.openai.chat.reader import ChunkReader, parse_completion
 from wire.openai.chat.rules import check
 from wire.openai.chat.turns import is_sound
@@ -119,6 +119,7 @@ def stream_chat_completions(
         headers=JSON,
         reader=ChunkReader,
         fold=fold,
+        text_chunk=TextChunk,
         read_error=parse_error,
         host_rules=host_rules,
         notes=notes(request),

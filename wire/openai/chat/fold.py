@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from wire.core.chunk_bytes import RawValue
 from wire.core.decoders import decoder
 from wire.core.lenient import decoded, fitted, number, plain, strict_json
 from wire.core.memory import RAW, Slice, encode, freeze, sayable
@@ -347,6 +348,81 @@ def _objects(values: Any) -> list[Object]:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str)
+
+
+# --- chunks of text -----------------------------------------------------------------------------
+
+_Text: TypeAlias = str | msgspec.UnsetType | None
+_Nothing: TypeAlias = msgspec.UnsetType | None
+_UNSET = msgspec.UNSET
+
+
+class _TextDelta(msgspec.Struct, forbid_unknown_fields=True):
+    content: _Text = _UNSET
+    reasoning_content: _Text = _UNSET
+    reasoning: _Text = _UNSET
+    reasoning_text: _Text = _UNSET
+    role: RawValue = _UNSET
+    refusal: _Nothing = _UNSET
+    channel: RawValue = _UNSET
+    function_call: _Nothing = _UNSET
+    tool_calls: _Nothing | tuple[()] = _UNSET
+
+
+class _TextChoice(msgspec.Struct, forbid_unknown_fields=True):
+    delta: _TextDelta
+    index: RawValue = _UNSET
+    finish_reason: RawValue = _UNSET
+    native_finish_reason: RawValue = _UNSET
+    stop_reason: RawValue = _UNSET
+    content_filter_results: RawValue = _UNSET
+    logprobs: _Nothing = _UNSET
+    token_ids: _Nothing = _UNSET
+
+
+class TextChunk(msgspec.Struct, forbid_unknown_fields=True):
+    """A chunk with nothing but text of one choice; see `wire.core.chunk_bytes`."""
+
+    choices: tuple[_TextChoice]
+    id: RawValue = _UNSET
+    object: RawValue = _UNSET
+    created: RawValue = _UNSET
+    model: RawValue = _UNSET
+    provider: RawValue = _UNSET
+    service_tier: RawValue = _UNSET
+    system_fingerprint: RawValue = _UNSET
+    usage: RawValue = _UNSET
+    obfuscation: RawValue = _UNSET
+
+    def split(self) -> tuple[tuple[str, ...], RawValue]:
+        """Content and three kinds of reasoning."""
+        delta: Any = self.choices[0].delta
+        texts = (
+            delta.content or "",
+            delta.reasoning_content or "",
+            delta.reasoning or "",
+            delta.reasoning_text or "",
+        )
+        if delta.content:
+            delta.content = ""
+        if delta.reasoning_content:
+            delta.reasoning_content = ""
+        if delta.reasoning:
+            delta.reasoning = ""
+        if delta.reasoning_text:
+            delta.reasoning_text = ""
+        self.obfuscation = _UNSET  # padding, which folding drops
+        return texts, _UNSET
+
+    def joined(self, texts: tuple[str, ...], latest: RawValue) -> bytes:
+        """The JSON of this chunk with other texts."""
+        delta = self.choices[0].delta
+        for name, text in zip(delta.__struct_fields__, texts, strict=False):
+            if isinstance(getattr(delta, name), str):
+                setattr(delta, name, text)
+        data = msgspec.json.encode(self)
+        self.split()
+        return data
 
 
 # --- bytes of messages ----------------------------------------------------------------------------
