@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -214,9 +214,10 @@ class _InputDelta(msgspec.Struct, forbid_unknown_fields=True, tag="input_json_de
     text: str = msgspec.field(name="partial_json")
 
 
-class TextEvent(msgspec.Struct, forbid_unknown_fields=True, tag="content_block_delta"):
+class TextEvent(msgspec.Struct, forbid_unknown_fields=True):
     """An event with nothing but text of one block; see `wire.core.chunk_bytes`."""
 
+    type: Literal["content_block_delta"]  # not a tag, which msgspec lets an object omit
     index: int
     delta: _TextDelta | _ThinkingDelta | _InputDelta
 

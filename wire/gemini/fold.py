@@ -173,13 +173,17 @@ class TextChunk(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, 
     def split(self) -> tuple[tuple[str], RawValue]:
         """The text, and the usage unless it is empty."""
         part, usage = self.candidates[0].content.parts[0], self.usage_metadata
-        text, part.text, self.usage_metadata = part.text, "", msgspec.UNSET
-        empty = usage is msgspec.UNSET or bytes(usage) in _EMPTY
-        return (text,), msgspec.UNSET if empty else usage
+        text, part.text = part.text, ""
+        if usage is msgspec.UNSET or bytes(usage) in _EMPTY:
+            return (text,), msgspec.UNSET
+        self.usage_metadata = msgspec.UNSET
+        return (text,), usage
 
     def joined(self, texts: tuple[str, ...], latest: RawValue) -> bytes:
         """The JSON of this chunk with this text and usage."""
-        (self.candidates[0].content.parts[0].text,), self.usage_metadata = texts, latest
+        (self.candidates[0].content.parts[0].text,) = texts
+        if latest is not msgspec.UNSET:
+            self.usage_metadata = latest
         data = msgspec.json.encode(self)
         self.split()
         return data
