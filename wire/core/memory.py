@@ -30,7 +30,7 @@ T = TypeVar("T")
 B = TypeVar("B", bound="Beside")
 S = TypeVar("S", bound="WireStruct")
 
-RAW, ACCOUNT, NOTES = "_raw", "_account", "_notes"
+RAW, ACCOUNT, NOTES, FINDINGS = "_raw", "_account", "_notes", "_findings"
 _PLAIN_KEY = re.compile(r"[^.\[\]\"\\]+")
 _BESIDE, _RAW_OF = operator.attrgetter("__dict__"), operator.itemgetter(RAW)
 
@@ -116,6 +116,8 @@ def notes(built: object) -> tuple[Note, ...]:
     path begins at `built`.
     """  # noqa: E501
     own = getattr(built, "notes", None)
+    if own is None and isinstance(built, Beside):
+        own = built.__dict__.get(NOTES)
     return tuple(own) if own is not None else tuple(_notes(built, ""))
 
 
@@ -131,12 +133,17 @@ def _notes(value: Any, path: str) -> Iterator[Note]:
             for name, field in zip(
                 value.__struct_encode_fields__, value.__struct_fields__, strict=True
             ):
-                yield from _notes(getattr(value, field), _joined(path, name))
+                inner = getattr(value, field)
+                if isinstance(inner, _WITH_NOTES):
+                    yield from _notes(inner, _joined(path, name))
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
             # Turns have no notes of their own, and a history is long.
             if isinstance(item, WireStruct) and not item.remembers:
                 yield from _notes(item, f"{path}[{index}]")
+
+
+_WITH_NOTES = (Beside, list, tuple)
 
 
 def _joined(path: str, step: str) -> str:
@@ -257,6 +264,15 @@ def freeze(value: T) -> T:
     return kept
 
 
+def shared(struct: S) -> S:
+    """`struct` made read-only, for many requests to hold it, with an empty dict `FINDINGS`.
+
+    Readers keep there what they found out about it, which stays true since it never changes.
+    """
+    vars(freeze(struct))[FINDINGS] = {}
+    return struct
+
+
 @functools.cache
 def _containers(cls: type[WireStruct]) -> tuple[str, ...]:
     """Names of the fields of `cls` that can hold a list or a dict, at whatever depth."""
@@ -315,12 +331,18 @@ def _lowered(value: Any, cut: bool = False) -> Any:
                 return list(map(_RAW_OF, map(_BESIDE, value)))
         except (AttributeError, KeyError):
             pass
-        items = [_lowered(item, cut) for item in value]
+        items = [_lowered(item, cut) if isinstance(item, _HOLDERS) else item for item in value]
         return items if any(map(operator.is_not, items, value)) else value
     if isinstance(value, dict):
-        entries = {key: _lowered(item, cut) for key, item in value.items()}
+        entries = {
+            key: _lowered(item, cut) if isinstance(item, _HOLDERS) else item
+            for key, item in value.items()
+        }
         return entries if any(map(operator.is_not, entries.values(), value.values())) else value
     return value
+
+
+_HOLDERS = (WireStruct, list, tuple, dict)
 
 
 @functools.cache

@@ -477,8 +477,32 @@ def check_values(message: Message, path: str, *, plain: bool = False) -> None:
 
     `plain` as in `wire.core.json_values.checked`.
     """
+    if json_values.are_sound(values_of((message,))):
+        return
     for position, part in enumerate(message.parts):
         _check_part(part, f"{path}.parts[{position}]", plain)
+
+
+def values_of(messages: Iterable[Message], *, received: bool = True) -> list[Any]:
+    """The values that `check_values` checks in messages, for one pass over all of them.
+
+    With `received=False`, messages of the assistant that came from a model are left out.
+    """
+    values: list[Any] = []
+    parts: list[Any] = [
+        part
+        for message in messages
+        if received or message.role != "assistant" or message.__dict__.get(_ORIGIN) is None
+        for part in message.parts
+    ]
+    for part in parts:  # grows by the media of results
+        fields = msgspec.structs.asdict(part)
+        if isinstance(part, ToolResult):
+            parts += fields.pop("media") or ()
+        elif isinstance(part, Media) and isinstance(fields.pop("data"), str):
+            values.append(b"")  # not sound, as a text in place of the bytes is not
+        values += fields.values()
+    return values
 
 
 def _check_part(part: Part, path: str, plain: bool) -> None:

@@ -6,17 +6,17 @@ Each wire's `rendering.py` converts it to the body of that wire.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from types import NoneType
 from typing import Any, TypeVar
 
 import msgspec
 
 from wire.core.bodies import wrong_type
-from wire.core.json_values import checked
+from wire.core.json_values import are_sound, checked
 from wire.core.memory import Beside
 from wire.errors import RuleError, Violation
-from wire.neutral.messages import Message, check_values
+from wire.neutral.messages import Message, check_values, values_of
 
 T = TypeVar("T")
 
@@ -70,13 +70,14 @@ class Tool(Beside, frozen=True):
                 ]
             )
 
-    def lowered(self, wire: str, lower: Callable[[], T]) -> T:
-        """What `lower` makes of this tool for a wire, made once and remembered beside the tool.
+    def lowered(self, key: Hashable, lower: Callable[[], T]) -> T:
+        """What `lower` makes of this tool, made once for each key, such as the name of a wire, and
+        remembered beside the tool.
 
         It is made anew when a schema has changed since: the dicts of a tool are its owner's. What
         `lower` raises is not remembered.
         """
-        known: dict[str, tuple[object, T]] = vars(self).setdefault(_LOWERED, {})
+        known: dict[Hashable, tuple[object, T]] = vars(self).setdefault(_LOWERED, {})
         # Text as well, which tells True from 1, and NaN from null. What JSON cannot say may be a
         # mapping whose text does not show its content: it is lowered each time.
         schemas = (self.parameters, self.response)
@@ -84,9 +85,9 @@ class Tool(Beside, frozen=True):
             state = (repr(schemas), msgspec.json.encode(schemas))
         except (TypeError, ValueError, OverflowError, RecursionError):
             return lower()
-        if wire not in known or known[wire][0] != state:
-            known[wire] = state, lower()
-        return known[wire][1]
+        if key not in known or known[key][0] != state:
+            known[key] = state, lower()
+        return known[key][1]
 
 
 class Output(Beside, frozen=True):
@@ -175,34 +176,40 @@ def checked_request(request: object) -> Request:
     """
     if not isinstance(request, Request):
         raise wrong_type("request", request, "Request")
+    # All values at once: sound ones, as almost all are, cost no call each. Only `_check_each` knows
+    # their paths.
+    values = values_of(request.messages, received=False)
+    for tool in request.tools:
+        values += (tool.description, tool.parameters, tool.response)
+    values += [getattr(request, name) for name in _SETTINGS]
+    if request.output is not None:
+        values += msgspec.structs.astuple(request.output)
+    values += request.options.values()
+    if not are_sound(values):
+        _check_each(request)
+    return request
+
+
+def _check_each(request: Request) -> None:
+    """Check value by value, which names the path of what is wrong."""
     for index, message in enumerate(request.messages):
-        if message.origin is None:
+        if message.role != "assistant" or message.origin is None:
             check_values(message, f"messages[{index}]")
     for index, tool in enumerate(request.tools):
         for name in ("description", "parameters", "response"):
             value = getattr(tool, name)
             path = f"tools[{index}].{name}"
             checked(dict(value) if isinstance(value, Mapping) else value, path)
-    for name in _VALUES:
+    for name in (*_SETTINGS, "output"):
         value = getattr(request, name)
         if value is not None:
             checked(value, name)
     for provider, extra in request.options.items():
         if isinstance(extra, Mapping):  # what else there is, `merged_options` refuses
             checked(dict(extra), f"options.{provider}")
-    return request
 
 
-_VALUES = (
-    "system",
-    "tool_choice",
-    "max_tokens",
-    "temperature",
-    "top_p",
-    "stop",
-    "effort",
-    "output",
-)
+_SETTINGS = ("system", "tool_choice", "max_tokens", "temperature", "top_p", "stop", "effort")
 
 _KINDS: dict[str, tuple[type, ...]] = {
     "system": (str,),

@@ -144,7 +144,8 @@ def _results(answers: Answers, behind: Sequence[Said], found: list[Note]) -> Ite
     for answer in answers.results:
         path, result = answer.path, answer.result
         content = result.answer if result.error else result.content
-        text = content if isinstance(content, str) else json_text(content, f"{path}.content")
+        # Its values were checked with the request.
+        text = content if isinstance(content, str) else msgspec.json.encode(content).decode()
         yield WireMessage(role="tool", content=text, tool_call_id=result.id)
         media += [media_part(each, f"{path}.media[{at}]") for at, each in enumerate(result.media)]
         if result.media:

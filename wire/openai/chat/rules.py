@@ -153,6 +153,7 @@ def _nothing_refused(request: ChatCompletionRequest, dialect: Dialect) -> Iterat
                 yield Violation(path, words, "O7", severity, refusal.remedy)
 
 
+@functools.lru_cache(512)  # each rule of a dialect asks this of each request
 def _is_model(pattern: str, model: str) -> bool:
     return re.match(pattern, model, re.IGNORECASE) is not None
 
