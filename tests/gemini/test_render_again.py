@@ -12,12 +12,16 @@ import random
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from wire import gemini, notes, openai
 from wire.core.memory import PARTIAL, Note, kept_bytes, with_notes
-from wire.errors import BlockedError, ConnectionLost
-from wire.gemini import PLACEHOLDER, parse_reply, render_request
+from wire.errors import BlockedError, ConnectionLost, WireError
+from wire.gemini import PLACEHOLDER, parse_reply, render_request, rendering, turns
+from wire.gemini import pairing as wire_pairing
 from wire.gemini.reader import parse_answer, read_chunk
+from wire.neutral import pairing
 from wire.neutral.messages import (
     Done,
     Media,
@@ -42,6 +46,7 @@ from .neutral import (
     PNG,
     TIDE,
     A,
+    B,
     answer_with,
     asked,
     contents,
@@ -177,6 +182,99 @@ def test_an_own_call_that_the_bytes_do_not_have_is_written():
             "thoughtSignature": PLACEHOLDER,
         }
     ]
+
+
+def test_a_call_that_only_the_bytes_have_is_answered():
+    """A file may have been edited by hand: its bytes count, and their calls need results."""
+    raw = answer_with({"functionCall": {"name": "a"}}, {"functionCall": {"name": "b"}})
+    said = received(raw)
+    assert said.origin is not None
+    call = said.tool_calls[0]
+    edited = with_origin(Message.assistant(call, Text("b")), said.origin)
+    made = contents(HI, edited, Message.tool_result(call, "y"))
+    assert made[2]["parts"] == [
+        {"functionResponse": {"name": "a", "response": {"result": "y"}}},
+        {"functionResponse": {"name": "b", "response": {"error": "no result"}}},
+    ]
+
+
+# --- paired once ----------------------------------------------------------------------------------
+
+RESULTS = st.sampled_from(["text", {"a": 1}, [1], {"a": {"$ref": "#"}}, {}, None])
+CALLS = st.lists(st.sampled_from(["a", "b", "fs.read"]), min_size=1, max_size=3)
+
+
+@st.composite
+def conversations(draw):
+    """Neutral messages with calls made here, by Gemini with ids and without, and by others."""
+    messages = [HI]
+    for number, kind in enumerate(draw(st.lists(st.sampled_from("uugihs"), max_size=5))):
+        if kind == "u":
+            messages.append(Message.user("And?", *draw(st.lists(st.just(PNG), max_size=1))))
+            continue
+        if kind == "s":
+            messages.append(Message.system("Be brief."))
+            continue
+        names = draw(CALLS)
+        if kind == "h":
+            calls = [ToolCall(id=f"{number}.{at}", name=name) for at, name in enumerate(names)]
+            said = Message.assistant("Well.", calls)
+        else:
+            ids = [{"id": f"{number}.{at}"} if kind == "i" else {} for at in range(len(names))]
+            made = [
+                {"functionCall": {"name": name, **id}} for name, id in zip(names, ids, strict=True)
+            ]
+            server = [
+                {"functionCall": {"name": "x", "id": "x"}},
+                {"functionResponse": {"name": "x", "id": "x", "response": {}}},
+            ]
+            raw = answer_with({"text": "Hm."}, *draw(st.sampled_from([[], server])), *made)
+            said = msgspec.structs.replace(received(raw))
+            said = with_origin(said, received(raw).origin) if draw(st.booleans()) else said
+        given_results = [
+            ToolResult(
+                call.id,
+                call.name,
+                draw(RESULTS),
+                error=draw(st.booleans()),
+                media=draw(st.sampled_from([(), (PNG,)])),
+            )
+            for call in said.tool_calls
+        ]
+        messages.append(said)
+        messages += [Message.tool_response(each) for each in draw(st.permutations(given_results))]
+    return (*messages, *([Message.user("Go on.")] if draw(st.booleans()) else []))
+
+
+@given(conversations(), st.sampled_from([MODEL, "gemini-2.5-flash", "gemini-3.5-flash"]))
+def test_results_are_not_paired_again(messages, model):
+    """What `contents` would pair and fit is already so."""
+
+    def outcome():
+        try:
+            call = gemini.call(Request(messages=messages), model)
+        except WireError as error:
+            return str(error)
+        return call.body, call.notes
+
+    once = outcome()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            rendering,
+            "paired_contents",
+            lambda turns, name: gemini.contents(*turns, model=name),
+        )
+        assert outcome() == once
+
+
+def test_a_neutral_request_pairs_its_results_once(monkeypatch):
+    messages = (HI, Message.assistant(A, B), Message.tool_result(B, "b"), Message.tool_result(A, 1))
+    paired = []
+    pair = pairing.pair
+    for module in (pairing, wire_pairing, turns):
+        monkeypatch.setattr(module, "pair", lambda *args: paired.append(args) or pair(*args))
+    contents(*messages)
+    assert len(paired) == 1
 
 
 # --- handed over ----------------------------------------------------------------------------------

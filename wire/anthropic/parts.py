@@ -20,7 +20,6 @@ from wire.anthropic.parse import WIRE
 from wire.anthropic.rules.turns import ID, TOOL_NAME
 from wire.anthropic.types import ContentBlock, MessageResponse, Source
 from wire.anthropic.types import Message as WireMessage
-from wire.core.json_values import json_text
 from wire.core.lenient import Unreadable, decoded
 from wire.core.memory import Note, WireStruct, freeze, remember
 from wire.errors import HistoryError, LimitError, RuleError, Violation
@@ -37,6 +36,7 @@ from wire.neutral.messages import (
     ToolResult,
 )
 from wire.neutral.pairing import Answers
+from wire.neutral.rendering import ToolNames, safe_names
 
 W = TypeVar("W", bound=WireStruct)
 
@@ -80,7 +80,8 @@ def wire_messages(
     the names that are taken. Raises `HistoryError` or `RuleError` that names the part
     which cannot be said.
     """
-    writing = _Writing(safe_names(said, tools, found), found)
+    calls = ((path, call.name) for path, message in said for call in message.tool_calls)
+    writing = _Writing(safe_names(calls, tools, _NAMES, found), found)
     turns: list[tuple[str, list[ContentBlock]]] = []
     for role, blocks in writing.turns(said, answers):
         if not blocks:
@@ -109,33 +110,12 @@ def _message(role: str, blocks: list[ContentBlock]) -> WireMessage:
     return WireMessage(role=role, content=blocks)
 
 
-def safe_names(said: Sequence[Said], tools: Iterable[str], found: list[Note]) -> dict[str, str]:
-    """Names of calls that other vendors took -> names that are taken here.
-
-    >>> calls = [ToolCall(name="fs.read"), ToolCall(name="fs:read")]
-    >>> safe_names([("", Message.assistant(calls))], ["fs_read"], [])
-    {'fs.read': 'fs_read_2', 'fs:read': 'fs_read_3'}
-    """
-    calls = [(path, call) for path, message in said for call in message.tool_calls]
-    taken = {*tools, *(call.name for _, call in calls if TOOL_NAME.fullmatch(call.name))}
-    names: dict[str, str] = {}
-    for path, call in calls:
-        if call.name in names or TOOL_NAME.fullmatch(call.name):
-            continue
-        base = re.sub(r"[^A-Za-z0-9_-]", "_", call.name)[:120] or "_"
-        safe, number = base, 1
-        while safe in taken:
-            number += 1
-            safe = f"{base}_{number}"
-        taken.add(safe)
-        names[call.name] = safe
-        found.append(
-            Note(
-                path,
-                f"calls of {call.name!r} are sent under the name {safe}, which this wire takes",
-            )
-        )
-    return names
+_NAMES = ToolNames(
+    legal=TOOL_NAME,
+    most=128,
+    kept=120,
+    note="calls of {name} are sent under the name {safe}, which this wire takes",
+)
 
 
 def _refused(path: str, problem: str, rule: str = "", remedy: str = "") -> HistoryError:
@@ -324,9 +304,9 @@ class _Writing:
 
     def _answer(self, result: ToolResult, path: str, behind: list[ContentBlock]) -> ContentBlock:
         text = (
-            result.content
+            result.content  # checked with its request
             if isinstance(result.content, str)
-            else json_text(result.content, f"{path}.content")
+            else msgspec.json.encode(result.content).decode()
         )
         media = [self._media(each, f"{path}.media[{at}]") for at, each in enumerate(result.media)]
         if media and result.error:

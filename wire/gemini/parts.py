@@ -1,7 +1,7 @@
 """Neutral messages as turns of Gemini; what it has no place for is left out and told, or refused.
 
 What this model said goes back in the bytes it came in, message by message, and part by part where a
-message was changed. `contents(...)` then brings the turns into the order that the server takes.
+message was changed. `turns.py` then brings the turns into the order that the server takes.
 """
 
 from __future__ import annotations
@@ -12,15 +12,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-import msgspec
-
 from wire.core.lenient import Unreadable
 from wire.core.memory import Note, WireStruct, notes
 from wire.errors import HistoryError, LimitError, RuleError, Violation
 from wire.gemini.families import Family
 from wire.gemini.fold import content_in, part_in
 from wire.gemini.parse import WIRE
-from wire.gemini.turns import function_response
+from wire.gemini.turns import checked_response
 from wire.gemini.types import (
     Blob,
     Content,
@@ -35,6 +33,7 @@ from wire.gemini.types import (
 from wire.neutral.messages import Media, Message, Origin, Other, Text, Thought, ToolCall, ToolResult
 from wire.neutral.messages import Part as Said
 from wire.neutral.pairing import Answers
+from wire.neutral.rendering import ToolNames, safe_names
 from wire.neutral.request import TOOL_NAME
 
 W = TypeVar("W", bound=WireStruct)
@@ -105,47 +104,29 @@ def wire_turns(
     the names that are taken. Raises `HistoryError` or `RuleError` that names the part
     which cannot be said.
     """
-    return _Turns(safe_names(said, tools, found), of, found, vertex).of(said, answers)
+    return _Turns(_safe_names(said, tools, found), of, found, vertex).of(said, answers)
 
 
-def safe_names(said: Sequence[Message], tools: Iterable[str], found: list[Note]) -> dict[str, str]:
-    """Names of calls that other vendors took -> names that Gemini takes (G28).
+_NAMES = ToolNames(
+    legal=TOOL_NAME,
+    most=64,
+    kept=64,
+    note="calls of {name} and their results are sent under the name {safe}, which Gemini takes",
+)
 
-    >>> calls = [ToolCall(name="fs.read"), ToolCall(name="fs:read"), ToolCall(name="fs_write")]
-    >>> safe_names([Message.assistant(calls)], ["fs_read"], [])
-    {'fs.read': 'fs_read_2', 'fs:read': 'fs_read_3'}
-    """
-    places: dict[str, str] = {}
-    taken = set(tools)
+
+def _safe_names(said: Sequence[Message], tools: Iterable[str], found: list[Note]) -> dict[str, str]:
+    """Names of calls that other vendors took -> names that Gemini takes (G28)."""
+    calls: list[tuple[str, str]] = []
+    taken = list(tools)
     for index, message in enumerate(said):
         for place, part in enumerate(message.parts):
             if isinstance(part, ToolCall):
-                if (
-                    _is_own(message.origin)
-                    or _is_own(part.origin)
-                    or TOOL_NAME.fullmatch(part.name)
-                ):
-                    taken.add(part.name)
+                if _is_own(message.origin) or _is_own(part.origin):
+                    taken.append(part.name)
                 else:
-                    places.setdefault(part.name, f"messages[{index}].parts[{place}]")
-    names: dict[str, str] = {}
-    for name, path in places.items():
-        base = re.sub(r"[^A-Za-z0-9_-]", "_", name)
-        base = (base if re.match(r"[A-Za-z_]", base) else f"_{base}")[:64]
-        safe, number = base, 1
-        while safe in taken:
-            number += 1
-            safe = f"{base[: 63 - len(str(number))]}_{number}"
-        taken.add(safe)
-        names[name] = safe
-        found.append(
-            Note(
-                path,
-                f"calls of {name!r} and their results are sent under the name {safe}, "
-                "which Gemini takes",
-            )
-        )
-    return names
+                    calls.append((f"messages[{index}].parts[{place}]", part.name))
+    return safe_names(calls, taken, _NAMES, found)
 
 
 def _is_own(origin: Origin | None) -> bool:
@@ -311,18 +292,7 @@ class _Turns:
         return [Content(role="user", parts=each) for each in (parts, behind) if each]
 
     def _answered(self, result: ToolResult, inside: list[FunctionResponsePart], path: str) -> Part:
-        call = self._calls[result.id]
-        try:
-            part = function_response(call, result.answer, parts=inside)
-        except RuleError as error:
-            violations = [
-                msgspec.structs.replace(
-                    each,
-                    path=f"{path}.content" + each.path.removeprefix("function_response.response"),
-                )
-                for each in error.violations
-            ]
-            raise RuleError(violations=violations) from None
+        part = checked_response(self._calls[result.id], result.answer, inside)
         self._found += [Note(f"{path}.content", note.message) for note in notes(part)]
         return part
 

@@ -1,7 +1,7 @@
 """A neutral request as a call of Gemini, whose answer is a neutral reply again.
 
 What this model said goes back in the bytes it came in; everything else is written here, by
-`parts.py`, and put into order by `contents(...)`. Paths such as `messages[1].parts[0]` name a part
+`parts.py`, and put into order by `turns.py`. Paths such as `messages[1].parts[0]` name a part
 of the neutral request, all others a place in the body.
 """
 
@@ -15,10 +15,10 @@ import msgspec
 
 from wire import history
 from wire.core.call import Call, StreamCall
-from wire.core.memory import Note, freeze, notes, with_notes
+from wire.core.memory import Note, notes, shared, with_notes
 from wire.core.provider import Provider
 from wire.errors import Violation
-from wire.gemini.declarations import declared, tools
+from wire.gemini.declarations import declared
 from wire.gemini.effort import thinking
 from wire.gemini.endpoints import generate_content, stream_generate_content
 from wire.gemini.families import Family, family
@@ -28,7 +28,7 @@ from wire.gemini.paths import resource
 from wire.gemini.rows import provider_row
 from wire.gemini.rules import check
 from wire.gemini.schemas import schema
-from wire.gemini.turns import contents
+from wire.gemini.turns import paired_contents
 from wire.gemini.types import (
     FunctionCallingConfig,
     FunctionCallingMode,
@@ -93,7 +93,7 @@ def render_request(
     system = system_instruction(request.system, handed, found)
     names = [tool.name for tool in request.tools]
     turns = wire_turns(handed, answers, names, of, found, vertex=vertex)
-    made = contents(*turns, model=name)
+    made = paired_contents(turns, name)
     found += made.notes
     built = GenerateContentRequest(
         contents=list(made),
@@ -147,13 +147,28 @@ def _reader(
 
 
 def _tools(request: Request, found: list[Note]) -> list[Tool]:
-    if request.raw_schemas:
-        lowered = [_raw(tool, f"tools[{at}]", found) for at, tool in enumerate(request.tools)]
-    else:
-        lowered = [_lowered(tool, f"tools[{at}]") for at, tool in enumerate(request.tools)]
-    made = tools(*lowered)
-    found += made.notes
-    return [*made, *([Tool(google_search=GoogleSearch())] if request.search_grounding else [])]
+    raw = request.raw_schemas
+    declarations: list[FunctionDeclaration] = []
+    for index, tool in enumerate(request.tools):
+        path = f"tools[{index}]"
+        declaration, changed = tool.lowered(
+            (WIRE, raw), functools.partial(_lower, tool, path, raw=raw)
+        )
+        declarations.append(declaration)
+        found += [Note(f"{path}.{each.path}", each.message) for each in changed]
+    return [
+        *([Tool(function_declarations=declarations)] if declarations else []),
+        *([Tool(google_search=GoogleSearch())] if request.search_grounding else []),
+    ]
+
+
+def _lower(tool: Function, path: str, *, raw: bool) -> tuple[FunctionDeclaration, tuple[Note, ...]]:
+    """The declaration, which all requests with this tool share, and the notes of its making.
+
+    Errors have paths below `path`.
+    """
+    declaration = _raw(tool) if raw else _converted(tool, path)
+    return shared(declaration), notes(declaration)
 
 
 _SAYS_NOTHING = frozenset(
@@ -171,35 +186,32 @@ def _takes_something(parameters: Mapping[str, Any]) -> bool:
     return bool(named) or not parameters.keys() <= _SAYS_NOTHING
 
 
-def _lowered(tool: Function, path: str) -> FunctionDeclaration:
-    """The declaration with its schemas in Gemini's dialect, lowered once for each tool."""
-
-    def lower() -> FunctionDeclaration:
-        definition: dict[str, Any] = {
-            "name": tool.name,
-            "description": tool.description or None,
-            "response": tool.response,
-        }
-        if _takes_something(tool.parameters):
-            definition["parameters"] = tool.parameters
-        # Read-only, since every request with this tool shares it.
-        return freeze(declared(definition, path, []))
-
-    return tool.lowered(WIRE, lower)
+def _converted(tool: Function, path: str) -> FunctionDeclaration:
+    """The declaration with its schemas in Gemini's dialect."""
+    definition: dict[str, Any] = {
+        "name": tool.name,
+        "description": tool.description or None,
+        "response": tool.response,
+    }
+    if _takes_something(tool.parameters):
+        definition["parameters"] = tool.parameters
+    return declared(definition, path, [])
 
 
-def _raw(tool: Function, path: str, found: list[Note]) -> FunctionDeclaration:
+def _raw(tool: Function) -> FunctionDeclaration:
     """The declaration with its JSON Schema as it is."""
+    found: list[Note] = []
     parameters: Any = tool.parameters if _takes_something(tool.parameters) else msgspec.UNSET
     if parameters is not msgspec.UNSET and "properties" in parameters and "type" not in parameters:
         parameters = {"type": "object", **parameters}
-        found.append(Note(f"{path}.parameters", "was given the type object, which it did not name"))
-    return FunctionDeclaration(
+        found.append(Note("parameters", "was given the type object, which it did not name"))
+    declaration = FunctionDeclaration(
         name=tool.name,
         description=tool.description or None,
         parameters_json_schema=parameters,
         response_json_schema=msgspec.UNSET if tool.response is None else tool.response,
     )
+    return with_notes(declaration, found)
 
 
 _MODES = {

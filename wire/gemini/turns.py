@@ -9,6 +9,7 @@ in a Content of its own (G10 to G13, S2-02). What it had to change, add or drop 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -64,7 +65,30 @@ def contents(*turns: Turn, model: str | None = None) -> Noted[Content]:
     found: list[Note] = []
     flat: list[Content] = []
     _flat(turns, "turns", found, flat)
-    groups = _grouped(flat, found)
+    return _arranged(flat, model, found)
+
+
+def paired_contents(turns: Sequence[Content], model: str) -> Noted[Content]:
+    """As `contents`, for turns in which each result has the name and id of its call and stands in
+    the order of the calls: those of a neutral conversation, which pairs them.
+    """
+    found: list[Note] = []
+    flat: list[Content] = []
+    for index, turn in enumerate(turns):
+        if turn.role in ("user", "model"):
+            flat.append(turn)
+        else:
+            _flat(turn, f"turns[{index}]", found, flat)
+    return _arranged(flat, model, found, paired=True)
+
+
+def _arranged(
+    turns: list[Content], model: str | None, found: list[Note], *, paired: bool = False
+) -> Noted[Content]:
+    """Contents in the order that the server takes; with `paired`, results that have the name and id
+    of their call are taken as they are.
+    """
+    groups = _grouped(turns, found)
     if not groups:
         raise _refused("contents", "a conversation needs at least one turn", "G4")
     if groups[0].role == "model":
@@ -78,7 +102,10 @@ def contents(*turns: Turn, model: str | None = None) -> Noted[Content]:
         calls = _open_calls(groups[index - 1].parts) if index else []
         results = [part for part in group.parts if part.function_response is not None]
         others = [part for part in group.parts if part.function_response is None]
-        answered, orphans = _answers(calls, results, path, found)
+        if paired and _are_answers(calls, results):
+            answered, orphans = results, list[Part]()
+        else:  # the bytes of a message may hold other calls than its parts, if a file was edited
+            answered, orphans = _answers(calls, results, path, found)
         if answered:
             result.append(group.content(answered))
         for orphan in orphans:
@@ -134,8 +161,15 @@ def function_response(
                 )
             ]
         )
-    response: Any = {"error": error} if error is not None else result
-    response = msgspec.to_builtins(json_values.checked(response, "function_response.response"))
+    response = {"error": error} if error is not None else result
+    return checked_response(
+        call, json_values.checked(response, "function_response.response"), parts
+    )
+
+
+def checked_response(call: FunctionCall, result: Any, parts: Sequence[Any] | None) -> Part:
+    """As `function_response`, for a result that JSON is known to represent."""
+    response: Any = msgspec.to_builtins(result)
     changed = []
     if _has_ref(response):
         response = {"result": msgspec.json.encode(response).decode()}
@@ -241,14 +275,10 @@ class _Group:
         if (
             same
             and len(source.parts or ()) == len(parts)
-            and all(map(_is, source.parts or (), parts))
+            and all(map(operator.is_, source.parts or (), parts))
         ):
             return source
         return Content(role=self.role, parts=list(parts))
-
-
-def _is(one: object, other: object) -> bool:
-    return one is other
 
 
 def _grouped(turns: list[Content], found: list[Note]) -> list[_Group]:
@@ -285,7 +315,15 @@ def _open_calls(parts: Sequence[Part]) -> list[FunctionCall]:
         if part.function_call is not None and part.function_call.name
     ]
     results = [part.function_response for part in parts if part.function_response is not None]
-    return unanswered(calls, results, lambda call: call)
+    return unanswered(calls, results, lambda call: call) if results else calls
+
+
+def _are_answers(calls: Sequence[FunctionCall], results: Sequence[Part]) -> bool:
+    """Whether there is one result for each call, in their order and under their names and ids."""
+    responses = [part.function_response for part in results]
+    return [(call.name, call.id) for call in calls] == [
+        (each and each.name, each and each.id) for each in responses
+    ]
 
 
 # A result is paired by its id; without one by name, and without a name by its place: ids are not

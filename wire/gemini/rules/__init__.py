@@ -27,7 +27,7 @@ from wire.core.provider import Provider
 from wire.errors import Violation
 from wire.gemini.families import UNKNOWN, family
 from wire.gemini.rows import provider_row
-from wire.gemini.rules import contents, generation, schemas, tools
+from wire.gemini.rules import contents, generation, known, schemas, tools
 from wire.gemini.rules.parser import is_plain_result, parsed
 from wire.gemini.rules.refusals import answer_of as answer_of
 from wire.gemini.rules.rule_input import Plain, RuleInput
@@ -143,8 +143,10 @@ def check(
     host, version = row.dialect.api, row.version or "v1beta"
     if isinstance(request, GenerateContentRequest) and RAW in request.__dict__:
         request = bytes(kept_bytes(request))  # these bytes are sent
+    built = request if isinstance(request, GenerateContentRequest) else None
+    key = None if built is None else known.key_of(built, model, host, version)
     found, rule_input = (
-        _typed(request, model, host, version, endpoint)
+        _typed(request, key, model, host, version, endpoint)
         if isinstance(request, GenerateContentRequest)
         else _received(request, model, host, version, endpoint)
     )
@@ -155,23 +157,36 @@ def check(
                 continue
             if not skip or names in _BODY_RULES:
                 found += rule(rule_input)
+        if built is not None and key is not None and not rule_input.known and not skip:
+            known.remember(built.tools or (), key, rule_input.plain, found)
     return found if model else [each for each in found if each.severity == "error"]
 
 
 def _typed(
-    request: GenerateContentRequest, model: str, host: str, version: str, endpoint: str
+    request: GenerateContentRequest,
+    key: known.Key | None,
+    model: str,
+    host: str,
+    version: str,
+    endpoint: str,
 ) -> tuple[list[Violation], RuleInput]:
     """Checks a struct: the parser reads each part that was built here, and everything beside the
-    contents at once.
+    contents at once, except declarations that are known under this key.
     """
     turns: Sequence[Content] = request.contents or ()
     rest = msgspec.structs.replace(request, contents=None)
     plain: Plain = {}
     found: list[Violation] = []
     try:
+        rows = known.known(request.tools or (), key) if key is not None else []
+        if rows:
+            rest = msgspec.structs.replace(rest, tools=known.others(request.tools or ()))
         plain, found = parsed(msgspec.to_builtins(rest), GenerateContentRequest, host, version)
-        plain = _with_set_nulls(plain, request)
-        rule_input = _rule_input(turns, plain, model, host, version, endpoint)
+        if rows:
+            known.put(plain, rows)
+        else:
+            plain = _with_set_nulls(plain, request)
+        rule_input = _rule_input(turns, plain, model, host, version, endpoint, known=bool(rows))
         for index in rule_input.conversation.beyond_text:
             content = turns[index]
             for position, part in enumerate(() if RAW in content.__dict__ else content.parts or ()):
@@ -226,10 +241,17 @@ def _received(
 
 
 def _rule_input(
-    turns: Sequence[Content], plain: Plain, model: str, host: str, version: str, endpoint: str
+    turns: Sequence[Content],
+    plain: Plain,
+    model: str,
+    host: str,
+    version: str,
+    endpoint: str,
+    *,
+    known: bool = False,
 ) -> RuleInput:
     return RuleInput(
-        turns, plain, model, family(model) if model else UNKNOWN, host, version, endpoint
+        turns, plain, model, family(model) if model else UNKNOWN, host, version, endpoint, known
     )
 
 

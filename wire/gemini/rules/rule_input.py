@@ -38,11 +38,8 @@ class Declared:
 
     path: str
     plain: Plain
-
-    @property
-    def name(self) -> str:
-        """Name of the function; empty if it has none."""
-        return str(self.plain.get("name") or "")
+    name: str
+    """Empty if it has none."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +56,8 @@ class RuleInput:
     host: str
     version: str
     endpoint: str
+    known: bool = False
+    """Whether the declarations of functions were judged before, and nothing was found in them."""
 
     @property
     def vertex(self) -> bool:
@@ -103,10 +102,19 @@ class RuleInput:
     def declared(self) -> list[Declared]:
         """The functions of all tools."""
         return [
-            Declared(f"tools[{index}].functionDeclarations[{position}]", declaration)
+            Declared(
+                f"tools[{index}].functionDeclarations[{position}]",
+                declaration,
+                str(declaration.get("name") or ""),
+            )
             for index, tool in enumerate(self.plain.get("tools") or ())
             for position, declaration in enumerate(tool.get("functionDeclarations") or ())
         ]
+
+    @functools.cached_property
+    def unjudged(self) -> list[Declared]:
+        """The functions that the rules of one declaration have to look at."""
+        return [] if self.known else self.declared
 
     @functools.cached_property
     def built_in(self) -> list[str]:

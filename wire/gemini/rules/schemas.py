@@ -92,7 +92,7 @@ def schemas_are_sound(request: RuleInput) -> Violations:
 
 
 def _roots(request: RuleInput) -> Iterator[Rooted]:
-    for each in request.declared:
+    for each in request.unjudged:
         for key in ("parameters", "response", "parametersJsonSchema", "responseJsonSchema"):
             plain = each.plain.get(key)
             if plain is not None:

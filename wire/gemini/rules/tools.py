@@ -20,7 +20,7 @@ _NEWER_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
 
 def functions_have_names(request: RuleInput) -> Violations:
     """G28."""
-    for each in request.declared:
+    for each in request.unjudged:
         if _NAME.fullmatch(each.name):
             continue
         severity = "warning" if _NEWER_NAME.fullmatch(each.name) else "error"
@@ -121,7 +121,7 @@ def model_has_the_feature(request: RuleInput) -> Violations:
 
 def one_dialect(request: RuleInput) -> Violations:
     """G37."""
-    for each in request.declared:
+    for each in request.unjudged:
         for one, other in (
             ("parameters", "parametersJsonSchema"),
             ("response", "responseJsonSchema"),

@@ -1,0 +1,78 @@
+"""Declarations of functions in which the parser and the rules found nothing before.
+
+The declaration of a neutral tool is made once and held by each request after that
+(`wire.core.memory.shared`), so it is judged once for each host, version and mode. What the parser
+made of it is kept beside it. A tool whose schema changes gets a new declaration, which is judged
+anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+
+from wire.core.memory import FINDINGS
+from wire.errors import Violation
+from wire.gemini.types import FunctionCallingConfig, GenerateContentRequest, Tool, ToolConfig
+
+Plain: TypeAlias = dict[str, Any]
+Key: TypeAlias = tuple[object, ...]
+
+
+def key_of(request: GenerateContentRequest, model: str, host: str, version: str) -> Key | None:
+    """What the judgement of a declaration depends on beside the declaration.
+
+    `None` for a request whose tools or mode are of another type than their field allows.
+    """
+    config: Any = request.tool_config
+    calling = config.function_calling_config if type(config) is ToolConfig else config
+    mode = calling.mode if type(calling) is FunctionCallingConfig else calling
+    tools = request.tools
+    if not isinstance(mode, str | int | None) or not isinstance(tools, list):
+        return None
+    if not all(type(each) is Tool for each in tools):
+        return None
+    return host, version, bool(model), mode
+
+
+def known(tools: Sequence[Tool], key: Key) -> list[list[Plain]]:
+    """The declarations of each tool as the parser spells them; empty unless nothing was found in
+    any of them.
+    """
+    rows: list[list[Any]] = [
+        [
+            getattr(each, "__dict__", {}).get(FINDINGS, {}).get(key)
+            for each in tool.function_declarations or ()
+        ]
+        for tool in tools
+    ]
+    return rows if any(rows) and not any(None in row for row in rows) else []
+
+
+def others(tools: Sequence[Tool]) -> list[Tool] | None:
+    """The tools without their declarations; `None` if nothing else stands in any of them."""
+    rest = [msgspec.structs.replace(tool, function_declarations=None) for tool in tools]
+    return rest if any(tool != _EMPTY for tool in rest) else None
+
+
+_EMPTY = Tool()
+
+
+def put(plain: Plain, rows: Sequence[Sequence[Plain]]) -> None:
+    """Put known declarations into a request that was parsed without them."""
+    tools = plain.setdefault("tools", [{} for _ in rows])
+    for tool, row in zip(tools, rows, strict=True):
+        if row:
+            tool["functionDeclarations"] = row
+
+
+def remember(tools: Sequence[Tool], key: Key, plain: Plain, found: Sequence[Violation]) -> None:
+    """Keep each declaration in which nothing was found, if it never changes."""
+    for index, tool in enumerate(tools):
+        for position, declaration in enumerate(tool.function_declarations or ()):
+            findings = getattr(declaration, "__dict__", {}).get(FINDINGS)
+            path = f"tools[{index}].functionDeclarations[{position}]"
+            if findings is not None and not any(each.path.startswith(path) for each in found):
+                findings[key] = plain["tools"][index]["functionDeclarations"][position]
