@@ -24,10 +24,12 @@ from wire.core.call import StreamCall
 from wire.core.incoming import Incoming
 from wire.core.limits import Limits
 from wire.gemini.reader import parse_answer
+from wire.neutral.messages import ToolCall
+from wire.neutral.request import Tool
 from wire.pipeline import Engine, parse
 
 PACKAGE = str(Path(wire.__file__).parent)
-GEMINI, OPENAI = "gemini-3-pro-preview", "gpt-5.4"
+GEMINI, OPENAI, CLAUDE = "gemini-3-pro-preview", "gpt-5.4", "claude-opus-4-8"
 EVENTS_BEFORE = 3  # events of a stream that come before the one that is counted
 
 ANSWER = (
@@ -123,6 +125,29 @@ def neutral_request(**settings: Any) -> Callable[[], object]:
     return lambda: asking.whole(messages=messages)
 
 
+def answered_call(model: str, tools: int = 1) -> Callable[[], object]:
+    """The answer to a call that was made here, as a neutral request with so many tools."""
+    call = ToolCall(id="call_1", name="tool_0", arguments={"city": "Tokyo"})
+    result = Message.tool_result(call, {"temp_c": 15})
+    messages = [Message.user("Hi"), Message.assistant(call), result]
+    declared = [
+        Tool(f"tool_{number}", "The weather.", FUNCTION["parameters"]) for number in range(tools)
+    ]
+    asking = chat(model, tools=declared, max_tokens=99)
+    return lambda: asking.whole(messages=messages)
+
+
+def added(less: Frames, more: Frames) -> Frames:
+    """What the second journey costs beyond the first."""
+    more.subtract(less)
+    return Frames({key: count for key, count in more.items() if count > 0})
+
+
+def ten_tools(model: str) -> Frames:
+    """What ten more tools add to a neutral request that is not the first with them."""
+    return added(counted(answered_call(model)), counted(answered_call(model, tools=11)))
+
+
 def event(call: StreamCall[Any, Any], data: bytes) -> Callable[[], object]:
     """One SSE event of a stream that goes on."""
     incoming: Incoming[Any, Any] = Incoming(call, "", Limits(), Account(), lambda error: error)
@@ -155,9 +180,7 @@ def pipeline(nodes: int) -> Callable[[], object]:
 
 def one_node() -> Frames:
     """What one more node adds to a run."""
-    less, more = counted(pipeline(1)), counted(pipeline(2))
-    more.subtract(less)
-    return Frames({key: count for key, count in more.items() if count > 0})
+    return added(counted(pipeline(1)), counted(pipeline(2)))
 
 
 JOURNEYS: dict[str, Callable[[], Frames]] = {
@@ -172,6 +195,11 @@ JOURNEYS: dict[str, Callable[[], Frames]] = {
     "raw signature to the next call": lambda: counted(raw_request()),
     "neutral signature to the next call": lambda: counted(neutral_request()),
     "neutral signature and a tool": lambda: counted(neutral_request(tools=[get_weather])),
+    "neutral result, chat completions": lambda: counted(answered_call(f"openai:{OPENAI}")),
+    "neutral result, Messages": lambda: counted(answered_call(f"anthropic:{CLAUDE}")),
+    "ten more tools, Gemini": lambda: ten_tools(f"gemini:{GEMINI}"),
+    "ten more tools, chat completions": lambda: ten_tools(f"openai:{OPENAI}"),
+    "ten more tools, Messages": lambda: ten_tools(f"anthropic:{CLAUDE}"),
     "function to Gemini's schema": lambda: counted(lambda: gemini.tools(FUNCTION)),
     "one pipeline node": one_node,
 }

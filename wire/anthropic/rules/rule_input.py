@@ -110,7 +110,9 @@ def an_object(value: Any) -> Plain:
 
 def objects(value: Any) -> list[Plain]:
     """A list of objects; what else stands in it is empty, so that places stay what they are."""
-    return [an_object(each) for each in value] if isinstance(value, (list, tuple)) else []
+    if not isinstance(value, (list, tuple)):
+        return []
+    return [each if isinstance(each, Mapping) else {} for each in value]
 
 
 def _blocks(path: str, content: Any) -> Iterator[Block]:

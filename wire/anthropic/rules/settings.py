@@ -16,7 +16,7 @@ from wire.anthropic.families import (
     takes_sampling,
     thinks_unasked,
 )
-from wire.anthropic.rules.rule_input import RuleInput, an_object, dotted, refused
+from wire.anthropic.rules.rule_input import RuleInput, an_object, refused
 from wire.anthropic.rules.turns import TOOL_NAME, name_problem
 from wire.errors import Violation
 
@@ -32,8 +32,8 @@ Found = Iterator[Violation]
 def tools_are_sound(asked: RuleInput) -> Found:
     """A24, A25, A26."""
     known: set[str] = set()
-    for tool in asked.tools:
-        at = f"{dotted(tool.path)}.custom"
+    for index, tool in enumerate(asked.tools):
+        at = f"tools.{index}.custom"
         name = tool.plain.get("name")
         if isinstance(name, str):
             if name in known:

@@ -11,7 +11,6 @@ from wire.anthropic.rules.rule_input import (
     Block,
     RuleInput,
     Turn,
-    an_object,
     dotted,
     objects,
     refused,
@@ -398,8 +397,8 @@ def marks_are_few(asked: RuleInput) -> Found:
     """A21, A22, A23."""
     marks: list[tuple[str, str]] = []
     for block in _marked(asked):
-        mark = an_object(block.plain.get("cache_control"))
-        if mark:
+        mark = block.plain.get("cache_control")
+        if mark and isinstance(mark, Mapping):
             marks.append((block.path, str(mark.get("ttl") or "5m")))
             if block.thinks:
                 said = (
