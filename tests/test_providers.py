@@ -885,7 +885,7 @@ def rows(heading: str) -> list[list[str]]:
 
 
 def documented(row: Provider) -> list[str]:
-    url = f"`{row.base_url}`" if row.base_url else f"yours, such as `{row.base_url_like}`"
+    url = f"`{row.base_url}`" if row.base_url else f"your own, such as `{row.base_url_like}`"
     return [row.name, url, f"`{row.key_variable}`{'' if row.key_required else ', not needed'}"]
 
 
@@ -902,12 +902,12 @@ def test_the_page_says_what_goes_back():
             fields = [*row.dialect.reasoning_slots, *row.dialect.takes]
             assert re.findall(r"`(\w+)`", told[name]) == fields, name
             assert ("required" in told[name]) == row.dialect.reasoning_required, name
-            assert ("as it came" in told[name]) == row.dialect.verbatim, name
+            assert ("unchanged" in told[name]) == row.dialect.verbatim, name
 
 
 def test_the_page_names_everybody_who_refuses_something():
-    told = {row[0]: "" for row in rows("What they refuse")}
-    for name, *cells in rows("What they refuse"):
+    told = {row[0]: "" for row in rows("Refused requests")}
+    for name, *cells in rows("Refused requests"):
         told[name] += " ".join(cells)
     refusing = {
         name for name, row in PROVIDERS.items() if row.wire == "openai" and row.dialect.refuses

@@ -1,4 +1,4 @@
-"""Neutral requests and replies for the tests, and what becomes of them on the wire."""
+"""Builders of neutral requests and replies, and their form on the wire, for the tests."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ A, B = (
     for id, port in (("call_A", "Brest"), ("call_B", "Łódź"))
 )
 
-NO_TOOLS = (
-    "tools: warning: tools: a conversation with calls needs the tools, at some hosts of this wire"
-)
+NO_TOOLS = "tools: warning: tools: some hosts refuse tool calls in the history without tools"
 """What is noted of a conversation with calls whose request has no tools (A40)."""
 
 
@@ -64,7 +62,7 @@ def refused(
     provider: str = "anthropic",
     **settings: Any,
 ) -> Any:
-    """Paths and rules of what is refused."""
+    """Paths and rule ids of the violations that a rendering raises."""
     with pytest.raises(RuleError) as caught:
         anthropic.stream_call(asked(*messages, **settings), model, provider=provider)
     assert type(caught.value) is kind

@@ -1,5 +1,5 @@
-"""Every endpoint as a value: method, path, headers and body of what is sent, and how answers are
-read; then through the clients.
+"""Endpoints of Messages: method, path, headers and body of each call, and its parsed response; then
+the same calls sent by the clients.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def test_betas_are_one_header(make: Any):
         "anthropic-beta": "c",
     }
     for odd in ("a-2025-01-01", [""], [1]):
-        with pytest.raises(ConfigurationError, match="betas: a list of names is wanted"):
+        with pytest.raises(ConfigurationError, match="betas: expected a list of names"):
             make(asked(), betas=odd)
 
 
@@ -188,7 +188,7 @@ def test_betas_are_one_header(make: Any):
         ),
         (
             lambda: anthropic.create_message(asked(stream=True)),
-            "stream: an answer in one piece is no stream (stream_message(request))",
+            "stream: this call does not stream (use stream_message(request))",
         ),
         (
             lambda: anthropic.create_message(asked(temperature="hot")),
@@ -202,7 +202,7 @@ def test_betas_are_one_header(make: Any):
         ),
         (
             lambda: anthropic.create_batch([]),
-            "requests: a list of BatchRequests that is not empty is wanted, not list",
+            "requests: a non-empty list of BatchRequests is wanted, not list",
         ),
         (
             lambda: anthropic.create_batch([asked()]),
@@ -210,19 +210,19 @@ def test_betas_are_one_header(make: Any):
         ),
         (
             lambda: anthropic.create_batch(batch("a", "a")),
-            "requests[1].custom_id: 'a' names another request too",
+            "requests[1].custom_id: 'a' is the id of another request",
         ),
         (
             lambda: anthropic.create_batch(batch("a b")),
-            "requests[0].custom_id: 1 to 64 letters, digits, _ and - are wanted",
+            "requests[0].custom_id: expected 1 to 64 letters, digits, _ and -",
         ),
         (
             lambda: anthropic.create_batch(batch("x" * 65)),
-            "requests[0].custom_id: 1 to 64 letters, digits, _ and - are wanted",
+            "requests[0].custom_id: expected 1 to 64 letters, digits, _ and -",
         ),
         (
             lambda: anthropic.create_batch(batch("a", stream=True)),
-            "requests[0].params.stream: a batch does not stream (leave it out)",
+            "requests[0].params.stream: a batch does not stream (remove it)",
         ),
         (
             lambda: anthropic.create_batch(batch("a", top_k="x")),
@@ -245,7 +245,7 @@ def test_a_name_leads_to_no_other_path(odd: Any):
         anthropic.delete_batch,
         anthropic.batch_results,
     ):
-        with pytest.raises(ConfigurationError, match="a name is wanted, such as"):
+        with pytest.raises(ConfigurationError, match="expected a name such as"):
             make(odd)
 
 
@@ -253,7 +253,7 @@ def test_a_page_is_a_number_and_two_ids():
     for page in ({"limit": "x"}, {"after_id": 1}, {"before_id": b"x"}):
         with pytest.raises(
             ConfigurationError,
-            match="limit, after_id, before_id: a number and two texts are wanted",
+            match="limit, after_id, before_id: expected an integer and two texts",
         ):
             anthropic.list_batches(**page)
 
@@ -306,7 +306,7 @@ UNSIGNED = [
 
 
 def test_what_only_anthropic_refuses_is_for_its_clients():
-    """Kimi and others give thoughts without a signature, and want them back."""
+    """Kimi and other hosts send thinking without a signature, and require it back."""
     call = anthropic.create_message(MessageRequest(model=MODEL, max_tokens=100, messages=UNSIGNED))
 
     def answering(request: httpx.Request) -> httpx.Response:
@@ -455,7 +455,7 @@ def test_results_with_odd_bytes_are_read():
 
 
 def through(style: str, provider: str, http: httpx.MockTransport, call: Any) -> Any:
-    """The answer of a call, or what a stream folds into and the events of it."""
+    """The response of a call; or the folded response of a stream, and its events."""
 
     def work() -> Any:
         with Client(provider, api_key=KEY, http=http, retry=Retry(attempts=1)) as client:

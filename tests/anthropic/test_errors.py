@@ -1,4 +1,4 @@
-"""Error answers as typed errors: Anthropic's own, and those of the other hosts of its wire."""
+"""Error responses of Anthropic and of the other hosts of Messages, as typed errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Structs against the inventory of Anthropic's SDK, in both directions."""
+"""Compares the structs with the inventory of Anthropic's SDK, in both directions."""
 
 from __future__ import annotations
 

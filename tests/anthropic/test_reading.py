@@ -1,6 +1,4 @@
-"""The neutral door of Messages on the way back: parts, stop and usage of a reply, and the events of
-one that is on its way.
-"""
+"""Responses of Messages as neutral replies: parts, stop reason, usage, events of a stream."""
 
 from __future__ import annotations
 
@@ -236,7 +234,7 @@ STREAM = [
 
 
 class Served:
-    """A chat whose server says one thing, and what it was asked."""
+    """A chat with a server that always sends the same response, and the requests that it got."""
 
     def __init__(
         self, content: bytes, model: str = f"anthropic:{MODEL}", stream: bool = True
@@ -344,7 +342,7 @@ def test_events_do_not_depend_on_where_the_bytes_were_cut(size: int):
 
 
 def test_a_block_that_is_not_at_its_end_has_no_arguments_yet():
-    """A call begins with an empty input: only the last block can still be on its way."""
+    """A call begins with an empty input, and only the last block can be unfinished."""
     events = [begin(), *block(0, tool_use("toolu_1")), block(1, tool_use("toolu_2"))[0]]
     chunks = ChunkReader().feed(sse(*events))
     answer = fold(chunks)
@@ -359,7 +357,7 @@ def test_a_block_that_is_not_at_its_end_has_no_arguments_yet():
     [("end_turn", "other"), ("tool_use", "other"), ("max_tokens", "length")],
 )
 def test_a_partial_answer_claims_no_end(stop: str, reason: str):
-    """Its stop reason comes before the event that ends it."""
+    """The stop reason arrives before the event that ends the stream."""
     answer = parse_message(json.dumps({"content": [text("Hi")], "stop_reason": stop}).encode())
     assert parse_reply(with_notes(answer, [PARTIAL])).stop == Stop(reason, stop)
 
@@ -507,7 +505,7 @@ def test_what_was_changed_is_told_in_the_reply():
     ).encode()
     with Served(answer, stream=False).chat(max_tokens=None) as chat:
         assert list(map(str, chat.ask("Hi").notes)) == [
-            "max_tokens: 16000: this wire wants a number, and none was given"
+            "max_tokens: set to 16000: the wire requires a number, and the request has none"
         ]
     assert received(text("Hi")).text == "Hi"
     assert asked().messages == (HI,)

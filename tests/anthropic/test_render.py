@@ -1,4 +1,4 @@
-"""The neutral door of Messages on the way there: what a request becomes, and what is refused."""
+"""Neutral requests rendered as requests of Messages, and the requests that are refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 from tests.history.histories import conversation
 from wire import anthropic, notes
 from wire.anthropic import check, parse_reply, render_request
-from wire.anthropic.effort import BUDGETS as TOKENS
+from wire.anthropic.effort import THINKING_BUDGET_TOKENS
 from wire.anthropic.reader import parse_message
 from wire.core.memory import encode
 from wire.errors import HistoryError, RuleError
@@ -66,7 +66,7 @@ IMAGE = {
 
 
 def test_s4_07_s4_08_texts():
-    """Several texts stay several blocks."""
+    """Several texts remain several blocks."""
     assert sent(Message.user("a", "b"), Message.assistant("c"), Message.user("d")) == [
         {"role": "user", "content": [text("a"), text("b")]},
         {"role": "assistant", "content": "c"},
@@ -95,8 +95,8 @@ def test_s4_06_s4_12_what_the_system_says():
     assert made["system"] == [text(each) for each in "abcd"]
     assert [each["role"] for each in made["messages"]] == ["user", "assistant", "user"]
     assert told(*messages) == [
-        "messages[2]: left out: a system message that says nothing",
-        "messages[4]: moved to the top: the system has one place here",
+        "messages[2]: left out: an empty system message",
+        "messages[4]: moved to the top: the wire has one system text, before the conversation",
     ]
     assert body_of(asked(system="a"))["system"] == "a"
     assert "system" not in body_of(asked(Message.system(" "), HI, system=" "))
@@ -141,8 +141,8 @@ def test_s4_09_s4_10_s4_11_calls_and_results():
         },
     ]
     assert told(*messages) == [
-        "messages[3]: moved to the top: the system has one place here",
-        "messages[2]: results were put into the order of their calls",
+        "messages[3]: moved to the top: the wire has one system text, before the conversation",
+        "messages[2]: the results were sorted into the order of their calls",
         NO_TOOLS,
     ]
 
@@ -174,14 +174,14 @@ def test_media_stand_in_results_and_behind_errors():
     ]
     failed = Message.tool_response(ToolResult("call_A", "get_tide", "dark", True, (PNG,)))
     assert told(HI, Message.assistant(A), failed) == [
-        "messages[2].parts[0].media: sent behind the results: an error is text here (A15)",
+        "messages[2].parts[0].media: sent after the results: an error result has text only (A15)",
         NO_TOOLS,
     ]
 
 
 def test_s4_09_arguments_that_are_no_object_are_an_error_that_names_the_tool():
     cut = ToolCall(id="c", name="get_tide", arguments=None, text='{"port": "Br')
-    with pytest.raises(HistoryError, match="the call of get_tide are no JSON object") as caught:
+    with pytest.raises(HistoryError, match="the call of get_tide are not a JSON object") as caught:
         anthropic.stream_call(
             asked(HI, Message.assistant("So", cut), Message.tool_result(cut, "1")), MODEL
         )
@@ -225,7 +225,7 @@ def test_texts_that_say_nothing_are_left_out():
     ]
     assert told(*messages) == [
         *(
-            f"{path}: left out: a text that says nothing, which is refused here (A6)"
+            f"{path}: left out: a blank text, which the server refuses (A6)"
             for path in (
                 "messages[0].parts[0]",
                 "messages[0].parts[2]",
@@ -251,13 +251,13 @@ def test_what_this_wire_has_no_words_for_is_told():
     assert sent(*messages)[1] == {"role": "assistant", "content": [text("A"), text("C")]}
     assert told(*messages, search_grounding=True) == [
         "search_grounding: not sent: only Gemini searches with Google",
-        "messages[0].parts[1]: withheld: x is understood by its own vendor only",
-        "messages[0].parts[2].detail: left out: it has no place here",
-        "messages[0].parts[2].name: left out: images have no names here",
-        "messages[1].parts[1]: withheld: a thought that is not signed",
-        "messages[1].parts[2]: withheld: image/png of the assistant does not go back here",
-        "messages[1].parts[3]: withheld: executableCode is understood by its own vendor only",
-        "messages[1].parts[4]: withheld: its signature, which has no place here",
+        "messages[0].parts[1]: withheld: only its own vendor accepts x",
+        "messages[0].parts[2].detail: left out: the wire has no field for it",
+        "messages[0].parts[2].name: left out: images have no name on this wire",
+        "messages[1].parts[1]: withheld: a thought without a signature",
+        "messages[1].parts[2]: withheld: the wire has no field for image/png of the assistant",
+        "messages[1].parts[3]: withheld: only its own vendor accepts executableCode",
+        "messages[1].parts[4]: withheld: the signature, which the wire has no field for",
     ]
 
 
@@ -279,8 +279,8 @@ def test_ids_are_made_legal_on_both_sides():
     assert sent(*messages) == made
     assert (
         told(*messages)[0]
-        == "messages[1].parts[0]: the id 'functions.f:0' of the call and its result became "
-        f"{ids[0]}, as this wire takes it"
+        == "messages[1].parts[0]: the id 'functions.f:0' of the call and its result was changed to "
+        f"{ids[0]}: the wire refuses it"
     )
     assert len(told(*messages)) == 5  # three ids, the order, and no tools
 
@@ -304,8 +304,8 @@ def test_an_id_that_comes_again_gets_a_new_one():
     assert ids[0] == "call_A"
     assert ids[1] not in ("call_A", "")
     assert told(HI, *turn, *turn) == [
-        "messages[3].parts[0]: the id 'call_A' of the call and its result became "
-        f"{ids[1]}, which is met before",
+        "messages[3].parts[0]: the id 'call_A' of the call and its result was changed to "
+        f"{ids[1]}: an earlier call has it",
         NO_TOOLS,
     ]
 
@@ -315,7 +315,7 @@ def test_names_of_other_vendors_calls_are_made_legal():
     messages = (HI, Message.assistant(call), Message.tool_result(call, "1"))
     assert sent(*messages, tools=(Tool("fs_read"),))[1]["content"] == [tool_use("c", "fs_read_2")]
     assert told(*messages) == [
-        "messages[1]: calls of 'fs.read' are sent under the name fs_read, which this wire takes",
+        "messages[1]: calls of 'fs.read' are sent as fs_read: the wire refuses the original name",
         NO_TOOLS,
     ]
 
@@ -431,7 +431,7 @@ def test_s4_14_tools_keep_their_schemas():
         {"name": "empty", "input_schema": {"type": "object"}},
     ]
     assert list(map(str, notes(call))) == [
-        "tools[2].input_schema: was given the type object, which it did not name"
+        "tools[2].input_schema: added: type object, which the schema did not name"
     ]
     assert refused(tools=(Tool("f", parameters={"type": "object", "x": {1j}}),)) == [
         ("tools[0].parameters.x", "")
@@ -450,7 +450,7 @@ def test_s4_14_tools_keep_their_schemas():
         (
             ("f", "g"),
             {"type": "any"},
-            ["tool_choice: any, of whichever tool: this wire does not choose among f, g"],
+            ["tool_choice: changed to any tool: the wire cannot limit the choice to f, g"],
         ),
     ],
 )
@@ -517,7 +517,7 @@ def test_max_tokens_has_a_default_that_is_told(model: str, effort: str | None, m
     settings = {"max_tokens": None, "effort": effort}
     assert body_of(asked(**settings), model)["max_tokens"] == most
     assert told(model=model, **settings) == [
-        f"max_tokens: {most}: this wire wants a number, and none was given"
+        f"max_tokens: set to {most}: the wire requires a number, and the request has none"
     ]
 
 
@@ -536,38 +536,50 @@ ADAPTIVE, SHOWN = {"type": "adaptive"}, {"type": "adaptive", "display": "summari
             "xhigh",
             ADAPTIVE,
             "max",
-            ["effort: max: this model has no level xhigh"],
+            ["effort: changed to max: this model has no effort xhigh"],
         ),
         (
             "claude-opus-4-8",
             "minimal",
             SHOWN,
             "low",
-            ["effort: low: the least that this wire has a word for"],
+            ["effort: changed to low: the wire has no lower effort"],
         ),
         (
             "claude-fable-5",
             "none",
             ADAPTIVE,
             "low",
-            ["effort: low: this model cannot do without thinking"],
+            ["effort: changed to low: thinking cannot be disabled for this model"],
         ),
-        ("claude-sonnet-4-5", "low", {"type": "enabled", "budget_tokens": TOKENS["low"]}, None, []),
-        ("claude-opus-4-5", "high", {"type": "enabled", "budget_tokens": TOKENS["high"]}, None, []),
+        (
+            "claude-sonnet-4-5",
+            "low",
+            {"type": "enabled", "budget_tokens": THINKING_BUDGET_TOKENS["low"]},
+            None,
+            [],
+        ),
+        (
+            "claude-opus-4-5",
+            "high",
+            {"type": "enabled", "budget_tokens": THINKING_BUDGET_TOKENS["high"]},
+            None,
+            [],
+        ),
         ("claude-haiku-4-5", "none", {"type": "disabled"}, None, []),
         (
             "claude-haiku-4-5",
             "max",
-            {"type": "enabled", "budget_tokens": TOKENS["high"]},
+            {"type": "enabled", "budget_tokens": THINKING_BUDGET_TOKENS["high"]},
             None,
-            ["effort: high, 16384 tokens: this model counts tokens, and max is no number of them"],
+            ["effort: changed to high (16384 tokens): no token budget is defined for max"],
         ),
         (
             "claude-haiku-4-5",
             "some",
             None,
             None,
-            ["effort: not sent: this model counts tokens, and some is no number of them"],
+            ["effort: not sent: no token budget is defined for some"],
         ),
         (
             "claude-3-5-haiku-latest",
@@ -614,7 +626,7 @@ def test_calls_that_were_made_without_thinking_are_gone_on_with_without():
     messages = (HI, Message.assistant(A), Message.tool_result(A, "1"))
     assert "thinking" not in body_of(asked(*messages, effort="low", max_tokens=9000), BUDGETS)
     assert told(*messages, effort="low", model=BUDGETS, max_tokens=9000) == [
-        "effort: not sent: the calls that are answered here were made without thinking",
+        "effort: not sent: the calls that this request answers were made without thinking",
         NO_TOOLS,
     ]
     own = reply_of(thinking(), tool_use("call_A"), model=BUDGETS).message
@@ -651,12 +663,11 @@ def test_output_is_a_schema_with_closed_objects():
         },
     }
     assert told(output=Output(SCHEMA)) == [
-        "output.schema: additionalProperties: false was added, without which this wire "
-        "refuses an object",
-        "output.schema.properties.höhe: minimum moved into the description: this wire "
-        "has no such keywords",
-        "output.schema.$defs.At: additionalProperties: false was added, without which "
-        "this wire refuses an object",
+        "output.schema: added additionalProperties: false, which the server requires for objects",
+        "output.schema.properties.höhe: minimum moved into the description: the server "
+        "refuses such keywords",
+        "output.schema.$defs.At: added additionalProperties: false, which the "
+        "server requires for objects",
     ]
     closed = {
         "type": "object",
@@ -670,13 +681,18 @@ def test_output_is_a_schema_with_closed_objects():
 @pytest.mark.parametrize(
     ("schema", "model", "provider", "why"),
     [
-        ({"type": "object"}, "claude-sonnet-4-0", "anthropic", "this model takes no schema"),
-        ({"type": "object"}, "deepseek-v4-pro", "deepseek@anthropic", "this model takes no schema"),
+        ({"type": "object"}, "claude-sonnet-4-0", "anthropic", "this model accepts no schema"),
+        (
+            {"type": "object"},
+            "deepseek-v4-pro",
+            "deepseek@anthropic",
+            "this model accepts no schema",
+        ),
         (
             {"type": "object", "additionalProperties": {"type": "string"}},
             MODEL,
             "anthropic",
-            "an object may have keys that are not named",
+            "an object may have keys that the schema does not name",
         ),
         (
             {
@@ -702,7 +718,7 @@ def test_output_in_words_where_the_schema_cannot_be_said(
     ]
     assert "output_config" not in body
     assert told(model=model, provider=provider, **settings) == [
-        f"output: asked for in words alone, with the schema in the system text: {why}"
+        f"output: not sent as a schema, but as an instruction in the system text: {why}"
     ]
 
 
@@ -796,7 +812,7 @@ def test_an_own_message_out_of_a_file_goes_back_byte_for_byte():
     )
     assert (
         told(HI, broken, answer)[0]
-        == "messages[1]: written anew: the bytes that it remembers are no JSON of this wire"
+        == "messages[1]: rebuilt: the bytes that it was received with are not valid"
     )
 
 
@@ -816,7 +832,7 @@ def test_empty_texts_of_the_model_itself_are_left_out_and_blank_ones_stay():
     messages = (HI, said, Message.tool_result(said.tool_calls[0], "1"))
     assert sent(*messages)[1]["content"] == [text(" "), tool_use()]
     assert told(*messages) == [
-        "messages[1].parts[0]: left out: a text that says nothing, which is refused here (A6)",
+        "messages[1].parts[0]: left out: a blank text, which the server refuses (A6)",
         "messages[1].content[0]: warning: messages: text content blocks must contain "
         "non-whitespace text",
         NO_TOOLS,
@@ -907,8 +923,8 @@ _texts = st.text(st.characters(codec="utf-8"), max_size=8)
 
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[Message, ...]:
-    """Turns of the user, of this model and of others, of parts in any order, ids that come again,
-    results in any order.
+    """Generates conversations: turns of the user, of this model and of other models, with parts and
+    results in any order, and repeated ids.
     """
     said: list[Message] = []
     for _ in range(draw(st.integers(1, 4))):

@@ -1,4 +1,6 @@
-"""What the server refuses: each rule broken and kept, and no alarm for what it accepts."""
+"""Each rule with a request that breaks it and one that keeps it. Accepted requests have no
+violations.
+"""
 
 from __future__ import annotations
 

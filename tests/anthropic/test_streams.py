@@ -1,5 +1,6 @@
-"""Shapes of streams with invented words in `fixtures/anthropic/streams`: what they fold into, how
-they end, and that none of it depends on where the bytes are cut."""
+"""Streams of `fixtures/anthropic/streams`, whose texts are invented: the folded response, the end
+of the stream, and that neither depends on how the bytes are split.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ HIGH = {"type": "text", "text": "High."}
 def message(
     *blocks: Any, stop: str | None = "end_turn", usage: Any = (), **more: Any
 ) -> dict[str, Any]:
-    """The body that the plain call would have had."""
+    """The response body of the same call without streaming."""
     return {
         **HEAD,
         "content": list(blocks),
@@ -228,8 +229,8 @@ def read(*pieces: bytes) -> tuple[ChunkReader, list[MessageStreamEvent]]:
 
 
 def outcome(*pieces: bytes) -> Any:
-    """All that one can see of a read stream; of the events their bytes, which are all that folding
-    looks at.
+    """All visible results of reading a stream. Events are compared by their bytes, since folding
+    reads nothing else.
     """
     reader, events = read(*pieces)
     error = reader.error

@@ -1,6 +1,4 @@
-"""The structs as such: what is sent of them, what is read into them, and rules that hold for every
-one of them.
-"""
+"""Encoding and decoding of the structs, and rules that hold for every struct."""
 
 from __future__ import annotations
 
@@ -140,7 +138,7 @@ def test_every_other_field_is_optional_and_null_reads_as_absent():
 
 
 def test_enums_are_open():
-    """A new value must not fail the whole answer, so nothing is an enum or a literal."""
+    """An unknown value must not make a response unreadable, so no field is an enum."""
 
     def leaves(hint: Any) -> set[Any]:
         if typing.get_origin(hint) in (typing.Union, python_types.UnionType, list, dict):

@@ -291,7 +291,7 @@ MUTANTS = {
     "the message counts too": Mutant(
         parse, "_collects", lambda _: lambda said: False, "perplexity-message-beside-delta"
     ),
-    "arguments are texts": Mutant(calls, "_written", lambda _: str, "arguments-as-object"),
+    "arguments are texts": Mutant(calls, "_compact_json", lambda _: str, "arguments-as-object"),
 }
 
 

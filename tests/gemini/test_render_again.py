@@ -157,12 +157,11 @@ def test_bytes_that_are_no_json_are_told_and_written_anew():
     )
     part = Message.assistant(with_origin(Text("Hello."), Origin("gemini", MODEL, "gemini", b"[")))
     for message, note in (
-        (broken, "messages[1]: written anew: the bytes that it remembers are no JSON of this wire"),
+        (broken, "messages[1]: rebuilt: the bytes that it remembers are no JSON of this wire"),
         (other, "messages[1]: written anew: it is not what the bytes say that it remembers"),
         (
             part,
-            "messages[1].parts[0]: written anew: the bytes that it remembers are no JSON "
-            "of this wire",
+            "messages[1].parts[0]: rebuilt: the bytes that it remembers are no JSON of this wire",
         ),
     ):
         assert contents(HI, message, HI)[1]["parts"] == [

@@ -1,4 +1,4 @@
-"""Bodies of chat completions made of a few words, and all that a caller sees of one."""
+"""Builders of response bodies of chat completions, and the visible results of reading one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REQUEST = b'{"model":"m"}'
 
 
 def sse(*datas: Any) -> bytes:
-    """Each data as an event; bytes are taken as they are."""
+    """One SSE event for each item; bytes are sent unchanged."""
     return b"".join(
         b"data: " + (data if isinstance(data, bytes) else json.dumps(data).encode()) + b"\n\n"
         for data in datas
@@ -27,7 +27,7 @@ def sse(*datas: Any) -> bytes:
 
 
 def chunk(delta: Any = None, finish: str | None = None, **beside: Any) -> dict[str, Any]:
-    """A chunk of one choice."""
+    """A chunk with one choice."""
     choice: dict[str, Any] = {"index": 0}
     choice |= {"delta": delta} if delta is not None else {}
     choice |= {"finish_reason": finish} if finish is not None else {}
@@ -42,7 +42,7 @@ def piece(
     index: Any = 0,
     **beside: Any,
 ) -> dict[str, Any]:
-    """A delta with one fragment of a call."""
+    """A delta with a fragment of one call."""
     function = {
         key: value for key, value in (("name", name), ("arguments", arguments)) if value is not None
     }
@@ -52,7 +52,7 @@ def piece(
 
 @dataclass
 class Told:
-    """What there is to see of one body."""
+    """The visible results of reading one body."""
 
     chunks: list[ChatCompletionChunk]
     error: WireError | None
@@ -64,7 +64,7 @@ class Told:
 
 
 def told(*pieces: bytes, dialect: Dialect = PLAIN, choice: int = 0) -> Told:
-    """The body read as a stream: its events come to the reply, and so does its fold."""
+    """Reads the body as a stream. Its events and its fold must give the same reply."""
     reader = ChunkReader()
     chunks = [chunk for data in pieces for chunk in reader.feed(data)] + reader.close()
     reading = EventReader(dialect, body=REQUEST, choice=choice)
@@ -79,5 +79,5 @@ def told(*pieces: bytes, dialect: Dialect = PLAIN, choice: int = 0) -> Told:
 
 
 def streamed(*datas: Any, dialect: Dialect = PLAIN) -> Told:
-    """The events of a stream that ends with [DONE]."""
+    """The SSE events of a stream that ends with [DONE]."""
     return told(sse(*datas, DONE), dialect=dialect)

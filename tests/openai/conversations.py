@@ -1,8 +1,8 @@
-"""One table of conversations, those of the other wires as far as chat completions can say them,
-each as a caller would build it.
+"""The table of conversations: those of the other wires that chat completions can express, each as a
+caller would build it.
 
-`test_requests` pins what goes out for every one of them, at OpenAI and in three dialects. What
-stands in `NOT_HERE` is something that chat completions have no words for.
+`test_requests` has a snapshot of the request of each, for OpenAI and for three dialects. `NOT_HERE`
+lists the conversations that chat completions cannot express.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from wire.openai.chat.reader import ChunkReader, parse_completion
 
 Conversation = Callable[[Dialect], ChatCompletionRequest]
 
-# Ids of the kinds that hosts give: OpenAI's, one too long for it, Kimi's, Mistral's.
+# Ids in the forms of several hosts: OpenAI's, one too long for OpenAI, Kimi's, Mistral's.
 ID, LONG, KIMI, NINE = (
     "call_4KPTn0VsnQ5cRJ",
     "call_" + "0123456789abcdef" * 3,
@@ -67,8 +67,8 @@ def configured(**fields: Any) -> Conversation:
 
 # --- answers as they come -------------------------------------------------------------------------
 
-# Odd spacing, an escaped letter, keys that other hosts do not know: it goes back as it came where
-# the host takes that.
+# Odd spacing, an escaped letter, keys that other hosts do not know: sent back unchanged where the
+# host accepts that.
 RECEIVED_MESSAGE = (
     rb'{ "role" : "assistant", "content":"caf\u00e9",  "refusal":null, "annotations":[], '
     rb'"mood" : {"b":1.0}, '
@@ -98,7 +98,7 @@ def received(body: bytes) -> ChatCompletion:
 
 
 def answered(dialect: Dialect, answer: ChatCompletion) -> ChatCompletionRequest:
-    """A question, an answer with calls as it came, and their results."""
+    """A question, the received response with calls, and their results."""
     return ask(
         dialect,
         "How high is the tide?",
@@ -139,7 +139,7 @@ TIDE = Tool(
         strict=True,
     ),
 )
-# Names of properties are data, and nothing of a schema is touched.
+# Names of properties are data: the schema must be sent unchanged.
 STRICT_NAMES = Tool(
     type="function",
     function=FunctionDefinition(

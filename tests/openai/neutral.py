@@ -1,4 +1,4 @@
-"""Neutral requests and replies for the tests, and what becomes of them on the wire."""
+"""Builders of neutral requests and replies, and their form on the wire, for the tests."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Errors in all their envelopes: class, code, retry, message; as an answer, inside an answer of
-status 200, inside a stream (Q14).
+"""Errors in every envelope: class, code, retry, message. As an error response, within a response of
+status 200, and within a stream (Q14).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Chunks folded into the answer that the plain call would have given: text (Q5), lists, audio,
-bytes; stream and plain answer are one.
+"""Chunks folded into the response of the same call without streaming: text (Q5), lists, audio,
+bytes.
 """
 
 from __future__ import annotations
@@ -239,8 +239,8 @@ def test_lists_that_were_none_at_first(odd):
 
 
 def test_audio():
-    """Pieces of base64 are whole groups of three bytes in all recorded streams: joined, they are
-    the sound.
+    """In all recorded streams each piece of base64 encodes a multiple of three bytes, so the joined
+    pieces are valid base64.
     """
     seen = streamed(
         chunk({"audio": {"id": "audio_1", "transcript": "Lo"}}),
@@ -489,7 +489,7 @@ def answers(draw):
 
 
 def cut(draw, text: str) -> list[str]:
-    """The text in pieces, cut also between the halves of a pair."""
+    """The text in pieces; may split a surrogate pair."""
     units = text.encode("utf-16-le", "surrogatepass")
     places = sorted(
         {
@@ -505,7 +505,7 @@ def cut(draw, text: str) -> list[str]:
 
 
 def deltas_of(draw, said) -> list[dict]:
-    """Deltas that come to the message: each text in its order, all of them mixed."""
+    """Deltas that add up to the message: pieces of each text in order, those of several mixed."""
     lines = [
         [{name: text} for text in cut(draw, said[name])]
         for name in ("content", "reasoning", "reasoning_content", "reasoning_text", "refusal")
@@ -586,7 +586,7 @@ def streams(draw, answer):
 
 
 def shown(answer):
-    """The answer as JSON; content that is empty is as good as none."""
+    """The response as JSON, where empty content equals absent content."""
     plain = json.loads(msgspec.json.encode(answer))
     for choice in plain["choices"]:
         choice["message"] = {key: value for key, value in choice["message"].items() if value}

@@ -1,4 +1,4 @@
-"""Structs against the inventory of OpenAI's reference, in both directions."""
+"""Compares the structs with the inventory of OpenAI's reference, in both directions."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The neutral door of chat completions on the way back: answers as replies, and what goes back of
-what a model said.
-"""
+"""Responses of chat completions as neutral replies, and received messages that are sent back."""
 
 from __future__ import annotations
 
@@ -47,7 +45,7 @@ from .test_provider_fixtures import FOLDER, KEY, NAMES, PORTS, expected
 def conversation(
     name: str, dialect: Dialect, stored: bool
 ) -> Generator[Any, tuple[list[Event], Reply], list[Reply]]:
-    """Both steps of a fixture: calls to be sent, their events and replies in return."""
+    """Both steps of a fixture: yields calls, takes their events and replies."""
     wanted = expected(name)
     said = [
         Message.user(f"When is high tide in {' and in '.join(call.port for call in wanted.calls)}?")
@@ -84,7 +82,7 @@ def conversation(
 
 
 def talk(name: str, style: str, stored: bool) -> list[Reply]:
-    """The recordings hold what the raw door sends, and answer nothing else."""
+    """The recordings have the requests of the raw door, and match no other request."""
     path, url = FOLDER / f"{name}.cassette.json", expected(name).base_url
     url_option: Any = {"base_url": url} if url else {}
 
@@ -121,7 +119,7 @@ def talk(name: str, style: str, stored: bool) -> list[Reply]:
 def test_s0_05_s1_22_s1_34_s1_52_a_conversation_with_every_provider(
     name: str, style: str, stored: bool
 ):
-    """What a model said goes back to it as the raw door sends it, also out of a pickle."""
+    """A received message is sent back as by the raw door, also after pickling."""
     wanted = expected(name)
     first, last = talk(name, style, stored)
     assert ([first.text, last.text], [first.thought, last.thought]) == (
@@ -139,8 +137,8 @@ def test_s0_05_s1_22_s1_34_s1_52_a_conversation_with_every_provider(
 
 @pytest.mark.parametrize("name", CASES)
 def test_s1_25_s1_27_s1_52_u_78_every_odd_stream(name: str):
-    """The neutral door tells what the raw one does, and the folded reply is what a whole answer
-    would be.
+    """The neutral door reports the same as the raw one; the folded reply equals that of a complete
+    response.
     """
     case = CASES[name]
     body, seen = case["sse"].encode(), read(case, [case["sse"].encode()])
@@ -210,7 +208,7 @@ def test_s1_26_ids_that_nobody_gave_are_made_of_the_request():
 
 
 def test_s1_21_an_answer_without_choices():
-    with pytest.raises(StreamInvalid, match="the answer has no choices") as caught:
+    with pytest.raises(StreamInvalid, match="the response has no choices") as caught:
         openai.call(asked(), "m").parse(b'{"id":"c1","choices":[]}')
     assert (caught.value.raw, caught.value.partial.id) == (b'{"id":"c1","choices":[]}', "c1")
 
@@ -314,7 +312,7 @@ def test_notes_of_the_request_come_before_those_of_the_answer():
 
 
 def test_the_dialect_reads_the_answer():
-    """MiniMax says all of a thought again in each chunk."""
+    """MiniMax repeats the earlier text of a thought in each chunk."""
     details = [
         {"reasoning_details": [{"type": "reasoning.text", "index": 0, "text": text}]}
         for text in ("H", "Hm")

@@ -2,8 +2,8 @@
 
 The steps are a question, a tool call with its result, and the answer.
 
-A provider has two files in `tests/fixtures/openai/providers`: `NAME.cassette.json`, what goes over
-the wire, and `NAME.expect.json`, what it means. The tests find them by the names of the rows.
+A provider has two files in `tests/fixtures/openai/providers`: `NAME.cassette.json` with the HTTP
+exchanges, and `NAME.expect.json` with the expected values. `NAME` is the name of the row.
 Texts, ids and numbers are invented.
 """
 
@@ -72,7 +72,7 @@ TOOL = Tool(
 
 @dataclass
 class Step:
-    """One request and its answer."""
+    """One request and its response."""
 
     messages: list[Any]
     notes: tuple[str, ...]
@@ -85,7 +85,7 @@ class Step:
 def conversation(
     dialect: Dialect, model: str, ports: Sequence[str], options: dict[str, Any]
 ) -> Generator[Any, tuple[list[ChatCompletionChunk], ChatCompletion], list[Step]]:
-    """Calls to be sent, answers in return; ends when the model calls nothing more."""
+    """Yields calls, takes responses; ends when the model makes no more tool calls."""
     turns: list[openai.Turn] = [f"When is high tide in {' and in '.join(ports)}?"]
     steps: list[Step] = []
     while True:
@@ -129,7 +129,7 @@ def tide_of(call: openai.ToolCall) -> str:
 def talk(
     client: Client, model: str, ports: Sequence[str] = ("Brest", "Whitby"), **options: Any
 ) -> list[Step]:
-    """The conversation with a client for threads, on a real server too."""
+    """Runs the conversation with the synchronous client, also against a real server."""
     assert client.dialect is not None
     steps = conversation(client.dialect, model, ports, options)
     call = next(steps)
@@ -174,7 +174,7 @@ class Call(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Expected(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """One `.expect.json`; most lists have an item for each of the two answers."""
+    """The content of one `.expect.json`. Most lists have one item for each of the two responses."""
 
     model: str
     calls: list[Call]

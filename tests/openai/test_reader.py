@@ -1,6 +1,4 @@
-"""Bodies cut into chunks: how they are framed (Q1 to Q4), when they are whole (Q15), what is told
-of what was dropped (Q3).
-"""
+"""Bodies split into chunks: framing (Q1 to Q4), completeness (Q15), notes on dropped data (Q3)."""
 
 from __future__ import annotations
 
@@ -709,7 +707,7 @@ def test_dropped_pieces_are_told_of_a_whole_answer():
 
 
 def test_a_number_that_json_has_not_costs_no_text():
-    """Python's own encoder writes it, and so do servers in Python."""
+    """Python's json writes NaN, and so do servers written in Python."""
     odd = (
         b'{"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop",'
         b'"logprobs":{"content":[{"token":"Hi","logprob":-Infinity}]}}]}'

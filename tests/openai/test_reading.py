@@ -1,5 +1,5 @@
-"""Chunks and answers as neutral events and replies: finish (Q13), errors (Q14), usage (Q16), and
-the order of what is told.
+"""Chunks and responses as neutral events and replies: finish reasons (Q13), errors (Q14), usage
+(Q16), order of events.
 """
 
 from __future__ import annotations
@@ -301,7 +301,7 @@ def test_q16_fields(beside, expected):
 
 
 def test_q16_reasoning_outside_the_output():
-    """xAI."""
+    """xAI counts reasoning tokens apart from the output tokens."""
     counts = usage(7, 6, completion_tokens_details={"reasoning_tokens": 100}, total_tokens=113)
     outside = Dialect(reasoning_outside_output=True)
     assert streamed(chunk({}, "stop", usage=counts), dialect=outside).reply.usage == Usage(
@@ -373,7 +373,7 @@ def test_a_reply_on_its_way():
     ],
 )
 def test_a_reply_so_far_claims_no_end(finish: str, reason: str):
-    """The usage may be missing yet, so that a finish alone is no end."""
+    """The usage may still follow, so a finish reason alone does not end the stream."""
     reading = EventReader()
     for each in told(sse(chunk({"content": "Hi"}), chunk(piece("{}", name="f"), finish))).chunks:
         reading.feed(each)
@@ -381,7 +381,7 @@ def test_a_reply_so_far_claims_no_end(finish: str, reason: str):
 
 
 def test_a_call_of_a_custom_tool_in_the_middle_has_no_input_yet():
-    """Its input is a text, of which nobody can say whether more is to come."""
+    """The input is a plain text: no property of it shows whether it is complete."""
     custom = {"index": 0, "id": "c", "type": "custom", "custom": {"name": "f", "input": "SELECT"}}
     chunks = told(sse(chunk({"tool_calls": [custom]}))).chunks
     reading = EventReader()
@@ -397,7 +397,7 @@ def test_a_call_of_a_custom_tool_in_the_middle_has_no_input_yet():
     [(None, None), ("", None), ('{"a', None), ('{"a":1}', {"a": 1}), ("{}", {})],
 )
 def test_a_call_in_the_middle_has_the_arguments_that_are_known(arguments: str | None, read: Any):
-    """A partial answer of the raw door gives the same reply: it says in its notes what it is."""
+    """A partial response of the raw door gives the same reply, with a note that it is partial."""
     chunks = told(sse(chunk(piece(arguments, id="c", name="f")))).chunks
     reading = EventReader()
     reading.feed(chunks[0])
@@ -418,7 +418,7 @@ def test_a_call_in_the_middle_has_the_arguments_that_are_known(arguments: str | 
     ],
 )
 def test_closed_with_an_error(error, stop):
-    """What was collected is told all the same (Q14)."""
+    """The parts received before the error are still reported (Q14)."""
     reading = EventReader()
     reading.feed(told(sse(chunk(piece('{"a"', id="c1", name="f")))).chunks[0])
     *_, end, done = reading.close(error=error)

@@ -1,5 +1,5 @@
-"""The neutral door of chat completions on the way there: what a request becomes in each dialect,
-and what is refused.
+"""Neutral requests rendered as requests of chat completions in each dialect, and the requests that
+are refused.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def test_system_messages_stand_in_their_place():
         "user",
     ]
     assert told(asked(Message.system(" "), HI)) == [
-        "messages[0]: left out: a system message that says nothing"
+        "messages[0]: left out: an empty system message"
     ]
     assert [each["role"] for each in sent(Message.system(" "), HI, system=" ")] == ["user"]
 
@@ -171,7 +171,7 @@ def test_system_messages_become_one_where_the_host_takes_one():
         {"role": "user", "content": "Hi"},
     ]
     assert told(request, dialect=minimax) == [
-        "messages: 3 system messages became one: this host takes no more"
+        "messages: 3 system messages were merged: this host accepts at most 1"
     ]
     one = asked(HI, Message.system("C"))
     assert (
@@ -191,7 +191,7 @@ def test_a_system_message_among_results_stands_behind_them():
     )
     assert [each["content"] for each in body_of(request)["messages"][2:]] == ["1", "2", "S", "T"]
     assert told(request) == [
-        "messages[2]: moved behind the results, which stand directly behind their calls"
+        "messages[2]: moved after the results, which must directly follow their calls"
     ]
 
 
@@ -291,8 +291,7 @@ def test_media_of_results_come_from_the_user():
         {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}}
     ]
     assert told(request) == [
-        "messages[2].parts[0].media: sent as a message of the user behind the results, "
-        "which are text here"
+        "messages[2].parts[0].media: sent as a user message after the results, which have text only"
     ]
 
 
@@ -326,13 +325,13 @@ def test_what_chat_completions_have_no_words_for_is_told():
     ]
     assert told(request) == [
         "search_grounding: not sent: only Gemini searches with Google",
-        "messages[0].parts[1]: withheld: x is understood by its own vendor only",
-        "messages[1].parts[2]: moved before the calls: a message has its text before them here",
-        "messages[1].parts[3]: withheld: a thought without a slot of this wire",
-        "messages[1].parts[4]: withheld: image/png of the assistant does not go back here",
-        "messages[1].parts[5]: withheld: executableCode is understood by its own vendor only",
-        "messages[1].parts[6]: moved before the calls: a message has its text before them here",
-        "messages[1].parts[6]: withheld: its signature, which has no place here",
+        "messages[0].parts[1]: withheld: only its own vendor accepts x",
+        "messages[1].parts[2]: moved before the calls: this wire has the text first",
+        "messages[1].parts[3]: withheld: the thought belongs to no reasoning field of this wire",
+        "messages[1].parts[4]: withheld: the wire has no field for image/png of the assistant",
+        "messages[1].parts[5]: withheld: only its own vendor accepts executableCode",
+        "messages[1].parts[6]: moved before the calls: this wire has the text first",
+        "messages[1].parts[6]: withheld: the signature, which the wire has no field for",
     ]
 
 
@@ -414,7 +413,7 @@ def test_u_107_a_host_that_does_not_choose_among_several():
     request = asked(tools=(Tool("f"), Tool("g")), tool_choice=("f", "g"))
     assert body_of(request, dialect=dialect)["tool_choice"] == "required"
     assert told(request, dialect=dialect) == [
-        "tool_choice: required, of whichever tool: this host does not choose among f, g"
+        "tool_choice: changed to required: this host cannot limit the choice to f, g"
     ]
 
 
@@ -504,9 +503,9 @@ WORDS = (
         ("mistral", "mistral-medium-latest", "json_schema", []),
         ("openai", "gpt-5.4", "json_schema", []),
         ("groq", "llama-4", "json_schema", []),
-        ("groq", "groq/compound", "json_object", ["as json_object"]),
-        ("deepseek", "deepseek-v4-pro", "json_object", ["as json_object"]),
-        ("openai", "gpt-audio", None, ["asked for in words alone"]),
+        ("groq", "groq/compound", "json_object", ["sent as json_object"]),
+        ("deepseek", "deepseek-v4-pro", "json_object", ["sent as json_object"]),
+        ("openai", "gpt-audio", None, ["sent without a format"]),
     ],
 )
 def test_u_54_u_55_output_in_the_best_form_that_the_host_takes(
@@ -680,7 +679,7 @@ def test_what_cannot_be_said_is_refused_where_it_stands(request_: Any, path: str
 
 
 def test_what_the_provider_refuses_is_an_error_of_the_client():
-    """The image is refused by DeepSeek's rules, before anything is sent."""
+    """DeepSeek's rules refuse the image before anything is sent."""
     request = asked(Message.user("What is this?", PNG))
     with (
         Client("deepseek", api_key=KEY, http=Served({}, [])) as client,
@@ -710,8 +709,8 @@ _slots = st.sampled_from(
 
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[Message, ...]:
-    """Turns of the user, of this model and of others, of parts in any order, with results in any
-    order.
+    """Generates conversations: turns of the user, of this model and of other models, with parts and
+    results in any order.
     """
     said: list[Message] = []
     for turn in range(draw(st.integers(1, 4))):

@@ -1,6 +1,4 @@
-"""What goes out, byte by byte: a snapshot for each conversation, at OpenAI and in three
-dialects.
-"""
+"""Snapshots of the request body of each conversation, for OpenAI and for three dialects."""
 
 from __future__ import annotations
 
@@ -46,7 +44,7 @@ def sent(request: openai.ChatCompletionRequest, provider: str) -> Any:
 
 
 def shown(request: openai.ChatCompletionRequest, provider: str) -> Any:
-    """What the provider's client sends, or why it does not."""
+    """The request that the provider's client sends, or the violations that prevent it."""
     try:
         call = sent(request, provider)
     except RuleError as error:

@@ -1,6 +1,4 @@
-"""What is refused before anything is sent: each rule by the request that breaks it, and by one that
-nearly does.
-"""
+"""Each rule with requests that break it, and with similar requests that keep it."""
 
 from __future__ import annotations
 
@@ -76,7 +74,7 @@ def parts(*content: ContentPart) -> Message:
 
 
 def check(request: ChatCompletionRequest, provider: Provider | str = "") -> list[Violation]:
-    """What every host refuses, and what this one refuses as well."""
+    """The violations of the rules of all hosts and of this host."""
     return openai.check(request, "", provider)
 
 
@@ -236,7 +234,7 @@ def test_fine(name: str):
     ids=["calls", "text-and-calls"],
 )
 def test_calls_at_the_end_are_a_warning(last: Message):
-    """A server of one's own goes on from there; recorded."""
+    """Recorded: a local server continues such a conversation."""
     found = check(asked(USER, last, result("a")))
     assert told(found) == [("messages[1].tool_calls[1]", "O2", "warning")]
     assert found[0].message == UNANSWERED.format("b")
@@ -642,7 +640,7 @@ def test_ignored(name: str):
 
 
 def test_every_refusal_has_a_request():
-    """That breaks it: the paths of the rows and of the requests above are the same."""
+    """The paths in the rows equal those of the requests above that break them."""
     from_rows, from_tests = set(), set()
     for name, row in PROVIDERS.items():
         for refusal in row.dialect.refuses if row.wire == "openai" else ():
@@ -661,7 +659,7 @@ def test_a_remedy_is_told():
     assert str(found[0]) == (
         "max_tokens: Unsupported parameter: 'max_tokens' is not supported with this "
         "model. Use 'max_completion_tokens' instead. "
-        "[O7] (max_completion_tokens)"
+        "[O7] (use max_completion_tokens)"
     )
 
 
@@ -858,7 +856,7 @@ def test_functions_have_parameters():
     assert told(found) == [("tools[1].function.parameters", "O11", "error")]
     assert (found[0].message, found[0].remedy) == (
         "function parameters is empty (2013)",
-        '{"type": "object", "properties": {}}',
+        'set it to {"type": "object", "properties": {}}',
     )
     assert check(asked(tools=[TOOL, Tool(type="custom", custom=CustomTool(name="c"))]), host) == []
     assert check(asked(tools=[bare])) == []
@@ -923,7 +921,7 @@ def test_a_forced_call_while_thinking(
     if hit:
         expected = (
             "Thinking mode does not support this tool_choice",
-            'tool_choice: "auto", or switch thinking off',
+            'set tool_choice: "auto", or disable thinking',
         )
         assert (found[0].message, found[0].remedy) == expected
 
@@ -951,7 +949,7 @@ def test_tools_while_reasoning(model: str, fields: dict[str, Any], hit: bool):
             "/v1/chat/completions. "
             "To use function tools, use /v1/responses or set reasoning_effort to 'none'."
         )
-        assert found[0].remedy == 'reasoning_effort: "none"'
+        assert found[0].remedy == 'set reasoning_effort: "none"'
     for tools in (None, [], [Tool(type="custom", custom=CustomTool(name="c"))]):
         assert check(asked(model=model, tools=tools, **fields), "openai") == []
     assert check(asked(model=model, tools=[TOOL], **fields), "azure") == []
@@ -978,8 +976,8 @@ def lines() -> Iterator[dict[str, Any]]:
 
 @cache
 def requests() -> list[tuple[str, str, int, ChatCompletionRequest]]:
-    """Id, provider, status and request of every record that fits the structs: one was sent with a
-    text for a number.
+    """Id, provider, status and request of every record that the structs can decode. One record has
+    a text in place of a number and is left out.
     """
     found = []
     for record in lines():
@@ -1029,7 +1027,7 @@ def test_what_a_provider_answered_breaks_none_of_its_rules():
 
 @recorded
 def test_what_was_refused_is_foreseen():
-    """Not all of it: much depends on the model, and on what a link leads to."""
+    """Not every refusal is foreseen: some depend on the model, or on the content behind a link."""
     foreseen: Counter[str] = Counter()
     for _, provider, status, request in requests():
         name = NAMES.get(provider, provider)

@@ -49,7 +49,7 @@ TAGGED = [
 
 
 def split(mode, pieces):
-    """What comes of the pieces, neighbours of one kind joined."""
+    """The parsed pieces, with adjacent pieces of one kind joined."""
     tags, joined = Tags(mode), []
     for kind, text in [*(each for piece in pieces for each in tags.feed(piece)), *tags.close()]:
         assert text
@@ -260,7 +260,7 @@ def test_q7_cumulative_details_that_begin_anew():
 
 
 def test_halves_of_a_pair_in_details():
-    """Half a pair in what cannot wait for its other half."""
+    """Half a surrogate pair in a field that is not buffered until the other half arrives."""
     seen = streamed(
         b'{"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.encrypted",'
         b'"data":"\\ud83c"}]},"finish_reason":"stop"}]}'

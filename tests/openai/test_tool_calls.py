@@ -1,6 +1,4 @@
-"""Calls put together of fragments: which one each belongs to, what it is called, and what its
-arguments are (Q8 to Q12).
-"""
+"""Tool calls assembled from fragments: the call of each fragment, names, arguments (Q8 to Q12)."""
 
 from __future__ import annotations
 
@@ -373,7 +371,7 @@ def test_q12_legacy_call_that_says_nothing_is_none():
 
 
 def test_q12_ids_that_are_made():
-    """The same on replay, another in each call and in each request."""
+    """A made-up id is the same on replay, and differs between calls and between requests."""
     body = sse(
         chunk(piece(FULL, name="f", index=0)),
         chunk(piece(MORE, name="g", index=1)),
@@ -429,7 +427,7 @@ def test_custom_tools():
 
 
 def test_fields_of_both_kinds():
-    """Some fill in all fields, most of them with the empty text."""
+    """Some servers send all fields, most of them empty."""
     both = {"function": {"name": "f", "arguments": "{}"}, "custom": {"name": "", "input": ""}}
     other = {"function": {"name": "", "arguments": ""}, "custom": {"name": "shell", "input": "ls"}}
     made = streamed(
@@ -445,7 +443,7 @@ def test_fields_of_both_kinds():
 
 
 def test_events_of_calls():
-    """A call begins with its first argument, when its name is whole; it ends when all do."""
+    """A call starts with its first arguments, when its name is complete; all calls end together."""
     seen = streamed(
         chunk(piece("", id="c1", name="f")),
         chunk(piece('{"a"')),

@@ -1,5 +1,5 @@
-"""Turns as messages: what is put in order, what is refused, and what a dialect takes back of a
-received message.
+"""Turns rendered as messages: order, refusals, and the fields of a received message that a dialect
+accepts back.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def received(body: dict[str, Any]) -> ChatCompletion:
 
 
 def plain(made: Any) -> Any:
-    """Messages as they go out."""
+    """The messages as JSON, as they are sent."""
     from wire.core.memory import encode
 
     return json.loads(encode(list(made)))
@@ -81,11 +81,11 @@ def test_kinds_of_turns():
 @pytest.mark.parametrize(
     ("turn", "problem"),
     [
-        (5, "turns[1]: a text, a Message or an answer is wanted, not int"),
-        ({"role": "user"}, "turns[1]: a text, a Message or an answer is wanted, not dict"),
-        ([None], "turns[1][0]: a text, a Message or an answer is wanted, not NoneType"),
-        (Message(content="x"), "turns[1].role: a message needs one"),
-        (ChatCompletion(), "turns[1]: this answer has no choices"),
+        (5, "turns[1]: expected a text, a Message or a response, not int"),
+        ({"role": "user"}, "turns[1]: expected a text, a Message or a response, not dict"),
+        ([None], "turns[1][0]: expected a text, a Message or a response, not NoneType"),
+        (Message(content="x"), "turns[1].role: a message needs a role"),
+        (ChatCompletion(), "turns[1]: this response has no choices"),
         (Choice(), "turns[1]: this choice has no message"),
     ],
 )
@@ -166,7 +166,7 @@ def test_a_result_of_the_neutral_call():
 @pytest.mark.parametrize(
     ("made", "problem"),
     [
-        (lambda: tool_message("a", 1), "a ToolCall is wanted"),
+        (lambda: tool_message("a", 1), "expected a ToolCall"),
         (lambda: tool_message(call("a"), {1j}), "JSON"),
     ],
 )
@@ -270,7 +270,7 @@ def test_another_text_in_another_slot_is_told():
         dialect=Dialect(reasoning_slots=("reasoning_content",)),
     )
     assert [str(note) for note in notes(made)] == [
-        "messages[1].reasoning: withheld: this host is not known to take it back"
+        "messages[1].reasoning: withheld: this host is not known to accept it"
     ]
 
 
@@ -361,7 +361,7 @@ def test_arguments_go_back_as_text(arguments: Any, as_they_came: str, wrapped: s
         assert told == (
             [
                 "messages[1].tool_calls[0].function.arguments: wrapped: this host "
-                "refuses arguments that are no JSON object"
+                "refuses arguments that are not a JSON object"
             ]
             if "invalid" in sent
             else []
@@ -383,7 +383,7 @@ def test_keys_of_calls_that_the_dialect_takes():
         {key: value for key, value in body.items() if key not in ("index", "x")}
     ]
     assert [str(note) for note in notes(made)] == [
-        "messages[1].tool_calls[0].x: withheld: this host is not known to take it back"
+        "messages[1].tool_calls[0].x: withheld: this host is not known to accept it"
     ]
     verbatim = Dialect(verbatim=True, takes=("extra_content",))
     assert messages("Hi", answer, result("a"), dialect=verbatim)[1] is answer.choices[0].message

@@ -1,6 +1,4 @@
-"""The structs as such: what is sent of them, what is read into them, and rules that hold for every
-one of them.
-"""
+"""Encoding and decoding of the structs, and rules that hold for every struct."""
 
 from __future__ import annotations
 
@@ -143,7 +141,7 @@ def test_every_other_field_is_optional_and_null_reads_as_absent():
 
 
 def test_enums_are_open():
-    """A new value must not fail the whole answer, so nothing is an enum or a literal."""
+    """An unknown value must not make a response unreadable, so no field is an enum."""
 
     def leaves(hint: Any) -> set[Any]:
         if typing.get_origin(hint) in (typing.Union, python_types.UnionType, list, dict):
@@ -263,7 +261,7 @@ def test_values_that_no_list_has(cls, body):
     ids=lambda value: value.decode() if isinstance(value, bytes) else "",
 )
 def test_zero_is_sent_and_absent_is_not(struct, body):
-    """No `"temperature": null`, and no zero lost by omit-empty."""
+    """Absent fields are not sent as null, and zeros are not omitted."""
     assert encode(struct) == body
     assert msgspec.json.decode(body, type=type(struct)) == struct
 
@@ -434,7 +432,7 @@ def test_finish_reason_of_the_other_spelling_is_known():
 
 
 def test_a_message_that_came_goes_back_in_its_bytes():
-    """Order of keys, spacing, unknown keys and nulls of it included."""
+    """Including the order of keys, spacing, unknown keys and nulls."""
     body = (
         '{ "tool_calls":[{"function":{"arguments":"{\\"a\\": 1}"},"id":"c"}], '
         '"content":null, "padding":"x", "role":"assistant" }'

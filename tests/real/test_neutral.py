@@ -104,5 +104,5 @@ def test_a_call_and_its_result_go_back(door: Door) -> None:
     # and a note says so.
     cut = [call for call in reply.tool_calls if call.arguments is None]
     assert [note.message for note in answer.notes] == [
-        "wrapped: this host refuses arguments that are no JSON object"
+        "wrapped: this host refuses arguments that are not a JSON object"
     ] * len(cut)

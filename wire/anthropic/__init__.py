@@ -1,8 +1,16 @@
-"""Anthropic's Messages, which other vendors offer too: types, calls as values, rules. Nothing here
-does I/O or loads an HTTP library.
+"""Anthropic's Messages API, which other vendors offer too: types, calls as values, rules.
 
-Names are loaded when they are first used: a client of another wire does not pay for the types of
-this one.
+>>> from wire import anthropic
+>>> request = anthropic.MessageRequest(
+...     model="claude-opus-4-8",
+...     max_tokens=100,
+...     messages=[anthropic.Message(role="user", content="Hi")],
+... )
+>>> anthropic.create_message(request).path
+'/messages'
+
+Nothing here does I/O or loads an HTTP library. Each name is imported when it is first used, so a
+client of another wire does not load the types of this one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Batches as calls: many requests at half the price, answered within a day."""
+"""Calls of the batch API: many requests at half the price, answered within 24 hours."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ def create_batch(
     *,
     betas: Sequence[str] = (),
 ) -> Call[MessageBatch]:
-    """Many requests at once, each under a name of its own.
+    """A call that creates a batch of requests. `custom_id` identifies each request in the batch.
 
     >>> from wire.anthropic.types import Message, MessageRequest
-    >>> asked = MessageRequest(
+    >>> params = MessageRequest(
     ...     model="claude-opus-4-8", max_tokens=9, messages=[Message(role="user", content="Hi")]
     ... )
-    >>> create_batch([BatchRequest(custom_id="a", params=asked)]).body
+    >>> create_batch([BatchRequest(custom_id="a", params=params)]).body
     b'{"requests":[{"custom_id":"a","params":{"model":"claude-opus-4-8","messages":[{"role":"user","content":"Hi"}],"max_tokens":9}}]}'
 
-    Raises `RuleError` for requests that the server refuses; it names the JSON path.
+    Raises `RuleError` with the JSON paths in requests that the server would refuse.
     """
     batch = requests if isinstance(requests, BatchCreateRequest) else None
     items = requests if batch is None else batch.requests
     if not isinstance(items, (list, tuple)) or not items:
-        raise wrong_type("requests", items, "list of BatchRequests that is not empty")
+        raise wrong_type("requests", items, "non-empty list of BatchRequests")
     for index, item in enumerate(items):
         if not isinstance(item, BatchRequest):
             raise wrong_type(f"requests[{index}]", item, "BatchRequest")
@@ -59,32 +59,56 @@ def create_batch(
 
 
 def get_batch(batch_id: str) -> Call[MessageBatch]:
-    """How far a batch is."""
+    """A call that returns the state of a batch.
+
+    >>> get_batch("msgbatch_01").path
+    '/messages/batches/msgbatch_01'
+
+    Raises `ConfigurationError` for an empty id.
+    """
     return plain(MessageBatch, "GET", _path(batch_id))
 
 
 def list_batches(
     *, limit: int | None = None, after_id: str | None = None, before_id: str | None = None
 ) -> Call[MessageBatchList]:
-    """A page of the batches, the newest first."""
+    """A call that returns one page of the batches, the newest first.
+
+    >>> list_batches(limit=2).query
+    {'limit': '2'}
+
+    `limit` is the number of batches; `after_id` and `before_id` are the ids around the page.
+    """
     return plain(
         MessageBatchList, "GET", "/messages/batches", query=page(limit, after_id, before_id)
     )
 
 
 def cancel_batch(batch_id: str) -> Call[MessageBatch]:
-    """Stop a batch; what is answered stays."""
+    """A call that stops a batch. The results that it has so far are kept.
+
+    >>> cancel_batch("msgbatch_01").path
+    '/messages/batches/msgbatch_01/cancel'
+    """
     return plain(MessageBatch, "POST", f"{_path(batch_id)}/cancel")
 
 
 def delete_batch(batch_id: str) -> Call[DeletedBatch]:
-    """Forget a batch that has ended; one that runs is to be cancelled first."""
+    """A call that deletes a batch that has ended. Cancel a running batch first.
+
+    >>> delete_batch("msgbatch_01").method
+    'DELETE'
+    """
     return plain(DeletedBatch, "DELETE", _path(batch_id))
 
 
 def batch_results(batch_id: str) -> Call[list[MessageBatchResult]]:
-    """What became of each request of a batch that has ended, in any order: `custom_id` says which
-    is which.
+    """A call that returns the results of a batch that has ended.
+
+    >>> batch_results("msgbatch_01").path
+    '/messages/batches/msgbatch_01/results'
+
+    The results come in any order; `custom_id` identifies the request of each.
     """
     path = f"{_path(batch_id)}/results"
     return Call(
@@ -97,19 +121,19 @@ def _path(batch_id: str) -> str:
 
 
 def _violations(requests: Sequence[BatchRequest]) -> Iterator[Violation]:
-    known: set[str] = set()
+    seen: set[str] = set()
     for index, item in enumerate(requests):
         path = f"requests[{index}]"
         if not _CUSTOM_ID.fullmatch(item.custom_id):
-            yield Violation(f"{path}.custom_id", "1 to 64 letters, digits, _ and - are wanted")
-        elif item.custom_id in known:
-            yield Violation(f"{path}.custom_id", f"{item.custom_id!r} names another request too")
-        known.add(item.custom_id)
+            yield Violation(f"{path}.custom_id", "expected 1 to 64 letters, digits, _ and -")
+        elif item.custom_id in seen:
+            yield Violation(f"{path}.custom_id", f"{item.custom_id!r} is the id of another request")
+        seen.add(item.custom_id)
         if item.params.stream:
-            yield Violation(
-                f"{path}.params.stream", "a batch does not stream", remedy="leave it out"
-            )
-        for found in check(item.params):
-            if found.severity != "error":
+            yield Violation(f"{path}.params.stream", "a batch does not stream", remedy="remove it")
+        for violation in check(item.params):
+            if violation.severity != "error":
                 continue
-            yield msgspec.structs.replace(found, path=f"{path}.params.{found.path}".rstrip("."))
+            yield msgspec.structs.replace(
+                violation, path=f"{path}.params.{violation.path}".rstrip(".")
+            )

@@ -1,4 +1,4 @@
-"""What a host of Messages does differently, as data."""
+"""Differences between the hosts of Messages, as data."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ class Dialect:
     """Quirks of one host. Sources and dates of each value: docs/providers.md."""
 
     vendor_rules: bool = False
-    """Enforces the rules of Anthropic's own API; other hosts enforce only what `check` reports for
-    an unknown provider."""
+    """The host enforces the rules of Anthropic's own API. Other hosts enforce only what `check`
+    reports for an unknown provider."""
     newest_models: bool = False
-    """A model name that is not in the table of families is a new model of Anthropic's, and takes
-    what its newest ones take. At other hosts it is a model of theirs."""
+    """An unknown model name means a new model of Anthropic, with the capabilities of its newest
+    models. At other hosts it means a model of that host."""
     adaptive_only: bool = False
-    """Its models know no token budget for thinking, and no effort level beside it."""
+    """The models accept `thinking.type: adaptive` only: no token budget, and no effort."""
     reads_effort: bool = False
-    """Ignores the budget and reads `output_config.effort`."""
+    """The host ignores the thinking budget and reads `output_config.effort`."""
 
 
 PLAIN = Dialect()
-"""A host that nothing is known about."""
+"""The dialect of an unknown host."""

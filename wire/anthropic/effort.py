@@ -1,6 +1,4 @@
-"""How much to think, in the words of each model: since 4.6 as an effort, before as a budget of
-tokens.
-"""
+"""The neutral `effort` as settings of a model: an effort level since 4.6, a token budget before."""
 
 from __future__ import annotations
 
@@ -13,99 +11,109 @@ from wire.anthropic.families import (
     takes_adaptive,
     takes_budget,
 )
-from wire.anthropic.rules.settings import LEAST_BUDGET
+from wire.anthropic.rules.settings import MIN_THINKING_BUDGET_TOKENS
 from wire.anthropic.types import Thinking
 from wire.core.memory import Note
 
-BUDGETS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384}
-"""Tokens for the words of chat completions; with the answer they fit what every model that counts
-them can say.
+THINKING_BUDGET_TOKENS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384}
+"""Budget for each neutral effort, in tokens. Budget and answer together fit the output limit of
+every model that accepts a budget.
 """
 
 
-def thinking(
-    effort: str, of: Family, dialect: Dialect, most: int | None, found: list[Note]
+def thinking_for(
+    effort: str, family: Family, dialect: Dialect, max_tokens: int | None, notes: list[Note]
 ) -> tuple[Thinking | None, str | None]:
-    """The thinking that an effort asks of a model, and the word of `output_config.effort`; `most`
-    is `max_tokens`, if the caller named it.
+    """`thinking` and `output_config.effort` of a request for a neutral effort.
+
+    `max_tokens` is the caller's own, `None` if not given. Each change is added to `notes`.
 
     >>> from wire.anthropic.dialect import PLAIN
     >>> from wire.anthropic.families import family
-    >>> thinking("medium", family("claude-sonnet-4-6"), PLAIN, None, [])
+    >>> thinking_for("medium", family("claude-sonnet-4-6"), PLAIN, None, [])
     (Thinking(type='adaptive'), 'medium')
-    >>> thinking("medium", family("claude-sonnet-4-5"), PLAIN, None, [])
+    >>> thinking_for("medium", family("claude-sonnet-4-5"), PLAIN, None, [])
     (Thinking(type='enabled', budget_tokens=8192), None)
     """
-    word = str(effort).lower()
-    if of.before(3, 7):
-        if word != "none":
-            found.append(Note("effort", "not sent: models before 3.7 do not think"))
+    level = str(effort).lower()
+    if family.before(3, 7):
+        if level != "none":
+            notes.append(Note("effort", "not sent: models before 3.7 do not think"))
         return None, None
-    if word == "none":
-        if not always_thinks(of):
+    if level == "none":
+        if not always_thinks(family):
             return Thinking(type="disabled"), None
-        found.append(Note("effort", "low: this model cannot do without thinking"))
+        notes.append(Note("effort", "changed to low: thinking cannot be disabled for this model"))
         return Thinking(type="adaptive"), "low"
-    unknown_here = of.version is None and dialect.newest_models
-    if (of.version is not None and takes_adaptive(of)) or unknown_here or dialect.adaptive_only:
-        # Since 4.7 thoughts are left out unless they are asked for; what they are is the caller's
-        # to see.
-        display = "summarized" if of.since(4, 7) else None
+    is_new_model = family.version is None and dialect.newest_models
+    if (
+        (family.version is not None and takes_adaptive(family))
+        or is_new_model
+        or dialect.adaptive_only
+    ):
+        # Models since 4.7 omit the text of their thinking unless it is requested. Without it the
+        # reply to a request with an effort would have empty thoughts.
+        display = "summarized" if family.since(4, 7) else None
         return Thinking(
             type="adaptive", display=display
-        ), None if dialect.adaptive_only else _level(word, of, found)
-    # DeepSeek takes no notice of budgets, and reads the effort.
-    level = _level(word, of, found) if dialect.reads_effort else None
-    budget = _budget(word, most, found) if takes_budget(of) else None
-    return (Thinking(type="enabled", budget_tokens=budget) if budget is not None else None), level
+        ), None if dialect.adaptive_only else _effort_level(level, family, notes)
+    # DeepSeek ignores budgets and reads the effort, so both are sent there.
+    effort_level = _effort_level(level, family, notes) if dialect.reads_effort else None
+    budget = _budget(level, max_tokens, notes) if takes_budget(family) else None
+    return (
+        Thinking(type="enabled", budget_tokens=budget) if budget is not None else None
+    ), effort_level
 
 
-def _level(word: str, of: Family, found: list[Note]) -> str:
-    taken = efforts(of)
-    if word == "minimal":
-        found.append(Note("effort", "low: the least that this wire has a word for"))
+def _effort_level(level: str, family: Family, notes: list[Note]) -> str:
+    supported = efforts(family)
+    if level == "minimal":
+        notes.append(Note("effort", "changed to low: the wire has no lower effort"))
         return "low"
-    if word in EFFORTS and word not in taken:
+    if level in EFFORTS and level not in supported:
         nearest = next(
-            (each for each in EFFORTS[EFFORTS.index(word) :] if each in taken), taken[-1]
+            (each for each in EFFORTS[EFFORTS.index(level) :] if each in supported), supported[-1]
         )
-        found.append(Note("effort", f"{nearest}: this model has no level {word}"))
+        notes.append(Note("effort", f"changed to {nearest}: this model has no effort {level}"))
         return nearest
-    return word
+    return level
 
 
-def _budget(word: str, most: int | None, found: list[Note]) -> int | None:
-    tokens = BUDGETS.get(word)
-    if tokens is None and word in EFFORTS:
-        tokens = BUDGETS["high"]
-        found.append(
+def _budget(level: str, max_tokens: int | None, notes: list[Note]) -> int | None:
+    tokens = THINKING_BUDGET_TOKENS.get(level)
+    if tokens is None and level in EFFORTS:
+        tokens = THINKING_BUDGET_TOKENS["high"]
+        notes.append(
             Note(
                 "effort",
-                f"high, {tokens} tokens: this model counts tokens, and {word} is no number of them",
+                f"changed to high ({tokens} tokens): no token budget is defined for {level}",
             )
         )
     if tokens is None:
-        found.append(
-            Note("effort", f"not sent: this model counts tokens, and {word} is no number of them")
-        )
-        return None
-    if not isinstance(most, int) or tokens < most:
-        return tokens
-    if most <= LEAST_BUDGET:
-        found.append(
+        notes.append(
             Note(
                 "effort",
-                f"not sent: thinking takes {LEAST_BUDGET} tokens at least, and max_tokens "
-                f"is {most}",
+                f"not sent: no token budget is defined for {level}",
             )
         )
         return None
-    less = max(LEAST_BUDGET, most // 2)
-    found.append(
+    if not isinstance(max_tokens, int) or tokens < max_tokens:
+        return tokens
+    if max_tokens <= MIN_THINKING_BUDGET_TOKENS:
+        notes.append(
+            Note(
+                "effort",
+                f"not sent: thinking needs at least {MIN_THINKING_BUDGET_TOKENS} tokens, and "
+                f"max_tokens is {max_tokens}",
+            )
+        )
+        return None
+    reduced = max(MIN_THINKING_BUDGET_TOKENS, max_tokens // 2)
+    notes.append(
         Note(
             "effort",
-            f"{less} tokens in place of {tokens}: max_tokens is {most}, and the answer "
-            "needs some too",
+            f"reduced from {tokens} to {reduced} tokens: max_tokens is {max_tokens}, and includes "
+            "the answer",
         )
     )
-    return less
+    return reduced

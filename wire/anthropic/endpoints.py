@@ -1,7 +1,7 @@
-"""The endpoints as values: each function returns what to send and how to read the answer, and sends
-nothing.
+"""Endpoints of Messages as calls. A call is a value: it holds the request and the function that
+parses the response; a client sends it.
 
-Paths are relative to a base URL and the version, which the client knows. Source of paths, headers
+Paths are relative to the base URL and the version, which the client adds. Source of paths, headers
 and bodies: Anthropic's SDK for Python 0.121.0 of 2026-08-07.
 """
 
@@ -38,14 +38,14 @@ W = TypeVar("W", bound=WireStruct)
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 HostRules = Callable[[Any, Provider], Any]
 
-VERSION = "2023-06-01"
-"""Of the API, in the header `anthropic-version`."""
+API_VERSION = "2023-06-01"
+"""Value of the header `anthropic-version`."""
 
 
 def create_message(
     request: MessageRequest, *, betas: Sequence[str] = (), checked: bool = True
 ) -> Call[MessageResponse]:
-    """One request, one whole answer. `betas` are names of what is not in the API for everybody yet.
+    """A call that returns one complete response. `betas` are the names of beta features to enable.
 
     >>> request = MessageRequest(
     ...     model="claude-opus-4-8", max_tokens=100, messages=[Message(role="user", content="Hi")]
@@ -58,9 +58,9 @@ def create_message(
     <BLANKLINE>
     {"model":"claude-opus-4-8","messages":[{"role":"user","content":"Hi"}],"max_tokens":100}
 
-    Raises `RuleError` for a request that every host refuses, or that JSON cannot say; what only
-    Anthropic refuses is a `RuleError` of a client of `anthropic`, before anything is sent. The
-    errors name the JSON path.
+    Raises `RuleError` with JSON paths for a request that every host refuses, or with a value that
+    JSON cannot encode. A client of `anthropic` also raises `RuleError`, before it sends anything,
+    for what Anthropic alone refuses. `checked=False` skips both checks of the rules.
     """
     if not isinstance(request, MessageRequest):
         raise wrong_type("request", request, "MessageRequest")
@@ -69,8 +69,8 @@ def create_message(
             violations=[
                 Violation(
                     "stream",
-                    "an answer in one piece is no stream",
-                    remedy="stream_message(request)",
+                    "this call does not stream",
+                    remedy="use stream_message(request)",
                 )
             ]
         )
@@ -92,8 +92,8 @@ def create_message(
 def stream_message(
     request: MessageRequest, *, betas: Sequence[str] = (), checked: bool = True
 ) -> StreamCall[MessageStreamEvent, MessageResponse]:
-    """One request, the answer as events; `reply()` of its stream is what `create_message` would
-    have given.
+    """A call that streams a response as events. `result()` of the stream returns the complete
+    response, the same as `create_message`.
 
     >>> request = MessageRequest(
     ...     model="claude-opus-4-8", max_tokens=100, messages=[Message(role="user", content="Hi")]
@@ -101,7 +101,7 @@ def stream_message(
     >>> stream_message(request).body
     b'{"model":"claude-opus-4-8","messages":[{"role":"user","content":"Hi"}],"max_tokens":100,"stream":true}'
 
-    Raises as `create_message`.
+    Parameters and errors are those of `create_message`.
     """
     if not isinstance(request, MessageRequest):
         raise wrong_type("request", request, "MessageRequest")
@@ -125,8 +125,9 @@ def stream_message(
 def count_tokens(
     request: CountTokensRequest | MessageRequest, *, betas: Sequence[str] = ()
 ) -> Call[TokenCount]:
-    """How many tokens a prompt has. Of a request for an answer the prompt counts, and not how it is
-    to be answered.
+    """A call that returns the number of tokens of a prompt.
+
+    Of a `MessageRequest` only the fields of the prompt are sent, without `max_tokens` and sampling.
 
     >>> request = MessageRequest(
     ...     model="claude-opus-4-8", max_tokens=100, messages=[Message(role="user", content="Hi")]
@@ -134,7 +135,7 @@ def count_tokens(
     >>> count_tokens(request).body
     b'{"model":"claude-opus-4-8","messages":[{"role":"user","content":"Hi"}]}'
 
-    Raises as `create_message`.
+    Parameters and errors are those of `create_message`.
     """
     if isinstance(request, MessageRequest):
         request = CountTokensRequest(
@@ -157,31 +158,43 @@ def count_tokens(
 def list_models(
     *, limit: int | None = None, after_id: str | None = None, before_id: str | None = None
 ) -> Call[ModelList]:
-    """A page of the models that the key may use, the newest first."""
+    """A call that returns one page of the models that the key has access to, the newest first.
+
+    >>> list_models(limit=20, after_id="claude-opus-4-8").query
+    {'limit': '20', 'after_id': 'claude-opus-4-8'}
+
+    `limit` is the number of models; `after_id` and `before_id` are the ids around the page.
+    """
     return plain(ModelList, "GET", "/models", query=page(limit, after_id, before_id))
 
 
 def get_model(model: str) -> Call[ModelInfo]:
-    """What the server says of one model. Raises `ConfigurationError` for what is no name."""
+    """A call that returns the metadata of one model.
+
+    >>> get_model("claude-opus-4-8").path
+    '/models/claude-opus-4-8'
+
+    Raises `ConfigurationError` for an empty or malformed name.
+    """
     return plain(ModelInfo, "GET", f"/models/{segment('model', model, 'claude-opus-4-8')}")
 
 
-# --- what calls are made of -----------------------------------------------------------------------
+# --- parts of a call ------------------------------------------------------------------------------
 
 
 def headers(betas: Sequence[str] = (), *, json: bool = False) -> dict[str, str]:
     """The headers of every call.
 
-    Raises `ConfigurationError` for betas that are no list of names.
+    Raises `ConfigurationError` if `betas` is not a list of names.
     """
     if isinstance(betas, str) or not all(isinstance(name, str) and name.strip() for name in betas):
         raise ConfigurationError(
-            "betas: a list of names is wanted, such as ['context-management-2025-06-27']"
+            "betas: expected a list of names, such as ['context-management-2025-06-27']"
         )
-    asked = {"anthropic-beta": ",".join(betas)} if betas else {}
+    beta_header = {"anthropic-beta": ",".join(betas)} if betas else {}
     return {
-        "anthropic-version": VERSION,
-        **asked,
+        "anthropic-version": API_VERSION,
+        **beta_header,
         **({"content-type": "application/json"} if json else {}),
     }
 
@@ -195,7 +208,7 @@ def plain(
     betas: Sequence[str] = (),
     **more: Any,
 ) -> Call[W]:
-    """A call whose answer is one struct."""
+    """A call whose response is one struct."""
     sent, parse = headers(betas, json=bool(body)), functools.partial(parse_plain, kind)
     return Call(
         "anthropic", method, path, body, headers=sent, parse=parse, read_error=parse_error, **more
@@ -203,13 +216,13 @@ def plain(
 
 
 def page(limit: int | None, after_id: str | None, before_id: str | None) -> dict[str, str]:
-    """The query of a list; what is `None` is left to the server."""
+    """The query parameters of a list; omits those that are `None`."""
     if (
         not isinstance(limit, int | None)
         or not isinstance(after_id, str | None)
         or not isinstance(before_id, str | None)
     ):
-        raise ConfigurationError("limit, after_id, before_id: a number and two texts are wanted")
+        raise ConfigurationError("limit, after_id, before_id: expected an integer and two texts")
     query = {
         "limit": None if limit is None else str(limit),
         "after_id": after_id,
@@ -218,22 +231,22 @@ def page(limit: int | None, after_id: str | None, before_id: str | None) -> dict
     return {name: value for name, value in query.items() if value is not None}
 
 
-def segment(what: str, name: str, example: str) -> str:
-    """A name as one step of a path."""
+def segment(parameter: str, name: str, example: str) -> str:
+    """A name as one segment of a path; a `ConfigurationError` names `parameter` if it is none."""
     if not isinstance(name, str) or not name.strip("/. ") or "/" in name:
-        raise ConfigurationError(f"{what}: a name is wanted, such as {example}, not {name!r}")
+        raise ConfigurationError(f"{parameter}: expected a name such as {example}, not {name!r}")
     return name
 
 
 def _body(
     request: MessageRequest | CountTokensRequest, checked: bool = True
 ) -> tuple[bytes, HostRules | None]:
-    """A prompt as JSON, and what a host is asked about it before it is sent there."""
-    body, read = checked_body(request, "messages", _is_sound)
+    """The request as JSON, and the hook that checks it against the host before it is sent."""
+    body, encoded = checked_body(request, "messages", _needs_no_check)
     if not checked:
         return body, None
-    refuse(check(read, "", ""))
-    return body, functools.partial(_judged, read)
+    refuse(check(encoded, "", ""))
+    return body, functools.partial(_judged, encoded)
 
 
 def _judged(
@@ -243,8 +256,11 @@ def _judged(
     return call
 
 
-def _is_sound(message: object) -> bool:
-    """Nothing in it but what came from the wire, or texts."""
+def _needs_no_check(message: object) -> bool:
+    """Whether the message consists of texts and received blocks only, which JSON can encode.
+
+    Long histories mostly do, and walking through all their values again would be slow.
+    """
     if type(message) is not Message:
         return False
     if RAW in message.__dict__:

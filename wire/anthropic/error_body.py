@@ -1,7 +1,7 @@
-"""Errors as Anthropic and the hosts of its wire send them, as typed errors.
+"""Error responses of Anthropic and of the other hosts of Messages, as typed errors.
 
-`{"type": "error", "error": {"type", "message"}, "request_id"}`; other hosts leave out the outer
-type, or use one of the envelopes of `wire.core.error_words`.
+Anthropic sends `{"type": "error", "error": {"type", "message"}, "request_id"}`. Other hosts omit
+the outer type, or use one of the envelopes of `wire.core.error_words`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ STATUS_OF_TYPE = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""The HTTP status of each type of error, for errors that come with status 200."""
+"""The HTTP status of each error type, for errors in a response of status 200."""
 
 
 class _Errors(ErrorReader[ErrorObject]):
@@ -55,20 +55,21 @@ class _Errors(ErrorReader[ErrorObject]):
     )
 
     def code(self, error: ErrorObject) -> str | None:
-        """`error_code` of the details, then the code of other hosts, then the type."""
-        exact = error.details.get("error_code") if error.details is not None else None
-        # Kimi's server writes `<nil>` for no type.
+        """The first of: `error_code` in the details, the code of other hosts, the type."""
+        error_code = error.details.get("error_code") if error.details is not None else None
+        # Kimi sends the text `<nil>` for an absent type, which would be a useless code.
         kind = error.type if error.type not in ("", "<nil>") else None
-        named = (exact, error.code, kind)
-        return next((str(word) for word in named if word is not None), None)
+        codes = (error_code, error.code, kind)
+        return next((str(code) for code in codes if code is not None), None)
 
 
 ERRORS = _Errors()
 
 
 def parse_error(status: int, headers: Mapping[str, str], body: bytes) -> APIError:
-    """The typed error of a response with an error status. Its `details` hold one `ErrorObject`; its
-    `code` is the most exact name in it.
+    """The typed error of a response with an error status.
+
+    Its `details` has one `ErrorObject`; its `code` is the most specific code in that.
 
     >>> body = b'{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'
     >>> error = parse_error(529, {}, body)

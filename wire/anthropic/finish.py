@@ -1,4 +1,4 @@
-"""Why a model stopped: one meaning for the words of this wire."""
+"""Stop reasons of Messages as neutral stop reasons."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REASONS: dict[str, StopReason] = {
 
 
 def reason_of(stop_reason: str | None, *, calls: bool = False) -> StopReason:
-    """The meaning of a stop reason; words that nobody knows are "other".
+    """The neutral stop reason; "other" for an unknown one.
 
     >>> (
     ...     reason_of("end_turn"),
@@ -26,7 +26,8 @@ def reason_of(stop_reason: str | None, *, calls: bool = False) -> StopReason:
     ... )
     ('end', 'tool_calls', 'other', 'other')
 
-    After `pause_turn` the message is sent back as it is, and the model goes on.
+    `calls` says whether the message has tool calls: some hosts then still send `end_turn`. After
+    `pause_turn` the caller sends the message back unchanged, and the model continues.
     """
     reason = REASONS.get(stop_reason or "", "other")
     return "tool_calls" if reason == "end" and calls else reason

@@ -1,9 +1,9 @@
-"""Neutral messages as messages of this wire; what it has no place for is left out and told, or
-refused.
+"""Writes neutral messages as messages of this wire.
 
-What this model said goes back block by block in the bytes it came in. What the user says and the
-results of tools become one message, the results first, in the order of their calls; neighbours of
-one role are put together, as the vendor does it itself.
+Messages that this model sent are sent back block by block, with the bytes in which they came. Tool
+results and the user text after them become one message: the results first, in the order of their
+calls, because the server accepts them nowhere else (A8). Adjacent messages of one role are merged,
+as the server does. Parts that the wire cannot express are left out with a note, or refused.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 
 from wire.anthropic.fold import whole
 from wire.anthropic.parse import WIRE
-from wire.anthropic.rules.turns import ID, TOOL_NAME
+from wire.anthropic.rules.turns import CALL_ID, TOOL_NAME
 from wire.anthropic.types import ContentBlock, MessageResponse, Source
 from wire.anthropic.types import Message as WireMessage
 from wire.core.lenient import Unreadable, decoded
@@ -40,62 +40,67 @@ from wire.neutral.rendering import ToolNames, safe_names
 
 W = TypeVar("W", bound=WireStruct)
 
-Said: TypeAlias = tuple[str, Message]
-"""A message, and its path in the request."""
+SentMessage: TypeAlias = tuple[str, Message]
+"""Path of a message in the neutral request, and the message."""
 
-IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 PDF = "application/pdf"
 
 
-def system_of(system: str, said: Sequence[Said], found: list[Note]) -> list[str]:
-    """What the system says, a text for each: what stands in the middle of the conversation is moved
-    to its top.
+def system_of(system: str, conversation: Sequence[SentMessage], notes: list[Note]) -> list[str]:
+    """The system texts: `system`, then the texts of all system messages.
+
+    The wire has one place for them, before the conversation; each moved message gets a note.
     """
     texts = [system] if system.strip() else []
-    begun = False
-    for path, message in said:
-        begun = begun or message.role != "system"
+    has_begun = False
+    for path, message in conversation:
+        has_begun = has_begun or message.role != "system"
         if message.role == "system":
-            kept = [
+            own_texts = [
                 part.text for part in message.parts if isinstance(part, Text) and part.text.strip()
             ]
-            texts += kept
-            if not kept:
-                found.append(Note(path, "left out: a system message that says nothing"))
-            elif begun:
-                found.append(Note(path, "moved to the top: the system has one place here"))
+            texts += own_texts
+            if not own_texts:
+                notes.append(Note(path, "left out: an empty system message"))
+            elif has_begun:
+                notes.append(
+                    Note(
+                        path,
+                        "moved to the top: the wire has one system text, before the conversation",
+                    )
+                )
     return texts
 
 
 def wire_messages(
-    said: Sequence[Said],
+    conversation: Sequence[SentMessage],
     answers: Mapping[str, Answers],
     tools: Iterable[str],
-    found: list[Note],
+    notes: list[Note],
 ) -> list[WireMessage]:
-    """The turns of a conversation that `wire.history.check` has nothing against, without what the
-    system says.
+    """The user and assistant messages of a conversation that `wire.history.check` accepts.
 
     `answers` are the results of the calls, by the path of the message with the calls. `tools` are
-    the names that are taken. Raises `HistoryError` or `RuleError` that names the part
-    which cannot be said.
+    the tool names in use, which a renamed call must not get. Raises `HistoryError` or `RuleError`
+    that names the part which the wire cannot express.
     """
-    calls = ((path, call.name) for path, message in said for call in message.tool_calls)
-    writing = _Writing(safe_names(calls, tools, _NAMES, found), found)
+    calls = ((path, call.name) for path, message in conversation for call in message.tool_calls)
+    writer = _Writer(safe_names(calls, tools, _TOOL_NAMES, notes), notes)
     turns: list[tuple[str, list[ContentBlock]]] = []
-    for role, blocks in writing.turns(said, answers):
+    for role, blocks in writer.turns(conversation, answers):
         if not blocks:
             continue
         if turns and turns[-1][0] == role:
             turns[-1][1].extend(blocks)
         else:
             turns.append((role, blocks))
-    spoken = [path for path, message in said if message.role != "system"]
+    paths = [path for path, message in conversation if message.role != "system"]
     if not turns or turns[-1][0] == "assistant":
-        remedy = "leave it out, or say it in words"
+        remedy = "remove it, or write it as text"
         raise _refused(
-            spoken[-1] if spoken else "messages",
-            "nothing of it can be sent to this model",
+            paths[-1] if paths else "messages",
+            "no part of it can be sent to this model",
             "A5",
             remedy,
         )
@@ -103,18 +108,18 @@ def wire_messages(
 
 
 def _message(role: str, blocks: list[ContentBlock]) -> WireMessage:
-    """One text that was written here stands alone, everything else in blocks."""
+    """A message; one text block becomes a plain text, unless it remembers received bytes."""
     only = blocks[0]
     if len(blocks) == 1 and only == ContentBlock(type="text", text=only.text) and only.raw is None:
         return WireMessage(role=role, content=only.text)
     return WireMessage(role=role, content=blocks)
 
 
-_NAMES = ToolNames(
+_TOOL_NAMES = ToolNames(
     legal=TOOL_NAME,
     most=128,
     kept=120,
-    note="calls of {name} are sent under the name {safe}, which this wire takes",
+    note="calls of {name} are sent as {safe}: the wire refuses the original name",
 )
 
 
@@ -122,103 +127,112 @@ def _refused(path: str, problem: str, rule: str = "", remedy: str = "") -> Histo
     return HistoryError(violations=[Violation(path, problem, rule, remedy=remedy)])
 
 
-class _Writing:
-    """Messages on their way to blocks."""
+class _Writer:
+    """Writes the messages of one conversation as blocks, and notes what it changes."""
 
-    def __init__(self, names: Mapping[str, str], found: list[Note]) -> None:
-        self._names, self._found = names, found
+    def __init__(self, names: Mapping[str, str], notes: list[Note]) -> None:
+        self._names, self._notes = names, notes
         self._ids = LegalIds(CallIds(letters="[a-zA-Z0-9_-]"))
-        self._known: set[str] = set()
-        self._sent: dict[str, str] = {}  # ids of the calls of this turn, and as they are sent
+        self._used_ids: set[str] = set()
+        self._sent_ids: dict[str, str] = {}  # of the current turn: id of a call -> id as sent
 
     def turns(
-        self, said: Sequence[Said], answers: Mapping[str, Answers]
+        self, conversation: Sequence[SentMessage], answers: Mapping[str, Answers]
     ) -> Iterator[tuple[str, list[ContentBlock]]]:
-        """Roles and blocks, with the results of a turn ahead of what the user says."""
-        for path, message in said:
+        """Role and blocks of each message. The results of a turn come directly after its calls."""
+        for path, message in conversation:
             if message.role == "user":
                 yield "user", self._user(message, path)
             elif message.role == "assistant":
                 yield "assistant", self._assistant(message, path)
                 if path in answers:
-                    yield "user", self._answers(answers[path])
+                    yield "user", self._result_blocks(answers[path])
 
-    # --- what the user says
+    # --- user
 
     def _user(self, message: Message, path: str) -> list[ContentBlock]:
         blocks: list[ContentBlock] = []
-        for place, part in enumerate(message.parts):
-            here = f"{path}.parts[{place}]"
+        for index, part in enumerate(message.parts):
+            part_path = f"{path}.parts[{index}]"
             if isinstance(part, Text):
-                blocks += self._text(part, here)
+                blocks += self._text(part, part_path)
             elif isinstance(part, Media):
-                blocks.append(self._media(part, here))
+                blocks.append(self._media(part, part_path))
             else:
-                self._withheld(part, here)
+                self._withhold(part, part_path)
         return blocks
 
     def _text(self, part: Text, path: str) -> list[ContentBlock]:
         if part.signature:
-            self._found.append(Note(path, "withheld: its signature, which has no place here"))
-        if not part.text.strip():
-            self._found.append(
-                Note(path, "left out: a text that says nothing, which is refused here (A6)")
+            self._notes.append(
+                Note(path, "withheld: the signature, which the wire has no field for")
             )
+        if not part.text.strip():
+            self._notes.append(Note(path, "left out: a blank text, which the server refuses (A6)"))
             return []
         return [ContentBlock(type="text", text=part.text)]
 
     def _media(self, media: Media, path: str) -> ContentBlock:
         for name in ("detail", "start", "end", "fps"):
             if getattr(media, name) not in ("", "auto", None):
-                self._found.append(Note(f"{path}.{name}", "left out: it has no place here"))
+                self._notes.append(Note(f"{path}.{name}", "left out: the wire has no field for it"))
         block = media_block(media, path)
         if media.name and block.type == "image":
-            self._found.append(Note(f"{path}.name", "left out: images have no names here"))
+            self._notes.append(Note(f"{path}.name", "left out: images have no name on this wire"))
         return block
 
-    # --- what the model said
+    # --- assistant
 
     def _assistant(self, message: Message, path: str) -> list[ContentBlock]:
-        self._sent = {}
-        own = self._source(message.origin, _read_message, path)
-        blocks = own.content if own is not None and isinstance(own.content, list) else []
-        received = own is not None and _says(blocks, message.parts)
-        if own is not None and not received:
-            self._found.append(
-                Note(path, "written anew: it is not what the bytes say that it remembers")
+        self._sent_ids = {}
+        source = self._source(message.origin, _read_message, path)
+        blocks = source.content if source is not None and isinstance(source.content, list) else []
+        received = source is not None and _matches(blocks, message.parts)
+        if source is not None and not received:
+            self._notes.append(
+                Note(path, "rebuilt: it differs from the bytes that it was received with")
             )
         result: list[ContentBlock] = []
-        for place, part in enumerate(message.parts):
-            here = f"{path}.parts[{place}]"
-            block = blocks[place] if received else self._source(part.origin, _read_block, here)
-            result += self._part(part, here) if block is None else self._received(part, block, here)
+        for index, part in enumerate(message.parts):
+            part_path = f"{path}.parts[{index}]"
+            block = blocks[index] if received else self._source(part.origin, _read_block, part_path)
+            result += (
+                self._part(part, part_path)
+                if block is None
+                else self._received_part(part, block, part_path)
+            )
         return result
 
     def _source(self, origin: Origin | None, read: Callable[[bytes], W], path: str) -> W | None:
-        """What it was on this wire, `None` if it has no bytes of its own."""
+        """The struct that a part or message was received as; `None` if it came from elsewhere."""
         if origin is None or origin.wire != WIRE:
             return None
         try:
             return origin.source(read)
         except (Unreadable, LimitError):
             if origin.raw:
-                self._found.append(
-                    Note(path, "written anew: the bytes that it remembers are no JSON of this wire")
+                self._notes.append(
+                    Note(
+                        path,
+                        "rebuilt: the bytes that it was received with are not valid",
+                    )
                 )
             return None
 
-    def _received(self, part: Part, block: ContentBlock, path: str) -> list[ContentBlock]:
-        """A block that came from this model: in its bytes, unless it would be refused so."""
+    def _received_part(self, part: Part, block: ContentBlock, path: str) -> list[ContentBlock]:
+        """A received block with its own bytes, unless the server would refuse it.
+
+        Changing a field drops the bytes of the block. So only fields whose value differs are
+        replaced, and a legal block is sent back byte for byte.
+        """
         if block.type == "text" and not block.text:
-            self._found.append(
-                Note(path, "left out: a text that says nothing, which is refused here (A6)")
-            )
+            self._notes.append(Note(path, "left out: a blank text, which the server refuses (A6)"))
             return []
         if not isinstance(part, ToolCall):
             return [block]
         arguments = self._arguments(part, path)
         changed: dict[str, Any] = {
-            "id": self._called(part, path),
+            "id": self._call_id(part, path),
             "name": self._names.get(part.name, part.name),
         }
         if part.arguments is None:
@@ -227,7 +241,7 @@ class _Writing:
         return [msgspec.structs.replace(block, **changed) if changed else block]
 
     def _part(self, part: Part, path: str) -> list[ContentBlock]:
-        """A part that has no block of its own."""
+        """A part that was not received on this wire."""
         if isinstance(part, Text):
             return self._text(part, path)
         if isinstance(part, ToolCall):
@@ -241,110 +255,126 @@ class _Writing:
             and isinstance(part.details[0].get("data"), str)
         ):
             return [ContentBlock(type="redacted_thinking", data=part.details[0]["data"])]
-        self._withheld(part, path)
+        self._withhold(part, path)
         return []
 
     def _call(self, call: ToolCall, path: str) -> ContentBlock:
         if call.extra or call.signature:
-            self._found.append(
+            self._notes.append(
                 Note(
                     path,
-                    f"withheld: what came beside the call of {call.name}, which has no place here",
+                    f"withheld: data of the call of {call.name} that the wire has no field for",
                 )
             )
         arguments = self._arguments(call, path)
         return ContentBlock(
             type="tool_use",
-            id=self._called(call, path),
+            id=self._call_id(call, path),
             name=self._names.get(call.name, call.name),
             input=arguments,
         )
 
     def _arguments(self, call: ToolCall, path: str) -> dict[str, Any]:
         if call.arguments is None and call.origin is not None:
-            # Its own, and cut off: the conversation goes on with what the model is told of it.
-            self._found.append(
-                Note(path, f"wrapped: the arguments of the call of {call.name} are no JSON object")
+            # A received call that was cut off. Refusing it would end the conversation, so the text
+            # is sent in an object, and the model sees from the result what went wrong.
+            self._notes.append(
+                Note(
+                    path, f"wrapped: the arguments of the call of {call.name} are not a JSON object"
+                )
             )
             return {"invalid_json": call.text}
         if not isinstance(call.arguments, Mapping):
-            remedy = "repair them, or leave the call and its result out"
+            remedy = "repair them, or remove the call and its result"
             raise _refused(
-                path, f"the arguments of the call of {call.name} are no JSON object", "A14", remedy
+                path,
+                f"the arguments of the call of {call.name} are not a JSON object",
+                "A14",
+                remedy,
             )
         return dict(call.arguments)
 
-    def _called(self, call: ToolCall, path: str) -> str:
-        """The id under which a call is sent: legal, and met once in a conversation (A12, A13)."""
-        key, turn = call.id, 1
-        while key in self._known:
-            turn += 1
-            key = f"{call.id} {turn}"
-        self._known.add(key)
+    def _call_id(self, call: ToolCall, path: str) -> str:
+        """The id that a call is sent with: legal, and unique in the conversation (A12, A13)."""
+        # Other vendors repeat ids in later turns. A repeated id gets a key of its own, so that
+        # `LegalIds` makes a new id; `_sent_ids` gives the results of this turn the same one.
+        key, occurrence = call.id, 1
+        while key in self._used_ids:
+            occurrence += 1
+            key = f"{call.id} {occurrence}"
+        self._used_ids.add(key)
         sent = self._ids.legal(key)
         if sent != call.id:
-            why = "which is met before" if ID.fullmatch(call.id) else "as this wire takes it"
-            self._found.append(
-                Note(path, f"the id {call.id!r} of the call and its result became {sent}, {why}")
+            why = "an earlier call has it" if CALL_ID.fullmatch(call.id) else "the wire refuses it"
+            self._notes.append(
+                Note(
+                    path,
+                    f"the id {call.id!r} of the call and its result was changed to {sent}: {why}",
+                )
             )
-        self._sent[call.id] = sent
+        self._sent_ids[call.id] = sent
         return sent
 
     # --- results
 
-    def _answers(self, answers: Answers) -> list[ContentBlock]:
-        """The results of a turn, and behind them what cannot stand in one."""
+    def _result_blocks(self, answers: Answers) -> list[ContentBlock]:
+        """The results of a turn, then the media that a result must not contain."""
         if answers.moved:
-            self._found.append(
-                Note(answers.moved, "results were put into the order of their calls")
+            self._notes.append(
+                Note(answers.moved, "the results were sorted into the order of their calls")
             )
-        behind: list[ContentBlock] = []
-        blocks = [self._answer(each.result, each.path, behind) for each in answers.results]
-        return [*blocks, *behind]
+        after_results: list[ContentBlock] = []
+        blocks = [self._result(each.result, each.path, after_results) for each in answers.results]
+        return [*blocks, *after_results]
 
-    def _answer(self, result: ToolResult, path: str, behind: list[ContentBlock]) -> ContentBlock:
+    def _result(
+        self, result: ToolResult, path: str, after_results: list[ContentBlock]
+    ) -> ContentBlock:
         text = (
             result.content  # checked with its request
             if isinstance(result.content, str)
             else msgspec.json.encode(result.content).decode()
         )
-        media = [self._media(each, f"{path}.media[{at}]") for at, each in enumerate(result.media)]
+        media = [
+            self._media(each, f"{path}.media[{index}]") for index, each in enumerate(result.media)
+        ]
         if media and result.error:
-            self._found.append(
-                Note(f"{path}.media", "sent behind the results: an error is text here (A15)")
+            self._notes.append(
+                Note(f"{path}.media", "sent after the results: an error result has text only (A15)")
             )
-            behind += media
+            after_results += media
             media = []
         content: str | list[ContentBlock] = text
         if media:
             content = [*([ContentBlock(type="text", text=text)] if text.strip() else []), *media]
         return ContentBlock(
             type="tool_result",
-            tool_use_id=self._sent[result.id],
+            tool_use_id=self._sent_ids[result.id],
             content=content,
             is_error=result.error or None,
         )
 
-    def _withheld(self, part: Part, path: str) -> None:
-        """Tell of a part that this wire has no place for."""
+    def _withhold(self, part: Part, path: str) -> None:
+        """Note a part that the wire cannot express."""
         if isinstance(part, Other):
-            self._found.append(
-                Note(path, f"withheld: {part.kind} is understood by its own vendor only")
-            )
+            self._notes.append(Note(path, f"withheld: only its own vendor accepts {part.kind}"))
         elif isinstance(part, Media):
-            self._found.append(
+            self._notes.append(
                 Note(
                     path,
-                    f"withheld: {part.media_type or 'media'} of the assistant does not go "
-                    "back here",
+                    f"withheld: the wire has no field for {part.media_type or 'media'} of the "
+                    "assistant",
                 )
             )
         else:
-            self._found.append(Note(path, "withheld: a thought that is not signed"))
+            self._notes.append(Note(path, "withheld: a thought without a signature"))
 
 
-def _says(blocks: Sequence[ContentBlock], parts: Sequence[Part]) -> bool:
-    """Whether the blocks have these parts; their file may have been edited by hand."""
+def _matches(blocks: Sequence[ContentBlock], parts: Sequence[Part]) -> bool:
+    """Whether the blocks correspond to these parts.
+
+    They may not: a saved conversation can have been edited by hand.
+    """
     return len(blocks) == len(parts) and all(
         isinstance(part, ToolCall) == (block.type == "tool_use")
         for part, block in zip(parts, blocks, strict=True)
@@ -352,9 +382,7 @@ def _says(blocks: Sequence[ContentBlock], parts: Sequence[Part]) -> bool:
 
 
 def _read_message(raw: bytes) -> WireMessage:
-    """A message that was loaded from a file, as it was when it came: its blocks remember their
-    bytes.
-    """
+    """The received message of a saved conversation, with blocks that remember their bytes."""
     return WireMessage(
         role="assistant", content=whole(decoded(raw, MessageResponse), raw).content or []
     )
@@ -388,31 +416,31 @@ def media_block(media: Media, path: str) -> ContentBlock:
     >>> media_block(Media(data=b"Ebb at five.", media_type="text/plain", name="Tides"), "").source
     Source(type='text', media_type='text/plain', data='Ebb at five.')
 
-    A URL without a media type is one of an image, unless its name ends in `.pdf`. Raises
-    `RuleError` for what else there is.
+    A URL without a media type is taken for an image, unless its path ends in `.pdf`. Raises
+    `RuleError` for other media.
     """
     kind = media.media_type.lower().partition(";")[0].strip()
     kind = "image/jpeg" if kind == "image/jpg" else kind
     if media.data is None:
         return _by_url(media, kind, path)
     if not media.data:
-        raise _no_media(path, "there are no bytes in it")
-    if kind in IMAGES:
+        raise _unsupported_media(path, "it has no bytes")
+    if kind in IMAGE_TYPES:
         return ContentBlock(
-            type="image", source=Source(type="base64", media_type=kind, data=_encoded(media.data))
+            type="image", source=Source(type="base64", media_type=kind, data=_base64(media.data))
         )
     if kind == PDF:
-        return _document(Source(type="base64", media_type=PDF, data=_encoded(media.data)), media)
+        return _document(Source(type="base64", media_type=PDF, data=_base64(media.data)), media)
     if kind.startswith("text/") or kind in _TEXTS:
         try:
             text = media.data.decode()
         except UnicodeDecodeError as cause:
-            raise _no_media(path, f"documents of text are UTF-8 here: {cause}") from None
+            raise _unsupported_media(path, f"a text document must be UTF-8: {cause}") from None
         if not text.strip():
-            raise _no_media(path, "a document of text that says nothing")
+            raise _unsupported_media(path, "the text document is blank")
         return _document(Source(type="text", media_type="text/plain", data=text), media)
-    raise _no_media(
-        path, f"this wire takes images (jpeg, png, gif, webp), PDF and text, not {kind}"
+    raise _unsupported_media(
+        path, f"expected an image (jpeg, png, gif, webp), PDF or text, not {kind}"
     )
 
 
@@ -426,19 +454,19 @@ def _by_url(media: Media, kind: str, path: str) -> ContentBlock:
             else _document(source, media)
         )
     if not _WEB.fullmatch(url):
-        raise _no_media(
+        raise _unsupported_media(
             path,
-            f"this wire reads http(s) URLs and ids of files only, not {url[:80]!r}",
-            "the bytes",
+            f"expected an http(s) URL or the id of a file, not {url[:80]!r}",
+            "send the bytes",
         )
     if kind == PDF or (not kind and _PDF_NAME.match(url)):
         return _document(Source(type="url", url=url), media)
-    if kind in IMAGES or (not kind and not _NO_IMAGE.match(url)):
+    if kind in IMAGE_TYPES or (not kind and not _NO_IMAGE.match(url)):
         return ContentBlock(type="image", source=Source(type="url", url=url))
-    raise _no_media(
+    raise _unsupported_media(
         path,
-        f"this wire takes URLs of images and PDF only, not of {kind or 'a file of this name'}",
-        "the bytes",
+        f"expected the URL of an image or a PDF, not of {kind or 'a file of this name'}",
+        "send the bytes",
     )
 
 
@@ -446,9 +474,9 @@ def _document(source: Source, media: Media) -> ContentBlock:
     return ContentBlock(type="document", source=source, title=media.name or None)
 
 
-def _encoded(data: bytes) -> str:
+def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def _no_media(path: str, problem: str, remedy: str = "") -> RuleError:
+def _unsupported_media(path: str, problem: str, remedy: str = "") -> RuleError:
     return RuleError(violations=[Violation(path, problem, remedy=remedy)])

@@ -1,8 +1,8 @@
-"""A neutral request as a call of Messages, whose answer is a neutral reply again.
+"""Renders a neutral request as a call of Messages, and reads its answer as a neutral reply.
 
-What the model said goes back in the bytes it came in; everything else is written here, by
-`parts.py`. What this wire has no words for is left out and told. Paths such as
-`messages[1].parts[0]` name a part of the neutral request, all others a place in the body.
+Messages that the model sent are sent back with the bytes in which they came; `parts.py` writes all
+others. Notes report what the wire cannot express and was left out. A path such as
+`messages[1].parts[0]` names a part of the neutral request; all other paths are of the body.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import msgspec
 
 from wire import history
 from wire.anthropic.dialect import Dialect
-from wire.anthropic.effort import thinking
+from wire.anthropic.effort import thinking_for
 from wire.anthropic.endpoints import create_message, stream_message
-from wire.anthropic.families import Family, answer_tokens, family, takes_schema
+from wire.anthropic.families import Family, default_max_tokens, family, takes_schema
 from wire.anthropic.parse import EventReader, parse_reply
 from wire.anthropic.parts import system_of, wire_messages
 from wire.anthropic.rows import provider_row
 from wire.anthropic.rules import check
-from wire.anthropic.schemas import closed, unsayable
+from wire.anthropic.schemas import closed, schema_problem
 from wire.anthropic.types import (
     ContentBlock,
     MessageRequest,
@@ -43,12 +43,20 @@ from wire.neutral.request import Output, Request, Tool, checked_request
 
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
-FILES = "files-api-2025-04-14"
-"""The beta under which ids of uploaded files are read."""
+FILES_BETA = "files-api-2025-04-14"
+"""Beta that a request with ids of uploaded files has to name."""
 
 
 def call(request: Request, model: str, provider: Provider | str = "anthropic") -> Call[Reply]:
-    """The request as a call with one whole reply. Takes and raises what `stream_call` does."""
+    """The request as a call that returns one complete reply.
+
+    >>> from wire.neutral.messages import Message
+    >>> request = Request(messages=(Message.user("Hi"),), max_tokens=9)
+    >>> call(request, "claude-opus-4-8").path
+    '/messages'
+
+    Parameters and errors are those of `stream_call`.
+    """
     raw = _wire_call(create_message, request, model, provider)
     return _reader(raw, model, provider).whole_call(raw)
 
@@ -56,19 +64,19 @@ def call(request: Request, model: str, provider: Provider | str = "anthropic") -
 def stream_call(
     request: Request, model: str, provider: Provider | str = "anthropic"
 ) -> StreamCall[Event, Reply]:
-    """The request as a call whose stream hands out events; `reply()` gives what `call` gives.
+    """The request as a call that streams events; `reply()` of the stream is the reply of `call`.
 
     >>> from wire.neutral.messages import Message
     >>> request = Request(messages=(Message.user("Hi"),), max_tokens=9)
     >>> stream_call(request, "claude-opus-4-8").body
     b'{"model":"claude-opus-4-8","messages":[{"role":"user","content":"Hi"}],"max_tokens":9,"stream":true}'
 
-    `provider` is a row or its name. It decides which rules apply, and which messages go back as
-    they came. This wire requires `max_tokens`: a request without it gets the most that the model
-    takes, and a note.
+    `provider` is a row or its name. It decides which rules apply, and which messages are sent back
+    unchanged. The wire requires `max_tokens`: a request without it gets a number that the model
+    accepts, and a note.
 
     Raises `HistoryError` for turns that are out of order, `RuleError` for what the provider refuses
-    or this wire cannot express.
+    or the wire cannot express.
     """
     raw = _wire_call(stream_message, request, model, provider)
     return _reader(raw, model, provider).event_call(raw)
@@ -79,40 +87,53 @@ def render_request(
 ) -> MessageRequest:
     """The body as a struct, without the request's `options`.
 
-    `wire.notes` of it reports what was changed or left out. Raises as `stream_call`.
+    >>> from wire.neutral.messages import Message
+    >>> request = Request(messages=(Message.user("Hi"),), effort="low")
+    >>> render_request(request, "claude-opus-4-8").thinking
+    Thinking(type='adaptive', display='summarized')
+
+    `wire.notes` of the struct reports what was changed or left out. Raises as `stream_call`.
     """
     request = checked_request(request)
     row = provider_row(provider)
-    of = family(model)
-    left, found, answers = history.sendable(request.messages, row.name, model)
-    said = [(f"messages[{index}]", message) for index, message in left.items()]
+    model_family = family(model)
+    messages, notes, answers = history.sendable(request.messages, row.name, model)
+    conversation = [(f"messages[{index}]", message) for index, message in messages.items()]
     if request.search_grounding:
-        found.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
-    output_format, words = _output_format(request.output, of, row.dialect, found)
-    system = [*system_of(request.system, said, found), *([words] if words else [])]
+        notes.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
+    output_format, system_words = _output_format(request.output, model_family, row.dialect, notes)
+    system = [
+        *system_of(request.system, conversation, notes),
+        *([system_words] if system_words else []),
+    ]
     built = MessageRequest(
         model=model,
         max_tokens=0 if request.max_tokens is None else request.max_tokens,
-        messages=wire_messages(said, answers, [tool.name for tool in request.tools], found),
+        messages=wire_messages(conversation, answers, [tool.name for tool in request.tools], notes),
         system=system[0]
         if len(system) == 1
         else [ContentBlock(type="text", text=text) for text in system] or None,
-        tools=[_tool(tool, f"tools[{index}]", found) for index, tool in enumerate(request.tools)]
+        tools=[_tool(tool, f"tools[{index}]", notes) for index, tool in enumerate(request.tools)]
         or None,
-        tool_choice=_tool_choice(request.tool_choice, found),
+        tool_choice=_tool_choice(request.tool_choice, notes),
         temperature=request.temperature,
         top_p=request.top_p,
         stop_sequences=list(request.stop) or None,
         output_config=OutputConfig(format=output_format) if output_format is not None else None,
     )
     if request.effort is not None:
-        built = _thinking(built, request, of, row, found)
+        built = _thinking(built, request, model_family, row, notes)
     if request.max_tokens is None:
         budget = built.thinking.budget_tokens if built.thinking is not None else None
-        most = answer_tokens(of) + (budget or 0)
-        found.append(Note("max_tokens", f"{most}: this wire wants a number, and none was given"))
-        built = msgspec.structs.replace(built, max_tokens=most)
-    return with_notes(built, found)
+        max_tokens = default_max_tokens(model_family) + (budget or 0)
+        notes.append(
+            Note(
+                "max_tokens",
+                f"set to {max_tokens}: the wire requires a number, and the request has none",
+            )
+        )
+        built = msgspec.structs.replace(built, max_tokens=max_tokens)
+    return with_notes(built, notes)
 
 
 # --- the call -------------------------------------------------------------------------------------
@@ -123,7 +144,7 @@ def _wire_call(
 ) -> AnyCall:
     row = provider_row(provider)
     built = render_request(request, model, row)
-    betas = [FILES] if _has_files(built) else []
+    betas = [FILES_BETA] if _has_files(built) else []
     return wire_call(
         built,
         request.options,
@@ -140,18 +161,20 @@ def _check(model: str, built: MessageRequest, row: Provider) -> list[Violation]:
 def _reader(
     raw: Call[Any] | StreamCall[Any, Any], model: str, provider: Provider | str
 ) -> ReplyReader[MessageResponse]:
-    asked: dict[str, Any] = {
+    reply_context: dict[str, Any] = {
         "body": raw.body,
         "provider": provider_row(provider).name,
         "model": model,
     }
     return ReplyReader(
-        functools.partial(parse_reply, **asked), functools.partial(EventReader, **asked), raw.notes
+        functools.partial(parse_reply, **reply_context),
+        functools.partial(EventReader, **reply_context),
+        raw.notes,
     )
 
 
 def _has_files(built: MessageRequest) -> bool:
-    """Whether an uploaded file stands in it, or in a result."""
+    """Whether a block, or a block within a result, refers to an uploaded file."""
     blocks = [
         block
         for message in built.messages
@@ -166,71 +189,77 @@ def _has_files(built: MessageRequest) -> bool:
 
 
 def _thinking(
-    built: MessageRequest, request: Request, of: Family, row: Provider, found: list[Note]
+    built: MessageRequest, request: Request, model_family: Family, row: Provider, notes: list[Note]
 ) -> MessageRequest:
-    """The request with as much thinking as is asked for, if the turn that it goes on with can be
-    thought about (A17).
+    """The request with the settings for its effort.
+
+    Without them if the request continues a tool-calling turn that began without thinking: the
+    server refuses `thinking: enabled` there (A17).
     """
-    how, effort = thinking(str(request.effort), of, row.dialect, request.max_tokens, found)
-    asked = msgspec.structs.replace(built, thinking=how)
+    thinking_settings, effort = thinking_for(
+        str(request.effort), model_family, row.dialect, request.max_tokens, notes
+    )
+    changed = msgspec.structs.replace(built, thinking=thinking_settings)
     if (
-        how is not None
-        and how.type == "enabled"
-        and any(each.rule == "A17" for each in check(asked, built.model, row))
+        thinking_settings is not None
+        and thinking_settings.type == "enabled"
+        and any(each.rule == "A17" for each in check(changed, built.model, row))
     ):
-        found.append(
-            Note("effort", "not sent: the calls that are answered here were made without thinking")
+        notes.append(
+            Note(
+                "effort", "not sent: the calls that this request answers were made without thinking"
+            )
         )
         return built
     config = msgspec.structs.replace(built.output_config or OutputConfig(), effort=effort)
     return msgspec.structs.replace(
-        asked, output_config=config if config != OutputConfig() else None
+        changed, output_config=config if config != OutputConfig() else None
     )
 
 
-def _tool(tool: Tool, path: str, found: list[Note]) -> WireTool:
+def _tool(tool: Tool, path: str, notes: list[Note]) -> WireTool:
     schema = dict(tool.parameters)
     if "type" not in schema:
         schema = {"type": "object", **schema}
-        found.append(
-            Note(f"{path}.input_schema", "was given the type object, which it did not name")
+        notes.append(
+            Note(f"{path}.input_schema", "added: type object, which the schema did not name")
         )
     return WireTool(name=tool.name, description=tool.description or None, input_schema=schema)
 
 
-_CHOICES = {"auto": "auto", "none": "none", "required": "any"}
+_TOOL_CHOICE_TYPES = {"auto": "auto", "none": "none", "required": "any"}
 
 
-def _tool_choice(choice: str | tuple[str, ...] | None, found: list[Note]) -> ToolChoice | None:
+def _tool_choice(choice: str | tuple[str, ...] | None, notes: list[Note]) -> ToolChoice | None:
     if not choice:
         return None
     if isinstance(choice, str):
-        return ToolChoice(type=_CHOICES[choice])
+        return ToolChoice(type=_TOOL_CHOICE_TYPES[choice])
     if len(choice) == 1:
         return ToolChoice(type="tool", name=choice[0])
-    found.append(
+    notes.append(
         Note(
             "tool_choice",
-            f"any, of whichever tool: this wire does not choose among {', '.join(choice)}",
+            f"changed to any tool: the wire cannot limit the choice to {', '.join(choice)}",
         )
     )
     return ToolChoice(type="any")
 
 
 def _output_format(
-    output: Output | None, of: Family, dialect: Dialect, found: list[Note]
+    output: Output | None, model_family: Family, dialect: Dialect, notes: list[Note]
 ) -> tuple[OutputFormat | None, str]:
-    """The form that the model takes, and what the system text says in its place."""
+    """The output format; or `None`, and the text that replaces it in the system text."""
     if output is None:
         return None, ""
-    problem = "this model takes no schema"
-    if takes_schema(of) or (of.version is None and dialect.newest_models):
-        problem = unsayable(output.schema)
+    problem = "this model accepts no schema"
+    if takes_schema(model_family) or (model_family.version is None and dialect.newest_models):
+        problem = schema_problem(output.schema)
     if not problem:
         return OutputFormat(
-            type="json_schema", schema=closed(output.schema, "output.schema", found)
+            type="json_schema", schema=closed(output.schema, "output.schema", notes)
         ), ""
-    found.append(
-        Note("output", f"asked for in words alone, with the schema in the system text: {problem}")
+    notes.append(
+        Note("output", f"not sent as a schema, but as an instruction in the system text: {problem}")
     )
     return None, SCHEMA_WORDS + json_text(output.schema, "output.schema")

@@ -1,4 +1,4 @@
-"""Hosts of Anthropic's Messages, one row for each.
+"""The hosts of Messages, one row each.
 
 Sources and dates of the facts: docs/providers.md.
 """
@@ -20,9 +20,13 @@ def messages_host(
     bearer: bool = False,
     key_required: bool = True,
 ) -> Provider:
-    """Return the row of a host of Messages.
+    """The row of a host of Messages.
 
-    The base URL has no version, as in Anthropic's SDKs.
+    >>> messages_host("my-host", "https://llm.example", "MY_HOST_API_KEY").key_header
+    'x-api-key'
+
+    The base URL has no version, as in Anthropic's SDKs. `bearer` sends the key as
+    `authorization: Bearer KEY`.
     """
     return Provider(
         name,
@@ -89,4 +93,4 @@ ROWS: tuple[Provider, ...] = (
 provider_row = ProviderNames("anthropic", ROWS, PLAIN).row
 
 endpoint_paths = re.compile(r"/(v1(/(messages|models))?)/*$", re.IGNORECASE)
-"""Matches the end of a base URL that names an endpoint: calls add that path themselves."""
+"""Matches the path of an endpoint at the end of a base URL, where it must not be: calls add it."""

@@ -1,5 +1,6 @@
-"""The schema of an answer as `output_config.format` takes it: objects closed, limits said
-in words.
+"""Output schemas in the subset of JSON Schema that `output_config.format` accepts.
+
+Objects are closed, and limits such as `minimum` move into the descriptions.
 """
 
 from __future__ import annotations
@@ -7,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from wire.anthropic.rules.rule_input import an_object
-from wire.anthropic.rules.settings import circular, nodes
+from wire.anthropic.rules.rule_input import as_object
+from wire.anthropic.rules.settings import nodes, reference_cycle
 from wire.core.memory import Note
 
-_LIMITS = (
+_UNSUPPORTED_KEYWORDS = (
     "minimum",
     "maximum",
     "exclusiveMinimum",
@@ -24,24 +25,28 @@ _LIMITS = (
     "minProperties",
     "maxProperties",
 )
-"""Keywords that the server's compiler refuses; what was answered is held to them here all
-the same.
+"""Keywords that the server's schema compiler refuses. The answer is validated against the original
+schema, so these limits still hold.
 """
 
 
-def unsayable(schema: Mapping[str, Any]) -> str:
-    """Why the server cannot hold an answer to this schema; empty if it can."""
-    circle = circular(schema)
-    if circle:
-        return f"a definition refers to itself ({circle})"
+def schema_problem(schema: Mapping[str, Any]) -> str:
+    """Why the server cannot enforce this schema; `""` if it can.
+
+    >>> schema_problem({"type": "object", "additionalProperties": {"type": "string"}})
+    'an object may have keys that the schema does not name'
+    """
+    cycle = reference_cycle(schema)
+    if cycle:
+        return f"a definition refers to itself ({cycle})"
     for node in nodes(schema):
         if isinstance(node.get("additionalProperties"), Mapping) or node.get("patternProperties"):
-            return "an object may have keys that are not named"
+            return "an object may have keys that the schema does not name"
     return ""
 
 
-def closed(schema: Mapping[str, Any], path: str, found: list[Note]) -> dict[str, Any]:
-    """A copy of the schema that the server takes; what is changed is told.
+def closed(schema: Mapping[str, Any], path: str, notes: list[Note]) -> dict[str, Any]:
+    """A copy of the schema that the server accepts. Each change is added to `notes`.
 
     >>> closed(
     ...     {"type": "object", "properties": {"metres": {"type": "number", "minimum": 0}}},
@@ -51,48 +56,49 @@ def closed(schema: Mapping[str, Any], path: str, found: list[Note]) -> dict[str,
     {'metres': {'type': 'number', 'description': 'minimum: 0'}}
     """
     copy = dict(schema)
-    limits = {key: copy.pop(key) for key in _LIMITS if key in copy}
+    limits = {key: copy.pop(key) for key in _UNSUPPORTED_KEYWORDS if key in copy}
     if copy.get("minItems") not in (None, 0, 1):
         limits["minItems"] = copy.pop("minItems")
     if limits and isinstance(schema.get("type"), (str, list)):
         words = ", ".join(f"{key}: {value}" for key, value in limits.items())
-        said = copy.get("description")
-        copy["description"] = f"{said} ({words})" if said else words
-        found.append(
+        description = copy.get("description")
+        copy["description"] = f"{description} ({words})" if description else words
+        notes.append(
             Note(
                 path,
-                f"{', '.join(limits)} moved into the description: this wire has no such keywords",
+                f"{', '.join(limits)} moved into the description: the server refuses such keywords",
             )
         )
     elif limits:
         copy |= limits
     if _is_object(copy) and copy.get("additionalProperties") is not False:
         copy["additionalProperties"] = False
-        found.append(
+        notes.append(
             Note(
                 path,
-                "additionalProperties: false was added, without which this wire refuses an object",
+                "added additionalProperties: false, which the server requires for objects",
             )
         )
     for key in ("properties", "$defs", "definitions"):
-        inner = an_object(copy.get(key))
+        inner = as_object(copy.get(key))
         if inner:
             copy[key] = {
-                name: _closed(each, f"{path}.{key}.{name}", found) for name, each in inner.items()
+                name: _closed(each, f"{path}.{key}.{name}", notes) for name, each in inner.items()
             }
     if "items" in copy:
-        copy["items"] = _closed(copy["items"], f"{path}.items", found)
+        copy["items"] = _closed(copy["items"], f"{path}.items", notes)
     for key in ("anyOf", "allOf", "oneOf", "prefixItems"):
-        several = copy.get(key)
-        if isinstance(several, (list, tuple)):
+        alternatives = copy.get(key)
+        if isinstance(alternatives, (list, tuple)):
             copy[key] = [
-                _closed(each, f"{path}.{key}[{at}]", found) for at, each in enumerate(several)
+                _closed(each, f"{path}.{key}[{index}]", notes)
+                for index, each in enumerate(alternatives)
             ]
     return copy
 
 
-def _closed(schema: Any, path: str, found: list[Note]) -> Any:
-    return closed(schema, path, found) if isinstance(schema, Mapping) else schema
+def _closed(schema: Any, path: str, notes: list[Note]) -> Any:
+    return closed(schema, path, notes) if isinstance(schema, Mapping) else schema
 
 
 def _is_object(schema: Mapping[str, Any]) -> bool:

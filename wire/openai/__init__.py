@@ -1,7 +1,14 @@
-"""OpenAI chat completions and their dialects: types, calls as values, rules. Nothing here does I/O
-or loads an HTTP library.
+"""OpenAI's API, which many vendors offer with differences: types, calls as values, rules, dialects.
 
-Names are loaded when they are first used: the table of providers needs the dialects alone.
+>>> from wire import openai
+>>> request = openai.ChatCompletionRequest(
+...     model="gpt-5.4", messages=[openai.Message(role="user", content="Hi")]
+... )
+>>> openai.chat_completions(request).path
+'/chat/completions'
+
+Nothing here does I/O or loads an HTTP library. Each name is imported when it is first used, because
+the table of providers needs the dialects alone.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""What the server refuses, found before anything is sent; ids as in docs/rules.md.
+"""The rules that the server enforces, checked before a request is sent; ids as in docs/rules.md.
 
-`check(request, model, provider)` gives all violations at once, each with its JSON path, the
-server's words, the rule's id and what to do. Rules of this folder:
+`check(request, model, provider)` returns all violations at once, each with its JSON path, the
+server's words, the rule's id and a remedy. Conventions of this folder:
 
-- A rule that is limited to models or to the vendor itself is no violation elsewhere, nor where
-  model or provider are not known.
-- An `error` is refused today; a `warning` was refused once, is refused by other hosts of this wire,
-  or is told of and never seen.
-- Whether a thought is as it was, and its signature whole, only the server knows: what came goes
-  back in the bytes it came in.
+- A rule of certain models or of Anthropic alone is not applied to others, nor to an unknown model
+  or provider.
+- An `error` is refused today. A `warning` was refused in the past, is refused by some other hosts,
+  or is documented without having been observed.
+- Only the server can verify that a thinking block and its signature are unchanged. The rules do not
+  try: received blocks are sent back with the bytes in which they came.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import msgspec
 from wire.anthropic.families import family
 from wire.anthropic.rows import provider_row
 from wire.anthropic.rules import settings, turns
-from wire.anthropic.rules.rule_input import RuleInput, refused
+from wire.anthropic.rules.rule_input import RuleInput, violation
 from wire.anthropic.types import CountTokensRequest, MessageRequest
 from wire.core.memory import RAW, kept_bytes
 from wire.core.provider import Provider
@@ -31,39 +31,39 @@ from wire.errors import Violation
 Rule = Callable[[RuleInput], Iterator[Violation]]
 
 RULES: tuple[tuple[str, Rule], ...] = (
-    ("A1", turns.messages_are_there),
-    ("A2", turns.roles_are_known),
-    ("A3", turns.user_comes_first),
+    ("A1", turns.messages_present),
+    ("A2", turns.roles_valid),
+    ("A3", turns.user_first),
     ("A4", turns.roles_alternate),
-    ("A5", turns.contents_are_there),
-    ("A6 A7", turns.texts_say_something),
-    ("A8", turns.calls_are_answered),
+    ("A5", turns.contents_not_empty),
+    ("A6 A7", turns.texts_not_blank),
+    ("A8", turns.calls_have_results),
     ("A9 A10", turns.results_have_calls),
     ("A11", turns.server_results_have_calls),
-    ("A12 A13", turns.ids_are_sound),
-    ("A14 A24", turns.calls_are_objects),
-    ("A15", turns.errors_are_text),
-    ("A16", turns.thoughts_are_signed),
-    ("A17", turns.thinks_first),
-    ("A18", turns.no_thoughts_while_off),
-    ("A19 A20", turns.prefill_is_known),
-    ("A21 A22 A23", turns.marks_are_few),
-    ("A24 A25 A26", settings.tools_are_sound),
-    ("A27 A28", settings.choice_fits),
-    ("A29 A30", settings.strict_schemas_are_small),
-    ("A30 A31", settings.answer_is_closed),
-    ("A32", settings.budget_fits),
-    ("A33", settings.thinking_is_known),
-    ("A34", settings.effort_is_known),
-    ("A35", settings.edits_fit),
-    ("A36", settings.tokens_are_named),
-    ("A37 A38 A39", settings.sampling_is_known),
-    ("A40", settings.tools_are_told),
+    ("A12 A13", turns.call_ids_valid),
+    ("A14 A24", turns.arguments_are_objects),
+    ("A15", turns.error_results_are_text),
+    ("A16", turns.thinking_is_signed),
+    ("A17", turns.final_turn_starts_with_thinking),
+    ("A18", turns.no_thinking_while_disabled),
+    ("A19 A20", turns.prefill_supported),
+    ("A21 A22 A23", turns.cache_breakpoints_valid),
+    ("A24 A25 A26", settings.tools_valid),
+    ("A27 A28", settings.tool_choice_valid),
+    ("A29 A30", settings.strict_schemas_within_limits),
+    ("A30 A31", settings.output_schema_is_closed),
+    ("A32", settings.thinking_budget_valid),
+    ("A33", settings.thinking_type_supported),
+    ("A34", settings.effort_supported),
+    ("A35", settings.context_edits_valid),
+    ("A36", settings.max_tokens_given),
+    ("A37 A38 A39", settings.sampling_supported),
+    ("A40", settings.tools_given_with_calls),
 )
-"""Ids, and the function that finds them."""
+"""Ids of rules, and the function that checks them."""
 
 CHECKED = frozenset(name for names, _ in RULES for name in names.split())
-"""Every rule that `check` finds."""
+"""Ids of all rules that `check` applies."""
 
 
 def check(
@@ -73,8 +73,7 @@ def check(
     *,
     endpoint: str = "messages",
 ) -> list[Violation]:
-    """Every rule that the request breaks: a struct, or a body as somebody sent it, as bytes or
-    JSON.
+    """The violations of a request: a struct, or a body as bytes or as decoded JSON.
 
     >>> from wire.anthropic.types import Message
     >>> request = MessageRequest(
@@ -84,28 +83,33 @@ def check(
     ...     temperature=0.5,
     ... )
     >>> print(check(request)[0])
-    temperature: `temperature` is not supported for this model. [A37] (leave it out)
+    temperature: `temperature` is not supported for this model. [A37] (remove it)
 
-    The model is that of the request unless another one is named. `provider` is a row or its
-    name; `""` stands for an unknown host, where what the vendor alone refuses is not found.
-    `endpoint` is `messages` or `count_tokens`, which wants no `max_tokens`.
+    `model` defaults to the request's own. `provider` is a row or its name; `""` is an unknown host,
+    for which rules of Anthropic alone are not applied. `endpoint` is `messages` or `count_tokens`,
+    which needs no `max_tokens`.
+
+    A body that is no JSON object is a violation too, not an exception.
     """
     if isinstance(request, CountTokensRequest):
         endpoint = "count_tokens"
     try:
         plain = _plain(request)
         if not isinstance(plain, Mapping):
-            return [refused("", "an object is wanted", "A1")]
+            return [violation("", "expected a JSON object", "A1")]
         model = model or str(plain.get("model") or "")
-        asked = RuleInput(plain, model, family(model), provider_row(provider).dialect, endpoint)
-        return [violation for _, rule in RULES for violation in rule(asked)]
+        rule_input = RuleInput(
+            plain, model, family(model), provider_row(provider).dialect, endpoint
+        )
+        return [each for _, rule in RULES for each in rule(rule_input)]
     except (TypeError, ValueError, RecursionError) as cause:
-        return [refused("", f"the body is no JSON that can be read: {cause}", "A1")]
+        return [violation("", f"the body is not valid JSON: {cause}", "A1")]
 
 
 def _plain(request: MessageRequest | CountTokensRequest | bytes | Mapping[str, Any]) -> Any:
     if isinstance(request, (MessageRequest, CountTokensRequest)):
         if RAW not in vars(request):
             return msgspec.to_builtins(request)
-        request = bytes(kept_bytes(request))  # what is sent is these bytes
+        # A received struct is sent with its bytes, so these are checked and not its fields.
+        request = bytes(kept_bytes(request))
     return json.loads(request) if isinstance(request, bytes) else request

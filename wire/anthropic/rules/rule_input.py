@@ -1,5 +1,5 @@
-"""What a request asks, as its rules look at it: plain JSON, the model's family, and the messages
-with their blocks.
+"""The input of the rules: the request as plain JSON, with its messages and blocks, the model's
+family, and the host's dialect.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from wire.errors import Violation
 
 Plain = Mapping[str, Any]
 
-CODE = "invalid_request_error"
+ERROR_TYPE = "invalid_request_error"
+"""Type of the error that the server sends for a breach of any of these rules."""
 
 
 class Block:
-    """A block, and its place."""
+    """A block or a tool, with its path in the request."""
 
     __slots__ = ("path", "plain", "type")
 
@@ -29,26 +30,27 @@ class Block:
         self.type = str(plain.get("type") or "")
 
     @property
-    def thinks(self) -> bool:
-        """It is a thought."""
+    def is_thinking(self) -> bool:
+        """Whether it is a thinking block."""
         return self.type in ("thinking", "redacted_thinking")
 
 
 class Turn:
-    """A message, and its place."""
+    """A message, with its path in the request."""
 
-    __slots__ = ("_types", "blocks", "path", "role", "says_nothing")
+    __slots__ = ("_types", "blocks", "is_empty", "path", "role")
 
     def __init__(self, path: str, message: Plain) -> None:
         content = message.get("content")
         self.path, self.role = path, str(message.get("role") or "")
         self.blocks = list(_blocks(f"{path}.content", content))
-        self.says_nothing = content is None or content in ("", [])
+        self.is_empty = content is None or content in ("", [])
         self._types = {block.type for block in self.blocks}
 
     def of(self, *types: str) -> list[Block]:
         """Its blocks of these types."""
-        # Of a long conversation each rule asks this, and most messages have none of them.
+        # Every rule calls this for every message, and most messages have no such block: without
+        # the set a long conversation is slow to check.
         return (
             []
             if self._types.isdisjoint(types)
@@ -58,7 +60,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class RuleInput:
-    """A request, and the model and host that it is for."""
+    """A request, with the model and the host that it is for."""
 
     plain: Plain
     model: str
@@ -68,7 +70,7 @@ class RuleInput:
 
     @property
     def at_anthropic(self) -> bool:
-        """It goes to a host that enforces the rules of Anthropic's own API."""
+        """Whether the host enforces the rules of Anthropic's own API."""
         return self.dialect.vendor_rules
 
     @functools.cached_property
@@ -76,40 +78,43 @@ class RuleInput:
         """The messages."""
         return [
             Turn(f"messages[{index}]", message)
-            for index, message in enumerate(objects(self.plain.get("messages")))
+            for index, message in enumerate(as_objects(self.plain.get("messages")))
         ]
 
     @functools.cached_property
     def tools(self) -> list[Block]:
-        """The tools, the server's own among them."""
+        """The tools, including tools that the server runs."""
         return [
             Block(f"tools[{index}]", tool)
-            for index, tool in enumerate(objects(self.plain.get("tools")))
+            for index, tool in enumerate(as_objects(self.plain.get("tools")))
         ]
 
     @functools.cached_property
     def system(self) -> list[Block]:
-        """What the system says."""
+        """The blocks of the system text."""
         return list(_blocks("system", self.plain.get("system")))
 
     @property
     def thinking(self) -> Plain:
-        """How to think; empty if nothing is said of it."""
-        return an_object(self.plain.get("thinking"))
+        """The thinking settings; empty if the request has none."""
+        return as_object(self.plain.get("thinking"))
 
     @property
     def config(self) -> Plain:
-        """What the answer is to be."""
-        return an_object(self.plain.get("output_config"))
+        """The output settings; empty if the request has none."""
+        return as_object(self.plain.get("output_config"))
 
 
-def an_object(value: Any) -> Plain:
-    """The object, or an empty one in place of anything else."""
+def as_object(value: Any) -> Plain:
+    """The value if it is an object, otherwise an empty object."""
     return value if isinstance(value, Mapping) else {}
 
 
-def objects(value: Any) -> list[Plain]:
-    """A list of objects; what else stands in it is empty, so that places stay what they are."""
+def as_objects(value: Any) -> list[Plain]:
+    """The items of a list as objects; an item that is no object becomes empty.
+
+    Such items are kept, so that the indices in paths are those of the request.
+    """
     if not isinstance(value, (list, tuple)):
         return []
     return [each if isinstance(each, Mapping) else {} for each in value]
@@ -120,17 +125,21 @@ def _blocks(path: str, content: Any) -> Iterator[Block]:
         if content:
             yield Block(path, {"type": "text", "text": content})
     else:
-        for place, plain in enumerate(objects(content)):
-            yield Block(f"{path}[{place}]", plain)
+        for index, plain in enumerate(as_objects(content)):
+            yield Block(f"{path}[{index}]", plain)
 
 
-def refused(
+def violation(
     path: str, message: str, rule: str, remedy: str = "", severity: str = "error"
 ) -> Violation:
-    """A violation as this server tells of it."""
-    return Violation(path, message, rule, severity, remedy, code=CODE)
+    """A violation with the error type of this server."""
+    return Violation(path, message, rule, severity, remedy, code=ERROR_TYPE)
 
 
-def dotted(path: str) -> str:
-    """A path as the server spells it: `messages.0.content.1`."""
+def server_path(path: str) -> str:
+    """A path in the server's spelling.
+
+    >>> server_path("messages[0].content[1]")
+    'messages.0.content.1'
+    """
     return re.sub(r"\[(\d+)\]", r".\1", path)

@@ -1,5 +1,7 @@
-"""Rules of what stands beside the messages: tools and their schemas, thinking, sampling, the form
-of the answer.
+"""Rules of the fields beside `messages`: tools, thinking, sampling, output format.
+
+Each function checks the rules whose ids its docstring begins with, and yields one violation for
+each breach. Message texts are the server's own and stay as they are; only remedies are ours.
 """
 
 from __future__ import annotations
@@ -16,370 +18,404 @@ from wire.anthropic.families import (
     takes_sampling,
     thinks_unasked,
 )
-from wire.anthropic.rules.rule_input import RuleInput, an_object, refused
-from wire.anthropic.rules.turns import TOOL_NAME, name_problem
+from wire.anthropic.rules.rule_input import RuleInput, as_object, violation
+from wire.anthropic.rules.turns import TOOL_NAME, tool_name_problem
 from wire.errors import Violation
 
-LEAST_BUDGET = 1024
-_MOST_STRICT, _MOST_OPTIONAL, _MOST_UNIONS = 20, 24, 16
+MIN_THINKING_BUDGET_TOKENS = 1024
+"""Of `thinking.budget_tokens` (A32)."""
+_MAX_STRICT_TOOLS, _MAX_OPTIONAL_PARAMETERS, _MAX_UNION_PARAMETERS = 20, 24, 16
 
-Found = Iterator[Violation]
+Violations = Iterator[Violation]
 
 
 # --- tools ----------------------------------------------------------------------------------------
 
 
-def tools_are_sound(asked: RuleInput) -> Found:
-    """A24, A25, A26."""
-    known: set[str] = set()
-    for index, tool in enumerate(asked.tools):
+def tools_valid(request: RuleInput) -> Violations:
+    """A24, A25, A26: tools have unique legal names, and an object as their input schema."""
+    seen: set[str] = set()
+    for index, tool in enumerate(request.tools):
         at = f"tools.{index}.custom"
         name = tool.plain.get("name")
         if isinstance(name, str):
-            if name in known:
-                yield refused(
-                    f"{tool.path}.name", "tools: Tool names must be unique.", "A25", "another name"
+            if name in seen:
+                yield violation(
+                    f"{tool.path}.name",
+                    "tools: Tool names must be unique.",
+                    "A25",
+                    "rename one of them",
                 )
-            known.add(name)
+            seen.add(name)
         if tool.type not in ("", "custom"):
             continue
         if not isinstance(name, str):
-            yield refused(f"{tool.path}.name", f"{at}.name: Field required", "A24")
+            yield violation(f"{tool.path}.name", f"{at}.name: Field required", "A24")
         elif not TOOL_NAME.fullmatch(name):
-            remedy = "letters, digits, underscores and dashes, 128 in all"
-            yield refused(f"{tool.path}.name", f"{at}.name: {name_problem(name)}", "A24", remedy)
+            remedy = "use letters, digits, _ and -, 128 at most"
+            yield violation(
+                f"{tool.path}.name", f"{at}.name: {tool_name_problem(name)}", "A24", remedy
+            )
         schema, path = tool.plain.get("input_schema"), f"{tool.path}.input_schema"
         if schema is None:
-            yield refused(
+            yield violation(
                 path,
                 f"{at}.input_schema: Field required",
                 "A26",
-                '{"type": "object", "properties": {}}',
+                'set it to {"type": "object", "properties": {}}',
             )
         elif not isinstance(schema, Mapping):
-            yield refused(
+            yield violation(
                 path, f"{at}.input_schema: Input does not match the expected shape.", "A26"
             )
         elif schema.get("type") is None:
-            yield refused(
-                f"{path}.type", f"{at}.input_schema.type: Field required", "A26", "object"
+            yield violation(
+                f"{path}.type",
+                f"{at}.input_schema.type: Field required",
+                "A26",
+                'set it to "object"',
             )
         elif schema["type"] != "object":
-            yield refused(
+            yield violation(
                 f"{path}.type",
                 f"{at}.input_schema.type: Input should be 'object'",
                 "A26",
-                "an object with one property",
+                "wrap the value in an object with one property",
             )
 
 
-def choice_fits(asked: RuleInput) -> Found:
-    """A27, A28."""
-    choice = an_object(asked.plain.get("tool_choice"))
+def tool_choice_valid(request: RuleInput) -> Violations:
+    """A27, A28: the choice is of a known type, names a given tool, and fits the thinking mode."""
+    choice = as_object(request.plain.get("tool_choice"))
     kind = choice.get("type")
     if not choice:
         return
     if kind not in ("auto", "any", "tool", "none"):
-        said = (
+        message = (
             f"tool_choice: Input tag '{kind}' found using 'type' does not match any of the "
             "expected tags: 'any', 'auto', 'none', 'tool'"
         )
-        yield refused(
-            "tool_choice.type", said, "A27", "any calls some tool, tool the one of this name"
+        yield violation(
+            "tool_choice.type",
+            message,
+            "A27",
+            "use any to force some call, tool to force the named tool",
         )
     elif (
         kind == "tool"
-        and asked.tools
-        and choice.get("name") not in [tool.plain.get("name") for tool in asked.tools]
+        and request.tools
+        and choice.get("name") not in [tool.plain.get("name") for tool in request.tools]
     ):
-        yield refused(
+        yield violation(
             "tool_choice.name", f"Tool '{choice.get('name')}' not found in provided tools", "A27"
         )
-    elif kind != "none" and not asked.tools and not asked.plain.get("mcp_servers"):
-        yield refused(
+    elif kind != "none" and not request.tools and not request.plain.get("mcp_servers"):
+        yield violation(
             "tool_choice",
             "tool_choice may only be specified while providing tools.",
             "A27",
-            "give tools, or leave it out",
+            "send tools, or remove tool_choice",
         )
     if kind in ("any", "tool"):
-        if asked.thinking.get("type") == "enabled":
-            said = "Thinking may not be enabled when tool_choice forces tool use."
-            yield refused("tool_choice", said, "A28", "auto, or thinking switched off")
-        elif not takes_forced_calls(asked.family):
-            yield refused(
+        if request.thinking.get("type") == "enabled":
+            message = "Thinking may not be enabled when tool_choice forces tool use."
+            yield violation("tool_choice", message, "A28", "use auto, or disable thinking")
+        elif not takes_forced_calls(request.family):
+            yield violation(
                 "tool_choice",
                 "tool_choice forces tool use, which this model does not support.",
                 "A28",
-                "auto",
+                "use auto",
                 "warning",
             )
 
 
-def strict_schemas_are_small(asked: RuleInput) -> Found:
-    """A29, A30: limits of the compiler of schemas."""
+def strict_schemas_within_limits(request: RuleInput) -> Violations:
+    """A29, A30: the schemas of strict tools are not recursive and within limits.
+
+    The limits are those of the server's schema compiler, and hold for all strict tools together.
+    """
     strict = [
-        tool for tool in asked.tools if tool.plain.get("strict") and tool.type in ("", "custom")
+        tool for tool in request.tools if tool.plain.get("strict") and tool.type in ("", "custom")
     ]
-    if len(strict) > _MOST_STRICT:
-        said = (
+    if len(strict) > _MAX_STRICT_TOOLS:
+        message = (
             f"Too many strict tools ({len(strict)}). The maximum number of strict tools "
-            f"supported is {_MOST_STRICT}. "
+            f"supported is {_MAX_STRICT_TOOLS}. "
             "Try reducing the number of tools marked as strict."
         )
-        yield refused(f"{strict[_MOST_STRICT].path}.strict", said, "A29")
+        yield violation(f"{strict[_MAX_STRICT_TOOLS].path}.strict", message, "A29")
     schemas = [
-        (f"{tool.path}.input_schema", an_object(tool.plain.get("input_schema"))) for tool in strict
+        (f"{tool.path}.input_schema", as_object(tool.plain.get("input_schema"))) for tool in strict
     ]
     optional = unions = 0
     for path, schema in schemas:
         for inner in nodes(schema):
-            properties = an_object(inner.get("properties"))
+            properties = as_object(inner.get("properties"))
             required = inner.get("required")
             optional += len(
                 set(properties) - set(required if isinstance(required, (list, tuple)) else ())
             )
             unions += sum(_is_union(each) for each in properties.values())
-        circle = circular(schema)
-        if circle:
-            said = f"Invalid schema: Circular reference detected in schema definitions: {circle}."
-            yield refused(path, said, "A30")
-    if optional > _MOST_OPTIONAL:
-        said = (
-            f"Schemas contains too many optional parameters ({optional}) (limit: {_MOST_OPTIONAL})."
+        cycle = reference_cycle(schema)
+        if cycle:
+            message = f"Invalid schema: Circular reference detected in schema definitions: {cycle}."
+            yield violation(path, message, "A30")
+    if optional > _MAX_OPTIONAL_PARAMETERS:
+        message = (
+            f"Schemas contains too many optional parameters ({optional}) "
+            f"(limit: {_MAX_OPTIONAL_PARAMETERS})."
         )
-        yield refused("tools", said, "A29")
-    if unions > _MOST_UNIONS:
-        said = (
+        yield violation("tools", message, "A29")
+    if unions > _MAX_UNION_PARAMETERS:
+        message = (
             f"Schemas contains too many parameters with union types ({unions} parameters "
             "with type arrays or anyOf). This causes "
             "exponential compilation cost. Reduce the number of nullable or union-typed "
-            f"parameters (limit: {_MOST_UNIONS} parameters "
+            f"parameters (limit: {_MAX_UNION_PARAMETERS} parameters "
             "with unions)."
         )
-        yield refused("tools", said, "A29")
+        yield violation("tools", message, "A29")
 
 
 def _is_union(schema: Any) -> bool:
-    plain = an_object(schema)
+    plain = as_object(schema)
     return isinstance(plain.get("type"), (list, tuple)) or bool(plain.get("anyOf"))
 
 
 def nodes(schema: Any) -> Iterator[Mapping[str, Any]]:
-    """A schema and all that stand in it, each once."""
+    """The schema and all its subschemas, each once. `$ref` is not followed."""
     if not isinstance(schema, Mapping):
         return
     yield schema
     for key in ("properties", "$defs", "definitions", "patternProperties"):
-        for inner in an_object(schema.get(key)).values():
+        for inner in as_object(schema.get(key)).values():
             yield from nodes(inner)
     for key in ("items", "additionalProperties", "not"):
         yield from nodes(schema.get(key))
     for key in ("anyOf", "allOf", "oneOf", "prefixItems"):
-        several = schema.get(key)
-        for inner in several if isinstance(several, (list, tuple)) else ():
+        alternatives = schema.get(key)
+        for inner in alternatives if isinstance(alternatives, (list, tuple)) else ():
             yield from nodes(inner)
 
 
-def circular(schema: Mapping[str, Any]) -> str:
-    """Definitions that refer to themselves, such as `Node -> Node`; empty if there are none."""
+def reference_cycle(schema: Mapping[str, Any]) -> str:
+    """The first reference cycle of the definitions; `""` if there is none.
+
+    >>> reference_cycle({"$defs": {"Node": {"items": {"$ref": "#/$defs/Node"}}}})
+    'Node -> Node'
+    """
     defined = {
         f"#/{key}/{name}": inner
         for key in ("$defs", "definitions")
-        for name, inner in an_object(schema.get(key)).items()
+        for name, inner in as_object(schema.get(key)).items()
     }
-    leads = {
+    references = {
         name: [str(node["$ref"]) for node in nodes(inner) if node.get("$ref") in defined]
         for name, inner in defined.items()
     }
-    leads["#"] = [str(node["$ref"]) for node in nodes(schema) if node.get("$ref") == "#"]
+    references["#"] = [str(node["$ref"]) for node in nodes(schema) if node.get("$ref") == "#"]
     finished: set[str] = set()
 
-    def walk(name: str, way: tuple[str, ...]) -> str:
-        if name in way:
-            return " -> ".join(each.rpartition("/")[2] for each in (*way[way.index(name) :], name))
+    def walk(name: str, trail: tuple[str, ...]) -> str:
+        if name in trail:
+            return " -> ".join(
+                each.rpartition("/")[2] for each in (*trail[trail.index(name) :], name)
+            )
         if name in finished:
             return ""
-        for each in leads[name]:
-            found = walk(each, (*way, name))
-            if found:
-                return found
+        for each in references[name]:
+            cycle = walk(each, (*trail, name))
+            if cycle:
+                return cycle
         finished.add(name)
         return ""
 
-    return next((found for name in leads if (found := walk(name, ()))), "")
+    return next((cycle for name in references if (cycle := walk(name, ()))), "")
 
 
-def answer_is_closed(asked: RuleInput) -> Found:
-    """A31, and A30 for the schema of the answer."""
+def output_schema_is_closed(request: RuleInput) -> Violations:
+    """A30, A31: the output schema is not recursive, and each of its objects is closed."""
     for path, form in (
-        ("output_config.format", asked.config.get("format")),
-        ("output_format", asked.plain.get("output_format")),
+        ("output_config.format", request.config.get("format")),
+        ("output_format", request.plain.get("output_format")),
     ):
-        schema = an_object(form).get("schema")
+        schema = as_object(form).get("schema")
         if not isinstance(schema, Mapping):
             continue
         if any(
             node.get("type") == "object" and node.get("additionalProperties") is not False
             for node in nodes(schema)
         ):
-            said = (
+            message = (
                 f"{path}.schema: For 'object' type, 'additionalProperties' must be explicitly "
                 "set to false"
             )
-            yield refused(
-                f"{path}.schema", said, "A31", '"additionalProperties": false in every object'
+            yield violation(
+                f"{path}.schema",
+                message,
+                "A31",
+                'set "additionalProperties": false in every object',
             )
-        circle = circular(schema)
-        if circle:
-            said = f"Invalid schema: Circular reference detected in schema definitions: {circle}."
-            yield refused(f"{path}.schema", said, "A30")
+        cycle = reference_cycle(schema)
+        if cycle:
+            message = f"Invalid schema: Circular reference detected in schema definitions: {cycle}."
+            yield violation(f"{path}.schema", message, "A30")
 
 
 # --- thinking -------------------------------------------------------------------------------------
 
 
-def budget_fits(asked: RuleInput) -> Found:
-    """A32."""
-    budget, most = asked.thinking.get("budget_tokens"), asked.plain.get("max_tokens")
-    if asked.thinking.get("type") != "enabled":
+def thinking_budget_valid(request: RuleInput) -> Violations:
+    """A32: a thinking budget is at least 1,024 tokens and less than `max_tokens`."""
+    budget, max_tokens = request.thinking.get("budget_tokens"), request.plain.get("max_tokens")
+    if request.thinking.get("type") != "enabled":
         return
     path = "thinking.budget_tokens"
-    # Other hosts of this wire take no notice of it.
-    severity = "error" if asked.at_anthropic or asked.family.version else "warning"
+    # Hosts with models of their own ignore the budget.
+    severity = "error" if request.at_anthropic or request.family.version else "warning"
     if not isinstance(budget, (int, float)):
-        yield refused(
-            path, "thinking.enabled.budget_tokens: Field required", "A32", "1024 or more", severity
+        yield violation(
+            path,
+            "thinking.enabled.budget_tokens: Field required",
+            "A32",
+            "set it to 1024 or more",
+            severity,
         )
-    elif budget < LEAST_BUDGET:
-        said = (
+    elif budget < MIN_THINKING_BUDGET_TOKENS:
+        message = (
             "thinking.enabled.budget_tokens: Input should be greater than or equal to "
-            f"{LEAST_BUDGET}"
+            f"{MIN_THINKING_BUDGET_TOKENS}"
         )
-        yield refused(path, said, "A32", "", severity)
-    elif isinstance(most, (int, float)) and budget >= most:
-        said = "`max_tokens` must be greater than `thinking.budget_tokens`."
-        yield refused(path, said, "A32", "the answer needs tokens too", severity)
+        yield violation(path, message, "A32", "", severity)
+    elif isinstance(max_tokens, (int, float)) and budget >= max_tokens:
+        message = "`max_tokens` must be greater than `thinking.budget_tokens`."
+        yield violation(path, message, "A32", "leave tokens for the answer", severity)
 
 
-def thinking_is_known(asked: RuleInput) -> Found:
-    """A33: which types of thinking there are differs by model."""
-    kind, of = asked.thinking.get("type"), asked.family
+def thinking_type_supported(request: RuleInput) -> Violations:
+    """A33: the model supports this type of thinking."""
+    kind, of = request.thinking.get("type"), request.family
     path = "thinking.type"
     if kind == "enabled" and not takes_budget(of):
         if of.since(4, 7):
-            said = (
+            message = (
                 '"thinking.type.enabled" is not supported for this model. Use '
                 '"thinking.type.adaptive" and "output_config.effort" '
                 "to control thinking behavior."
             )
-            yield refused(path, said, "A33", '{"type": "adaptive"}')
+            yield violation(path, message, "A33", 'use {"type": "adaptive"}')
         else:
-            yield refused(
-                path, "thinking: this model does not support thinking", "A33", "leave it out"
+            yield violation(
+                path, "thinking: this model does not support thinking", "A33", "remove it"
             )
     elif kind == "adaptive" and not takes_adaptive(of):
-        said = '"thinking.type.adaptive" is not supported for this model.'
-        yield refused(
+        message = '"thinking.type.adaptive" is not supported for this model.'
+        yield violation(
             path,
-            said,
+            message,
             "A33",
-            '{"type": "enabled", "budget_tokens": ...}' if takes_budget(of) else "leave it out",
+            'use {"type": "enabled", "budget_tokens": ...}' if takes_budget(of) else "remove it",
         )
     elif kind == "disabled":
         if always_thinks(of):
-            said = '"thinking.type.disabled" is not supported for this model.'
-            yield refused(path, said, "A33", "a low effort", "warning")
-        elif of.is_of("opus", 5) and asked.config.get("effort") in ("xhigh", "max"):
-            said = (
+            message = '"thinking.type.disabled" is not supported for this model.'
+            yield violation(path, message, "A33", "use a low effort", "warning")
+        elif of.is_of("opus", 5) and request.config.get("effort") in ("xhigh", "max"):
+            message = (
                 '"thinking.type.disabled" is not supported with effort level '
-                f"'{asked.config['effort']}' for this model."
+                f"'{request.config['effort']}' for this model."
             )
-            yield refused(path, said, "A33", "an effort up to high")
+            yield violation(path, message, "A33", "use high or a lower effort")
 
 
-def effort_is_known(asked: RuleInput) -> Found:
-    """A34."""
-    effort, taken = asked.config.get("effort"), efforts(asked.family)
-    if effort is None or effort in taken:
+def effort_supported(request: RuleInput) -> Violations:
+    """A34: the model supports this effort level."""
+    effort, supported = request.config.get("effort"), efforts(request.family)
+    if effort is None or effort in supported:
         return
-    if not taken:
-        yield refused(
+    if not supported:
+        yield violation(
             "output_config.effort",
             "This model does not support the effort parameter.",
             "A34",
-            "leave it out",
+            "remove it",
         )
-    elif asked.at_anthropic or asked.family.version:
-        said = (
+    elif request.at_anthropic or request.family.version:
+        message = (
             f"This model does not support effort level '{effort}'. Supported levels: "
-            f"{', '.join(sorted(taken))}."
+            f"{', '.join(sorted(supported))}."
         )
-        yield refused("output_config.effort", said, "A34")
+        yield violation("output_config.effort", message, "A34")
 
 
-def edits_fit(asked: RuleInput) -> Found:
-    """A35."""
-    edits = an_object(asked.plain.get("context_management")).get("edits")
-    thinks = asked.thinking.get("type") in ("enabled", "adaptive") or (
-        not asked.thinking and thinks_unasked(asked.family)
+def context_edits_valid(request: RuleInput) -> Violations:
+    """A35: clearing thinking from the context requires thinking."""
+    edits = as_object(request.plain.get("context_management")).get("edits")
+    is_thinking = request.thinking.get("type") in ("enabled", "adaptive") or (
+        not request.thinking and thinks_unasked(request.family)
     )
     for index, edit in enumerate(edits if isinstance(edits, (list, tuple)) else ()):
-        if an_object(edit).get("type") == "clear_thinking_20251015" and not thinks:
-            said = (
+        if as_object(edit).get("type") == "clear_thinking_20251015" and not is_thinking:
+            message = (
                 "`clear_thinking_20251015` strategy requires `thinking` to be enabled or adaptive"
             )
-            yield refused(f"context_management.edits[{index}]", said, "A35")
+            yield violation(f"context_management.edits[{index}]", message, "A35")
 
 
 # --- numbers --------------------------------------------------------------------------------------
 
 
-def tokens_are_named(asked: RuleInput) -> Found:
-    """A36."""
-    most = asked.plain.get("max_tokens")
-    if asked.endpoint == "count_tokens":
+def max_tokens_given(request: RuleInput) -> Violations:
+    """A36: a request has `max_tokens`; a token count needs none."""
+    max_tokens = request.plain.get("max_tokens")
+    if request.endpoint == "count_tokens":
         return
-    if most is None:
-        yield refused(
+    if max_tokens is None:
+        yield violation(
             "max_tokens",
             "max_tokens: Field required",
             "A36",
-            "the most tokens of the answer; there is no default",
+            "set the maximum number of output tokens; there is no default",
         )
-    elif not isinstance(most, int) or most < 1:
-        yield refused("max_tokens", "max_tokens: Input should be greater than or equal to 1", "A36")
+    elif not isinstance(max_tokens, int) or max_tokens < 1:
+        yield violation(
+            "max_tokens", "max_tokens: Input should be greater than or equal to 1", "A36"
+        )
 
 
-def sampling_is_known(asked: RuleInput) -> Found:
-    """A37, A38, A39."""
-    temperature = asked.plain.get("temperature")
+def sampling_supported(request: RuleInput) -> Violations:
+    """A37, A38, A39: the model supports sampling parameters, and the temperature is in range."""
+    temperature = request.plain.get("temperature")
     given = [
-        name for name in ("temperature", "top_p", "top_k") if asked.plain.get(name) is not None
+        name for name in ("temperature", "top_p", "top_k") if request.plain.get(name) is not None
     ]
-    if not takes_sampling(asked.family):
+    if not takes_sampling(request.family):
         for name in given:
-            yield refused(name, f"`{name}` is not supported for this model.", "A37", "leave it out")
+            yield violation(name, f"`{name}` is not supported for this model.", "A37", "remove it")
         return
     if isinstance(temperature, (int, float)):
         if not 0 <= temperature <= 1:
-            severity = "error" if asked.at_anthropic or asked.family.version else "warning"
-            yield refused("temperature", "temperature: range: 0..1", "A38", "", severity)
+            severity = "error" if request.at_anthropic or request.family.version else "warning"
+            yield violation("temperature", "temperature: range: 0..1", "A38", "", severity)
         elif (
-            asked.thinking.get("type") == "enabled"
+            request.thinking.get("type") == "enabled"
             and temperature != 1
-            and (asked.at_anthropic or asked.family.version)
+            and (request.at_anthropic or request.family.version)
         ):
-            said = "`temperature` may only be set to 1 when thinking is enabled."
-            yield refused("temperature", said, "A39", "leave it out")
+            message = "`temperature` may only be set to 1 when thinking is enabled."
+            yield violation("temperature", message, "A39", "remove it")
 
 
-def tools_are_told(asked: RuleInput) -> Found:
-    """A40: not a rule of the vendor."""
-    if not asked.plain.get("tools"):
+def tools_given_with_calls(request: RuleInput) -> Violations:
+    """A40: a request with calls in its history sends `tools`.
+
+    A warning: Anthropic does not enforce it, some other hosts do.
+    """
+    if not request.plain.get("tools"):
         call = next(
-            (block for turn in asked.turns for block in turn.of("tool_use", "tool_result")), None
+            (block for turn in request.turns for block in turn.of("tool_use", "tool_result")), None
         )
         if call is not None:
-            said = "tools: a conversation with calls needs the tools, at some hosts of this wire"
-            yield refused("tools", said, "A40", "give the tools that were called", "warning")
+            message = "tools: some hosts refuse tool calls in the history without tools"
+            yield violation("tools", message, "A40", "send the tools that were called", "warning")

@@ -1,4 +1,9 @@
-"""Rules of messages and their blocks: calls and results, texts, thoughts, marks for the cache."""
+"""Rules of messages and their blocks: roles, texts, tool calls and results, thinking, cache
+breakpoints.
+
+Each function checks the rules whose ids its docstring begins with, and yields one violation for
+each breach. Message texts are the server's own and stay as they are; only remedies are ours.
+"""
 
 from __future__ import annotations
 
@@ -11,48 +16,51 @@ from wire.anthropic.rules.rule_input import (
     Block,
     RuleInput,
     Turn,
-    dotted,
-    objects,
-    refused,
+    as_objects,
+    server_path,
+    violation,
 )
 from wire.errors import Violation
 
-ID = re.compile(r"[a-zA-Z0-9_-]+")
+CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
+"""Matches an id of a tool call that the server accepts (A12)."""
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
-_MOST_MARKS = 4
+"""Matches a tool name that the server accepts (A24)."""
+_MAX_CACHE_BREAKPOINTS = 4
+"""Of a request (A21)."""
 
-Found = Iterator[Violation]
-
-
-def messages_are_there(asked: RuleInput) -> Found:
-    """A1."""
-    if not asked.plain.get("messages"):
-        yield refused("messages", "messages: at least one message is required", "A1")
+Violations = Iterator[Violation]
 
 
-def roles_are_known(asked: RuleInput) -> Found:
-    """A2."""
-    for turn in asked.turns:
+def messages_present(request: RuleInput) -> Violations:
+    """A1: a request has at least one message."""
+    if not request.plain.get("messages"):
+        yield violation("messages", "messages: at least one message is required", "A1")
+
+
+def roles_valid(request: RuleInput) -> Violations:
+    """A2: the role is `user` or `assistant`; newer models also accept `system`."""
+    for turn in request.turns:
         path = f"{turn.path}.role"
         if turn.role not in ("user", "assistant", "system"):
-            said = (
+            message = (
                 f'messages: Unexpected role "{turn.role}". Allowed roles are "user" or "assistant"'
             )
-            yield refused(path, said, "A2", "results of tools are blocks of a message of the user")
-        elif turn.role == "system" and asked.family.before(4, 8):
-            said = (
+            yield violation(path, message, "A2", "send tool results as blocks of a user message")
+        elif turn.role == "system" and request.family.before(4, 8):
+            message = (
                 'messages: Unexpected role "system". The Messages API accepts a '
                 "top-level `system` parameter, "
                 'not "system" as an input message role.'
             )
-            yield refused(path, said, "A2", "put it into system")
+            yield violation(path, message, "A2", "move the text to `system`")
 
 
-def user_comes_first(asked: RuleInput) -> Found:
-    """A3: no longer a rule of the vendor."""
-    first = next((turn for turn in asked.turns if turn.role != "system"), None)
+def user_first(request: RuleInput) -> Violations:
+    """A3: the conversation begins with the user. Anthropic no longer enforces it: a warning."""
+    first = next((turn for turn in request.turns if turn.role != "system"), None)
     if first is not None and first.role == "assistant":
-        yield refused(
+        yield violation(
             first.path,
             'messages: first message must use the "user" role',
             "A3",
@@ -61,63 +69,72 @@ def user_comes_first(asked: RuleInput) -> Found:
         )
 
 
-def roles_alternate(asked: RuleInput) -> Found:
-    """A4: no longer a rule of the vendor, which puts neighbours together."""
-    spoken = [turn for turn in asked.turns if turn.role != "system"]
-    for before, turn in itertools.pairwise(spoken):
+def roles_alternate(request: RuleInput) -> Violations:
+    """A4: user and assistant take turns.
+
+    A warning: Anthropic merges adjacent messages of one role, other hosts may refuse them.
+    """
+    conversation = [turn for turn in request.turns if turn.role != "system"]
+    for before, turn in itertools.pairwise(conversation):
         if before.role == turn.role:
-            said = (
+            message = (
                 'messages: roles must alternate between "user" and "assistant", but found '
                 f'multiple "{turn.role}" roles in a row'
             )
-            yield refused(turn.path, said, "A4", "make one message of them", "warning")
+            yield violation(turn.path, message, "A4", "merge the two messages", "warning")
 
 
-def contents_are_there(asked: RuleInput) -> Found:
-    """A5."""
-    for index, turn in enumerate(asked.turns):
-        if turn.says_nothing and not (turn.role == "assistant" and index == len(asked.turns) - 1):
-            said = (
-                f"{dotted(turn.path)}: all messages must have non-empty content except for "
+def contents_not_empty(request: RuleInput) -> Violations:
+    """A5: only the last message may be empty, and only if it is the assistant's."""
+    for index, turn in enumerate(request.turns):
+        if turn.is_empty and not (turn.role == "assistant" and index == len(request.turns) - 1):
+            message = (
+                f"{server_path(turn.path)}: all messages must have non-empty content except for "
                 "the optional final assistant message"
             )
-            yield refused(f"{turn.path}.content", said, "A5", "leave the message out")
+            yield violation(f"{turn.path}.content", message, "A5", "remove the message")
 
 
-def texts_say_something(asked: RuleInput) -> Found:
-    """A6: what the model itself has said may be blank, as its own answers are at times."""
-    for turn in asked.turns:
+def texts_not_blank(request: RuleInput) -> Violations:
+    """A6, A7: texts are neither empty nor blank.
+
+    A blank text of the assistant is only a warning: models generate such texts at times, so a
+    received history may contain them.
+    """
+    for turn in request.turns:
         for block in turn.of("text"):
-            yield from _text(block, "messages", own=turn.role == "assistant")
+            yield from _text(block, "messages", from_model=turn.role == "assistant")
         for result in turn.of("tool_result"):
-            for place, inner in enumerate(objects(result.plain.get("content"))):
+            for index, inner in enumerate(as_objects(result.plain.get("content"))):
                 if inner.get("type") == "text":
-                    yield from _text(Block(f"{result.path}.content[{place}]", inner), "messages")
-    for block in asked.system:
+                    yield from _text(Block(f"{result.path}.content[{index}]", inner), "messages")
+    for block in request.system:
         if block.path != "system":
             yield from _text(block, "system")
 
 
-def _text(block: Block, where: str, own: bool = False) -> Found:
+def _text(block: Block, field: str, from_model: bool = False) -> Violations:
     text = block.plain.get("text")
     if text == "":
         if block.plain.get("cache_control"):
-            said = f"{dotted(block.path)}.text: cache_control cannot be set for empty text blocks"
-            yield refused(block.path, said, "A7", "mark another block")
+            message = (
+                f"{server_path(block.path)}.text: cache_control cannot be set for empty text blocks"
+            )
+            yield violation(block.path, message, "A7", "set it on another block")
         else:
-            yield refused(
+            yield violation(
                 block.path,
-                f"{where}: text content blocks must be non-empty",
+                f"{field}: text content blocks must be non-empty",
                 "A6",
-                "leave the block out",
+                "remove the block",
             )
     elif isinstance(text, str) and not text.strip():
-        severity = "warning" if own else "error"
-        yield refused(
+        severity = "warning" if from_model else "error"
+        yield violation(
             block.path,
-            f"{where}: text content blocks must contain non-whitespace text",
+            f"{field}: text content blocks must contain non-whitespace text",
             "A6",
-            "leave it out",
+            "remove the block",
             severity,
         )
 
@@ -125,34 +142,40 @@ def _text(block: Block, where: str, own: bool = False) -> Found:
 # --- calls and results ----------------------------------------------------------------------------
 
 
-def calls_are_answered(asked: RuleInput) -> Found:
-    """A8: every call is answered in the message that follows, ahead of everything else there."""
-    severity = "error" if pairs_calls(asked.family) else "warning"
-    for index, turn in enumerate(asked.turns):
+def calls_have_results(request: RuleInput) -> Violations:
+    """A8: the next user message begins with the results of all calls of an assistant message.
+
+    Results behind a text do not count, hence `_leading_results`.
+    """
+    severity = "error" if pairs_calls(request.family) else "warning"
+    for index, turn in enumerate(request.turns):
         calls = turn.of("tool_use") if turn.role == "assistant" else []
-        following = _after(asked.turns, index) if calls else []
-        answered = {str(block.plain.get("tool_use_id") or "") for block in _leading(following)}
+        following = _user_blocks_after(request.turns, index) if calls else []
+        result_ids = {
+            str(block.plain.get("tool_use_id") or "") for block in _leading_results(following)
+        }
         for call in calls:
             id = str(call.plain.get("id") or "")
-            if id not in answered:
-                said = (
-                    f"{dotted(turn.path)}: `tool_use` ids were found without "
+            if id not in result_ids:
+                message = (
+                    f"{server_path(turn.path)}: `tool_use` ids were found without "
                     f"`tool_result` blocks immediately after: {id}. "
                     "Each `tool_use` block must have a corresponding `tool_result` block "
                     "in the next message."
                 )
-                yield refused(
+                yield violation(
                     call.path,
-                    said,
+                    message,
                     "A8",
-                    "answer it in the next message, ahead of any text",
+                    "begin the next message with its result, before any text",
                     severity,
                 )
 
 
-def _after(turns: list[Turn], index: int) -> list[Block]:
-    """What the user says behind a message of the assistant; the vendor puts neighbours of one role
-    together, and so do we here.
+def _user_blocks_after(turns: list[Turn], index: int) -> list[Block]:
+    """The blocks of the user messages between this assistant turn and the next one.
+
+    Several messages count as one, because the server merges adjacent messages of one role (A4).
     """
     joined: list[Block] = []
     for turn in turns[index + 1 :]:
@@ -163,18 +186,22 @@ def _after(turns: list[Turn], index: int) -> list[Block]:
     return joined
 
 
-def _leading(blocks: list[Block]) -> list[Block]:
-    """Results before anything else is said."""
+def _leading_results(blocks: list[Block]) -> list[Block]:
+    """The tool results before the first block of another type."""
     return list(itertools.takewhile(lambda block: block.type == "tool_result", blocks))
 
 
-def results_have_calls(asked: RuleInput) -> Found:
-    """A9, A10: each result answers a call of the message before it, and each call has one."""
-    severity = "error" if pairs_calls(asked.family) else "warning"
+def results_have_calls(request: RuleInput) -> Violations:
+    """A9, A10: each result answers a call of the previous assistant turn, at most once.
+
+    Adjacent assistant messages are one turn, as on the server: `calls` is reset only where the role
+    changes. A system message between a call and its result does not end the turn.
+    """
+    severity = "error" if pairs_calls(request.family) else "warning"
     calls: set[str] = set()
     answered: set[str] = set()
     before = ""
-    for turn in asked.turns:
+    for turn in request.turns:
         if turn.role == "assistant":
             if before != "assistant":
                 calls, answered = set(), set()
@@ -183,158 +210,171 @@ def results_have_calls(asked: RuleInput) -> Found:
         for block in turn.of("tool_result"):
             id = str(block.plain.get("tool_use_id") or "")
             if id in answered:
-                said = (
-                    f"{dotted(block.path)}: each tool_use must have a single result. Found "
+                message = (
+                    f"{server_path(block.path)}: each tool_use must have a single result. Found "
                     f"multiple `tool_result` blocks with id: {id}"
                 )
-                yield refused(block.path, said, "A10", "leave one out")
+                yield violation(block.path, message, "A10", "remove one of them")
             elif id not in calls:
-                said = (
-                    f"{dotted(block.path)}: unexpected `tool_use_id` found in "
+                message = (
+                    f"{server_path(block.path)}: unexpected `tool_use_id` found in "
                     f"`tool_result` blocks: {id}. "
                     "Each `tool_result` block must have a corresponding `tool_use` block "
                     "in the previous message."
                 )
-                yield refused(
+                yield violation(
                     block.path,
-                    said,
+                    message,
                     "A9",
-                    "put it directly after its call, or leave it out",
+                    "move it directly after its call, or remove it",
                     severity,
                 )
             answered.add(id)
 
 
-def server_results_have_calls(asked: RuleInput) -> Found:
-    """A11."""
-    known: set[str] = set()
-    for turn in asked.turns:
+def server_results_have_calls(request: RuleInput) -> Violations:
+    """A11: the result of a server tool comes after its call."""
+    seen: set[str] = set()
+    for turn in request.turns:
         for block in turn.blocks:
             if block.type in ("server_tool_use", "mcp_tool_use"):
-                known.add(str(block.plain.get("id") or ""))
+                seen.add(str(block.plain.get("id") or ""))
             elif block.type.endswith("_tool_result") and block.type != "tool_result":
                 id = str(block.plain.get("tool_use_id") or "")
                 use = "mcp_tool_use" if block.type == "mcp_tool_result" else "server_tool_use"
-                if id not in known:
-                    said = (
-                        f"{dotted(block.path)}: unexpected `tool_use_id` found in "
+                if id not in seen:
+                    message = (
+                        f"{server_path(block.path)}: unexpected `tool_use_id` found in "
                         f"`{block.type}` blocks: {id}. "
                         f"Each `{block.type}` block must have a corresponding `{use}` "
                         "block before it."
                     )
-                    yield refused(
-                        block.path, said, "A11", "send the assistant's blocks back as they came"
+                    yield violation(
+                        block.path, message, "A11", "send the assistant's blocks back unchanged"
                     )
 
 
-def ids_are_sound(asked: RuleInput) -> Found:
-    """A12, A13."""
-    known: set[str] = set()
-    for turn in asked.turns:
+def call_ids_valid(request: RuleInput) -> Violations:
+    """A12, A13: ids in calls and results have legal characters, and ids of calls are unique."""
+    seen: set[str] = set()
+    for turn in request.turns:
         for block in turn.of("tool_use", "tool_result"):
             key = "id" if block.type == "tool_use" else "tool_use_id"
             id = block.plain.get(key)
             path = f"{block.path}.{key}"
-            if not isinstance(id, str) or not ID.fullmatch(id):
-                said = (
-                    f"{dotted(block.path)}.{block.type}.{key}: String should match pattern "
+            if not isinstance(id, str) or not CALL_ID.fullmatch(id):
+                message = (
+                    f"{server_path(block.path)}.{block.type}.{key}: String should match pattern "
                     "'^[a-zA-Z0-9_-]+$'"
                 )
-                yield refused(
+                yield violation(
                     path,
-                    said,
+                    message,
                     "A12",
-                    "letters, digits, underscores and dashes, the same in call and result",
+                    "use letters, digits, _ and - only, in the call and in its result",
                 )
             elif key == "id":
-                if id in known:
-                    yield refused(
+                if id in seen:
+                    yield violation(
                         path,
-                        f"{dotted(block.path)}: `tool_use` ids must be unique",
+                        f"{server_path(block.path)}: `tool_use` ids must be unique",
                         "A13",
-                        "one id for each call",
+                        "give each call its own id",
                     )
-                known.add(id)
+                seen.add(id)
 
 
-def calls_are_objects(asked: RuleInput) -> Found:
-    """A14, and A24 for the names of calls that were made."""
-    for turn in asked.turns:
+def arguments_are_objects(request: RuleInput) -> Violations:
+    """A14, A24: the input of a call is an object, and its name is a legal tool name."""
+    for turn in request.turns:
         for block in turn.of("tool_use"):
             name = block.plain.get("name")
             if not isinstance(block.plain.get("input"), Mapping):
-                said = f"{dotted(block.path)}.tool_use.input: Input should be a valid dictionary"
-                yield refused(
-                    f"{block.path}.input", said, "A14", f"an object of the arguments of {name}"
+                message = (
+                    f"{server_path(block.path)}.tool_use.input: Input should be a valid dictionary"
+                )
+                yield violation(
+                    f"{block.path}.input",
+                    message,
+                    "A14",
+                    f"send the arguments of {name} as an object",
                 )
             if not isinstance(name, str) or not TOOL_NAME.fullmatch(name):
-                yield refused(
+                yield violation(
                     f"{block.path}.name",
-                    f"{dotted(block.path)}.tool_use.name: {name_problem(name)}",
+                    f"{server_path(block.path)}.tool_use.name: {tool_name_problem(name)}",
                     "A24",
                 )
 
 
-def name_problem(name: object) -> str:
-    """What the server has against the name of a tool."""
+def tool_name_problem(name: object) -> str:
+    """The server's words for an illegal tool name."""
     if isinstance(name, str) and len(name) > 128:
         return "String should have at most 128 characters"
     return "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'"
 
 
-def errors_are_text(asked: RuleInput) -> Found:
-    """A15."""
-    for turn in asked.turns:
+def error_results_are_text(request: RuleInput) -> Violations:
+    """A15: the result of a failed call has text blocks only."""
+    for turn in request.turns:
         for block in turn.of("tool_result"):
             if block.plain.get("is_error") and any(
-                each.get("type") != "text" for each in objects(block.plain.get("content"))
+                each.get("type") != "text" for each in as_objects(block.plain.get("content"))
             ):
-                said = (
-                    f'{dotted(block.path)}.tool_result: all content must be type "text" if '
+                message = (
+                    f'{server_path(block.path)}.tool_result: all content must be type "text" if '
                     '"is_error" is true'
                 )
-                yield refused(
-                    f"{block.path}.content", said, "A15", "send the rest behind the results"
+                yield violation(
+                    f"{block.path}.content",
+                    message,
+                    "A15",
+                    "move the other blocks behind the results",
                 )
 
 
-# --- thoughts -------------------------------------------------------------------------------------
+# --- thinking -------------------------------------------------------------------------------------
 
 
-def thoughts_are_signed(asked: RuleInput) -> Found:
-    """A16: other hosts of this wire sign nothing."""
-    for turn in asked.turns if asked.at_anthropic else ():
+def thinking_is_signed(request: RuleInput) -> Violations:
+    """A16: a thinking block has a signature. Other hosts send none, so none is required there."""
+    for turn in request.turns if request.at_anthropic else ():
         for block in turn.of("thinking"):
             if not block.plain.get("signature"):
-                said = f"{dotted(block.path)}.thinking.signature: Field required"
-                yield refused(block.path, said, "A16", "leave out thoughts of other models")
+                message = f"{server_path(block.path)}.thinking.signature: Field required"
+                yield violation(
+                    block.path, message, "A16", "remove thinking blocks of other models"
+                )
 
 
-def current(turns: list[Turn]) -> list[Turn]:
-    """The assistant's messages since the user last said something that is no result."""
-    found: list[Turn] = []
+def assistant_turns_since_user(turns: list[Turn]) -> list[Turn]:
+    """The assistant turns after the last user turn that has no tool results."""
+    turns_since: list[Turn] = []
     for turn in reversed(turns):
         if turn.role == "assistant":
-            found.insert(0, turn)
+            turns_since.insert(0, turn)
         elif turn.role == "user" and not turn.of("tool_result"):
             break
-    return found
+    return turns_since
 
 
-def thinks_first(asked: RuleInput) -> Found:
-    """A17: holds for `thinking.type: enabled` only."""
+def final_turn_starts_with_thinking(request: RuleInput) -> Violations:
+    """A17: with `thinking.type: enabled`, an unfinished tool-calling turn begins with thinking.
+
+    One thinking block at the start of any message of the turn is enough.
+    """
     if (
-        asked.thinking.get("type") != "enabled"
-        or not asked.turns
-        or not asked.turns[-1].of("tool_result")
+        request.thinking.get("type") != "enabled"
+        or not request.turns
+        or not request.turns[-1].of("tool_result")
     ):
         return
-    turns = current(asked.turns)
-    if turns and not any(turn.blocks and turn.blocks[0].thinks for turn in turns):
+    turns = assistant_turns_since_user(request.turns)
+    if turns and not any(turn.blocks and turn.blocks[0].is_thinking for turn in turns):
         last = turns[-1]
         kind = last.blocks[0].type if last.blocks else "nothing"
-        said = (
-            f"{dotted(last.path)}.content.0.type: Expected `thinking` or "
+        message = (
+            f"{server_path(last.path)}.content.0.type: Expected `thinking` or "
             f"`redacted_thinking`, but found `{kind}`. When `thinking` is "
             "enabled, a final `assistant` message must start with a thinking block "
             "(preceeding the lastmost set of `tool_use` and "
@@ -342,96 +382,107 @@ def thinks_first(asked: RuleInput) -> Found:
             "previous turns. To avoid this requirement, disable "
             "`thinking`."
         )
-        yield refused(
+        yield violation(
             f"{last.path}.content[0]",
-            said,
+            message,
             "A17",
-            "send its thoughts back as they came, or switch thinking off",
+            "send its thinking blocks back unchanged, or disable thinking",
         )
 
 
-def no_thoughts_while_off(asked: RuleInput) -> Found:
-    """A18."""
-    kind = asked.thinking.get("type")
-    off = kind == "disabled" or (kind is None and asked.family.before(4, 7))
-    last = asked.turns[-1] if asked.turns else None
+def no_thinking_while_disabled(request: RuleInput) -> Violations:
+    """A18: without thinking, a final assistant message has no thinking blocks."""
+    kind = request.thinking.get("type")
+    off = kind == "disabled" or (kind is None and request.family.before(4, 7))
+    last = request.turns[-1] if request.turns else None
     if (
         off
         and last is not None
         and last.role == "assistant"
-        and any(block.thinks for block in last.blocks)
+        and any(block.is_thinking for block in last.blocks)
     ):
-        said = (
+        message = (
             "When thinking is disabled, an 'assistant' message in the final position "
             "cannot contain 'thinking'. "
             "To use thinking blocks, enable 'thinking' in your request."
         )
-        yield refused(last.path, said, "A18", "switch thinking on, or leave its thoughts out")
+        yield violation(last.path, message, "A18", "enable thinking, or remove the thinking blocks")
 
 
-# --- the end, the cache ---------------------------------------------------------------------------
+# --- last message, cache --------------------------------------------------------------------------
 
 
-def prefill_is_known(asked: RuleInput) -> Found:
-    """A19, A20."""
-    last = asked.turns[-1] if asked.turns else None
+def prefill_supported(request: RuleInput) -> Violations:
+    """A19, A20: only older models continue an assistant message, which has no blanks at its end."""
+    last = request.turns[-1] if request.turns else None
     if last is None or last.role != "assistant" or last.of("server_tool_use", "mcp_tool_use"):
-        return  # the server is at work in it: it goes back as it is, to be continued
-    if not takes_prefill(asked.family):
-        said = (
+        # The server paused within its own tool call. This message goes back unchanged, and the
+        # server continues it, so it is no prefill.
+        return
+    if not takes_prefill(request.family):
+        message = (
             "This model does not support assistant message prefill. The conversation must "
             "end with a user message."
         )
-        yield refused(last.path, said, "A19", "end with a user message")
+        yield violation(last.path, message, "A19", "end with a user message")
     text = (
         last.blocks[-1].plain.get("text")
         if last.blocks and last.blocks[-1].type == "text"
         else None
     )
     if isinstance(text, str) and text and text != text.rstrip():
-        said = "messages: final assistant content cannot end with trailing whitespace"
-        yield refused(last.blocks[-1].path, said, "A20", "strip it")
+        message = "messages: final assistant content cannot end with trailing whitespace"
+        yield violation(last.blocks[-1].path, message, "A20", "strip the trailing whitespace")
 
 
-def marks_are_few(asked: RuleInput) -> Found:
-    """A21, A22, A23."""
-    marks: list[tuple[str, str]] = []
-    for block in _marked(asked):
-        mark = block.plain.get("cache_control")
-        if mark and isinstance(mark, Mapping):
-            marks.append((block.path, str(mark.get("ttl") or "5m")))
-            if block.thinks:
-                said = (
-                    f"{dotted(block.path)}.{block.type}.cache_control: Extra inputs are not "
+def cache_breakpoints_valid(request: RuleInput) -> Violations:
+    """A21, A22, A23: at most 4 cache breakpoints, none on thinking, long lifetimes first."""
+    breakpoints: list[tuple[str, str]] = []
+    for block in _cacheable_blocks(request):
+        cache_control = block.plain.get("cache_control")
+        if cache_control and isinstance(cache_control, Mapping):
+            breakpoints.append((block.path, str(cache_control.get("ttl") or "5m")))
+            if block.is_thinking:
+                message = (
+                    f"{server_path(block.path)}.{block.type}.cache_control: Extra inputs are not "
                     "permitted"
                 )
-                yield refused(f"{block.path}.cache_control", said, "A22", "mark another block")
-    if len(marks) > _MOST_MARKS:
-        said = (
-            f"A maximum of {_MOST_MARKS} blocks with cache_control may be provided. Found "
-            f"{len(marks)}."
+                yield violation(
+                    f"{block.path}.cache_control", message, "A22", "set it on another block"
+                )
+    if len(breakpoints) > _MAX_CACHE_BREAKPOINTS:
+        message = (
+            f"A maximum of {_MAX_CACHE_BREAKPOINTS} blocks with cache_control may be provided. "
+            f"Found {len(breakpoints)}."
         )
-        yield refused(f"{marks[_MOST_MARKS][0]}.cache_control", said, "A21", "keep the last ones")
-    short = False
-    for path, ttl in marks:
-        if ttl == "1h" and short:
-            said = (
-                f"{dotted(path)}.cache_control.ttl: a ttl='1h' cache_control block must "
+        yield violation(
+            f"{breakpoints[_MAX_CACHE_BREAKPOINTS][0]}.cache_control",
+            message,
+            "A21",
+            "remove all but the last ones",
+        )
+    has_short_lifetime = False
+    for path, ttl in breakpoints:
+        if ttl == "1h" and has_short_lifetime:
+            message = (
+                f"{server_path(path)}.cache_control.ttl: a ttl='1h' cache_control block must "
                 "not come after a ttl='5m' cache_control block. "
                 "Note that blocks are processed in the following order: `tools`, "
                 "`system`, `messages`."
             )
-            yield refused(f"{path}.cache_control", said, "A23", "long ones first")
-        short = short or ttl == "5m"
+            yield violation(
+                f"{path}.cache_control", message, "A23", "set 1h breakpoints before 5m breakpoints"
+            )
+        has_short_lifetime = has_short_lifetime or ttl == "5m"
 
 
-def _marked(asked: RuleInput) -> Iterator[Block]:
-    """All that can have a mark, in the order in which the server goes through it."""
-    yield from asked.tools
-    yield from asked.system
-    for turn in asked.turns:
+def _cacheable_blocks(request: RuleInput) -> Iterator[Block]:
+    """Everything that can have a cache breakpoint, in the order in which the server reads it."""
+    yield from request.tools
+    yield from request.system
+    for turn in request.turns:
         for block in turn.blocks:
             if block.type == "tool_result":
-                for place, inner in enumerate(objects(block.plain.get("content"))):
-                    yield Block(f"{block.path}.content[{place}]", inner)
+                for index, inner in enumerate(as_objects(block.plain.get("content"))):
+                    yield Block(f"{block.path}.content[{index}]", inner)
             yield block

@@ -7,15 +7,16 @@ threads of the hosts; recorded traffic.
 Rules of this folder:
 
 - snake_case, as on the wire. One open struct for each concept instead of one for each role or type:
-  an unknown role, type of block, delta or event is no error, and a received message can be sent.
-- Fields are by keyword. A request requires what Anthropic requires (`model`, `messages`,
-  `max_tokens`); everything else is optional: `None` is absent and is not sent; `0`, `False`, `""`,
-  `[]` and an empty struct (`{}`) are sent. `null` reads as absent.
-- Enums are text, also values that no list has; docstrings name the values that are known.
-- base64 is text and stays as received. Times are text (RFC 3339).
-- Hosts and source of a field that the reference lacks stand in the `Facts` of its annotation, and
-  only there; docs/fields.md lists them. A server may answer 400 to a field of a beta or of another
-  host.
+  an unknown role, type of block, delta or event is not an error, and a received message can be
+  sent.
+- Fields are keyword-only. A request requires what Anthropic requires (`model`, `messages`,
+  `max_tokens`); everything else is optional: `None` is not sent; `0`, `False`, `""`,
+  `[]` and an empty struct (`{}`) are sent. `null` is decoded as `None`.
+- Enums are text, so that unknown values can be read; docstrings list the known values.
+- base64 is text and is not decoded. Times are text (RFC 3339).
+- The hosts and the source of a field that the reference lacks are in the `Facts` of its annotation,
+  and nowhere else; docs/fields.md lists them. A server may answer 400 to a field of a beta or of
+  another host.
 """
 
 from wire.anthropic.types.answer import (

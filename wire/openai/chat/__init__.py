@@ -1,1 +1,1 @@
-"""Chat completions: types, calls, reading, rules, and their neutral door."""
+"""Chat completions: types, calls, parsing, rules, and rendering of neutral requests."""

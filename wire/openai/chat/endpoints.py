@@ -1,10 +1,9 @@
-"""The endpoints as values: each function returns what to send and how to read the answer, and sends
-nothing.
+"""Endpoints of chat completions as calls. A call is a value: it holds the request and the function
+that parses the response; a client sends it.
 
-Paths are relative to a base URL that ends in the version, which the client knows. The client also
-knows the dialect of the provider: before a call is sent, it is checked against it, and told how
-that provider's answer is read. Source of paths and bodies: OpenAI's API reference 2.3.0,
-2026-08-21.
+Paths are relative to a base URL that ends in the version. The dialect of the provider is the
+client's: before it sends a call, the call is checked against that dialect, and its stream is read
+by it. Source of paths and bodies: OpenAI's API reference 2.3.0, 2026-08-21.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from wire.errors import RuleError, Violation, refuse
 from wire.openai.chat.fold import TextChunk, fold
 from wire.openai.chat.reader import ChunkReader, parse_completion
 from wire.openai.chat.rules import check
-from wire.openai.chat.turns import is_sound
+from wire.openai.chat.turns import needs_no_check
 from wire.openai.chat.types import (
     ChatCompletion,
     ChatCompletionChunk,
@@ -41,7 +40,7 @@ HostRules = Callable[[Any, Provider], Any]
 def chat_completions(
     request: ChatCompletionRequest, *, checked: bool = True
 ) -> Call[ChatCompletion]:
-    """One request, one whole answer.
+    """A call that returns one complete response.
 
     >>> from wire.openai import Message
     >>> call = chat_completions(
@@ -53,9 +52,9 @@ def chat_completions(
     <BLANKLINE>
     {"model":"gpt-5.4","messages":[{"role":"user","content":"Hi"}]}
 
-    Raises `RuleError` for a request that every host refuses, or that JSON cannot say; what only the
-    client's provider refuses is a `RuleError` of the client, before anything is sent. The errors
-    name the JSON path.
+    Raises `RuleError` with JSON paths for a request that every host refuses, or with a value that
+    JSON cannot encode. The client also raises `RuleError`, before it sends anything, for what its
+    provider refuses. `checked=False` skips both checks of the rules.
     """
     if not isinstance(request, ChatCompletionRequest):
         raise wrong_type("request", request, "ChatCompletionRequest")
@@ -64,8 +63,8 @@ def chat_completions(
             violations=[
                 Violation(
                     "stream",
-                    "an answer in one piece is no stream",
-                    remedy="stream_chat_completions(request)",
+                    "this call does not stream",
+                    remedy="use stream_chat_completions(request)",
                 )
             ]
         )
@@ -86,11 +85,11 @@ def chat_completions(
 def stream_chat_completions(
     request: ChatCompletionRequest, *, checked: bool = True
 ) -> StreamCall[ChatCompletionChunk, ChatCompletion]:
-    """One request, the answer as chunks; `reply()` of its stream is what `chat_completions` would
-    have given.
+    """A call that streams a response as chunks. `result()` of the stream returns the complete
+    response, the same as `chat_completions`.
 
-    `stream` is set, and usage is asked for unless `stream_options` says otherwise: the plain answer
-    has it too.
+    `stream` is set. So is `include_usage`, unless the request has `stream_options`: without it a
+    streamed response has no usage, while a complete one has.
 
     >>> from wire.openai import Message
     >>> request = ChatCompletionRequest(
@@ -99,7 +98,7 @@ def stream_chat_completions(
     >>> stream_chat_completions(request).body
     b'{"model":"gpt-5.4","messages":[{"role":"user","content":"Hi"}],"stream":true,"stream_options":{"include_usage":true}}'
 
-    Raises as `chat_completions`.
+    Parameters and errors are those of `chat_completions`.
     """
     if not isinstance(request, ChatCompletionRequest):
         raise wrong_type("request", request, "ChatCompletionRequest")
@@ -130,15 +129,15 @@ def stream_chat_completions(
 
 
 def _chat(request: ChatCompletionRequest, checked: bool) -> tuple[bytes, HostRules]:
-    """The request as JSON, and what a host is asked about it before it is sent there."""
-    body, read = checked_body(request, "messages", is_sound)
+    """The request as JSON, and the hook that adapts the call to a host before it is sent."""
+    body, encoded = checked_body(request, "messages", needs_no_check)
     if checked:
-        refuse(check(read, "", ""))
-    return body, functools.partial(_judged, read if checked else None)
+        refuse(check(encoded, "", ""))
+    return body, functools.partial(_judged, encoded if checked else None)
 
 
 def _judged(request: ChatCompletionRequest | None, call: AnyCall, provider: Provider) -> AnyCall:
-    """The call as this provider takes it, and answers it."""
+    """The call, checked against the provider's rules, with its stream read by its dialect."""
     if request is not None:
         refuse(check(request, "", provider))
     if isinstance(call, StreamCall):

@@ -1,4 +1,4 @@
-"""Why a model stopped: one meaning for the words of many vendors (Q13)."""
+"""Finish reasons of many vendors as neutral stop reasons (Q13)."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ REASONS: dict[str, StopReason] = {
     "insufficient_system_resource": "error",
 }
 
-_CUT_OFF = {"length", "max_tokens", "max_output_tokens"}
+_NATIVE_LENGTH_REASONS = {"length", "max_tokens", "max_output_tokens"}
 
 
 def finish_of(choice: Choice | ChunkChoice) -> str | None:
-    """The finish reason of a choice as it came, `None` if it has none."""
+    """The finish reason of a choice, unchanged; `None` if it has none."""
     for reason in (choice.finish_reason, choice.finish_reason_camel):
         if reason is not None and present(reason):
             return reason
@@ -37,8 +37,11 @@ def finish_of(choice: Choice | ChunkChoice) -> str | None:
 
 
 def reason_of(finish: str | None, native: str | None = None, *, calls: bool = False) -> StopReason:
-    """The meaning of a finish reason, and of a native one beside it that says the call was cut off;
-    words that nobody knows are "other".
+    """The neutral stop reason; "other" for an unknown one.
+
+    `native` is the finish reason of the host behind a gateway. The gateway may report a regular end
+    while the native reason is a length limit; the native one then counts. `calls` says whether the
+    message has tool calls: some hosts then still send `stop`.
 
     >>> (
     ...     reason_of("eos"),
@@ -51,6 +54,6 @@ def reason_of(finish: str | None, native: str | None = None, *, calls: bool = Fa
     if finish is None:
         return "other"
     reason = "error" if finish.startswith("function_call_filter") else REASONS.get(finish, "other")
-    if reason in ("end", "tool_calls") and (native or "").lower() in _CUT_OFF:
+    if reason in ("end", "tool_calls") and (native or "").lower() in _NATIVE_LENGTH_REASONS:
         return "length"
     return "tool_calls" if reason == "end" and calls else reason

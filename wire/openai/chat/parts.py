@@ -1,8 +1,8 @@
-"""Neutral messages as messages of chat completions; what there are no words for is left out and
-told, or refused.
+"""Writes neutral messages as messages of chat completions.
 
-What a model said goes back in the bytes it came in, if it is as it was; what of it this host takes
-is for `turns.py` to say.
+A message that the model sent is sent back with the bytes in which it came, if it is unchanged;
+`turns.py` then removes what this host does not accept. Parts that chat completions cannot express
+are left out with a note, or refused.
 """
 
 from __future__ import annotations
@@ -50,45 +50,54 @@ from wire.openai.common.dialect import Dialect
 
 W = TypeVar("W", bound=WireStruct)
 
-Said: TypeAlias = tuple[str, Message]
-"""A message, and its path in the request."""
+SentMessage: TypeAlias = tuple[str, Message]
+"""Path of a message in the neutral request, and the message."""
 
 
 def wire_messages(
-    said: Sequence[Said], answers: Mapping[str, Answers], dialect: Dialect, found: list[Note]
+    conversation: Sequence[SentMessage],
+    answers: Mapping[str, Answers],
+    dialect: Dialect,
+    notes: list[Note],
 ) -> list[WireMessage]:
-    """The messages in their order, with the results of a turn directly behind its calls (O2).
+    """The messages in their order, with the results of a turn directly after its calls (O2).
 
     `answers` are the results of the calls, by the path of the message with the calls. Raises
-    `RuleError` for media that chat completions do not take, and for what JSON cannot say.
+    `RuleError` for media that chat completions do not accept, and values that JSON cannot encode.
     """
     turns: list[WireMessage] = []
-    place = 0
-    while place < len(said):
-        path, message = said[place]
-        place += 1
+    index = 0
+    while index < len(conversation):
+        path, message = conversation[index]
+        index += 1
         if message.role != "assistant":
-            turns += _plain(message, path, found)
+            turns += _user_or_system(message, path, notes)
             continue
-        turns.append(_assistant(message, path, dialect, found))
-        behind = place
+        turns.append(_assistant(message, path, dialect, notes))
+        following = index
         while (
-            message.tool_calls and place < len(said) and said[place][1].role in ("tool", "system")
+            message.tool_calls
+            and index < len(conversation)
+            and conversation[index][1].role in ("tool", "system")
         ):
-            place += 1
-        turns += _results(answers.get(path, NO_ANSWERS), said[behind:place], found)
+            index += 1
+        turns += _results(answers.get(path, NO_ANSWERS), conversation[following:index], notes)
     return turns
 
 
 def one_system(
-    turns: Sequence[WireMessage], dialect: Dialect, found: list[Note]
+    turns: Sequence[WireMessage], dialect: Dialect, notes: list[Note]
 ) -> list[WireMessage]:
-    """The turns with as many system messages as the host takes (O9)."""
+    """The turns with no more system messages than the host accepts: one with all texts (O9)."""
     systems = [turn for turn in turns if turn.role == "system"]
     if not dialect.most_system_messages or len(systems) <= dialect.most_system_messages:
         return list(turns)
-    found.append(
-        Note("messages", f"{len(systems)} system messages became one: this host takes no more")
+    notes.append(
+        Note(
+            "messages",
+            f"{len(systems)} system messages were merged: this host accepts at most "
+            f"{dialect.most_system_messages}",
+        )
     )
     texts = [
         text
@@ -116,29 +125,31 @@ def _texts(content: Sequence[ContentPart]) -> list[str]:
 # --- system, user, tool ---------------------------------------------------------------------------
 
 
-def _plain(message: Message, path: str, found: list[Note]) -> Iterator[WireMessage]:
-    """A message of the system or of the user, unless nothing of it can be said."""
+def _user_or_system(message: Message, path: str, notes: list[Note]) -> Iterator[WireMessage]:
+    """A system or user message; none if no part of it can be expressed."""
     content: list[ContentPart] = []
-    for place, part in enumerate(message.parts):
-        here = f"{path}.parts[{place}]"
+    for index, part in enumerate(message.parts):
+        part_path = f"{path}.parts[{index}]"
         if isinstance(part, Text):
-            _unsigned(part, here, found)
+            _note_signature(part, part_path, notes)
             content.append(ContentPart(type="text", text=part.text))
         elif isinstance(part, Media):
-            content.append(media_part(part, here))
+            content.append(media_part(part, part_path))
         else:
-            _withheld(part, here, found)
+            _note_withheld(part, part_path, notes)
     if message.role == "system" and not "".join(_texts(content)).strip():
-        found.append(Note(path, "left out: a system message that says nothing"))
+        notes.append(Note(path, "left out: an empty system message"))
     elif len(content) == 1 and content[0].type == "text":
         yield WireMessage(role=message.role, content=content[0].text)
     elif content:
         yield WireMessage(role=message.role, content=content)
 
 
-def _results(answers: Answers, behind: Sequence[Said], found: list[Note]) -> Iterator[WireMessage]:
-    """What stands behind the calls of a message: their results in the order of the calls, and the
-    system messages among them.
+def _results(
+    answers: Answers, following: Sequence[SentMessage], notes: list[Note]
+) -> Iterator[WireMessage]:
+    """The messages after the calls of a message: the results, in the order of the calls, then their
+    media, then the system messages that came between the results.
     """
     media: list[ContentPart] = []
     for answer in answers.results:
@@ -147,58 +158,68 @@ def _results(answers: Answers, behind: Sequence[Said], found: list[Note]) -> Ite
         # Its values were checked with the request.
         text = content if isinstance(content, str) else msgspec.json.encode(content).decode()
         yield WireMessage(role="tool", content=text, tool_call_id=result.id)
-        media += [media_part(each, f"{path}.media[{at}]") for at, each in enumerate(result.media)]
+        media += [
+            media_part(each, f"{path}.media[{index}]") for index, each in enumerate(result.media)
+        ]
         if result.media:
-            found.append(
+            notes.append(
                 Note(
                     f"{path}.media",
-                    "sent as a message of the user behind the results, which are text here",
+                    "sent as a user message after the results, which have text only",
                 )
             )
     if media:
         yield WireMessage(role="user", content=media)
-    last = max((at for at, (_, message) in enumerate(behind) if message.role == "tool"), default=0)
-    for at, (path, message) in enumerate(behind):
+    last = max(
+        (index for index, (_, message) in enumerate(following) if message.role == "tool"), default=0
+    )
+    for index, (path, message) in enumerate(following):
         if message.role == "system":
-            if at < last:
-                found.append(
-                    Note(path, "moved behind the results, which stand directly behind their calls")
+            if index < last:
+                notes.append(
+                    Note(path, "moved after the results, which must directly follow their calls")
                 )
-            yield from _plain(message, path, found)
+            yield from _user_or_system(message, path, notes)
 
 
 # --- assistant ------------------------------------------------------------------------------------
 
 
-def _assistant(message: Message, path: str, dialect: Dialect, found: list[Note]) -> WireMessage:
-    """What a model said: in its own bytes if it is as it came, else written anew."""
-    own = _source(message.origin, _read_message, path, found)
-    if own is not None and says_its_calls(own, message):
-        return own if own.role == "assistant" else msgspec.structs.replace(own, role="assistant")
+def _assistant(message: Message, path: str, dialect: Dialect, notes: list[Note]) -> WireMessage:
+    """An assistant message: with its received bytes if it is unchanged, otherwise rebuilt."""
+    source = _source(message.origin, _read_message, path, notes)
+    # The calls decide: a saved conversation can have been edited by hand, and calls that differ
+    # from the bytes would no longer match their results.
+    if source is not None and says_its_calls(source, message):
+        return (
+            source
+            if source.role == "assistant"
+            else msgspec.structs.replace(source, role="assistant")
+        )
     content: list[ContentPart] = []
     reasoning: dict[str, str] = {}
     details: list[ReasoningDetail] = []
     calls: list[WireToolCall] = []
-    for place, part in enumerate(message.parts):
-        here = f"{path}.parts[{place}]"
+    for index, part in enumerate(message.parts):
+        part_path = f"{path}.parts[{index}]"
         if isinstance(part, Text):
             if calls and part.text:
-                found.append(
-                    Note(here, "moved before the calls: a message has its text before them here")
+                notes.append(
+                    Note(part_path, "moved before the calls: this wire has the text first")
                 )
-            _unsigned(part, here, found)
+            _note_signature(part, part_path, notes)
             content.append(ContentPart(type="text", text=part.text))
         elif isinstance(part, ToolCall):
-            calls.append(_call(part, here, found))
+            calls.append(_call(part, part_path, notes))
         elif isinstance(part, Thought) and part.slot in (*SLOTS, "reasoning_details", "content"):
-            _unsigned(part, here, found)
-            details += _details(part, here)
+            _note_signature(part, part_path, notes)
+            details += _details(part, part_path)
             if part.slot == "content":
                 content.append(_thinking(part, dialect))
             elif part.text and part.slot in SLOTS:
                 reasoning[part.slot] = reasoning.get(part.slot, "") + part.text
         else:
-            _withheld(part, here, found)
+            _note_withheld(part, part_path, notes)
     return WireMessage(
         role="assistant",
         content=content
@@ -215,30 +236,27 @@ def _assistant(message: Message, path: str, dialect: Dialect, found: list[Note])
 
 
 def _source(
-    origin: Origin | None, read: Callable[[bytes], W], path: str, found: list[Note]
+    origin: Origin | None, read: Callable[[bytes], W], path: str, notes: list[Note]
 ) -> W | None:
-    """What a message or a call was on this wire, `None` if it has no bytes of its own."""
+    """The struct that a message or call was received as; `None` if it came from elsewhere."""
     if origin is None or origin.wire != WIRE:
         return None
     try:
         return origin.source(read)
     except Unreadable:
         if origin.raw:
-            found.append(
-                Note(path, "written anew: the bytes that it remembers are no JSON of this wire")
-            )
+            notes.append(Note(path, "rebuilt: the bytes that it was received with are not valid"))
         return None
 
 
 def _read_message(raw: bytes) -> WireMessage:
-    """A message that was loaded from a file, as it was when it came: it and its calls remember
-    their bytes.
-    """
+    """The received message of a saved conversation; it and its calls remember their bytes."""
     data = b'{"choices":[{"message":' + raw + b"}]}"
-    answer = whole(decoded(data, ChatCompletion), data)
-    message = answer.choices[0].message if answer.choices else None
+    # In a completion, because `whole` gives each message and call of one its own bytes.
+    completion = whole(decoded(data, ChatCompletion), data)
+    message = completion.choices[0].message if completion.choices else None
     if message is None:
-        raise Unreadable("no message")
+        raise Unreadable("the bytes have no message")
     return message
 
 
@@ -246,13 +264,13 @@ def _read_call(raw: bytes) -> WireToolCall:
     return freeze(decoded(raw, WireToolCall))
 
 
-def _call(call: ToolCall, path: str, found: list[Note]) -> WireToolCall:
-    own = _source(call.origin, _read_call, path, found)
-    if own is not None:
-        return own
-    _unsigned(call, path, found)
+def _call(call: ToolCall, path: str, notes: list[Note]) -> WireToolCall:
+    source = _source(call.origin, _read_call, path, notes)
+    if source is not None:
+        return source
+    _note_signature(call, path, notes)
     if call.kind == "custom":
-        written = WireToolCall(
+        call_struct = WireToolCall(
             id=call.id,
             type="custom",
             custom=CustomCall(name=call.name, input=_input(call)),
@@ -260,27 +278,28 @@ def _call(call: ToolCall, path: str, found: list[Note]) -> WireToolCall:
         )
     else:
         function = FunctionCall(name=call.name, arguments=_arguments(call, path))
-        written = WireToolCall(
+        call_struct = WireToolCall(
             id=call.id, type="function", function=function, extra_content=call.extra
         )
-    # What came from a host is for the dialect to judge, as if it had its bytes.
-    return written if call.origin is None else _read_call(encode(written))
+    # A received call is encoded and decoded, so that it remembers bytes: `turns.py` removes keys
+    # that the host does not accept only from received messages, not from those of the caller.
+    return call_struct if call.origin is None else _read_call(encode(call_struct))
 
 
 def _arguments(call: ToolCall, path: str) -> str:
-    """The text that came, unless the arguments were changed since."""
+    """The received text, unless the arguments have changed since."""
     if call.arguments is None or (call.text and arguments_of(call.text) == call.arguments):
         return call.text
     return json_text(call.arguments, f"{path}.arguments")
 
 
 def _input(call: ToolCall) -> str:
-    said = (call.arguments or {}).get("input", call.text)
-    return said if isinstance(said, str) else call.text
+    value = (call.arguments or {}).get("input", call.text)
+    return value if isinstance(value, str) else call.text
 
 
 def _thinking(thought: Thought, dialect: Dialect) -> ContentPart:
-    """A thought that came inside the content."""
+    """Reasoning that was received inside the content, in the form that the host sends."""
     if dialect.think_tags:
         return ContentPart(type="text", text=f"{OPEN}{thought.text}{CLOSE}")
     return ContentPart(type="thinking", thinking=[ContentPart(type="text", text=thought.text)])
@@ -296,29 +315,30 @@ def _details(thought: Thought, path: str) -> list[ReasoningDetail]:
     return details
 
 
-def _unsigned(part: Text | Thought | ToolCall, path: str, found: list[Note]) -> None:
+def _note_signature(part: Text | Thought | ToolCall, path: str, notes: list[Note]) -> None:
     if part.signature:
-        found.append(Note(path, "withheld: its signature, which has no place here"))
+        notes.append(Note(path, "withheld: the signature, which the wire has no field for"))
 
 
-def _withheld(part: Part, path: str, found: list[Note]) -> None:
-    """Tell of a part that chat completions have no words for."""
+def _note_withheld(part: Part, path: str, notes: list[Note]) -> None:
+    """Note a part that chat completions cannot express."""
     if isinstance(part, Other):
-        found.append(Note(path, f"withheld: {part.kind} is understood by its own vendor only"))
+        notes.append(Note(path, f"withheld: only its own vendor accepts {part.kind}"))
     elif isinstance(part, Media):
-        found.append(
+        notes.append(
             Note(
                 path,
-                f"withheld: {part.media_type or 'media'} of the assistant does not go back here",
+                f"withheld: the wire has no field for {part.media_type or 'media'} of the "
+                "assistant",
             )
         )
     else:
-        found.append(Note(path, "withheld: a thought without a slot of this wire"))
+        notes.append(Note(path, "withheld: the thought belongs to no reasoning field of this wire"))
 
 
 # --- media ----------------------------------------------------------------------------------------
 
-_SOUNDS = {
+_AUDIO_FORMATS = {
     "audio/wav": "wav",
     "audio/x-wav": "wav",
     "audio/wave": "wav",
@@ -336,12 +356,12 @@ _NO_IMAGE = re.compile(
 
 
 def media_part(media: Media, path: str) -> ContentPart:
-    """Media as a part of a user's message: an image, a wav or mp3, a PDF.
+    """Media as a part of a user message: an image, wav or mp3 audio, or a PDF.
 
     >>> media_part(Media(data=b"abc", media_type="audio/mpeg"), "").input_audio
     InputAudio(data='YWJj', format='mp3')
 
-    A URL without a media type is one of an image. Raises `RuleError` for what else there is.
+    A URL without a media type is taken for an image. Raises `RuleError` for other media.
     """
     kind = media.media_type.lower().partition(";")[0].strip()
     detail = media.detail or None
@@ -352,15 +372,14 @@ def media_part(media: Media, path: str) -> ContentPart:
         if not _WEB.fullmatch(url):
             raise _refused(
                 path,
-                f"chat completions read http(s) URLs only, not {url[:80]!r}",
-                "the bytes: Media(data=..., media_type=...)",
+                f"expected an http(s) URL, not {url[:80]!r}",
+                "send the bytes: Media(data=..., media_type=...)",
             )
         if not kind.startswith("image/") and (kind or _NO_IMAGE.match(url)):
             raise _refused(
                 path,
-                "chat completions take URLs of images only, not of "
-                f"{kind or 'a file of this name'}",
-                "the bytes",
+                f"expected the URL of an image, not of {kind or 'a file of this name'}",
+                "send the bytes",
             )
         return ContentPart(type="image_url", image_url=ImageUrl(url=url, detail=detail))
     data = base64.b64encode(media.data).decode()
@@ -368,9 +387,9 @@ def media_part(media: Media, path: str) -> ContentPart:
         return ContentPart(
             type="image_url", image_url=ImageUrl(url=f"data:{kind};base64,{data}", detail=detail)
         )
-    if kind in _SOUNDS:
+    if kind in _AUDIO_FORMATS:
         return ContentPart(
-            type="input_audio", input_audio=InputAudio(data=data, format=_SOUNDS[kind])
+            type="input_audio", input_audio=InputAudio(data=data, format=_AUDIO_FORMATS[kind])
         )
     if kind == _PDF:
         return ContentPart(
@@ -379,4 +398,4 @@ def media_part(media: Media, path: str) -> ContentPart:
                 filename=media.name or "document.pdf", file_data=f"data:{_PDF};base64,{data}"
             ),
         )
-    raise _refused(path, f"chat completions take images, wav, mp3 and PDF, not {kind}")
+    raise _refused(path, f"expected an image, wav, mp3 or PDF, not {kind}")

@@ -1,8 +1,9 @@
-"""A neutral request as a call of chat completions, whose answer is a neutral reply again.
+"""Renders a neutral request as a call of chat completions, and reads its answer as a neutral reply.
 
-What the model said goes back in the bytes it came in, as far as `turns.py` and the dialect allow;
-everything else is written here. What chat completions have no words for is left out and told. Paths
-such as `messages[1].parts[0]` name a part of the neutral request, all others a place in the body.
+Messages that the model sent are sent back with the bytes in which they came, as far as the dialect
+allows (`turns.py`); `parts.py` writes all others. Notes report what the wire cannot express and was
+left out. A path such as `messages[1].parts[0]` names a part of the neutral request; all other paths
+are of the body.
 """
 
 from __future__ import annotations
@@ -49,27 +50,34 @@ AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
 
 def call(request: Request, model: str, provider: Provider | str = "openai") -> Call[Reply]:
-    """The request as a call with one whole reply. Takes and raises what `stream_call` does."""
+    """The request as a call that returns one complete reply.
+
+    >>> from wire.neutral.messages import Message
+    >>> call(Request(messages=(Message.user("Hi"),)), "gpt-5.4").path
+    '/chat/completions'
+
+    Parameters and errors are those of `stream_call`.
+    """
     raw = _wire_call(chat_completions, request, model, provider)
-    raw = dataclasses.replace(raw, parse=_parse_answered)
+    raw = dataclasses.replace(raw, parse=_parse_with_choice)
     return _reader(raw, model, provider).whole_call(raw)
 
 
 def stream_call(
     request: Request, model: str, provider: Provider | str = "openai"
 ) -> StreamCall[Event, Reply]:
-    """The request as a call whose stream hands out events; `reply()` gives what `call` gives.
+    """The request as a call that streams events; `reply()` of the stream is the reply of `call`.
 
     >>> from wire.neutral.messages import Message
     >>> request = Request(messages=(Message.user("Hi"),), effort="low")
     >>> stream_call(request, "gpt-5.4").body[:85]
     b'{"model":"gpt-5.4","messages":[{"role":"user","content":"Hi"}],"stream":true,"stream_'
 
-    `provider` is a row or its name. Its dialect decides which rules apply, and what goes back of a
-    message that the model sent.
+    `provider` is a row or its name. Its dialect decides which rules apply, and which fields of a
+    received message are sent back.
 
     Raises `HistoryError` for turns that are out of order, `RuleError` for what the provider refuses
-    or this wire cannot express.
+    or the wire cannot express.
     """
     raw = _wire_call(stream_chat_completions, request, model, provider, stream=True)
     return _reader(raw, model, provider).event_call(raw)
@@ -80,33 +88,40 @@ def render_request(
 ) -> ChatCompletionRequest:
     """The body as a struct, without the request's `options`.
 
-    `wire.notes` of it reports what was changed or left out. Raises as `stream_call`.
+    >>> from wire.neutral.messages import Message
+    >>> request = Request(messages=(Message.user("Hi"),), max_tokens=9)
+    >>> render_request(request, "gpt-5.4").max_completion_tokens
+    9
+
+    `wire.notes` of the struct reports what was changed or left out. Raises as `stream_call`.
     """
     request = checked_request(request)
     row = provider_row(provider)
     dialect: Dialect = row.dialect
-    left, found, answers = history.sendable(request.messages, row.name, model)
+    sendable, notes, answers = history.sendable(request.messages, row.name, model)
     if request.search_grounding:
-        found.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
-    response_format, words = _response_format(request.output, model, row, found)
-    said = [(f"messages[{index}]", message) for index, message in left.items()]
-    turns = wire_messages(said, answers, dialect, found)
+        notes.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
+    response_format, instruction = _response_format(request.output, model, row, notes)
+    conversation = [(f"messages[{index}]", message) for index, message in sendable.items()]
+    turns = wire_messages(conversation, answers, dialect, notes)
     if request.system.strip():
         turns.insert(0, WireMessage(role="system", content=request.system))
-    made = messages(*one_system(_told(turns, words), dialect, found), dialect=dialect)
+    rendered = messages(
+        *one_system(_with_instruction(turns, instruction), dialect, notes), dialect=dialect
+    )
     built = ChatCompletionRequest(
         model=model,
-        messages=list(made),
+        messages=list(rendered),
         temperature=request.temperature,
         top_p=request.top_p,
         stop=list(request.stop) or None,
         reasoning_effort=request.effort,
         response_format=response_format,
         tools=list(map(_tool, request.tools)) or None,
-        tool_choice=_tool_choice(request.tool_choice, model, row, found),
+        tool_choice=_tool_choice(request.tool_choice, model, row, notes),
     )
-    built = msgspec.structs.replace(built, **{_limit(model, row): request.max_tokens})
-    return with_notes(built, (*found, *made.notes))
+    built = msgspec.structs.replace(built, **{_max_tokens_field(model, row): request.max_tokens})
+    return with_notes(built, (*notes, *rendered.notes))
 
 
 # --- the call -------------------------------------------------------------------------------------
@@ -120,7 +135,10 @@ def _wire_call(
     *,
     stream: bool | None = None,
 ) -> AnyCall:
-    """The call that `make` builds; `stream` as it stands in its body, which rules read (O5)."""
+    """The call that `make` builds.
+
+    `stream` is the value in its body, which the rules need (O5): the rendered struct has none.
+    """
     row = provider_row(provider)
     return wire_call(
         render_request(request, model, row),
@@ -141,34 +159,35 @@ def _reader(
     raw: Call[Any] | StreamCall[Any, Any], model: str, provider: Provider | str
 ) -> ReplyReader[ChatCompletion]:
     row = provider_row(provider)
-    asked: dict[str, Any] = {"body": raw.body, "provider": row.name, "model": model}
+    reply_context: dict[str, Any] = {"body": raw.body, "provider": row.name, "model": model}
     return ReplyReader(
-        functools.partial(parse_reply, dialect=row.dialect, **asked),
-        functools.partial(EventReader, row.dialect, **asked),
+        functools.partial(parse_reply, dialect=row.dialect, **reply_context),
+        functools.partial(EventReader, row.dialect, **reply_context),
         raw.notes,
     )
 
 
-def _parse_answered(data: bytes) -> ChatCompletion:
-    """The whole answer, which a reply needs a choice of."""
-    answer = parse_completion(data)
-    if not answer.choices:
-        raise StreamInvalid("the answer has no choices", partial=answer, raw=data)
-    return answer
+def _parse_with_choice(data: bytes) -> ChatCompletion:
+    """The complete response. Without a choice there is no message to make a reply of."""
+    response = parse_completion(data)
+    if not response.choices:
+        raise StreamInvalid("the response has no choices", partial=response, raw=data)
+    return response
 
 
 # --- settings -------------------------------------------------------------------------------------
 
 
 def _takes(row: Provider, model: str, **fields: Any) -> bool:
-    """Whether the host does what these fields say, as far as its dialect tells."""
-    asked = ChatCompletionRequest(model=model, messages=[], **fields)
-    return all(violation.rule != "O7" for violation in check(asked, model, row))
+    """Whether the host accepts these fields and does not ignore them, according to its dialect."""
+    probe = ChatCompletionRequest(model=model, messages=[], **fields)
+    return all(violation.rule != "O7" for violation in check(probe, model, row))
 
 
-def _limit(model: str, row: Provider) -> str:
-    """The field for the most tokens of an answer: most hosts know the old one only, OpenAI's
-    reasoning models refuse it.
+def _max_tokens_field(model: str, row: Provider) -> str:
+    """The name of the field for the maximum number of output tokens.
+
+    Most hosts know only the old name, `max_tokens`; OpenAI's reasoning models refuse it.
     """
     names = ("max_tokens", "max_completion_tokens")
     return next((name for name in names if _takes(row, model, **{name: 1})), names[0])
@@ -183,7 +202,7 @@ def _tool(tool: Tool) -> WireTool:
 
 
 def _tool_choice(
-    choice: str | tuple[str, ...] | None, model: str, row: Provider, found: list[Note]
+    choice: str | tuple[str, ...] | None, model: str, row: Provider, notes: list[Note]
 ) -> str | ToolChoice | None:
     if not choice:
         return None
@@ -197,19 +216,21 @@ def _tool_choice(
     )
     if _takes(row, model, tool_choice=allowed):
         return allowed
-    found.append(
+    notes.append(
         Note(
             "tool_choice",
-            f"required, of whichever tool: this host does not choose among {', '.join(choice)}",
+            f"changed to required: this host cannot limit the choice to {', '.join(choice)}",
         )
     )
     return "required"
 
 
 def _response_format(
-    output: Output | None, model: str, row: Provider, found: list[Note]
+    output: Output | None, model: str, row: Provider, notes: list[Note]
 ) -> tuple[ResponseFormat | None, str]:
-    """The best form that the host takes, and what the system text says in its place."""
+    """The strictest format that the host accepts; and the text for the system text if that format
+    has no schema.
+    """
     if output is None:
         return None, ""
     schema = JsonSchema(name=output.name, schema=dict(output.schema), strict=output.strict or None)
@@ -219,26 +240,27 @@ def _response_format(
     response_format = ResponseFormat(type="json_object")
     if not _takes(row, model, response_format=response_format):
         response_format = None
-    form = "asked for in words alone" if response_format is None else "as json_object"
-    found.append(
+    form = "without a format" if response_format is None else "as json_object"
+    notes.append(
         Note(
-            "output", f"{form}, with the schema in the system text: this host takes no json_schema"
+            "output",
+            f"sent {form}, with the schema in the system text: this host accepts no json_schema",
         )
     )
     return response_format, SCHEMA_WORDS + json_text(output.schema, "output.schema")
 
 
-def _told(turns: list[WireMessage], words: str) -> list[WireMessage]:
-    """The turns, with these words at the end of the system text that they begin with."""
+def _with_instruction(turns: list[WireMessage], instruction: str) -> list[WireMessage]:
+    """The turns, with the instruction at the end of their first system text."""
     first = turns[0]
-    if not words:
+    if not instruction:
         return turns
     if first.role != "system":
-        return [WireMessage(role="system", content=words), *turns]
-    said = first.content
+        return [WireMessage(role="system", content=instruction), *turns]
+    content_before = first.content
     content = (
-        f"{said}\n\n{words}"
-        if isinstance(said, str)
-        else [*(said or ()), ContentPart(type="text", text=words)]
+        f"{content_before}\n\n{instruction}"
+        if isinstance(content_before, str)
+        else [*(content_before or ()), ContentPart(type="text", text=instruction)]
     )
     return [msgspec.structs.replace(first, content=content), *turns[1:]]

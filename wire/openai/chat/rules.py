@@ -1,9 +1,9 @@
-"""What the server refuses, found before anything is sent; ids as in docs/rules.md.
+"""The rules that the server enforces, checked before a request is sent; ids as in docs/rules.md.
 
-`check(request, model, provider)` gives what every host of chat completions refuses and what that
-provider refuses as well: all violations at once, each with its JSON path, the server's words,
-the rule's id and what to do. Of severity "warning" is what is answered all the same, and not as
-asked.
+`check(request, model, provider)` applies the rules of all hosts of chat completions and those of
+the provider. It returns all violations at once, each with its JSON path, the server's words, the
+rule's id and a remedy. A "warning" does not prevent an answer; for example, the server ignores the
+field. Message texts are the server's own and stay as they are; only remedies are ours.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ Rule = Callable[[ChatCompletionRequest, Dialect], Iterator[Violation]]
 def check(
     request: ChatCompletionRequest, model: str = "", provider: Provider | str = "openai"
 ) -> list[Violation]:
-    """Every rule that the request breaks.
+    """The violations of a request.
 
     >>> check(ChatCompletionRequest(model="m", messages=[]))[0].rule
     'O1'
 
-    The model is that of the request unless another one is named. `provider` is a row or its name;
-    `""` stands for an unknown host, where only what every host refuses is found.
+    `model` defaults to the request's own. `provider` is a row or its name; `""` is an unknown host,
+    for which only the rules of all hosts are applied.
     """
     dialect = provider_row(provider).dialect
     if model and model != request.model:
@@ -45,7 +45,8 @@ def check(
 # --- every host -----------------------------------------------------------------------------------
 
 
-def _messages_are_there(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
+def _messages_present(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
+    """O1: a request has at least one message."""
     if not request.messages:
         message = (
             "Invalid 'messages': empty array. Expected an array with minimum length 1, but "
@@ -54,79 +55,81 @@ def _messages_are_there(request: ChatCompletionRequest, dialect: Dialect) -> Ite
         yield Violation("messages", message, "O1")
 
 
-def _calls_are_answered(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
-    """Both directions in one pass: calls without results, and results without calls."""
-    asked: list[tuple[str, str]] = []  # id and path of the calls of the last message that had any
-    answered: set[str] = set()
+def _calls_have_results(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
+    """O2, O3: calls without results, and results without calls, in one pass.
+
+    Calls at the end of the request are a warning: a local Ollama was recorded to continue there.
+    """
+    calls: list[tuple[str, str]] = []  # ids and paths of the calls of the latest message
+    result_ids: set[str] = set()
     for index, message in enumerate(request.messages):
         if message.role == "tool":
             id = message.tool_call_id or ""
-            answered.add(id)
-            if id not in (call for call, _ in asked):
-                said = (
+            result_ids.add(id)
+            if id not in (call for call, _ in calls):
+                words = (
                     "messages with role 'tool' must be a response to a preceeding message "
                     "with 'tool_calls'."
                 )
                 yield Violation(
                     f"messages[{index}].tool_call_id",
-                    said,
+                    words,
                     "O3",
-                    remedy="the id of a call of the message before",
+                    remedy="use the id of a call of the previous message",
                 )
             continue
-        yield from _unanswered(asked, answered, "error")
-        asked = [
-            (call.id or "", f"messages[{index}].tool_calls[{place}]")
-            for place, call in enumerate(message.tool_calls or ())
+        yield from _calls_without_results(calls, result_ids, "error")
+        calls = [
+            (call.id or "", f"messages[{index}].tool_calls[{position}]")
+            for position, call in enumerate(message.tool_calls or ())
         ]
-        answered = set()
-    # A server of one's own goes on from here all the same: recorded at Ollama.
-    yield from _unanswered(asked, answered, "warning")
+        result_ids = set()
+    yield from _calls_without_results(calls, result_ids, "warning")
 
 
-def _unanswered(
-    asked: list[tuple[str, str]], answered: set[str], severity: str
+def _calls_without_results(
+    calls: list[tuple[str, str]], result_ids: set[str], severity: str
 ) -> Iterator[Violation]:
-    for id, path in asked:
-        if id not in answered:
-            said = (
+    for id, path in calls:
+        if id not in result_ids:
+            words = (
                 "An assistant message with 'tool_calls' must be followed by tool "
                 "messages responding to each 'tool_call_id'. "
                 f"The following tool_call_ids did not have response messages: {id}"
             )
             yield Violation(
                 path,
-                said,
+                words,
                 "O2",
                 severity,
-                remedy="answer it with a message of role tool, or leave the call out",
+                remedy="answer it with a message of role tool, or remove the call",
             )
 
 
-def _assistants_say_something(
+def _assistant_messages_not_empty(
     request: ChatCompletionRequest, dialect: Dialect
 ) -> Iterator[Violation]:
+    """O4: an assistant message has content or calls."""
     for index, message in enumerate(request.messages):
         if message.role == "assistant" and message.content is None and _is_empty(message):
-            said = "Invalid assistant message: content or tool_calls must be set"
+            words = "Invalid assistant message: content or tool_calls must be set"
             yield Violation(
                 f"messages[{index}].content",
-                said,
+                words,
                 "O4",
-                remedy='content: "", or leave the message out',
+                remedy='set content: "", or remove the message',
             )
 
 
 def _is_empty(message: Message) -> bool:
-    """Nothing said and nothing called; reasoning alone is nothing said."""
+    """Whether the message has neither calls nor an answer; reasoning is not an answer."""
     return not message.tool_calls and all(
         each is None for each in (message.function_call, message.refusal, message.audio)
     )
 
 
-def _options_have_what_they_need(
-    request: ChatCompletionRequest, dialect: Dialect
-) -> Iterator[Violation]:
+def _options_consistent(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
+    """O5, O6: options of streams and of tools come with a stream and with tools."""
     if request.stream_options is not None and not request.stream:
         yield Violation(
             "stream_options",
@@ -144,29 +147,34 @@ def _options_have_what_they_need(
 # --- one provider ---------------------------------------------------------------------------------
 
 
-def _nothing_refused(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
+def _refused_fields(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
+    """O7: the request has no field or value that the provider refuses."""
     for refusal in dialect.refuses:
-        if _is_model(refusal.models, request.model or ""):
+        if _matches_model(refusal.models, request.model or ""):
             severity = "warning" if refusal.ignored else "error"
             words = refusal.words.replace("{model}", request.model or "")
-            for path in _found(refusal, request):
+            for path in _matching_paths(refusal, request):
                 yield Violation(path, words, "O7", severity, refusal.remedy)
 
 
 @functools.lru_cache(512)  # each rule of a dialect asks this of each request
-def _is_model(pattern: str, model: str) -> bool:
+def _matches_model(pattern: str, model: str) -> bool:
     return re.match(pattern, model, re.IGNORECASE) is not None
 
 
-def _found(refusal: Refusal, request: ChatCompletionRequest) -> Iterator[str]:
-    """Paths in the request at which the refused field or value stands."""
+def _matching_paths(refusal: Refusal, request: ChatCompletionRequest) -> Iterator[str]:
+    """The paths in the request where the refused field or value occurs."""
     keys, values = _steps(refusal.path)
     return _walk(request, keys, values, "")
 
 
 @functools.cache
 def _steps(path: str) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
-    """Keys of a pattern, and the values it is about, `None` for any."""
+    """The keys of a pattern, and its values; `None` for any value.
+
+    >>> _steps("tool_choice=required|none")
+    (('tool_choice',), ('required', 'none'))
+    """
     keys, has_value, value = path.partition("=")
     return tuple(keys.split(".")), tuple(value.split("|")) if has_value else None
 
@@ -175,47 +183,48 @@ def _walk(
     node: Any, keys: tuple[str, ...], values: tuple[str, ...] | None, path: str
 ) -> Iterator[str]:
     if not keys:
-        if values is None or any(_is(node, value) for value in values):
+        if values is None or any(_equals(node, value) for value in values):
             yield path
         return
     key = keys[0].removesuffix("[]")
-    # By the kind of the node: a text has attributes of its own, such as `index`.
-    found = (
+    # Not `getattr` of any node: a text has attributes such as `index` that are not fields.
+    child = (
         getattr(node, key, None)
         if isinstance(node, WireStruct)
         else node.get(key)
         if isinstance(node, dict)
         else None
     )
-    if found is None:
+    if child is None:
         return
     below = f"{path}.{key}" if path else key
     if key == keys[0]:
-        yield from _walk(found, keys[1:], values, below)
-    elif isinstance(found, list):
-        for index, item in enumerate(found):
+        yield from _walk(child, keys[1:], values, below)
+    elif isinstance(child, list):
+        for index, item in enumerate(child):
             yield from _walk(item, keys[1:], values, f"{below}[{index}]")
 
 
-def _is(found: Any, value: str) -> bool:
-    """Whether a value of the request is the one that a pattern names."""
-    if isinstance(found, list):
-        return not found and value == "[]"
-    if isinstance(found, (int, float)):
-        return f"{found:g}" == value
-    return bool(found == value)
+def _equals(child: Any, value: str) -> bool:
+    """Whether a value of the request is the one in a pattern, where `[]` is the empty list."""
+    if isinstance(child, list):
+        return not child and value == "[]"
+    if isinstance(child, (int, float)):
+        return f"{child:g}" == value
+    return bool(child == value)
 
 
-def _within_ranges(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
-    for field, least, most in dialect.ranges:
+def _values_in_range(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
+    """O8: numbers and lists are within the limits of the provider."""
+    for field, minimum, maximum in dialect.ranges:
         number = getattr(request, field)
-        if isinstance(number, (int, float)) and not least <= number <= most:
-            side = (
-                f"above maximum value. Expected a value <= {most:g}"
-                if number > most
-                else f"below minimum value. Expected a value >= {least:g}"
+        if isinstance(number, (int, float)) and not minimum <= number <= maximum:
+            problem = (
+                f"above maximum value. Expected a value <= {maximum:g}"
+                if number > maximum
+                else f"below minimum value. Expected a value >= {minimum:g}"
             )
-            yield Violation(field, f"Invalid '{field}': {side}, but got {number} instead.", "O8")
+            yield Violation(field, f"Invalid '{field}': {problem}, but got {number} instead.", "O8")
     if (
         dialect.most_stops
         and isinstance(request.stop, list)
@@ -230,18 +239,19 @@ def _within_ranges(request: ChatCompletionRequest, dialect: Dialect) -> Iterator
         )
 
 
-def _roles_fit(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
+def _roles_valid(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
+    """O9, O10: the number of system messages, and the role of the last message."""
     if dialect.most_system_messages:
         systems = [
             index for index, message in enumerate(request.messages) if message.role == "system"
         ]
         for index in systems[dialect.most_system_messages :]:
-            said = "invalid params, chat content has invalid message role: system (2013)"
+            words = "invalid params, chat content has invalid message role: system (2013)"
             yield Violation(
                 f"messages[{index}].role",
-                said,
+                words,
                 "O9",
-                remedy="one system message with all the texts",
+                remedy="merge all system texts into one message",
             )
     last = request.messages[-1] if request.messages else None
     if (
@@ -250,109 +260,111 @@ def _roles_fit(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Vio
         and last.role == "assistant"
         and not last.prefix
     ):
-        said = (
+        words = (
             "Expected last role User or Tool (or Assistant with prefix True) for serving but "
             "got assistant"
         )
         yield Violation(
             f"messages[{len(request.messages) - 1}].role",
-            said,
+            words,
             "O10",
-            remedy="prefix: true, or a user message after it",
+            remedy="set prefix: true, or add a user message after it",
         )
 
 
 def _tools_have_parameters(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
+    """O11: a function has `parameters`."""
     for index, tool in enumerate((request.tools or ()) if dialect.tool_parameters else ()):
         if tool.function is not None and tool.function.parameters is None:
-            path, remedy = (
-                f"tools[{index}].function.parameters",
-                '{"type": "object", "properties": {}}',
-            )
+            path = f"tools[{index}].function.parameters"
+            remedy = 'set it to {"type": "object", "properties": {}}'
             yield Violation(path, "function parameters is empty (2013)", "O11", remedy=remedy)
 
 
-def _nothing_forced_while_thinking(
+def _no_forced_call_while_thinking(
     request: ChatCompletionRequest, dialect: Dialect
 ) -> Iterator[Violation]:
+    """O12: a thinking model is not forced to call a tool."""
     if (
         dialect.no_forced_call_while_thinking
         and _is_forced(request.tool_choice)
         and _is_thinking(request, dialect)
     ):
-        remedy = 'tool_choice: "auto", or switch thinking off'
+        remedy = 'set tool_choice: "auto", or disable thinking'
         yield Violation(
             "tool_choice", "Thinking mode does not support this tool_choice", "O12", remedy=remedy
         )
 
 
 def _is_forced(choice: str | ToolChoice | None) -> bool:
-    """The model has to call something."""
+    """Whether the model must call a tool."""
     if isinstance(choice, ToolChoice):
         return choice.allowed_tools is None or choice.allowed_tools.mode == "required"
     return choice in ("required", "any")
 
 
 def _is_thinking(request: ChatCompletionRequest, dialect: Dialect) -> bool:
-    """Whether the model thinks, as far as the request and the dialect tell."""
+    """Whether the model thinks, according to the request, or else to the dialect."""
     if request.thinking is not None and request.thinking.type is not None:
         return request.thinking.type != "disabled"
     if request.enable_thinking is not None:
         return request.enable_thinking
     if request.reasoning_effort == "none" or not dialect.thinks:
         return False
-    return _is_model(dialect.thinks, request.model or "")
+    return _matches_model(dialect.thinks, request.model or "")
 
 
 def _no_tools_while_reasoning(
     request: ChatCompletionRequest, dialect: Dialect
 ) -> Iterator[Violation]:
-    if not dialect.no_tools_while_reasoning or not _is_model(
+    """O13: a reasoning model gets no function tools."""
+    if not dialect.no_tools_while_reasoning or not _matches_model(
         dialect.no_tools_while_reasoning, request.model or ""
     ):
         return
-    reasons = (
+    is_reasoning = (
         request.reasoning_effort != "none"
         if request.reasoning_effort is not None
         else _is_thinking(request, dialect)
     )
-    if reasons and any(tool.function is not None for tool in request.tools or ()):
+    if is_reasoning and any(tool.function is not None for tool in request.tools or ()):
         message = (
             f"Function tools with reasoning_effort are not supported for {request.model} "
             "in /v1/chat/completions. "
             "To use function tools, use /v1/responses or set reasoning_effort to 'none'."
         )
-        yield Violation("reasoning_effort", message, "O13", remedy='reasoning_effort: "none"')
+        yield Violation("reasoning_effort", message, "O13", remedy='set reasoning_effort: "none"')
 
 
-def _reasoning_goes_back(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
+def _reasoning_present(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
+    """O14: a thinking model gets its reasoning back with its calls."""
     if not dialect.reasoning_required or not _is_thinking(request, dialect):
         return
     slot = dialect.reasoning_slots[0]
     for index, message in enumerate(request.messages):
         if message.role == "assistant" and message.tool_calls and getattr(message, slot) is None:
-            said = (
+            words = (
                 f"thinking is enabled but {slot} is missing in assistant tool call message at "
                 f"index {index}"
             )
             yield Violation(
                 f"messages[{index}].{slot}",
-                said,
+                words,
                 "O14",
-                remedy="messages(..., dialect=client.dialect) sends it back",
+                remedy="build the messages with messages(..., dialect=client.dialect)",
             )
 
 
 _RULES: tuple[Rule, ...] = (
-    _messages_are_there,
-    _calls_are_answered,
-    _assistants_say_something,
-    _options_have_what_they_need,
-    _nothing_refused,
-    _within_ranges,
-    _roles_fit,
+    _messages_present,
+    _calls_have_results,
+    _assistant_messages_not_empty,
+    _options_consistent,
+    _refused_fields,
+    _values_in_range,
+    _roles_valid,
     _tools_have_parameters,
-    _nothing_forced_while_thinking,
+    _no_forced_call_while_thinking,
     _no_tools_while_reasoning,
-    _reasoning_goes_back,
+    _reasoning_present,
 )

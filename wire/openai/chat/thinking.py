@@ -1,6 +1,4 @@
-"""Reasoning that stands in the text between `<think>` and `</think>`, told apart while it comes
-(Q7).
-"""
+"""Separates reasoning between `<think>` and `</think>` from the text of a stream (Q7)."""
 
 from __future__ import annotations
 
@@ -10,23 +8,28 @@ OPEN, CLOSE = "<think>", "</think>"
 
 
 class Tags:
-    """Text in, pieces of text and of thought out; a tag may be cut anywhere.
+    """Incremental parser: takes text in fragments, returns pieces of text and of thought.
 
     >>> tags = Tags("tags")
     >>> tags.feed("<thi"), tags.feed("nk>Hm</think>Yes"), tags.close()
     ([], [('thought', 'Hm'), ('text', 'Yes')], [])
 
-    "open_implied": the model's template has opened the tag already. A tag that is never closed
-    makes thought of all that follows.
+    In mode "open_implied" the text begins inside a tag: the model's template contains the opening
+    tag. After a tag that is never closed, the rest of the text is thought.
+
+    A tag may be split between fragments at any character. So the end of a fragment that could begin
+    a tag is kept in `_held` until the next fragment decides; otherwise half a tag would
+    reach the caller as text.
     """
 
     def __init__(self, mode: Literal["tags", "open_implied"]) -> None:
         self._inside = mode == "open_implied"
-        self._may_open = self._inside  # the tag that is implied may be there all the same
+        # The model may repeat the implied tag at the start of its text; it is skipped there.
+        self._may_open = self._inside
         self._held = ""
 
     def feed(self, text: str) -> list[tuple[Literal["text", "thought"], str]]:
-        """Pieces that `text` completes; what may be the beginning of a tag is held back."""
+        """The pieces that `text` completes; a possible beginning of a tag is held back."""
         pieces: list[tuple[Literal["text", "thought"], str]] = []
         text, self._held = self._held + text, ""
         while text:
@@ -38,8 +41,9 @@ class Tags:
                 self._held = text
                 break
             tag = CLOSE if self._inside else OPEN
-            before, found, after = text.partition(tag)
-            if not found:
+            before, tag_found, after = text.partition(tag)
+            if not tag_found:
+                # Length of the longest end of the text that is a beginning of the tag.
                 held = next(
                     (
                         n
@@ -52,12 +56,12 @@ class Tags:
             if before:
                 pieces.append(("thought" if self._inside else "text", before))
                 self._may_open = False
-            if not found:
+            if not tag_found:
                 break
             self._inside, self._may_open, text = not self._inside, False, after
         return pieces
 
     def close(self) -> list[tuple[Literal["text", "thought"], str]]:
-        """What was held back and has turned out to be no tag."""
+        """The rest that was held back and is no tag."""
         held, self._held = self._held, ""
         return [("thought" if self._inside else "text", held)] if held else []

@@ -1,8 +1,8 @@
-"""Which tool call a delta belongs to, and what its arguments are in the end (Q8 to Q12).
+"""Assembles tool calls from the deltas of a stream (Q8 to Q12).
 
-Servers number calls from any start, give all of them the number 0, give none, repeat what they
-said, or send a call in one piece. No call is ever dropped, and arguments that cannot be read are
-kept as they came.
+`index` should identify the call of a delta, but hosts number calls from any start, number all of
+them 0, send no number, repeat fragments, or send a call in one piece. No call is dropped, and
+arguments that are not valid JSON are kept as text.
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ from wire.openai.chat.types import CustomCall, FunctionCall, ToolCall
 
 
 def present(text: str | None) -> str | None:
-    """`None` for what means absent: the empty text, and the word null that some servers
-    write (Q8).
+    """`None` for the empty text and the text "null", which some servers send for an absent field
+    (Q8); any other text unchanged.
+
+    >>> present("null"), present("call_1")
+    (None, 'call_1')
     """
     return None if text in ("", "null") else text
 
 
 class OpenCall:
-    """One call while it is being sent."""
+    """One tool call while its deltas arrive."""
 
     def __init__(self, index: int | None, kind: str) -> None:
         self.index = index
@@ -37,7 +40,7 @@ class OpenCall:
         self._length = 0
         self._halves = Halves()
         self.snapshot = ""
-        """The arguments, where they came as a value and not as text."""
+        """The arguments as JSON text, if they came as an object instead of text."""
 
     @property
     def text(self) -> str:
@@ -50,37 +53,40 @@ class OpenCall:
 
     @property
     def rest(self) -> str:
-        """What `add_arguments` has not given yet: a value that may still be replaced, or half a
-        surrogate pair.
+        """The part of `text` that `add_arguments` has not returned: an object, which a later delta
+        may still replace, or half a surrogate pair.
         """
         return ("" if self._pieces else self.snapshot) or self._halves.rest
 
     @property
     def complete(self) -> bool:
-        """The arguments are a JSON object that says something."""
+        """Whether the arguments so far are a non-empty JSON object."""
         text = self.text
         return text.rstrip()[-1:] == "}" and bool(arguments_of(text))
 
     def add_name(self, name: str) -> None:
-        """A name that is there already is a repetition, any other one a further piece (Q10)."""
+        """Add a fragment of the name. The full name again is a repetition and is ignored (Q10)."""
         if name != self.name:
             self.name = said(self.name + name)
 
     def add_arguments(self, arguments: Any) -> str:
-        """Take a fragment; gives what it adds to the text (Q11).
+        """Add a fragment of the arguments; returns the text that it adds (Q11).
 
-        A value that is no text is a whole and replaces what was there, but for `{}`, with which
-        some servers begin.
+        A value that is not a text is the complete arguments: it replaces the earlier ones, and text
+        after it is ignored. The exception is `{}`: some servers begin with it and then send the
+        arguments as text.
         """
         if arguments is None or arguments == "":
             return ""
         if not isinstance(arguments, str):
             if arguments != {} or not self._pieces:
-                self.snapshot = _written(arguments)
+                self.snapshot = _compact_json(arguments)
             return ""
         if self.snapshot not in ("", "{}"):
             return ""
         self.snapshot = ""
+        # Some servers end a call by sending its complete arguments again. Two equal fragments in
+        # the middle of a text are no repetition, hence `complete`.
         if len(arguments) == self._length and arguments == self.text and self.complete:
             return ""
         added = self._halves.feed(arguments)
@@ -90,7 +96,7 @@ class OpenCall:
 
 
 class Calls:
-    """Deltas in, calls in the order in which they were opened."""
+    """The tool calls of one message, in the order in which their first deltas arrived."""
 
     def __init__(self) -> None:
         self.all: list[OpenCall] = []
@@ -99,9 +105,9 @@ class Calls:
         self._legacy: OpenCall | None = None
 
     def add(self, delta: ToolCall) -> tuple[OpenCall, str]:
-        """The call that a delta belongs to, and what it adds to its arguments."""
+        """Add a delta; returns its call, and the text that it adds to the arguments."""
         function, custom = delta.function or FunctionCall(), delta.custom or CustomCall()
-        # Some fill in all fields of both kinds, most of them with "".
+        # Some servers send the fields of both kinds, with "" in those of the other kind.
         kind = (
             "custom"
             if (delta.function is None and delta.custom is not None) or present(custom.name)
@@ -109,7 +115,7 @@ class Calls:
         )
         id = said(present(delta.id) or "") or None
         name = present(function.name) or present(custom.name)
-        call = self._belongs(delta.index, id, name) or self._opened(delta.index, kind)
+        call = self._continued_call(delta.index, id, name) or self._new_call(delta.index, kind)
         call.id = call.id or id
         if name is not None:
             call.add_name(name)
@@ -120,31 +126,38 @@ class Calls:
         return call, added
 
     def add_legacy(self, delta: FunctionCall) -> tuple[OpenCall, str] | None:
-        """The one call of `function_call`, which has no id (Q12); `None` if there is none yet, and
-        this begins none.
+        """Add a delta of the deprecated `function_call`, a single call without an id (Q12).
+
+        Returns the same as `add`; `None` if the delta is empty and there is no call yet.
         """
         if self._legacy is None:
             if not present(delta.name) and not delta.arguments:
                 return None
-            self._legacy = self._opened(None, "function")
+            self._legacy = self._new_call(None, "function")
         name = present(delta.name)
         if name is not None:
             self._legacy.add_name(name)
         return self._legacy, self._legacy.add_arguments(delta.arguments)
 
-    def _belongs(self, index: int | None, id: str | None, name: str | None) -> OpenCall | None:
-        """The open call of a delta, `None` if it opens one (Q9)."""
+    def _continued_call(
+        self, index: int | None, id: str | None, name: str | None
+    ) -> OpenCall | None:
+        """The call that a delta continues; `None` if the delta begins a new call (Q9)."""
         if index is not None:
             call = self._by_index.get(index)
             if call is None or (id is not None and call.id is not None and call.id != id):
                 return None
-            fresh = id is None and name is not None and (call.id is None or call.name != name)
-            return None if fresh and call.complete else call
+            # A host that numbers all calls 0 and sends no ids begins the next call with a name.
+            # Complete arguments distinguish it from a host that sends a name in several pieces.
+            has_new_name = (
+                id is None and name is not None and (call.id is None or call.name != name)
+            )
+            return None if has_new_name and call.complete else call
         if id is not None:
             return next((call for call in self.all if call.id == id), None)
         return None if name is not None else self._last
 
-    def _opened(self, index: int | None, kind: str) -> OpenCall:
+    def _new_call(self, index: int | None, kind: str) -> OpenCall:
         call = OpenCall(index, kind)
         self.all.append(call)
         if index is not None:
@@ -152,8 +165,8 @@ class Calls:
         return call
 
 
-def _written(value: Any) -> str:
-    """A value as JSON without blanks."""
+def _compact_json(value: Any) -> str:
+    """A value as compact JSON."""
     try:
         return msgspec.json.encode(value).decode()
     except UnicodeEncodeError:
@@ -161,10 +174,10 @@ def _written(value: Any) -> str:
 
 
 def arguments_of(text: str, *, cut: bool = False) -> dict[str, Any] | None:
-    """Arguments as an object; `None` for what is no JSON object (Q11).
+    """The arguments of a call as an object; `None` if the text is not a JSON object (Q11).
 
-    Nothing, and the word null, are a call without arguments; where the answer was cut off they are
-    a call without its end.
+    The empty text and `null` are a call without arguments, hence `{}`. `cut` means that the answer
+    was cut off: the arguments may then be missing, hence `None`.
 
     >>> (
     ...     arguments_of('{"city": "Paris"}'),
@@ -177,18 +190,17 @@ def arguments_of(text: str, *, cut: bool = False) -> dict[str, Any] | None:
     if text.strip() in ("", "null"):
         return None if cut else {}
     try:
-        found = msgspec.json.decode(text)
+        value = msgspec.json.decode(text)
     except msgspec.DecodeError:
         try:
-            found = json.loads(
-                text, parse_constant=_refused
-            )  # of the standard library, since it reads half a surrogate pair
+            # json decodes an escaped half of a surrogate pair, which msgspec refuses.
+            value = json.loads(text, parse_constant=_refused)
         except (ValueError, RecursionError):
             return None
     except (UnicodeEncodeError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def _refused(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not valid JSON")

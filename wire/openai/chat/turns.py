@@ -1,10 +1,9 @@
-"""Turns of a conversation as the `messages` that a host takes: what it said goes back as its
-dialect wants it.
+"""Turns of a conversation as the `messages` of a request that a host accepts.
 
-`messages(...)` keeps what came in the bytes it came in where the host takes that, and otherwise
-takes out what the host would refuse: reasoning in a slot that it does not read, keys of other
-hosts, ids of another form. Each call is answered by one message, in the order of the calls (O2).
-What it had to change, add or drop stands in `wire.notes(result)`.
+`messages(...)` sends a received message back with the bytes in which it came, where the host
+accepts that. Otherwise it removes what the host would refuse: reasoning under a key that the host
+does not read, keys of other hosts, ids of another form. One message answers each call, in the order
+of the calls (O2). `wire.notes` of the list reports what was changed, added or removed.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ from wire.openai.common.dialect import PLAIN, Dialect
 
 Turn: TypeAlias = "str | Message | Choice | ChatCompletion | Sequence[Turn]"
 
-Object: TypeAlias = dict[str, msgspec.Raw]
+RawFields: TypeAlias = dict[str, msgspec.Raw]
 
 
 def messages(*turns: Turn, system: str | None = None, dialect: Dialect = PLAIN) -> Noted[Message]:
-    """Messages of a request out of turns: texts of the user, messages, answers as received, lists
-    of these.
+    """The messages of a request, from turns: user texts, messages, received responses, or lists of
+    these.
 
     >>> [
     ...     message.role
@@ -44,14 +43,14 @@ def messages(*turns: Turn, system: str | None = None, dialect: Dialect = PLAIN) 
     ... ]
     ['system', 'user', 'assistant', 'user']
 
-    `dialect` is that of the provider that will be asked (`client.dialect`); without one, nothing
-    goes back of a received message but what every host takes. A call without a result gets one that
-    says so, a result without a call becomes text of the user.
+    `dialect` is that of the provider that gets the request (`client.dialect`). Without one, only
+    the keys that every host accepts are sent back of a received message. A call without a result
+    gets the result `{"error":"no result"}`; a result without a call becomes a user message.
 
-    Raises `HistoryError` for calls at the end that wait for their results, `RuleError` for what is
-    no turn.
+    Raises `HistoryError` if the last turn has calls without results, `RuleError` for a value that
+    is not a turn.
     """
-    found: list[Note] = []
+    notes: list[Note] = []
     flat = [Message(role="system", content=system)] if system else []
     flat += _flat(turns, "turns")
     if not flat:
@@ -59,69 +58,73 @@ def messages(*turns: Turn, system: str | None = None, dialect: Dialect = PLAIN) 
             violations=[Violation("messages", "a conversation needs at least one turn", "O1")]
         )
     ids = LegalIds(dialect.call_ids)
-    result: list[Message] = []
-    place = 0
-    while place < len(flat):
-        message = flat[place]
-        place += 1
-        path = f"messages[{len(result)}]"
+    rendered: list[Message] = []
+    position = 0
+    while position < len(flat):
+        message = flat[position]
+        position += 1
+        path = f"messages[{len(rendered)}]"
         if message.role == "tool":
-            result.append(_orphan(message, path, found))
+            rendered.append(_as_user_text(message, path, notes))
             continue
         if message.role != "assistant":
-            result.append(message)
+            rendered.append(message)
             continue
-        answers = []
-        while place < len(flat) and flat[place].role == "tool":
-            answers.append(flat[place])
-            place += 1
-        pairs, orphans = _paired(message, answers)
-        if pairs and place == len(flat) and any(answer is None for _, answer in pairs):
-            waiting = next(
-                _name(call)
-                for (call, (_, answer)) in zip(message.tool_calls or (), pairs, strict=True)
-                if answer is None
+        results = []
+        while position < len(flat) and flat[position].role == "tool":
+            results.append(flat[position])
+            position += 1
+        pairs, unclaimed = _paired(message, results)
+        # At the end the caller can still run the tool, so there a missing result is an error.
+        # Before the end it is too late: without a placeholder hosts refuse every request (O2).
+        if pairs and position == len(flat) and any(result is None for _, result in pairs):
+            unanswered = next(
+                _function_name(call)
+                for (call, (_, result)) in zip(message.tool_calls or (), pairs, strict=True)
+                if result is None
             )
             raise HistoryError(
-                violations=[Violation(path, f"its call of {waiting} has no result", "O2")]
+                violations=[Violation(path, f"its call of {unanswered} has no result", "O2")]
             )
-        sent = _sent(message, [ids.legal(id) for id, _ in pairs], dialect, path, found)
+        sent = _assistant_message(message, [ids.legal(id) for id, _ in pairs], dialect, path, notes)
         if sent is None:
-            found.append(Note(path, "left out: a message with neither content nor calls"))
+            notes.append(Note(path, "left out: a message with neither content nor calls"))
         else:
-            result.append(sent)
-        for id, answer in pairs:
-            here = f"messages[{len(result)}]"
-            if answer is None:
-                found.append(Note(here, f"added: the call {id} had no result"))
-                answer = Message(role="tool", content='{"error":"no result"}')
-            result.append(
-                answer
-                if answer.tool_call_id == ids.legal(id)
-                else msgspec.structs.replace(answer, tool_call_id=ids.legal(id))
+            rendered.append(sent)
+        for id, result in pairs:
+            if result is None:
+                notes.append(
+                    Note(f"messages[{len(rendered)}]", f"added: the call {id} had no result")
+                )
+                result = Message(role="tool", content='{"error":"no result"}')
+            rendered.append(
+                result
+                if result.tool_call_id == ids.legal(id)
+                else msgspec.structs.replace(result, tool_call_id=ids.legal(id))
             )
-        result += [
-            _orphan(orphan, f"messages[{len(result) + n}]", found)
-            for n, orphan in enumerate(orphans)
+        rendered += [
+            _as_user_text(each, f"messages[{len(rendered) + n}]", notes)
+            for n, each in enumerate(unclaimed)
         ]
-    return Noted(result, found)
+    return Noted(rendered, notes)
 
 
 def tool_message(
     call: ToolCall | chat.ToolCall, result: Any = None, *, error: str | None = None
 ) -> Message:
-    """The answer to one call: a text as it is, anything else as JSON, an error as `{"error":
-    text}`.
+    """The message with the result of one call.
+
+    A text is sent unchanged, any other value as JSON, and `error` as `{"error": text}`.
 
     >>> tool_message(ToolCall(id="call_1"), {"sky": "hellgrün"})
     Message(role='tool', content='{"sky":"hellgrün"}', tool_call_id='call_1')
 
-    Raises `RuleError` for what is no call, and for a result that JSON cannot say.
+    Raises `RuleError` if `call` is not a call, or if JSON cannot encode the result.
     """
     if not isinstance(call, ToolCall | chat.ToolCall):
         raise RuleError(
             violations=[
-                Violation("tool_message", f"a ToolCall is wanted, not {type(call).__name__}")
+                Violation("tool_message", f"expected a ToolCall, not {type(call).__name__}")
             ]
         )
     result = {"error": error} if error is not None else result
@@ -130,7 +133,7 @@ def tool_message(
     return Message(role="tool", content=content, tool_call_id=present(call.id))
 
 
-# --- order ----------------------------------------------------------------------------------------
+# --- turns and pairs ------------------------------------------------------------------------------
 
 
 def _flat(turn: Any, path: str) -> Iterator[Message]:
@@ -138,9 +141,9 @@ def _flat(turn: Any, path: str) -> Iterator[Message]:
         yield Message(role="user", content=turn)
     elif isinstance(turn, Message):
         if turn.role is None:
-            raise RuleError(violations=[Violation(f"{path}.role", "a message needs one")])
-        # `_sent` encodes it, which would turn NaN into null.
-        yield turn if is_sound(turn) else checked(turn, path)
+            raise RuleError(violations=[Violation(f"{path}.role", "a message needs a role")])
+        # Checked here, because `_assistant_message` encodes it, and msgspec encodes NaN as null.
+        yield turn if needs_no_check(turn) else checked(turn, path)
     elif isinstance(turn, Choice):
         if turn.message is None:
             raise RuleError(violations=[Violation(path, "this choice has no message")])
@@ -151,7 +154,7 @@ def _flat(turn: Any, path: str) -> Iterator[Message]:
         )
     elif isinstance(turn, ChatCompletion):
         if not turn.choices:
-            raise RuleError(violations=[Violation(path, "this answer has no choices")])
+            raise RuleError(violations=[Violation(path, "this response has no choices")])
         yield from _flat(turn.choices[0], path)
     elif isinstance(turn, (list, tuple)):
         for index, each in enumerate(turn):
@@ -160,69 +163,81 @@ def _flat(turn: Any, path: str) -> Iterator[Message]:
         raise RuleError(
             violations=[
                 Violation(
-                    path, f"a text, a Message or an answer is wanted, not {type(turn).__name__}"
+                    path, f"expected a text, a Message or a response, not {type(turn).__name__}"
                 )
             ]
         )
 
 
-def is_sound(message: object) -> bool:
-    """Nothing in it but what came from the wire, or texts."""
+def needs_no_check(message: object) -> bool:
+    """Whether the message was received, or has texts only: then JSON can encode it.
+
+    Long histories mostly consist of such messages, and walking through their values would be slow.
+    """
     if type(message) is not Message:
         return False
     if RAW in message.__dict__:
         return True
     texts = message.role, message.content, message.tool_call_id
-    known = Message(role=message.role, content=message.content, tool_call_id=message.tool_call_id)
-    return all(type(text) is str or text is None for text in texts) and message == known
+    plain_fields = Message(
+        role=message.role, content=message.content, tool_call_id=message.tool_call_id
+    )
+    return all(type(text) is str or text is None for text in texts) and message == plain_fields
 
 
 def _paired(
-    message: Message, answers: Sequence[Message]
+    message: Message, results: Sequence[Message]
 ) -> tuple[list[tuple[str, Message | None]], list[Message]]:
-    """Each call's id and its answer, and the answers that are left.
+    """The id and the result of each call, and the results without a call.
 
-    A call without an id takes the next answer that no other claims.
+    A call without an id takes the next result whose id no other call has.
     """
-    given = [present(call.id) for call in message.tool_calls or ()]
-    claimed: dict[str, list[Message]] = {id: [] for id in given if id is not None}
-    left: list[Message] = []
-    for answer in answers:
-        claimed.get(answer.tool_call_id or "", left).append(answer)
+    ids = [present(call.id) for call in message.tool_calls or ()]
+    # Lists, because some hosts give several calls one id: their results are taken in order.
+    by_id: dict[str, list[Message]] = {id: [] for id in ids if id is not None}
+    unclaimed: list[Message] = []
+    for result in results:
+        by_id.get(result.tool_call_id or "", unclaimed).append(result)
     pairs: list[tuple[str, Message | None]] = []
-    for position, id in enumerate(given):
-        waiting = left if id is None else claimed[id]
-        own = waiting.pop(0) if waiting else None
-        made = made_id(encode(message), position) if id is None else id
-        pairs.append((id or (own and present(own.tool_call_id)) or made, own))
-    return pairs, [*(answer for answers in claimed.values() for answer in answers), *left]
+    for position, id in enumerate(ids):
+        candidates = unclaimed if id is None else by_id[id]
+        own_result = candidates.pop(0) if candidates else None
+        new_id = made_id(encode(message), position) if id is None else id
+        given_id = own_result and present(own_result.tool_call_id)
+        pairs.append((id or given_id or new_id, own_result))
+    return pairs, [*(result for results in by_id.values() for result in results), *unclaimed]
 
 
-def _orphan(message: Message, path: str, found: list[Note]) -> Message:
-    found.append(
-        Note(path, f"the result {message.tool_call_id} answers no call and was turned into text")
+def _as_user_text(message: Message, path: str, notes: list[Note]) -> Message:
+    notes.append(
+        Note(
+            path,
+            f"the result {message.tool_call_id} answers no call and was sent as a user message",
+        )
     )
     return Message(role="user", content=message.content)
 
 
-def _name(call: ToolCall) -> str | None:
-    said = call.function or call.custom
-    return said.name if said is not None else None
+def _function_name(call: ToolCall) -> str | None:
+    fields = call.function or call.custom
+    return fields.name if fields is not None else None
 
 
-# --- what goes back of a message ------------------------------------------------------------------
+# --- assistant messages ---------------------------------------------------------------------------
 
-_SLOTS = ("reasoning_content", "reasoning", "reasoning_text", "reasoning_details")
-_CORE = ("role", "content", "tool_calls", "function_call", "prefix")
-_CALL_CORE = ("id", "type", "function", "custom")
-_SILENT = (b"null", b'""', b"[]", b"{}")
-"""Values that say nothing, and are left out without a word."""
+_REASONING_SLOTS = ("reasoning_content", "reasoning", "reasoning_text", "reasoning_details")
+_MESSAGE_KEYS = ("role", "content", "tool_calls", "function_call", "prefix")
+_CALL_KEYS = ("id", "type", "function", "custom")
+_EMPTY_VALUES = (b"null", b'""', b"[]", b"{}")
+"""Values without content. They are removed without a note."""
 
 
 @functools.cache
-def _of_one_host() -> frozenset[str]:
-    """Keys that one host alone adds: no other host takes them, not even one that takes its own
-    messages verbatim.
+def _single_host_keys() -> frozenset[str]:
+    """Keys that a single host adds.
+
+    No other host gets them. A host with a `verbatim` dialect accepts its own messages unchanged,
+    but not the keys of other hosts.
     """
     return frozenset(
         key
@@ -232,39 +247,42 @@ def _of_one_host() -> frozenset[str]:
     )
 
 
-def _sent(
-    message: Message, ids: Sequence[str], dialect: Dialect, path: str, found: list[Note]
+def _assistant_message(
+    message: Message, ids: Sequence[str], dialect: Dialect, path: str, notes: list[Note]
 ) -> Message | None:
-    """A message of the assistant as the dialect takes it back, `None` if nothing of it is left."""
+    """An assistant message as the host takes it back; `None` if nothing of it is left."""
     source = encode(message)
-    before: Object = decoder(Object).decode(source)
+    before: RawFields = decoder(RawFields).decode(source)
     after = dict(before)
+    # Only received keys are removed. What the caller wrote is sent as written, and the server
+    # judges it.
     received = RAW in vars(message)
     if received:
-        allowed = (*_CORE, *_SLOTS, *dialect.takes, "refusal")
-        for key in [key for key in after if key in _of_one_host() or not dialect.verbatim]:
+        allowed = (*_MESSAGE_KEYS, *_REASONING_SLOTS, *dialect.takes, "refusal")
+        for key in [key for key in after if key in _single_host_keys() or not dialect.verbatim]:
             if key not in allowed:
-                _withhold(after, key, path, found)
-    _reason(message, after, dialect, path, found)
+                _withhold(after, key, path, notes)
+    _set_reasoning(message, after, dialect, path, notes)
     if "audio" in after and message.audio is not None and message.audio.id is not None:
+        # A request contains only the id of earlier speech, not its data.
         after["audio"] = _raw({"id": message.audio.id})
-    _content(message, after, dialect, path, found)
+    _set_content(message, after, dialect, path, notes)
     if message.tool_calls:
-        # As an array of pieces, so that those which stay keep their bytes.
+        # Raw pieces instead of structs: a call that does not change keeps its bytes.
         calls = [
-            _call(call, id, dialect, received, f"{path}.tool_calls[{at}]", found)
-            for at, (call, id) in enumerate(zip(message.tool_calls, ids, strict=True))
+            _call(call, id, dialect, received, f"{path}.tool_calls[{index}]", notes)
+            for index, (call, id) in enumerate(zip(message.tool_calls, ids, strict=True))
         ]
         if calls != decoder(list[msgspec.Raw]).decode(before["tool_calls"]):
             after["tool_calls"] = _raw(calls)
     elif after.get("tool_calls") == msgspec.Raw(b"[]") and not dialect.verbatim:
-        del after["tool_calls"]  # refused by some (dialects: Together)
+        del after["tool_calls"]  # Together refuses the empty list (O7)
     if not message.tool_calls and not any(
-        _speaks(after, key) for key in ("content", "function_call", "refusal", "audio")
+        _has_value(after, key) for key in ("content", "function_call", "refusal", "audio")
     ):
         return None
     if after == before:
-        return message
+        return message  # With its bytes: encoding it anew could change spacing and order of keys.
     return decoded(msgspec.json.encode(after), Message)
 
 
@@ -272,33 +290,41 @@ def _raw(value: Any) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(value))
 
 
-def _speaks(said: Object, key: str) -> bool:
-    return key in said and bytes(said[key]) not in _SILENT
+def _has_value(fields: RawFields, key: str) -> bool:
+    return key in fields and bytes(fields[key]) not in _EMPTY_VALUES
 
 
-def _withhold(said: Object, key: str, path: str, found: list[Note]) -> None:
-    if _speaks(said, key):
-        found.append(Note(f"{path}.{key}", "withheld: this host is not known to take it back"))
-    del said[key]
+def _withhold(fields: RawFields, key: str, path: str, notes: list[Note]) -> None:
+    if _has_value(fields, key):
+        notes.append(Note(f"{path}.{key}", "withheld: this host is not known to accept it"))
+    del fields[key]
 
 
-def _reason(message: Message, said: Object, dialect: Dialect, path: str, found: list[Note]) -> None:
-    """The best slot that the host reads goes back, the others are withheld (Q6 says which slots
-    there are).
+def _set_reasoning(
+    message: Message, fields: RawFields, dialect: Dialect, path: str, notes: list[Note]
+) -> None:
+    """Keep the best reasoning slot that the host reads, and withhold the others.
+
+    A slot is a key with reasoning; hosts use different ones, and some send the same text under two
+    (Q6). The second one of such a pair is removed without a note, since no text is lost. A host
+    that requires its slot beside calls refuses the history without it (O14), so it gets the text of
+    another slot, or `""`.
     """
-    kept = next((slot for slot in dialect.reasoning_slots if _speaks(said, slot)), None)
-    text = next((text for slot in _SLOTS[:3] if (text := getattr(message, slot))), None)
-    for slot in _SLOTS:
-        if slot in said and slot != kept:
-            twin = kept is not None and getattr(message, slot) in (text, None)
-            if twin or (dialect.reasoning_required and message.tool_calls and kept is None):
-                del said[slot]
+    kept_slot = next((slot for slot in dialect.reasoning_slots if _has_value(fields, slot)), None)
+    text = next((text for slot in _REASONING_SLOTS[:3] if (text := getattr(message, slot))), None)
+    for slot in _REASONING_SLOTS:
+        if slot in fields and slot != kept_slot:
+            is_duplicate = kept_slot is not None and getattr(message, slot) in (text, None)
+            if is_duplicate or (
+                dialect.reasoning_required and message.tool_calls and kept_slot is None
+            ):
+                del fields[slot]
             else:
-                _withhold(said, slot, path, found)
-    if kept is None and dialect.reasoning_required and message.tool_calls:
+                _withhold(fields, slot, path, notes)
+    if kept_slot is None and dialect.reasoning_required and message.tool_calls:
         slot = dialect.reasoning_slots[0]
-        said[slot] = _raw(text or "")
-        found.append(
+        fields[slot] = _raw(text or "")
+        notes.append(
             Note(
                 f"{path}.{slot}",
                 "added: this host refuses calls without it"
@@ -307,63 +333,68 @@ def _reason(message: Message, said: Object, dialect: Dialect, path: str, found: 
         )
 
 
-def _content(
-    message: Message, said: Object, dialect: Dialect, path: str, found: list[Note]
+def _set_content(
+    message: Message, fields: RawFields, dialect: Dialect, path: str, notes: list[Note]
 ) -> None:
     parts = message.content if isinstance(message.content, list) else []
     if (
         any(part.thinking is not None for part in parts)
         and "content" not in dialect.reasoning_slots
     ):
-        found.append(
-            Note(f"{path}.content", "reasoning withheld: this host is not known to take it back")
+        notes.append(
+            Note(f"{path}.content", "reasoning withheld: this host is not known to accept it")
         )
-        said["content"] = _raw("".join(part.text or "" for part in parts))
-    if not dialect.verbatim and "refusal" in said:
-        if message.refusal and not _speaks(said, "content"):
-            said["content"] = _raw(message.refusal)
-            found.append(Note(f"{path}.refusal", "sent as content"))
-        del said["refusal"]
+        fields["content"] = _raw("".join(part.text or "" for part in parts))
+    if not dialect.verbatim and "refusal" in fields:
+        if message.refusal and not _has_value(fields, "content"):
+            fields["content"] = _raw(message.refusal)
+            notes.append(Note(f"{path}.refusal", "sent as content"))
+        del fields["refusal"]
     if (
         message.tool_calls
-        and not _speaks(said, "content")
+        and not _has_value(fields, "content")
         and (not dialect.verbatim or dialect.no_text != "omit")
     ):
-        said.pop("content", None)
+        fields.pop("content", None)
         if dialect.no_text != "omit":
-            said["content"] = msgspec.Raw(b"null" if dialect.no_text == "null" else b'""')
+            fields["content"] = msgspec.Raw(b"null" if dialect.no_text == "null" else b'""')
 
 
 def _call(
-    call: ToolCall, id: str, dialect: Dialect, received: bool, path: str, found: list[Note]
+    call: ToolCall, id: str, dialect: Dialect, received: bool, path: str, notes: list[Note]
 ) -> msgspec.Raw:
     source = encode(call)
-    before: Object = decoder(Object).decode(source)
+    before: RawFields = decoder(RawFields).decode(source)
     after = dict(before)
     if call.id != id:
         after["id"] = _raw(id)
         if present(call.id) is not None:
-            found.append(Note(f"{path}.id", f"{call.id} became {id}, as this host takes it"))
+            notes.append(
+                Note(
+                    f"{path}.id",
+                    f"changed from {call.id} to {id}: this host refuses the original id",
+                )
+            )
     if received or RAW in vars(call):
-        for key in [key for key in after if key in _of_one_host() or not dialect.verbatim]:
+        for key in [key for key in after if key in _single_host_keys() or not dialect.verbatim]:
             if key == "index":
                 del after[key]
-            elif key not in (*_CALL_CORE, *dialect.takes):
-                _withhold(after, key, path, found)
+            elif key not in (*_CALL_KEYS, *dialect.takes):
+                _withhold(after, key, path, notes)
     if "type" not in after and call.function is not None:
         after["type"] = _raw("function")
     if call.function is not None:
         arguments = _arguments(
-            call.function.arguments, dialect, f"{path}.function.arguments", found
+            call.function.arguments, dialect, f"{path}.function.arguments", notes
         )
         if arguments != call.function.arguments:
-            function: Object = decoder(Object).decode(before["function"])
+            function: RawFields = decoder(RawFields).decode(before["function"])
             after["function"] = _raw({**function, "arguments": arguments})
     return msgspec.Raw(source) if after == before else _raw(after)
 
 
-def _arguments(arguments: Any, dialect: Dialect, path: str, found: list[Note]) -> str:
-    """Arguments as the text that the reference asks for."""
+def _arguments(arguments: Any, dialect: Dialect, path: str, notes: list[Note]) -> str:
+    """The arguments as text, which OpenAI's reference requires; some hosts send an object."""
     text = (
         arguments
         if isinstance(arguments, str)
@@ -374,8 +405,9 @@ def _arguments(arguments: Any, dialect: Dialect, path: str, found: list[Note]) -
     if text.strip() in ("", "null") and (
         not dialect.verbatim or dialect.invalid_arguments == "wrapped"
     ):
-        return "{}"  # hosts that parse the history expect JSON even of a call without arguments
+        # Hosts that parse the history refuse the empty text, even for a call without arguments.
+        return "{}"
     if dialect.invalid_arguments == "wrapped" and arguments_of(text) is None:
-        found.append(Note(path, "wrapped: this host refuses arguments that are no JSON object"))
+        notes.append(Note(path, "wrapped: this host refuses arguments that are not a JSON object"))
         return msgspec.json.encode({"invalid_json": text}).decode()
     return text

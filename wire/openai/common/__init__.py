@@ -1,1 +1,1 @@
-"""What OpenAI's families of endpoints share: errors, models, embeddings."""
+"""The parts that all families of OpenAI's endpoints share: errors, models, embeddings."""

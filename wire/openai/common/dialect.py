@@ -1,8 +1,8 @@
-"""What a provider of chat completions does differently, as named fields: one `Dialect` in each row
-of `wire.providers`.
+"""Differences between the providers of chat completions, as data: a `Dialect` in each row of
+`wire.providers`.
 
-A field at its default says what OpenAI's reference says, but for what goes back of a received
-message: there the default is the careful one, since many hosts refuse keys that they do not know.
+The default of a field is the behaviour of OpenAI's reference. The exception is what is sent back of
+a received message: there the default is the minimum, because many hosts refuse unknown keys.
 """
 
 from __future__ import annotations
@@ -15,78 +15,85 @@ from wire.neutral.ids import CallIds as CallIds
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A field of the request that is answered with an error."""
+    """A field, or a value of a field, that a provider refuses.
+
+    >>> seed = Refusal("seed", "not known here", remedy="use random_seed", ignored=True)
+    >>> Dialect(refuses=(seed,)).refuses[0].path
+    'seed'
+    """
 
     path: str
-    """Keys from the top, such as `messages[].content[].image_url`. `=value` at the end means this
-    value only, `=a|b` any of several, `=` the empty text, `=[]` the empty list."""
+    """Path of the field, such as `messages[].content[].image_url`. `=value` at the end limits it to
+    this value, `=a|b` to one of several, `=` to the empty text, `=[]` to the empty list."""
     words: str
-    """What the server says; `{model}` stands for the model's name."""
+    """The server's error message; `{model}` is replaced by the model's name."""
     remedy: str = ""
     models: str = ""
-    """Regular expression that the model's name begins with; empty for all."""
+    """Regular expression that matches the start of the model's name; empty for all models."""
     ignored: bool = False
-    """The server answers, and does not do what the field says: a warning of `check`, not an
-    error.
-    """
+    """The server answers and ignores the field: `check` reports a warning, not an error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """Quirks of one provider. Sources and dates of each value: docs/providers.md."""
+    """Quirks of one provider. Sources and dates of each value: docs/providers.md.
 
-    # --- what it refuses
+    >>> my_host = Dialect(most_stops=4, reasoning_slots=("reasoning_content",))
+    >>> my_host.verbatim
+    False
+    """
+
+    # --- refused requests
     refuses: tuple[Refusal, ...] = ()
     ranges: tuple[tuple[str, float, float], ...] = ()
-    """Field, least, most: other numbers are refused."""
+    """Name of a field, minimum, maximum: the provider refuses numbers outside."""
     most_system_messages: int = 0
-    """0 for no limit."""
+    """Maximum number of system messages; 0 for no limit."""
     most_stops: int = 0
-    """Texts in `stop`; 0 for no limit."""
+    """Maximum number of texts in `stop`; 0 for no limit."""
     last_assistant_needs_prefix: bool = False
-    """The conversation may end with an assistant message only if that has `prefix: true`."""
+    """The last message may be an assistant message only if it has `prefix: true`."""
     tool_parameters: bool = False
-    """A function without `parameters` is refused."""
+    """A function must have `parameters`."""
     thinks: str = ""
-    """Regular expression of models that think unless they are told not to."""
+    """Regular expression of models that think by default."""
     no_forced_call_while_thinking: bool = False
     """`tool_choice` may not be "required" or a name while the model thinks."""
     no_tools_while_reasoning: str = ""
-    """Regular expression of models that take no function tools while they reason: with an effort
-    other than "none", and without any if the model `thinks`."""
+    """Regular expression of models that refuse function tools while they reason: with an effort
+    other than "none", or without an effort if the model is one of `thinks`."""
 
-    # --- what goes back of a message that it sent
+    # --- received messages that are sent back
     verbatim: bool = False
-    """Takes its own messages as they came; otherwise only the keys of the reference and `takes` go
-    back.
+    """The provider accepts the messages that it sent, unchanged. Otherwise only the keys of the
+    reference and `takes` are sent back.
     """
     takes: tuple[str, ...] = ()
-    """Further keys of messages and tool calls that go back."""
+    """Further keys of messages and tool calls that are sent back."""
     reasoning_slots: tuple[str, ...] = ()
-    """Slots of reasoning that it takes back, best first: the first one that a message has goes
-    back, the others are withheld. "content" stands for parts of thinking in the content."""
+    """Keys with reasoning that the provider accepts, best first. The first one that a message has
+    is sent back, the others are withheld. "content" means thinking parts in the content."""
     reasoning_required: bool = False
-    """An assistant message with tool calls is refused without the first slot; `""` where there was
-    no reasoning.
-    """
+    """An assistant message with tool calls must have the first slot, `""` if without reasoning."""
     no_text: Literal["omit", "null", "empty"] = "omit"
-    """What stands for the content of a message that is nothing but calls."""
+    """The content of a message that has tool calls only."""
     invalid_arguments: Literal["as_they_came", "wrapped"] = "as_they_came"
-    """Arguments that are no JSON object: wrapped, they go back as the one text in an object, for
-    hosts that parse the history.
+    """How arguments that are not a JSON object are sent back. "wrapped" sends an object with their
+    text, for providers that parse the arguments in the history.
     """
     call_ids: CallIds = field(default_factory=CallIds)
+    """The ids of tool calls that the provider accepts."""
 
-    # --- what it sends
+    # --- responses
     think_tags: Literal["", "tags", "open_implied"] = ""
-    """Reasoning stands in the content between `<think>` and `</think>`; or all before `</think>` is
-    reasoning (Q7).
+    """The content has reasoning between `<think>` and `</think>`. "open_implied": the opening tag
+    is missing, so everything before `</think>` is reasoning (Q7).
     """
     cumulative_details: bool = False
-    """Each text of `reasoning_details` holds those before it (Q7)."""
+    """Each text in `reasoning_details` of a stream repeats the earlier ones (Q7)."""
     reasoning_outside_output: bool = False
-    """`completion_tokens` does not count the tokens of reasoning."""
+    """`completion_tokens` excludes the tokens of reasoning."""
 
 
 PLAIN = Dialect()
-"""Of a host that nothing is known about."""
+"""The dialect of an unknown host."""

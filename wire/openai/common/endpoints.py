@@ -1,7 +1,8 @@
-"""Embeddings and models as calls: each function returns what to send and how to read the response.
+"""Endpoints of embeddings and models as calls. A call is a value: it holds the request and the
+function that parses the response; a client sends it.
 
-Paths are relative to a base URL that ends in the version, which the client knows. Source of paths
-and bodies: OpenAI's API reference 2.3.0, 2026-08-21.
+Paths are relative to a base URL that ends in the version. Source of paths and bodies: OpenAI's API
+reference 2.3.0, 2026-08-21.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ JSON = {"content-type": "application/json"}
 
 
 def embeddings(request: EmbeddingRequest) -> Call[EmbeddingList]:
-    """Texts, or lists of token ids, as vectors.
+    """A call that returns the vectors of texts, or of lists of token ids.
 
     >>> embeddings(EmbeddingRequest(model="text-embedding-3-small", input=["a", "b"])).body
     b'{"model":"text-embedding-3-small","input":["a","b"]}'
 
-    Raises `RuleError` for what JSON cannot say.
+    Raises `RuleError` for a value that JSON cannot encode.
     """
     if not isinstance(request, EmbeddingRequest):
         raise wrong_type("request", request, "EmbeddingRequest")
@@ -38,7 +39,11 @@ def embeddings(request: EmbeddingRequest) -> Call[EmbeddingList]:
 
 
 def list_models() -> Call[ModelList]:
-    """The models that the key may use."""
+    """A call that returns the models that the key has access to.
+
+    >>> list_models().path
+    '/models'
+    """
     return Call(
         "openai",
         "GET",
@@ -49,30 +54,42 @@ def list_models() -> Call[ModelList]:
 
 
 def get_model(model: str) -> Call[Model]:
-    """What the host says of one model. Raises `ConfigurationError` for an empty name."""
+    """A call that returns the metadata of one model.
+
+    >>> get_model("gpt-5.4").path
+    '/models/gpt-5.4'
+
+    Raises `ConfigurationError` for an empty or malformed name.
+    """
     return Call(
         "openai",
         "GET",
-        f"/models/{_named(model)}",
+        f"/models/{_checked_name(model)}",
         parse=functools.partial(parse_plain, Model),
         read_error=parse_error,
     )
 
 
 def delete_model(model: str) -> Call[DeletedModel]:
-    """Delete a model of your own. Raises `ConfigurationError` for an empty name."""
+    """A call that deletes a fine-tuned model of the account.
+
+    >>> delete_model("ft:gpt-5.4:my-org").method
+    'DELETE'
+
+    Raises `ConfigurationError` for an empty or malformed name.
+    """
     return Call(
         "openai",
         "DELETE",
-        f"/models/{_named(model)}",
+        f"/models/{_checked_name(model)}",
         parse=functools.partial(parse_plain, DeletedModel),
         read_error=parse_error,
     )
 
 
-def _named(model: str) -> str:
+def _checked_name(model: str) -> str:
     if not isinstance(model, str) or not model.strip("/. "):
-        raise ConfigurationError("model: a name is wanted, such as gpt-5.4")
+        raise ConfigurationError("model: expected a name such as gpt-5.4")
     if any(step in ("", ".", "..") for step in model.split("/")):
-        raise ConfigurationError(f"model: {model!r} is no model name")
+        raise ConfigurationError(f"model: {model!r} is not a model name")
     return model

@@ -1,7 +1,7 @@
-"""Errors as OpenAI and the hosts of its API send them, as typed errors (Q14).
+"""Error responses of OpenAI and of the other hosts of its API, as typed errors (Q14).
 
-`{"error": {"message", "type", "param", "code"}}`; other hosts use each of the envelopes of
-`wire.core.error_words`. Groq puts an error in `x_groq`, OpenRouter in a choice.
+OpenAI sends `{"error": {"message", "type", "param", "code"}}`; other hosts use any of the envelopes
+of `wire.core.error_words`. In streams Groq sends an error in `x_groq`, OpenRouter in a choice.
 """
 
 from __future__ import annotations
@@ -68,20 +68,20 @@ class _Errors(ErrorReader[ErrorObject]):
     )
 
     def code(self, error: ErrorObject) -> str | None:
-        """The provider's code as text, or its type."""
+        """The provider's code as text; its type if it has no code."""
         return str(error.code) if error.code is not None else error.type
 
     def message(self, error: ErrorObject) -> str:
-        """The message; behind a gateway, also that of the host that refused."""
+        """The message; from a gateway, followed by the message of the host behind it."""
         message, upstream = super().message(error), upstream_message(error)
         return f"{message}: {upstream}" if upstream and upstream not in message else message
 
     def statuses(self, error: ErrorObject) -> tuple[Any, ...]:
-        """Also `metadata.status_code`."""
+        """The usual fields with an HTTP status, and `metadata.status_code`."""
         return (*super().statuses(error), (error.metadata or {}).get("status_code"))
 
     def retry_after(self, error: ErrorObject) -> float | None:
-        """The wait in a RetryInfo, which Gemini's compatible endpoint sends too."""
+        """Seconds to wait, from a google.rpc RetryInfo; Gemini's compatible endpoint sends one."""
         details = error.details if isinstance(error.details, list) else ()
         delays = (each.get("retryDelay") for each in details if isinstance(each, dict))
         return next((wait for each in delays if (wait := seconds_in(each)) is not None), None)
@@ -91,8 +91,9 @@ ERRORS = _Errors()
 
 
 def parse_error(status: int, headers: Mapping[str, str], body: bytes) -> APIError:
-    """The typed error of a response with an error status. Its `details` hold one `ErrorObject`,
-    with the provider's own code in its own type.
+    """The typed error of a response with an error status.
+
+    Its `details` has one `ErrorObject`, which keeps the type of the provider's code.
 
     >>> body = b'{"error":{"message":"No credit.","code":"insufficient_quota"}}'
     >>> error = parse_error(429, {}, body)
@@ -103,9 +104,9 @@ def parse_error(status: int, headers: Mapping[str, str], body: bytes) -> APIErro
 
 
 def upstream_message(error: ErrorObject) -> str | None:
-    """The message of the host behind a gateway, which OpenRouter hands on as JSON in a text."""
+    """The message of the host behind a gateway. OpenRouter sends that host's JSON as a text."""
     raw = error.metadata.get("raw") if error.metadata is not None else None
     if not isinstance(raw, str):
         return None
-    found = ERRORS.error_in(plain(raw.encode("utf-8", "replace")), certain=True)
-    return found.message if found is not None else None
+    upstream = ERRORS.error_in(plain(raw.encode("utf-8", "replace")), certain=True)
+    return upstream.message if upstream is not None else None

@@ -1,4 +1,4 @@
-"""Hosts of OpenAI's API, one row for each: where it lives, and what it does differently.
+"""The hosts of OpenAI's API, one row each: base URL, key, dialect.
 
 Sources and dates of the facts: docs/providers.md.
 """
@@ -22,7 +22,13 @@ def chat_host(
     regions: Mapping[str, str] | None = None,
     hosts: tuple[str, ...] = (),
 ) -> Provider:
-    """A host of chat completions: the version stands in the base URL, the key is a bearer token."""
+    """The row of a host of chat completions.
+
+    >>> chat_host("my-host", "https://llm.example/v1", "MY_HOST_API_KEY").key_scheme
+    'Bearer '
+
+    The base URL ends in the version; the key is sent as `authorization: Bearer KEY`.
+    """
     return Provider(
         name,
         wire="openai",
@@ -39,7 +45,7 @@ def chat_host(
 
 
 def unlisted(name: str, *, key_required: bool) -> Provider:
-    """The row of a host of chat completions that has no row here.
+    """A new row for a host of chat completions that `ROWS` lacks, without a base URL.
 
     >>> unlisted("my-host", key_required=True).key_variable
     'MY_HOST_API_KEY'
@@ -55,11 +61,11 @@ _OPENAI = Dialect(
         Refusal(
             "max_tokens",
             _UNSUPPORTED.format("max_tokens") + " Use 'max_completion_tokens' instead.",
-            remedy="max_completion_tokens",
+            remedy="use max_completion_tokens",
             models=r"o\d|gpt-5(?!.*chat)",
         ),
-        # Recorded: gpt-5-mini and gpt-5.6. From 5.1 to 5.4 models do not reason unless told to, and
-        # nobody reported a refusal.
+        # Refusals are recorded for gpt-5-mini and gpt-5.6. Models 5.1 to 5.4 do not reason by
+        # default, and no report of a refusal is known.
         Refusal(
             "stop",
             _UNSUPPORTED.format("stop"),
@@ -70,7 +76,7 @@ _OPENAI = Dialect(
         Refusal(
             "reasoning_effort=minimal",
             "Unsupported value: 'reasoning_effort' does not support 'minimal' with this model.",
-            remedy="none or low",
+            remedy="use none or low",
             models=r"gpt-5\.6",
         ),
         Refusal(
@@ -113,14 +119,16 @@ _DEEPSEEK = Dialect(
         Refusal(
             "messages[].role=developer",
             "unknown variant `developer`, expected one of `system`, `user`, `assistant`, `tool`",
-            remedy="role: system",
+            remedy="use role system",
         ),
         Refusal(
             "response_format.type=json_schema",
             "This response_format type is unavailable now",
-            remedy="json_object, and the schema in the prompt",
+            remedy="use json_object, with the schema in the prompt",
         ),
-        Refusal("max_completion_tokens", "not read", remedy="max_tokens", ignored=True),
+        Refusal(
+            "max_completion_tokens", "ignored by DeepSeek", remedy="use max_tokens", ignored=True
+        ),
     ),
     thinks=r"deepseek-(v4|flash|reasoner)",
     no_forced_call_while_thinking=True,
@@ -130,16 +138,18 @@ _DEEPSEEK = Dialect(
 
 _KIMI = Dialect(
     refuses=(
-        # K3 always thinks and may be forced to call some tool, but not a certain one.
+        # K3 always thinks. It accepts "required", but not a named tool.
         Refusal(
             "tool_choice.function",
             "tool_choice 'specified' is incompatible with thinking enabled",
-            remedy='tool_choice: "required"',
+            remedy='use tool_choice "required"',
             models=r"(kimi-)?k3",
         ),
-        Refusal("messages[].content[].text=", "text content is empty", remedy="leave the part out"),
+        Refusal("messages[].content[].text=", "text content is empty", remedy="remove the part"),
         Refusal(
-            "reasoning_effort=none", "reasoning_effort none is refused", remedy="low, high or max"
+            "reasoning_effort=none",
+            "reasoning_effort none is refused",
+            remedy="use low, high or max",
         ),
         Refusal(
             "thinking.keep",
@@ -156,18 +166,20 @@ _KIMI = Dialect(
 
 _MINIMAX = Dialect(
     refuses=(
-        Refusal("temperature=0", "temperature must be in (0,1]", remedy="a small number above 0"),
+        Refusal(
+            "temperature=0", "temperature must be in (0,1]", remedy="use a small number above 0"
+        ),
         Refusal(
             "thinking.type=enabled",
             'invalid thinking.type: "enabled" (allowed: adaptive, disabled) (2013)',
-            remedy="adaptive",
+            remedy="use adaptive",
             models=r"MiniMax-M3(?!\.)",
         ),
     ),
     ranges=(("temperature", 0, 1), ("n", 1, 1)),
     most_system_messages=1,
     tool_parameters=True,
-    verbatim=True,  # its pages ask for the whole message
+    verbatim=True,  # MiniMax documents that the whole message must be sent back
     reasoning_slots=("reasoning_details", "reasoning_content"),
     no_text="empty",
     invalid_arguments="wrapped",
@@ -182,15 +194,15 @@ _MISTRAL = Dialect(
         Refusal(
             "prompt_mode",
             "Reasoning prompt mode is not enabled for this model",
-            remedy="reasoning_effort",
+            remedy="use reasoning_effort",
         ),
         Refusal(
             "reasoning_effort=minimal|low|medium|xhigh|max",
             "this reasoning_effort is not supported for {model}, supported values: [high, none]",
-            remedy="high or none",
+            remedy="use high or none",
         ),
         Refusal("tools[].type=custom|web_search", "Input should be 'function'"),
-        Refusal("seed", "not known here", remedy="random_seed", ignored=True),
+        Refusal("seed", "unknown to Mistral", remedy="use random_seed", ignored=True),
     ),
     last_assistant_needs_prefix=True,
     reasoning_slots=("content",),
@@ -202,7 +214,7 @@ _GROQ = Dialect(
         Refusal(
             "messages[].reasoning_content",
             "property 'reasoning_content' is unsupported",
-            remedy="leave it out",
+            remedy="remove it",
         ),
         Refusal(
             "messages[].content[].image_url",
@@ -230,11 +242,11 @@ _XAI = Dialect(
     refuses=tuple(
         Refusal(
             name,
-            f"Model {{model}} does not support parameter {said}.",
-            remedy="leave it out, 0 is refused too",
+            f"Model {{model}} does not support parameter {server_name}.",
+            remedy="remove it, 0 is refused too",
             models=r"grok-(3-mini|4|build)(?!.*non-reasoning)",
         )
-        for name, said in (
+        for name, server_name in (
             ("presence_penalty", "presencePenalty"),
             ("frequency_penalty", "frequencyPenalty"),
             ("stop", "stop"),
@@ -249,9 +261,9 @@ _CEREBRAS = Dialect(
         Refusal(
             "messages[].reasoning_content",
             "property 'reasoning_content' is unsupported",
-            remedy="leave it out",
+            remedy="remove it",
         ),
-        Refusal("logit_bias", "checked, and not applied", ignored=True),
+        Refusal("logit_bias", "validated but not applied by Cerebras", ignored=True),
     ),
 )
 
@@ -260,7 +272,7 @@ _TOGETHER = Dialect(
         Refusal(
             "messages[].tool_calls=[]",
             "an empty list of tool_calls is refused",
-            remedy="leave it out",
+            remedy="remove it",
         ),
     )
 )
@@ -270,7 +282,7 @@ _GEMINI = Dialect(
         Refusal(
             name,
             f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.',
-            remedy="leave it out",
+            remedy="remove it",
         )
         for name in ("store", "metadata", "reasoning", "top_k")
     ),
@@ -291,13 +303,14 @@ _LLAMA_CPP = Dialect(
         Refusal(
             "tool_choice.function",
             "a named tool_choice counts as auto",
-            remedy='tool_choice: "required"',
+            remedy='use tool_choice "required"',
             ignored=True,
         ),
     ),
     verbatim=True,
     reasoning_slots=("reasoning_content",),
-    invalid_arguments="wrapped",  # it parses the history, and answers 500 to cut arguments
+    # It parses the arguments in the history, and answers 500 to invalid ones.
+    invalid_arguments="wrapped",
 )
 
 # --- rows -----------------------------------------------------------------------------------------
@@ -408,4 +421,4 @@ provider_row = ProviderNames("openai", ROWS, PLAIN).row
 endpoint_paths = re.compile(
     r"/(chat/completions|embeddings|(?<!\.services\.ai\.azure\.com/)models)/*$", re.IGNORECASE
 )
-"""Matches the end of a base URL that names an endpoint: calls add that path themselves."""
+"""Matches the path of an endpoint at the end of a base URL, where it must not be: calls add it."""

@@ -7,14 +7,14 @@ threads of the hosts; recorded traffic of some thirty hosts.
 Rules of this folder:
 
 - snake_case, as on the wire. One open struct for each concept instead of one for each role or type:
-  an unknown role, type or kind of part is no error, and a received message can be sent.
-- Fields are by keyword. A request requires what OpenAI requires (`model` and `messages` or
-  `input`); everything else is optional: `None` is absent and is not sent; `0`, `False`, `""`, `[]`
-  and an empty struct (`{}`) are sent. `null` reads as absent.
-- Enums are text, also values that no list has; docstrings name the values that are known.
-- base64 is text and stays as received. Times are Unix times in seconds.
-- Hosts and source of a field that is not OpenAI's stand in the `Facts` of its annotation, and only
-  there; docs/fields.md lists them. Other hosts may answer 400 to it.
+  an unknown role, type or kind of part is not an error, and a received message can be sent.
+- Fields are keyword-only. A request requires what OpenAI requires (`model` and `messages` or
+  `input`); everything else is optional: `None` is not sent; `0`, `False`, `""`, `[]`
+  and an empty struct (`{}`) are sent. `null` is decoded as `None`.
+- Enums are text, so that unknown values can be read; docstrings list the known values.
+- base64 is text and is not decoded. Times are Unix times in seconds.
+- The hosts and the source of a field that is not OpenAI's are in the `Facts` of its annotation, and
+  nowhere else; docs/fields.md lists them. Other hosts may answer 400 to it.
 """
 
 from wire.openai.chat.types.answer import (
