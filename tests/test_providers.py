@@ -734,8 +734,8 @@ def test_what_is_said_differently():
         "azure": (1, 40, ""),
         "mistral": (9, 9, "[a-zA-Z0-9]"),
     }
+    assert fields_unlike_plain("glm") == {"sends_damaged_chunks": True}
     for name in (
-        "glm",
         "openrouter",
         "together",
         "fireworks",

@@ -131,14 +131,14 @@ def read(case: Case, pieces: Sequence[bytes]) -> Seen:
     for index, reply in seen.replies.items():
         check_events(seen.events[index], reply)
     if seen.answer is not None and seen.error is None:
-        profile = case.get("profile")
-        check_fold(seen.answer, seen.replies, PROFILES[profile], _asked(profile).body)
+        dialect = _dialect(case)
+        check_fold(seen.answer, seen.replies, dialect, _asked(dialect).body)
     return seen
 
 
 def taken(case: Case, pieces: Sequence[bytes]) -> Any:
     """All that the wire's reader takes out of the body."""
-    reader = _asked(case.get("profile")).reader(EVENT_LIMIT)
+    reader = _asked(_dialect(case)).reader(EVENT_LIMIT)
     chunks = [chunk.raw for piece in pieces for chunk in reader.feed(piece)]
     chunks += [chunk.raw for chunk in reader.close()]
     return chunks, repr(reader.error), reader.done, reader.finished, reader.notes
@@ -146,8 +146,8 @@ def taken(case: Case, pieces: Sequence[bytes]) -> Any:
 
 def heard(case: Case, pieces: Sequence[bytes]) -> Seen:
     """The case as a client's caller sees it."""
-    dialect = PROFILES[case.get("profile")]
-    call = _asked(case.get("profile"))
+    dialect = _dialect(case)
+    call = _asked(_dialect(case))
     readings: dict[int, EventReader] = {0: EventReader(dialect, body=call.body)}
     events: dict[int, list[Event]] = {0: []}
     failure: WireError | None = None
@@ -183,11 +183,18 @@ def heard(case: Case, pieces: Sequence[bytes]) -> Seen:
     return Seen(events, replies, partial, failure, told)
 
 
+def _dialect(case: Case) -> Dialect:
+    """The dialect of the case's profile, and whether its vendor sends damaged chunks (Q3)."""
+    vendor = PROVIDERS.get(case["vendor"], PROVIDERS["openai"])
+    damaged = getattr(vendor.dialect, "sends_damaged_chunks", False)
+    return dataclasses.replace(PROFILES[case.get("profile")], sends_damaged_chunks=damaged)
+
+
 @functools.cache
-def _asked(profile: str | None) -> Any:
-    """The call that every case is an answer to, as a host of this profile is asked."""
+def _asked(dialect: Dialect) -> Any:
+    """The call that every case answers, as it is sent to a host of this dialect."""
     call: Any = openai.stream_chat_completions(REQUEST)
-    row = dataclasses.replace(PROVIDERS["openai"], dialect=PROFILES[profile])
+    row = dataclasses.replace(PROVIDERS["openai"], dialect=dialect)
     return dataclasses.replace(call.judge(row), host_rules=None)
 
 

@@ -340,8 +340,9 @@ EXPECTED: dict[str, Stream] = {
     "error-text": Stream(["A"], [None], error=(ServerError, 500, None)),
     "error-array": Stream([], [], error=(NotFoundError, 404, "NOT_FOUND")),
     "html": Stream([], [], error=INVALID),
-    "html-after-text": Stream(["High"], [None], error=INVALID),
-    "not-json": Stream(["High"], [None], error=INVALID),
+    "html-after-text": Stream(["High"], [None], error=INCOMPLETE),
+    "not-json": Stream(["High", "."], [None, "STOP"], unary=answer({"text": "High."})),
+    "damaged-json": Stream(["High"], [None], error=INVALID),
     "wrong-shape": Stream([""], [None], error=INVALID),
     # framings
     "array": Stream(
@@ -480,7 +481,7 @@ def test_s2_26_message(name, message, retryable):
     ("name", "shown"),
     [
         ("html", "<title>502 Bad Gateway</title>"),
-        ("not-json", "upstream says no"),
+        ("damaged-json", '{"candidates":[{"content"'),
         ("wrong-shape", '"candidates":"none"'),
     ],
 )

@@ -21,7 +21,9 @@ from wire.errors import (
     StreamInvalid,
     WireError,
 )
+from wire.openai import Dialect
 from wire.openai.chat.reader import ChunkReader, parse_completion
+from wire.providers import PROVIDERS
 
 from .bodies import DONE, chunk, piece, sse, streamed, told
 
@@ -250,8 +252,8 @@ def test_q3_done_glued_to_a_chunk():
 @pytest.mark.parametrize(
     "piece",
     [
-        b'{"choices":[{"delta":{"content":"x',
         b"words",
+        b"[done]",
         b"5",
         b"[]",
         b"[1]",
@@ -267,16 +269,54 @@ def test_q3_a_piece_that_cannot_be_read_is_told(piece):
     assert (note.path, note.message.partition(":")[0]) == ("event 2", "bad_chunk")
 
 
-def test_q3_of_glued_pieces_the_good_ones_are_read():
-    seen = streamed(
-        json.dumps(chunk({"content": "A"})).encode()
-        + b'\ndata: {"cho\ndata: '
-        + json.dumps(chunk({"content": "B"}, "stop")).encode()
-    )
-    assert seen.reply.text == "AB"
-    assert [str(note) for note in seen.notes] == [
+GLUED = (
+    json.dumps(chunk({"content": "A"})).encode()
+    + b'\ndata: {"cho\ndata: '
+    + json.dumps(chunk({"content": "B"}, "stop")).encode()
+)
+
+
+def test_q3_damaged_json_ends_the_stream_after_what_came_before():
+    for damaged in (b'{"choices":[{"delta":{"content":"x', b'{"a":1} more', b'[{"a":1', b'["a"'):
+        seen = streamed(chunk({"content": "H"}), damaged, chunk({"content": "i"}, "stop"))
+        assert (type(seen.error), seen.error.retryable, seen.reply.text) == (
+            StreamInvalid,
+            False,
+            "H",
+        )
+        assert damaged.decode()[:9] in seen.error.message
+    seen = streamed(GLUED)
+    assert (type(seen.error), seen.reply.text) == (StreamInvalid, "A")
+
+
+def test_q3_a_host_that_sends_damaged_chunks_is_read_on():
+    assert PROVIDERS["glm"].dialect.sends_damaged_chunks
+    reader = ChunkReader(dialect=Dialect(sends_damaged_chunks=True))
+    texts = [
+        choice.delta.content
+        for each in [*reader.feed(b"data: " + GLUED + b"\n\n"), *reader.close()]
+        for choice in each.choices
+    ]
+    assert (texts, reader.error) == (["A", "B"], None)
+    assert [str(note) for note in reader.notes] == [
         'event 1: bad_chunk: dropped, it is nothing of the wire: {"cho'
     ]
+
+
+@pytest.mark.parametrize(
+    ("before", "piece"),
+    [
+        (chunk({"tool_calls": [{"index": 0, "function": {"name": "f"}}]}), b'{"choices":[{"del'),
+        (chunk({"function_call": {"name": "f"}}), b'{"choices":[{"del'),
+        (chunk({"content": "A"}), b'{"choices":[{"delta":{"tool_calls":[{"index":0,"func'),
+    ],
+)
+def test_q3_a_call_never_loses_a_piece_of_its_arguments(before, piece):
+    reader = ChunkReader(dialect=Dialect(sends_damaged_chunks=True))
+    end = chunk({"tool_calls": [{"index": 0, "function": {"arguments": "{}"}}]}, "tool_calls")
+    bodies = [json.dumps(before).encode(), piece, json.dumps(end).encode()]
+    chunks = reader.feed(b"".join(b"data: " + body + b"\n\n" for body in bodies))
+    assert (len(chunks), type(reader.error)) == (1, StreamInvalid)
 
 
 def test_a_list_of_chunks_in_an_event():
@@ -366,7 +406,7 @@ def test_q15_what_is_said_of_an_answer_that_is_not_whole():
     )
     failed = told(sse(chunk({"content": "H"}, "network_error"), DONE)).error
     assert (failed.message, failed.code, failed.retryable) == (
-        "the server ended the answer with 'network_error'",
+        "the server ended the response with 'network_error'",
         "network_error",
         False,
     )

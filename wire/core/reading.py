@@ -6,8 +6,9 @@ The machine has four stages. Each gives the same output wherever the network cut
    or JSON. The content type is ignored, because hosts send the wrong one.
 2. `Decoder` splits events, `Cutter` splits JSON objects: one object, consecutive objects, or the
    items of one array.
-3. `FramedReader` passes each value to the wire's `read`. A value that is malformed becomes a note
-   or an error; `drops_unreadable` decides which.
+3. `FramedReader` passes each value to the wire's `read`. A value that begins as JSON and is
+   malformed is an error: what it held would be missing in the response. Any other text, such as a
+   lone word that keeps the connection alive, is dropped and reported as a note (Q3).
 4. The wire's `read` emits chunks, or raises the error that the value contains.
 
 Any bytes end in chunks and, if the response is incomplete, in one error of `wire.errors`. Bodies
@@ -16,6 +17,7 @@ are untrusted input, and an exception of another kind would leave the connection
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -35,11 +37,15 @@ W = TypeVar("W", bound=WireStruct)
 
 _MAX_NOTES = 100
 _MAX_DROPPED_BYTES = 1000
+_MAX_SHOWN_BYTES = 200
+
+_SSE_FIELDS = (b"data", b"event", b"id", b"retry")
+_JSON = re.compile(rb"\{|\[\s*[\[{\"]")
 
 
 def shown(data: bytes) -> str:
     """The beginning of malformed bytes, for an error message."""
-    return one_line(data[:200].decode("utf-8", "replace"))
+    return one_line(data[:_MAX_SHOWN_BYTES].decode("utf-8", "replace"))
 
 
 class FramedReader(Generic[C]):
@@ -50,8 +56,6 @@ class FramedReader(Generic[C]):
     """Name of one value in error messages, such as `an event of Messages`."""
     ending: ClassVar[str]
     """What a complete stream ends with, such as `message_stop`, for error messages."""
-    drops_unreadable: ClassVar[bool] = False
-    """True: a malformed event is dropped and reported as a note. False: it is an error."""
     own_keys: ClassVar[frozenset[str]] = frozenset()
     """Keys of an object outside of events that mark it as a chunk, not as noise."""
 
@@ -62,7 +66,8 @@ class FramedReader(Generic[C]):
         self.notes: list[Note] = []
         self.count = 0  # chunks emitted
         self.cut = b""  # an event that the end of the body truncated
-        self.dropped = bytearray()  # the first bytes that were dropped
+        self._head = b""  # the first bytes of a body that may be events
+        self._strange = bytearray()  # the first bytes outside of events and JSON
         self._framing = Framing()
         self._events = Decoder(limit)
         self._cutter = Cutter(limit)
@@ -85,6 +90,10 @@ class FramedReader(Generic[C]):
     def is_whole(self) -> bool:
         """Whether the response is complete, now that its body has ended."""
         raise NotImplementedError
+
+    def may_drop(self, data: bytes) -> bool:
+        """Whether damaged JSON may be dropped and reported, for a host that is known to send it."""
+        return False
 
     def end(self) -> None:
         """`[DONE]` was read."""
@@ -123,6 +132,8 @@ class FramedReader(Generic[C]):
                     for value in self._cutter.feed(data):
                         self._read(value, "")
                 elif data:
+                    if len(self._head) < _MAX_SHOWN_BYTES:
+                        self._head += data[:_MAX_SHOWN_BYTES]
                     self._take(self._events.feed(data))
             except WireError as error:
                 self.error = error
@@ -142,13 +153,19 @@ class FramedReader(Generic[C]):
         return out
 
     def incomplete(self) -> StreamError:
-        """The error of an incomplete response."""
+        """The error of an incomplete response, or of a body that is none of the wire."""
         rest = self.rest
         if self.as_json and rest:
             return StreamIncomplete(
                 f"the answer ended in the middle of its JSON: {shown(rest)}",
                 retryable=not self.begun,
                 raw=rest,
+            )
+        strange = self._strange or (b"" if _may_be_events(self._head) else self._head)
+        if not self.begun and strange:
+            return StreamInvalid(
+                f"not {self.value_name} (bytes outside the framing): {shown(bytes(strange))}",
+                raw=bytes(strange),
             )
         where = f", in the middle of {shown(rest)}" if rest else ""
         where += f"; dropped: {self.notes[0]}" if self.notes else ""
@@ -168,7 +185,7 @@ class FramedReader(Generic[C]):
         else:
             self._take(self._events.close())
         if self._cutter.stray and not self.done:
-            self._drop("outside", bytes(self._cutter.stray))
+            self._drop_outside(bytes(self._cutter.stray))
 
     def _take(self, events: Iterable[Event]) -> None:
         for event in events:
@@ -200,29 +217,33 @@ class FramedReader(Generic[C]):
         if items:
             for item in items:
                 self._read(item, name, opened=True)
-        elif self.drops_unreadable and b"\n" in data and name != "error" and not self.as_json:
+        elif name != "error" and not self.as_json and _are_several(data):
             # The host left out the blank lines between events, so `data` has several (Q3).
-            for line in data.split(b"\n"):
+            *lines, last = data.split(b"\n")
+            for line in lines:
                 self._read(line, name, opened=opened)
+            self._read(last, name, cut=cut, opened=opened)
         else:
-            self._unreadable(data, name, problem, cut=cut, empty=items is not None)
+            self._unreadable(data, name, problem, cut=cut)
 
-    def _unreadable(self, data: bytes, name: str, problem: str, *, cut: bool, empty: bool) -> None:
+    def _unreadable(self, data: bytes, name: str, problem: str, *, cut: bool) -> None:
         if name == "error":
             raise self.errors.parse(500, data)
         if error := self.errors.in_success(data):
             raise error
-        if not self.as_json and (self.drops_unreadable or empty):
+        if not self.as_json and not _is_damaged(data):
             self._drop("bad_chunk", data)
         elif cut:
             self.cut = data  # truncated, not malformed: `close` reports it
+        elif not self.as_json and self.may_drop(data):
+            self._drop("bad_chunk", data)
         else:
             raise StreamInvalid(f"not {self.value_name} ({problem}): {shown(data)}", raw=data)
 
     def _outside(self, line: bytes) -> None:
         """Read a line that belongs to no event: a bare JSON error (R-03), perhaps on many lines."""
         if not (self._cutter.rest or line.lstrip()[:1] in (b"{", b"[")):
-            self._drop("outside", line)
+            self._drop_outside(line)
             return
         for data in self._cutter.feed(line + b"\n"):
             if self.errors.in_success(data) is not None:
@@ -230,12 +251,16 @@ class FramedReader(Generic[C]):
             elif not self.own_keys.isdisjoint(fields_of(data)):
                 self._read(data, "")
             else:
-                self._drop("outside", data)
+                self._drop_outside(data)
+
+    def _drop_outside(self, data: bytes) -> None:
+        """Drop bytes that are neither events nor JSON, such as a page of HTML."""
+        if len(self._strange) < _MAX_DROPPED_BYTES:
+            self._strange += data + b"\n"
+        self._drop("outside", data)
 
     def _drop(self, code: str, data: bytes) -> None:
-        """Report dropped bytes. Only the first are kept, since a stream may have any number."""
-        if len(self.dropped) < _MAX_DROPPED_BYTES:
-            self.dropped += data + b"\n"
+        """Report dropped bytes: the first times only, since a stream may have any number."""
         if len(self.notes) < _MAX_NOTES:
             self.notes.append(
                 Note(
@@ -251,6 +276,31 @@ def _items(data: bytes) -> list[bytes] | None:
         return [bytes(item) for item in decoder(list[msgspec.Raw]).decode(data)]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
+
+
+def _are_several(data: bytes) -> bool:
+    """Whether the lines are values of their own, not one value on several lines."""
+    first, newline, _ = data.partition(b"\n")
+    return bool(newline) and not _is_damaged(first)
+
+
+def _may_be_events(head: bytes) -> bool:
+    """Whether a body begins with a field of an event, which may be cut off, or with a comment."""
+    name = re.split(rb"[:\r\n]", head, maxsplit=1)[0]
+    if len(name) < len(head):
+        return name in (b"", *_SSE_FIELDS)
+    return any(field.startswith(name) for field in _SSE_FIELDS)
+
+
+def _is_damaged(data: bytes) -> bool:
+    """Whether a text begins as JSON and is none. `[DONE` and other JSON than objects are not."""
+    if not _JSON.match(data):
+        return False
+    try:
+        decoder(msgspec.Raw).decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return True
+    return False
 
 
 # --- whole bodies ---------------------------------------------------------------------------------

@@ -137,10 +137,10 @@ class ChunkReader(FramedReader[GenerateContentResponse]):
         )
 
     def incomplete(self) -> StreamError:
-        """`StreamInvalid` where what came is nothing of the wire, such as a page of HTML."""
-        odd, problem = bytes(self.dropped), "bytes outside the framing"
-        if not odd:
-            odd, problem = self._empty, "no candidates, no prompt feedback, no usage"
-        if not odd:
+        """`StreamInvalid` where the first chunk has nothing of the wire and no other has."""
+        if not self._empty:
             return super().incomplete()
-        return StreamInvalid(f"not {_VALUE} ({problem}): {shown(odd)}", raw=odd)
+        return StreamInvalid(
+            f"not {_VALUE} (no candidates, no prompt feedback, no usage): {shown(self._empty)}",
+            raw=self._empty,
+        )

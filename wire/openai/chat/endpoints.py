@@ -141,5 +141,10 @@ def _judged(request: ChatCompletionRequest | None, call: AnyCall, provider: Prov
     if request is not None:
         refuse(check(request, "", provider))
     if isinstance(call, StreamCall):
-        return dataclasses.replace(call, fold=functools.partial(fold, dialect=provider.dialect))
+        dialect = provider.dialect
+        return dataclasses.replace(
+            call,
+            reader=functools.partial(ChunkReader, dialect=dialect),
+            fold=functools.partial(fold, dialect=dialect),
+        )
     return call

@@ -1,9 +1,9 @@
-"""What one value of a body means in chat completions, and when a response is whole (Q1 to Q4, Q15).
+"""Reads the bodies of chat completions, and decides when a response is complete (Q1 to Q4, Q15).
 
-- A piece that is no JSON is dropped and reported; it never ends the reading. An `error` does,
-  wherever it stands.
-- A response is whole when a finish or `[DONE]` was read. A finish that names a failure of the
-  server is none.
+- An `error` ends the reading wherever it is. Damaged JSON does too, except from a host that is
+  known to send it; a call is never made from what is left (Q3).
+- A response is complete when a finish reason or `[DONE]` was read. A finish reason that names a
+  failure of the server does not count.
 """
 
 from __future__ import annotations
@@ -15,14 +15,17 @@ from wire.errors import StreamError, StreamIncomplete
 from wire.openai.chat.finish import finish_of, reason_of
 from wire.openai.chat.fold import fold, whole
 from wire.openai.chat.types import ChatCompletion, ChatCompletionChunk, Choice
+from wire.openai.common.dialect import PLAIN, Dialect
 from wire.openai.common.error_body import ERRORS
+
+_CALL_KEYS = (b"tool_calls", b"function_call")
 
 
 def parse_completion(body: bytes) -> ChatCompletion:
-    """A whole response. A body that came as events is read all the same.
+    """Decode a whole response, also one that came as events.
 
-    Raises the provider's error if the body is one, `StreamIncomplete` if the server says that it
-    failed on the way, `StreamInvalid` if it is nothing of the wire.
+    Raises the provider's error if the body contains one, `StreamIncomplete` if the server reports
+    that it failed midway, `StreamInvalid` if the body is not a response of this wire.
     """
     return parse_whole(
         body, lambda data: decoded(data, ChatCompletion), _is_response, whole, ChunkReader(), fold
@@ -38,7 +41,7 @@ def _is_response(response: ChatCompletion, data: bytes) -> bool:
 
 
 def _is_sound(choice: Choice) -> bool:
-    """A choice of a whole response, not of a chunk, nor one that says the server failed."""
+    """A choice of a whole response, not of a chunk, and not one that reports a failed server."""
     return _in_one_piece(choice) and reason_of(finish_of(choice)) != "error"
 
 
@@ -47,20 +50,29 @@ def _in_one_piece(choice: Choice) -> bool:
 
 
 class ChunkReader(FramedReader[ChatCompletionChunk]):
-    """Bytes of one streamed body in, chunks out."""
+    """Decodes the body of one stream into chunks."""
 
     errors = ERRORS
     value_name = "an answer of chat completions"
     ending = "a finish reason and without [DONE]"
-    drops_unreadable = True
 
-    def __init__(self, limit: int = EVENT_LIMIT) -> None:
+    def __init__(self, limit: int = EVENT_LIMIT, *, dialect: Dialect = PLAIN) -> None:
         super().__init__(limit)
-        self._finishes: dict[int, str | None] = {}  # index of a choice -> its finish
-        self._whole = False  # a document came that has all of the response
+        self._dialect = dialect
+        self._finishes: dict[int, str | None] = {}  # index of a choice -> its finish reason
+        self._whole = False  # a document with the complete response was read
+        self._calls = False  # a tool call has begun
+
+    def may_drop(self, data: bytes) -> bool:
+        """From a host that sends damaged chunks, unless a call would lose its name or arguments."""
+        return (
+            self._dialect.sends_damaged_chunks
+            and not self._calls
+            and not any(key in data for key in _CALL_KEYS)
+        )
 
     def read(self, data: bytes, name: str) -> None:
-        """Emit a chunk, and raise the error in it or beside it."""
+        """Emit a chunk, and raise the error that it contains."""
         chunk = decoded(data, ChatCompletionChunk)
         # A document without choices is an error (Q1), but not the usage at the end of a list of
         # chunks.
@@ -76,24 +88,26 @@ class ChunkReader(FramedReader[ChatCompletionChunk]):
             raise error
 
     def follow(self, chunk: ChatCompletionChunk) -> None:
-        """The finish of each choice; an empty one takes none away."""
+        """Keep the finish reason of each choice; an empty one does not replace another."""
         for choice in chunk.choices or ():
-            index = choice.index or 0
+            index, delta = choice.index or 0, choice.delta
             self._finishes[index] = finish_of(choice) or self._finishes.get(index)
+            if delta is not None and (delta.tool_calls or delta.function_call is not None):
+                self._calls = True
         if self.as_json and chunk.choices is not None:
             self._whole = self._whole or all(map(_in_one_piece, chunk.choices))
         self.finished = bool(self._finishes) and all(self._finishes.values())
 
     def is_whole(self) -> bool:
-        """A finish of each choice, `[DONE]`, or one document."""
+        """Each choice has a finish reason, or `[DONE]` or one complete document was read."""
         return self._failure() is None and (self.done or self._whole or self.finished)
 
     def incomplete(self) -> StreamError:
-        """The failure that the server named, if it named one."""
+        """The failure that a finish reason names, if there is one."""
         failure = self._failure()
         if failure is None:
             return super().incomplete()
-        return StreamIncomplete(f"the server ended the answer with {failure!r}", code=failure)
+        return StreamIncomplete(f"the server ended the response with {failure!r}", code=failure)
 
     def _failure(self) -> str | None:
         finishes = self._finishes.values()

@@ -91,6 +91,9 @@ class Dialect:
     """
     cumulative_details: bool = False
     """Each text in `reasoning_details` of a stream repeats the earlier ones (Q7)."""
+    sends_damaged_chunks: bool = False
+    """A stream may have truncated JSON between its chunks. It is dropped and reported as a note;
+    from any other host it is a `StreamInvalid` (Q3)."""
     reasoning_outside_output: bool = False
     """`completion_tokens` excludes the tokens of reasoning."""
 

@@ -345,7 +345,7 @@ ROWS: tuple[Provider, ...] = (
         "glm",
         "https://api.z.ai/api/paas/v4",
         "GLM_API_KEY",
-        Dialect(reasoning_slots=("reasoning_content",)),
+        Dialect(reasoning_slots=("reasoning_content",), sends_damaged_chunks=True),
         regions={
             "cn": "https://open.bigmodel.cn/api/paas/v4",
             "coding": "https://api.z.ai/api/coding/paas/v4",
