@@ -26,9 +26,9 @@ def asking(**fields: Any) -> Any:
         (lambda: gemini.contents(5), "turns[0]: "),
         (
             lambda: gemini.function_response("get_weather", 1),
-            "function_response: a FunctionCall is wanted, not str",
+            "function_response: expected a FunctionCall, not str",
         ),
-        (lambda: gemini.schema(5), "a schema is an object, not int"),
+        (lambda: gemini.schema(5), "a schema must be an object, not int"),
         (lambda: gemini.tools("now"), "tools[0]: "),
         (lambda: gemini.function_declaration("two words"), "name: 'two words'"),
         (

@@ -26,7 +26,7 @@ from tests.gemini.bodies import host_row
 from wire import gemini, notes
 from wire.core.provider import Provider
 from wire.errors import SchemaError, Violation
-from wire.gemini.rules import STATE, WORDS, check, said
+from wire.gemini.rules import STATE, WORDS, check, server_text
 from wire.testing.emulator import Emulator
 
 Case = dict[str, Any]
@@ -119,7 +119,7 @@ def refuse(case: Case) -> tuple[int, str]:
     """
     to = case["run"]
     if case["rule"] in set(STATE) - SERVED:
-        return WORDS[case["rule"]].status, said(case["rule"], to["host"], **_state(case))
+        return WORDS[case["rule"]].status, server_text(case["rule"], to["host"], **_state(case))
     emulator = Emulator(warnings_too=bool(to.get("dated")))
     if case["rule"] == "G67":
         _upload(emulator, _state(case)["name"])

@@ -1,5 +1,5 @@
-"""What bodies are made of that break one rule each, or nearly do: `refused_contents`,
-`refused_rest`, `refused_nearly`.
+"""Builders for the bodies in `refused_contents`, `refused_rest` and `refused_nearly`, which break
+or nearly break one rule each.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Body = dict[str, Any]
 
 GO: Body = {"role": "user", "parts": [{"text": "go"}]}
 HELLO: Body = {"role": "model", "parts": [{"text": "hello"}]}
-# Base64 of the documented placeholder, and of bytes as Gemini's begin.
+# Base64 of the documented placeholder, and of bytes that begin like a signature of Gemini.
 DUMMY = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
 SIGNED = "CkkBdGlkZXBvb2wvc2lnbmVk+A=="
 PNG = "iVBORw0KGgo="
@@ -38,7 +38,9 @@ ANY = ""
 
 
 class Hit(NamedTuple):
-    """A body that breaks a rule: where, how gravely, and the words, or a piece of them."""
+    """A body that breaks a rule, and the expected violation: path, severity, and (part of) the
+    server's text.
+    """
 
     rule: str
     body: Body
@@ -52,7 +54,7 @@ class Hit(NamedTuple):
 
 
 class Miss(NamedTuple):
-    """A body that nearly breaks the rule, or breaks it elsewhere."""
+    """A body that nearly breaks the rule, or whose model or host does not have the rule."""
 
     rule: str
     body: Body
@@ -63,7 +65,7 @@ class Miss(NamedTuple):
 
 
 def host_row(host: str, version: str = "v1beta") -> Provider:
-    """The row of `gemini` or `vertex`, for calls to that version of the API."""
+    """The provider row of `gemini` or `vertex`, for this version of the API."""
     name = {"gemini": "gemini", "vertex": "gemini@vertex"}[host]
     return dataclasses.replace(PROVIDERS[name], version=version)
 
@@ -90,7 +92,7 @@ def user(*parts: Body) -> Body:
 
 
 def talk(calls: list[Body], *after: Body, **fields: Any) -> Body:
-    """A question, calls, and what follows."""
+    """A request with a question, a turn of calls, and the turns after it."""
     return said(GO, model(*calls), *after, **fields)
 
 
@@ -106,7 +108,7 @@ def function(parameters: Body | None = None, name: str = "f", **fields: Any) -> 
 
 
 def schema(node: Body, key: str = "parameters") -> Body:
-    """A function with one parameter."""
+    """A request with a function that has one parameter of this schema."""
     return said(tools=tools({"name": "f", key: {"type": "OBJECT", "properties": {"p": node}}}))
 
 

@@ -1,5 +1,5 @@
-"""One table of conversations, each as a caller would build it; `test_requests` pins what goes out
-for every one of them.
+"""A table of conversations, each built as a caller would build it. `test_requests` snapshots the
+body of each.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from wire.gemini import (
 from wire.gemini.fold import fold
 from wire.gemini.reader import ChunkReader, parse_answer
 
-# Invented, in the alphabet of real ones (standard base64).
+# An invented signature in the alphabet of real ones (standard base64).
 SIGNATURE, SECOND, THIRD = (
     "CkkBdGlkZXBvb2wvc2lnbmVk+A==",
     "EpQCc2Vjb25kLXN0ZXA/+Q==",
@@ -50,7 +50,7 @@ def call(name: str, /, signature: str | None = None, id: str | None = None, **ar
 
 
 def result(name: str, body: Any, id: str | None = None) -> Part:
-    """A result as somebody might have built it by hand, its body of any type."""
+    """A result that a caller built by hand, with a response of any type."""
     return Part(function_response=FunctionResponse(name=name, id=id, response=body))
 
 
@@ -66,10 +66,10 @@ def with_tools(*definitions: Any, **fields: Any) -> GenerateContentRequest:
     return ask("How high is the tide?", tools=gemini.tools(*definitions), **fields)
 
 
-# --- answers as they come -------------------------------------------------------------------------
+# --- received responses ---------------------------------------------------------------------------
 
-# Odd spacing, an escaped letter, a key that nobody knows, a number that a float would change: all
-# of it goes back as it came.
+# Unusual spacing, an escaped letter, an unknown key, a number that a float would change: all of it
+# is sent back unchanged.
 RECEIVED_CONTENT = (
     rb'{ "parts" : [ {"text":"caf\u00e9",  "mood" : {"b":1.0,"a":[ ]}}, '
     rb'{"functionCall":{"args":{"n":1e2 , "big": 12345678901234567890},"name":"tide"},'
@@ -161,7 +161,7 @@ PARALLEL = model(
 def single(
     answer: Part | None = None, *, signature: str | None = SIGNATURE, id: str | None = None
 ) -> GenerateContentRequest:
-    """A question, one call, its result."""
+    """A question, one call, and its result."""
     made = call("tide", signature, id, port="Brest")
     assert made.function_call is not None
     return ask(
@@ -341,4 +341,4 @@ CONVERSATIONS: dict[str, Callable[[], GenerateContentRequest]] = {
     ),
     "cached-content": lambda: ask("Hi", cached_content="cachedContents/tides"),
 }
-"""Name -> the request, built anew at each call."""
+"""Name -> a function that builds the request."""

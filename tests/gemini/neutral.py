@@ -1,4 +1,4 @@
-"""Neutral conversations, and what Gemini is sent of them."""
+"""Neutral conversations, and helpers that render them for Gemini."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def refused(
     provider: str = "gemini",
     **fields: Any,
 ) -> Any:
-    """Paths and rules of what is refused."""
+    """Paths and rules of the violations."""
     with pytest.raises(RuleError) as error:
         gemini.stream_call(asked(*messages, **fields), model, provider=provider)
     assert type(error.value) is kind

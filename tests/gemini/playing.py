@@ -1,6 +1,4 @@
-"""A flow, played without a network: what it asks for, and what comes of the outcomes that it is
-told.
-"""
+"""Runs a flow without a network and records its calls and pauses."""
 
 from __future__ import annotations
 
@@ -30,9 +28,8 @@ class Played:
 
 
 def play(flow: Flow[Any], *outcomes: Outcome) -> Played:
-    """Each call gets the next outcome: a body, a body with headers, or an error.
-
-    All of them must be asked for.
+    """Runs a flow. Each call gets the next outcome: a body, a body with headers, or an error. Fails
+    if outcomes are left over.
     """
     played, left = Played(), list(outcomes)
     try:

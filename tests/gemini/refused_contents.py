@@ -1,4 +1,4 @@
-"""Bodies that the parser refuses, and whose conversation is refused (G1 to G27)."""
+"""Bodies that the parser refuses, and bodies with a conversation that is refused (G1 to G27)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies that nearly break a rule, or break it where it does not hold."""
+"""Bodies that nearly break a rule, or break a rule of another model or host."""
 
 from __future__ import annotations
 

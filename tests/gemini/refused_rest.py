@@ -1,4 +1,4 @@
-"""Bodies whose tools, schemas, configuration or media are refused (G28 to G82)."""
+"""Bodies with tools, schemas, configuration or media that are refused (G28 to G82)."""
 
 from __future__ import annotations
 

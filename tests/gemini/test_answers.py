@@ -1,4 +1,4 @@
-"""Whole answers: what they say, the bytes they remember, and what is no answer at all."""
+"""Complete responses: their fields, the bytes they remember, and bodies that are not responses."""
 
 from __future__ import annotations
 
@@ -276,7 +276,7 @@ def test_a_cut_answer_is_no_answer(cut):
 
 @pytest.mark.parametrize("depth", [300, 800, 100_000])
 def test_what_is_nested_deeply(depth):
-    """An error of ours, or an answer that can be sent back (R-12)."""
+    """Any body gives an error of this library, or a response that can be sent back (R-12)."""
     content = (
         b'{"parts":[{"functionCall":{"name":"tide","args":'
         + b'{"a":' * depth
@@ -289,7 +289,7 @@ def test_what_is_nested_deeply(depth):
             parse_answer(b'{"candidates":[{"content":' + content + b"}]}").candidates[0].content
         )
     except LimitError:
-        sent = content  # refused, in words of ours
+        sent = content  # refused with an error of this library
     assert sent == content
 
 
@@ -363,7 +363,7 @@ def test_any_answer_goes_back_as_it_came(answer, indent, ascii_only):
 @settings(max_examples=200)
 @given(answers)
 def test_any_answer_without_its_memory_says_the_same(answer):
-    """Decoded, encoded by its fields and decoded again: equal."""
+    """Decoding, encoding by the fields and decoding again gives an equal struct."""
     parsed = parse_answer(json.dumps(answer).encode())
     assert parse_answer(msgspec.json.encode(parsed)) == parsed
 
@@ -378,7 +378,7 @@ def test_any_answer_without_its_memory_says_the_same(answer):
     ids=["as-it-came", "role-added", "beside-a-call-by-hand"],
 )
 def test_an_unknown_kind_of_part_goes_back(role, after):
-    """Also where its Content is a new one: the part is still the one that came."""
+    """A part that is taken into a new Content keeps its bytes."""
     answer = parse_answer(
         b'{"candidates":[{"content":{"parts":[{"song": {"bars":4}}],%s},"finishReason":"STOP"}]}'
         % role.encode()
@@ -403,8 +403,8 @@ def test_any_answer_can_be_a_turn(answer):
 
 
 def test_slices_of_many_parts_are_found_in_one_go(monkeypatch: pytest.MonkeyPatch):
-    """Once for the answer and once for the Content, however many parts are asked for: else a long
-    answer costs its square.
+    """The body is scanned once for the response and once for the Content, however many parts are
+    read. Otherwise the time would grow with the square of the length.
     """
     parts = [b'{"text":"%d","thoughtSignature":"QUJD"}' % number for number in range(300)]
     answer = parse_answer(

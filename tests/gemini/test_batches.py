@@ -1,4 +1,4 @@
-"""Batches: the calls, answers inside them, waiting, and the lines of their files."""
+"""Batches: the calls, the responses inside them, polling, and the files of requests and results."""
 
 from __future__ import annotations
 
@@ -180,9 +180,9 @@ def test_bad_names():
             wait_for_batch,
             wait_for_embed_batch,
         ):
-            with pytest.raises(ConfigurationError, match=r"^name: batches/ID is wanted"):
+            with pytest.raises(ConfigurationError, match=r"^name: expected batches/ID"):
                 endpoint(name)  # type: ignore[arg-type,operator]
-    with pytest.raises(ConfigurationError, match=r"^name: files/ID is wanted"):
+    with pytest.raises(ConfigurationError, match=r"^name: expected files/ID"):
         create_batch(MODEL, "batches/abc")
     with pytest.raises(ConfigurationError, match=r"^model: "):
         create_batch("", [HI])

@@ -1,6 +1,5 @@
-"""Cached contents: the calls, what they refuse, where they go on Vertex.
-
-And Vertex's form of the other calls.
+"""Cached contents: the calls, their errors, and their paths on Vertex. Also the forms of other
+calls on Vertex.
 """
 
 from __future__ import annotations
@@ -167,7 +166,7 @@ def test_bad_changes(options: dict[str, Any], path: str):
     [get_cached_content, delete_cached_content, lambda name: update_cached_content(name, ttl=1)],
 )
 def test_bad_name(endpoint: Any, name: Any):
-    with pytest.raises(ConfigurationError, match=r"^name: cachedContents/ID is wanted"):
+    with pytest.raises(ConfigurationError, match=r"^name: expected cachedContents/ID"):
         endpoint(name)
 
 

@@ -1,4 +1,4 @@
-"""Turns to `contents`: each rule by example, and the invariants of a request over random
+"""`gemini.contents`: an example for each rule, and the invariants of a request over random
 histories.
 """
 
@@ -34,7 +34,7 @@ from wire.gemini.turns import asks_for_signatures
 
 from .conversations import SECOND, SIGNATURE, call, model, result
 
-# --- the invariants, written down a second time ---------------------------------------------------
+# --- the invariants, implemented a second time ----------------------------------------------------
 
 
 def has_ref(value: Any) -> bool:
@@ -44,8 +44,8 @@ def has_ref(value: Any) -> bool:
 
 
 def open_calls(content: Content) -> list[FunctionCall]:
-    """Calls that the caller has to answer: not those that a server answered in the same Content
-    (G11).
+    """Calls that need a result from the caller: all but those that a server answered in the same
+    Content (G11).
     """
     ours = [
         part.function_call
@@ -64,7 +64,7 @@ def is_results(content: Content) -> bool:
 
 
 def broken(turns: list[Content], signatures: bool = True) -> list[str]:
-    """What of the invariants 1 to 5 `turns` break."""
+    """The violations of invariants 1 to 5 in `turns`."""
     found = []
     if turns[0].role != "user" or turns[-1].role != "user":
         found.append("1: user first and last (G10, G15)")
@@ -174,7 +174,7 @@ empty = st.just(Part())
 
 
 def received(parts: list[Part]) -> Content:
-    """The turn as if it had come from the wire: with a key that nobody knows in each part."""
+    """The turn as if it had been received, with an unknown key in each part."""
     plain = [{**json.loads(encode(part)), "mood": number} for number, part in enumerate(parts)]
     body = json.dumps(
         {"candidates": [{"content": {"parts": plain, "role": "model"}, "finishReason": "STOP"}]}
@@ -275,7 +275,7 @@ def test_invariants(first, turns, last, name):
 
 
 def test_random_histories_are_mostly_built():
-    """The property above would say nothing if most histories were refused."""
+    """Most histories are accepted. Otherwise the property above would test little."""
     seen = []
 
     @settings(max_examples=200, database=None)
@@ -290,8 +290,8 @@ def test_random_histories_are_mostly_built():
 @settings(max_examples=300)
 @given(histories)
 def test_nothing_is_lost(turns):
-    """Every text is sent, in order within its role, every call once, and every result once: as such
-    or as text.
+    """Every text is sent, in order within its role. Every call is sent once, and every result once,
+    as a result or as text.
     """
     turns = ["Hi", *turns, "And now?"]
     given_parts = [part for turn in turns for part in parts_of(turn)]
@@ -328,7 +328,7 @@ def test_received_parts_keep_their_bytes_and_their_place(turns):
 @settings(max_examples=300)
 @given(histories)
 def test_signatures_stay_where_they_were(turns):
-    """F-01: on the part that it came with, and none but the placeholder is added."""
+    """F-01: each signature stays on its part, and only the placeholder is added."""
     turns = ["Hi", *turns, "And now?"]
     came = [
         part
@@ -371,7 +371,7 @@ USER = Content(role="user", parts=[Part(text="Hi")])
 
 
 def shape(built: list[Content]) -> list[str]:
-    """`u:text`, `m:call f` and so on."""
+    """A short form of each Content: `u:text`, `m:call f` and so on."""
 
     def one(part: Part) -> str:
         if part.function_call:
@@ -516,8 +516,8 @@ def test_a_refusal_names_the_call_that_waits():
 
 
 def test_parts_that_are_no_structs_are_refused_or_taken():
-    """A part as a plain dict is what `generate_content` takes; here it may be refused, but as an
-    error of ours.
+    """`generate_content` accepts a part as a dict. `contents` may refuse one, but with an error of
+    this library.
     """
     taken = b'[{"parts":[{"text":"Hi"}],"role":"user"}]'
     try:
@@ -528,7 +528,7 @@ def test_parts_that_are_no_structs_are_refused_or_taken():
 
 
 def test_an_unchanged_content_is_the_same_object():
-    """So that its bytes are sent as they came."""
+    """Its bytes are sent unchanged."""
     answer = parse_answer(
         b'{"candidates": [{"content": {"role": "model", "parts": [{"text": "Yo"}]}, '
         b'"finishReason": "STOP"}]}'
@@ -539,9 +539,8 @@ def test_an_unchanged_content_is_the_same_object():
 
 
 def test_a_received_part_that_says_nothing_is_left_out():
-    """G6: a Part without data is refused.
-
-    `{}` was seen in answers; a part with an unknown key or a signature is another thing.
+    """G6: a Part without data is refused. `{}` occurs in responses; a part with an unknown key or a
+    signature is not empty.
     """
     body = (
         b'{"candidates":[{"content":{"role":"model","parts":[{"text":"Yo"},{},{"song":1},'
@@ -556,7 +555,7 @@ def test_a_received_part_that_says_nothing_is_left_out():
 
 
 def test_a_received_content_without_role_is_the_models():
-    """Answers of older models lack the role; only a model calls."""
+    """Responses of older models lack the role; only a model makes calls."""
     answer = parse_answer(b'{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f"}}]}}]}')
     built = contents(
         "Hi", answer.candidates[0].content, function_response(answer.function_calls[0], {})
@@ -730,12 +729,12 @@ def test_result_that_is_nested_too_deeply():
     try:
         sent = function_response(TIDE, deep).function_response.response
     except RuleError:
-        sent = deep  # refused, in words of ours
+        sent = deep  # refused with an error of this library
     assert sent == deep
 
 
 def test_the_result_is_not_shared_with_the_caller():
-    """Changing the dict afterwards does not change what is sent."""
+    """Changing the dict afterwards does not change the request."""
     given_result = {"m": [1]}
     part = function_response(TIDE, given_result)
     given_result["m"].append(2)

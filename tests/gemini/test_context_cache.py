@@ -1,7 +1,4 @@
-"""The cached beginning of requests: when it is made, used, kept alive, lost and deleted.
-
-Ids are those of the seed documents' items.
-"""
+"""`ContextCache`: creation, use, refresh, loss and deletion. The ids are rows of docs/seeds.md."""
 
 from __future__ import annotations
 
@@ -79,11 +76,11 @@ SHORT = {
 }
 
 
-# --- its life -------------------------------------------------------------------------------------
+# --- life cycle -----------------------------------------------------------------------------------
 
 
 def test_s3_19_it_is_counted_and_made_with_tools_and_system_instruction():
-    """System instruction, tools and tool config are in it."""
+    """The cache has the system instruction, the tools and the tool config."""
     cache = ContextCache(MODEL, SHARED, ttl=600, display_name="weather")
     assert body(cache.apply(ASK)) == WHOLE
     played = play(cache.tick(100.0), COUNTED, MADE)
@@ -109,7 +106,7 @@ def test_s3_19_it_is_counted_and_made_with_tools_and_system_instruction():
 
 
 def test_s3_27_requests_do_not_repeat_what_it_holds():
-    """They go out short, and whole again when it is gone."""
+    """Requests are short while there is a cache, and have the whole beginning without it."""
     cache = cached()
     assert body(cache.apply(ASK)) == SHORT
     assert ASK.cached_content is None
@@ -124,7 +121,7 @@ def test_s3_26_too_short_to_keep():
     ]
     assert (cache.name, cache.due) == (None, None)
     assert [str(note) for note in cache.notes] == [
-        "contextCache: 1023 tokens are too few to keep, 1024 are wanted"
+        "contextCache: not created: 1023 tokens; the minimum is 1024"
     ]
     assert play(cache.tick(1e9)).calls == []
     assert body(cache.apply(ASK)) == WHOLE
@@ -250,8 +247,8 @@ def test_it_is_sent_once_more_and_not_twice():
 
 
 def test_the_cache_is_not_for_other_requests():
-    """One that says the same is fine; another system instruction goes out with the rest of what is
-    shared.
+    """A request with equal fields uses the cache. One that sets a field to another value is sent
+    with the rest of the beginning.
     """
     cache = cached()
     same = GenerateContentRequest(
@@ -294,7 +291,7 @@ def test_tools_alone_are_counted_with_a_dot():
 
 
 def test_s2_31_key():
-    """Equal for equal beginnings."""
+    """Equal beginnings have equal keys."""
     keys = [
         ContextCache(MODEL, SHARED).key,
         ContextCache(f"models/{MODEL}", SHARED, ttl=5, display_name="x").key,

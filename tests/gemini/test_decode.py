@@ -1,4 +1,4 @@
-"""Requests in the spellings of other clients."""
+"""Decoding of requests in the spellings of other clients."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_spellings_of_one_request(body: bytes) -> None:
 
 
 def test_names_of_properties_are_no_keys_of_ours() -> None:
-    """A property called `max_items` is data, a keyword `max_items` is a spelling."""
+    """A property `max_items` is data; a keyword `max_items` is a spelling of `maxItems`."""
     body = (
         b'{"tools":[{"function_declarations":[{"name":"f",'
         b'"parameters":{"properties":{"max_items":{"type":"ARRAY","max_items":3}}}}]}]}'
@@ -77,8 +77,8 @@ def test_integer_enums_and_unknown_keys() -> None:
         (b'{"contents":[{"parts":[{"text":5}]}]}', "contents[0].parts[0].text: "),
         (b'{"generation_config":{"temperature":"warm"}}', "generationConfig.temperature: "),
         (b"[]", "Expected `object`, got `array`"),
-        (b"{", "the body is no JSON"),
-        (b"\xff", "the body is no JSON"),
+        (b"{", "the body is not JSON"),
+        (b"\xff", "the body is not JSON"),
     ],
     ids=["text", "number", "array", "cut", "not-utf8"],
 )

@@ -1,4 +1,4 @@
-"""Embeddings: the calls, what they refuse, and the answers."""
+"""Embeddings: the calls, their errors, and the responses."""
 
 from __future__ import annotations
 
@@ -179,12 +179,13 @@ def test_vertex_embeds_one_at_a_time():
         == f"{place}/models/{MODEL}:embedContent"
     )
     with pytest.raises(
-        ConfigurationError, match=r"no POST /models/gemini-embedding-001:batchEmbedContents"
+        ConfigurationError,
+        match=r"no endpoint POST /models/.*:batchEmbedContents",
     ):
         VERTEX.accept(batch_embed_contents(MODEL, ["Hi"]), Call)
 
 
-# --- the older way to ask -------------------------------------------------------------------------
+# --- predict --------------------------------------------------------------------------------------
 
 
 def test_predict():
@@ -218,7 +219,7 @@ def test_compute_tokens_is_vertex_only():
     call = compute_tokens("gemini-2.5-flash", contents("Hi"))
     assert call.body == b'{"contents":[{"parts":[{"text":"Hi"}],"role":"user"}]}'
     assert VERTEX.accept(call, Call) == call
-    with pytest.raises(ConfigurationError, match=r"^gemini: call: this host has no POST"):
+    with pytest.raises(ConfigurationError, match=r"^gemini: call: this host has no endpoint POST"):
         target("gemini", {"api_key": "fake-key"}).accept(call, Call)
     answer = call.parse(b'{"tokensInfo":[{"role":"user","tokenIds":["651"],"tokens":["VGhl"]}]}')
     assert isinstance(answer, ComputeTokensResponse)

@@ -1,5 +1,5 @@
-"""Calls as values: paths, queries, bodies, readers; names of models; requests that JSON or the
-server's types cannot say.
+"""Calls as values: paths, queries, bodies and parsers; names of models; requests that JSON or the
+types do not allow.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def test_path(model, path):
 )  # fmt: skip
 @pytest.mark.parametrize("endpoint", [generate_content, stream_generate_content, count_tokens])
 def test_bad_model(endpoint, model):
-    """G81: an odd name is the caller's error, and no name leads to another path."""
+    """G81: a malformed name is refused, and no name changes the path."""
     with pytest.raises(ConfigurationError, match=r"^model: "):
         endpoint(model, HI)
 

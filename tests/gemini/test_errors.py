@@ -1,4 +1,4 @@
-"""Error answers: status and words to class, code, retry and message."""
+"""Error responses: status and text to class, code, retry and message."""
 
 from __future__ import annotations
 

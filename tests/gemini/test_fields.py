@@ -36,7 +36,7 @@ HOST_ONLY = [
 
 
 def _unknown(struct: type[WireStruct], key: str, host: str) -> list[tuple[str, str]]:
-    """Severity and words of what the parser says of a key, whatever its value."""
+    """Severity and text of the parser's violation for a key, whatever its value."""
     return [
         (violation.severity, violation.message)
         for violation in parsed({key: {}}, struct, host)[1]
@@ -55,7 +55,7 @@ def test_a_field_of_one_host_is_refused_by_the_other(
 
 
 def test_the_fields_of_one_host_are_many() -> None:
-    """So that the test above cannot pass for want of cases."""
+    """The test above has enough cases."""
     assert len(HOST_ONLY) > 40
 
 

@@ -1,4 +1,4 @@
-"""Files: the calls, uploads that lose their connection, waiting for what is processed."""
+"""Files: the calls, and polling until a file is ACTIVE."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_bad_name(endpoint: Any, name: Any):
     if name == "files":
         assert get_file(name).target == "/files/files"
         return
-    with pytest.raises(ConfigurationError, match=r"^name: files/ID is wanted"):
+    with pytest.raises(ConfigurationError, match=r"^name: expected files/ID"):
         endpoint(name)
 
 
@@ -131,7 +131,7 @@ def test_vertex_has_no_files(name: str):
         "upload": start_upload(File(), size=1, mime_type="text/plain"),
     }[name]
     with pytest.raises(
-        ConfigurationError, match=r"^gemini@vertex: call: this host has no [A-Z]+ /"
+        ConfigurationError, match=r"^gemini@vertex: call: this host has no endpoint [A-Z]+ /"
     ) as caught:
         vertex.accept(call, Call)
     assert caught.value.provider == "gemini@vertex"
@@ -186,8 +186,8 @@ def test_errors_of_asking_are_raised():
     "options",
     [{"every": 0}, {"every": float("nan")}, {"most": -1}, {"most": float("inf")}, {"every": "2"}],
 )
-def test_bad_patience(options: dict[str, Any]):
-    with pytest.raises(ConfigurationError, match="a positive number of seconds is wanted"):
+def test_bad_poll_policy(options: dict[str, Any]):
+    with pytest.raises(ConfigurationError, match="expected a positive number of seconds"):
         wait_for_file("abc", **options)
 
 

@@ -1,4 +1,4 @@
-"""Structs against the inventory of the REST reference, in both directions."""
+"""The structs agree with the inventory of the REST reference, in both directions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LEFT_OUT = {
     "Model.supportedActions": "google-genai's name for supportedGenerationMethods",
     "Model.tunedModelInfo": "google-genai makes it out of labels",
 }
-"""Fields that the reference or the SDK has and the structs have not, and why."""
+"""Fields of the reference or the SDK that the structs lack, and the reason."""
 
 OTHER_TYPES = {
     "Candidate.avgLogprobs": "came as the text Infinity",
@@ -48,7 +48,7 @@ OTHER_TYPES = {
     "LogprobsResultCandidate.logProbability": "JSON has no infinity, as above",
     "Status.details": "google.rpc details are one struct with every field of the known ones",
 }
-"""Fields whose type is another one than the inventory's, and why."""
+"""Fields whose type differs from the inventory, and the reason."""
 
 
 def struct_of(message: str) -> type[GeminiStruct]:
@@ -68,7 +68,7 @@ SCALARS: dict[str, Any] = {
 
 
 def expected(kind: str) -> Any:
-    """Our type for a type of the inventory."""
+    """The Python type for a type of the inventory."""
     if kind.endswith("[]"):
         return list[expected(kind[:-2])]  # type: ignore[misc]
     if kind.startswith("map<string,"):
@@ -118,7 +118,7 @@ def test_a_field_has_a_source_if_and_only_if_the_reference_lacks_it(message: str
 
 
 def test_fields_of_the_sdk_alone_are_those_that_it_adds_to_the_reference() -> None:
-    """`modelConfig` is what google-genai sends for its `modelSelectionConfig`."""
+    """google-genai sends `modelConfig` for its `modelSelectionConfig`."""
     sdk = {
         f"{message}.{key}"
         for message in MESSAGES
@@ -156,7 +156,7 @@ def test_bytes_of_the_reference_are_base64() -> None:
 
 
 def test_every_enum_value_has_a_name() -> None:
-    """Of the enums whose constants we offer; the fields themselves take any text."""
+    """The enum classes have all values of the inventory. The fields themselves accept any text."""
     named = {
         value
         for kind in vars(types).values()

@@ -1,6 +1,4 @@
-"""The neutral door of Gemini on the way back: parts, stop and usage of a reply, and the events of
-one that is on its way.
-"""
+"""Parsing of Gemini's responses as neutral replies: parts, stop, usage, and events of streams."""
 
 from __future__ import annotations
 
@@ -89,7 +87,7 @@ def call(name: str, args: Any = None, **beside: Any) -> dict[str, Any]:
 
 
 def read(stream: bytes, body: bytes = BODY) -> tuple[list[Event], Reply, ChunkReader]:
-    """Events, what the stream folds to, and its reader; without `Done`, which says the same."""
+    """Events without `Done`, the folded response, and the reader of a stream."""
     reader = ChunkReader()
     chunks = [*reader.feed(stream), *reader.close()]
     reading = EventReader(body=body, model=MODEL)
@@ -111,7 +109,7 @@ def events_of(*chunks: Any, body: bytes = BODY) -> list[Event]:
 
 
 def assert_events_say(events: Iterable[Event], reply: Reply) -> None:
-    """The events say what the reply says, and nothing twice."""
+    """The events contain what the reply contains, once."""
     told = list(events)
     assert "".join(event.text for event in told if isinstance(event, TextDelta)) == reply.text
     assert "".join(event.text for event in told if isinstance(event, ThoughtDelta)) == reply.thought
@@ -299,7 +297,7 @@ def test_arguments_that_came_from_the_wire_are_not_to_be_changed():
 
 
 def test_a_candidate_without_content_or_parts_is_an_empty_message():
-    """F-07."""
+    """F-07: such a candidate is a message without parts."""
     for body in (
         b'{"finishReason":"STOP"}',
         b'{"finishReason":"STOP","content":{}}',
@@ -338,7 +336,7 @@ def test_notes_of_the_answer_are_notes_of_the_reply():
     assert parse_reply(answer).notes == (Note("event 1", "dropped"),)
 
 
-# --- calls that a server made ---------------------------------------------------------------------
+# --- calls of server-side tools -------------------------------------------------------------------
 
 SERVED = b'{"contents":[],"tools":[{"mcpServers":[{"name":"weather"}]}]}'
 
@@ -388,7 +386,7 @@ def test_a_call_beside_mcp_servers_that_they_do_not_answer_is_told():
     assert_events_say(events, reply)
 
 
-# --- why it stopped -------------------------------------------------------------------------------
+# --- stop reasons ---------------------------------------------------------------------------------
 
 STOPS = {
     "STOP": "end",
@@ -675,7 +673,7 @@ PIECES = st.lists(
 
 @given(PIECES, st.booleans())
 def test_halves_of_surrogate_pairs_over_chunks(pieces, whole):
-    """R-08."""
+    """R-08: a surrogate pair that is split over two chunks is joined."""
     parts = []
     for thought, beside, text in pieces:
         if beside == "call":

@@ -1,4 +1,4 @@
-"""The neutral door of Gemini on the way there: what a request becomes, and what is refused."""
+"""Rendering of neutral requests for Gemini: the bodies, the notes, and the errors."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def test_s2_20_s2_30_s4_06_s4_12_what_the_system_says():
         "contents": [user("Hi"), {"parts": [{"text": "x"}], "role": "model"}, user("y")],
         "systemInstruction": {"parts": [{"text": text} for text in "abcd"]},
     }
-    assert told(*messages) == ["messages[2]: left out: a system message that says nothing"]
+    assert told(*messages) == ["messages[2]: left out: a system message without text"]
     assert "systemInstruction" not in sent(system=" \n")
 
 
 def test_s0_04_s1_02_s2_02_s4_09_s4_10_calls_and_results():
-    """Ids that Gemini did not give stay here, so results stand in the order of their calls."""
+    """Only ids that Gemini gave are sent, so results must be in the order of their calls."""
     messages = (
         HI,
         Message.assistant("Let me see.", A, ToolCall(id="call_N", name="now"), B),
@@ -123,14 +123,14 @@ def test_s2_09_the_name_of_a_result_is_that_of_its_call():
 
 
 def test_results_with_a_pointer_in_them_go_as_text():
-    """G21."""
+    """G21: a result with a key `$ref` is sent as text."""
     messages = (HI, Message.assistant(A), Message.tool_result(A, {"schema": {"$ref": "#/a"}}))
     assert contents(*messages)[-1]["parts"][0]["functionResponse"]["response"] == {
         "result": '{"schema":{"$ref":"#/a"}}'
     }
     assert (
-        "messages[2].parts[0].content: sent as text, since the server takes a $ref in it "
-        "for a pointer" in told(*messages)
+        "messages[2].parts[0].content: sent as text, since the server reads its key $ref "
+        "as a reference" in told(*messages)
     )
 
 
@@ -165,7 +165,7 @@ def test_s2_29_media_of_a_result_stand_inside_it():
         },
     ]
     assert told(*messages, model="gemini-2.5-flash") == [
-        "messages[2].parts[0].media: sent behind the results: this model takes no media "
+        "messages[2].parts[0].media: sent after the results: this model refuses media "
         "inside them (G22)"
     ]
 
@@ -221,8 +221,8 @@ def test_names_of_media_are_of_vertex():
         {"inlineData": {"data": "YWJj", "mimeType": "text/plain"}}
     ]
     assert told(Message.user(media)) == [
-        "messages[0].parts[0].detail: left out: Gemini is not told how closely to look",
-        "messages[0].parts[0].name: left out: only Vertex takes names of media",
+        "messages[0].parts[0].detail: left out: Gemini has no such field",
+        "messages[0].parts[0].name: left out: only Vertex accepts names of media",
     ]
 
 
@@ -323,7 +323,7 @@ def test_s0_02_parameters_without_a_type_are_an_object():
         "properties": {"port": {"type": "string"}},
     }
     assert told(tools=(tool,), raw_schemas=True) == [
-        "tools[0].parameters: was given the type object, which it did not name"
+        "tools[0].parameters: the missing type was set to object"
     ]
     assert "type" not in tool.parameters
 
@@ -384,7 +384,7 @@ def test_a_schema_that_gemini_cannot_say():
     )
 
 
-# --- how to answer --------------------------------------------------------------------------------
+# --- generation config ----------------------------------------------------------------------------
 
 
 def test_the_table_of_settings():
@@ -513,7 +513,7 @@ def test_options_are_held_to_the_rules():
     )  # the server's to judge
 
 
-# --- what is refused ------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

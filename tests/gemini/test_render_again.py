@@ -1,5 +1,5 @@
-"""What a model of Gemini said, on its way back: to itself byte for byte, to another without what
-only the first one reads.
+"""Messages of Gemini models in later requests: the same model gets the received bytes, another
+model gets no signatures and no thoughts.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from .neutral import (
 )
 from .test_streams import STREAMS
 
-# --- what goes back as it came --------------------------------------------------------------------
+# --- received messages ----------------------------------------------------------------------------
 
 
 def stored(message: Message) -> Message:
@@ -79,7 +79,7 @@ def test_s2_01_what_the_model_said_goes_back_byte_for_byte(through, model):
         + RECEIVED_CONTENT
         + b',{"parts":[{"functionResponse"'
     )
-    # the same from the raw door
+    # the same from the raw API
     assert render_request(asked(HI, said, results(said)), model).contents[1].raw == RECEIVED_CONTENT
 
 
@@ -157,11 +157,11 @@ def test_bytes_that_are_no_json_are_told_and_written_anew():
     )
     part = Message.assistant(with_origin(Text("Hello."), Origin("gemini", MODEL, "gemini", b"[")))
     for message, note in (
-        (broken, "messages[1]: rebuilt: the bytes that it remembers are no JSON of this wire"),
-        (other, "messages[1]: written anew: it is not what the bytes say that it remembers"),
+        (broken, "messages[1]: rebuilt: the bytes that it was received with are not valid"),
+        (other, "messages[1]: rebuilt: it differs from the bytes that it was received with"),
         (
             part,
-            "messages[1].parts[0]: rebuilt: the bytes that it remembers are no JSON of this wire",
+            "messages[1].parts[0]: rebuilt: the bytes that it was received with are not valid",
         ),
     ):
         assert contents(HI, message, HI)[1]["parts"] == [
@@ -276,7 +276,7 @@ def test_a_neutral_request_pairs_its_results_once(monkeypatch):
     assert len(paired) == 1
 
 
-# --- handed over ----------------------------------------------------------------------------------
+# --- other models ---------------------------------------------------------------------------------
 
 
 def test_f_03_calls_of_another_model_get_the_placeholder_and_no_signature():
@@ -359,7 +359,7 @@ def test_notes_name_the_place_also_behind_a_message_that_was_left_out():
     origin = Origin("deepseek", "deepseek-chat", "openai")
     silent = with_origin(Message.assistant(with_origin(Thought("hm"), origin)), origin)
     found = told(HI, silent, HI, Message.assistant(Other("video", 1), "x"), HI)
-    assert found[-1] == "messages[3].parts[0]: withheld: video is understood by its own vendor only"
+    assert found[-1] == "messages[3].parts[0]: withheld: only its own vendor understands video"
     assert refused(HI, silent, HI, Message.user(Media(url="x"))) == [
         ("messages[3].parts[0]", "G64")
     ]
@@ -379,9 +379,9 @@ def test_what_was_made_here_keeps_what_it_says():
         {"functionCall": {"name": "tide", "args": {}}, "thoughtSignature": PLACEHOLDER},
     ]
     assert told(*messages) == [
-        "messages[1].parts[0]: withheld: what came beside a thought, which has no place here",
-        "messages[1].parts[3]: withheld: what came beside the call of tide, which has no "
-        "place here",
+        "messages[1].parts[0]: withheld: Gemini has no field for the details of a thought",
+        "messages[1].parts[3]: withheld: Gemini has no field for the extra data of the "
+        "call of tide",
     ]
 
 
@@ -406,9 +406,9 @@ def test_g28_names_of_other_vendors_are_mapped_with_their_results():
     ] == [(name, str(number)) for number, name in enumerate(names)]
     assert told(*messages, tools=(Tool("fs_read_2"),), model="gemini-2.5-flash")[:2] == [
         "messages[1].parts[0]: calls of 'fs.read' and their results are sent under the "
-        "name fs_read_3, which Gemini takes",
+        "name fs_read_3, since Gemini refuses the original name",
         "messages[1].parts[2]: calls of 'fs:read' and their results are sent under the "
-        "name fs_read_4, which Gemini takes",
+        "name fs_read_4, since Gemini refuses the original name",
     ]
 
 
@@ -436,7 +436,7 @@ def test_s2_06_s2_19_both_calls_send_one_body():
 
 def test_replies_remember_who_was_asked_and_what_was_told():
     request = asked(effort="none")
-    note = Note("effort", "the lowest level, LOW: this model cannot do without thinking")
+    note = Note("effort", "sent as the model's lowest level, LOW: it cannot turn thinking off")
     plain, streamed = (
         gemini.call(request, f"models/{MODEL}", provider="gemini@vertex"),
         gemini.stream_call(request, MODEL, provider="gemini@vertex"),
@@ -489,8 +489,8 @@ def test_a_stream_that_broke_off_has_a_reply():
 
 
 def conversation(dice: random.Random) -> tuple[Message, ...]:
-    """A conversation that can be sent: parallel calls, answered in one message or in several, said
-    by several models.
+    """A conversation without violations: parallel calls of several models, with their results in
+    one message or in several.
     """
     messages: list[Message] = [Message.system("Be brief.")] if dice.random() < 0.3 else []
     for turn in range(dice.randint(1, 5)):
@@ -563,7 +563,7 @@ def test_s0_04_s2_02_s2_11_any_history_is_sent_in_order_and_twice_the_same(seed)
 
 
 def test_s2_02_results_reach_their_calls_whatever_their_order():
-    """Two calls of one name, without ids: only their places tell them apart."""
+    """Two calls with one name and no ids are paired by position."""
     for seed in range(20):
         dice = random.Random(seed)
         calls = [

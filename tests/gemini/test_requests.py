@@ -1,5 +1,5 @@
-"""What goes out, byte by byte: a snapshot for each conversation, the same bytes each time, the same
-body for both transports.
+"""The bytes of requests: a snapshot for each conversation, the same bytes each time, and the same
+body for plain and streamed calls.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def test_a_request_that_was_stored_sends_the_same_bytes(name):
     "name", [name for name in CONVERSATIONS if not name.startswith("received")]
 )
 def test_body_reads_back_as_the_request(name):
-    """No key on the wire that the structs do not have, and no `null` for what is absent (S2-12)."""
+    """No key that the structs lack is sent, and no `null` for an absent field (S2-12)."""
     request = CONVERSATIONS[name]()
     body = gemini.generate_content(MODEL, request).body
     assert msgspec.json.decode(body, type=GenerateContentRequest) == request

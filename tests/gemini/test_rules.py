@@ -1,6 +1,4 @@
-"""What is refused before anything is sent: each rule by the request that breaks it, and by one that
-nearly does.
-"""
+"""Checks before sending: a request that breaks each rule, and one that nearly does."""
 
 from __future__ import annotations
 
@@ -161,7 +159,7 @@ def test_conversations_break_nothing(name):
 
 
 def test_what_came_from_the_wire_is_not_judged():
-    """An answer goes back as it came, with kinds of parts that no struct has."""
+    """A received Content is sent back unchanged, with kinds of parts that no struct has."""
     body = b'{"candidates":[{"content":{"parts":[{"song":1}],"role":"model"}}]}'
     content = parse_answer(body).candidates[0].content
     assert check(GenerateContentRequest(contents=[USER, content, USER])) == []

@@ -1,5 +1,5 @@
-"""Whatever `contents(...)` makes, no model refuses its order or its signatures; and what it leaves
-to the caller.
+"""No model refuses the order or the signatures of `contents(...)`. Other violations are the
+caller's to fix.
 """
 
 from __future__ import annotations
@@ -129,7 +129,9 @@ def test_what_contents_makes_is_taken(model: str, host: str, history: list[Any])
 
 @given(history=st.lists(turns, max_size=8))
 def test_without_a_model_every_model_takes_it(history: list[Any]) -> None:
-    """The placeholder is put in for all of them, since what came from elsewhere may go anywhere."""
+    """All unsigned calls get the placeholder: without a model name, the request may be for any
+    model.
+    """
     made = GenerateContentRequest(contents=contents("Hi", *history, "So?"))
     for model in MODELS:
         assert [str(violation) for violation in check(made, model) if violation.rule in ORDER] == []
@@ -158,7 +160,7 @@ def test_the_placeholder_is_for_models_that_ask() -> None:
 @pytest.mark.parametrize("name", CONVERSATIONS)
 @pytest.mark.parametrize("host", ["gemini", "vertex"])
 def test_conversations_are_taken(name: str, host: str) -> None:
-    """By the newest model, but for two that were made to go as they came."""
+    """3.6-flash accepts every conversation, except for the listed violations."""
     allowed = {
         "search-beside-functions": {"G1"},  # the flag that Vertex does not know
         "image-inline": set(),
@@ -170,8 +172,8 @@ def test_conversations_are_taken(name: str, host: str) -> None:
 
 
 def test_names_of_functions_are_told_and_not_mapped() -> None:
-    """A name that Gemini refuses is the caller's to change: to map it there and back belongs where
-    calls are made, too.
+    """`contents` does not rename functions with a name that Gemini refuses: only the caller could
+    map the names of calls back.
     """
     declared = GenerateContentRequest(
         contents=single().contents,

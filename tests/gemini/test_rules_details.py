@@ -1,6 +1,4 @@
-"""What the tables of bodies do not reach: parts from the wire, odd structs, and the small
-judgements of the rules.
-"""
+"""Cases beyond the tables of bodies: received parts, unusual structs, details of single rules."""
 
 from __future__ import annotations
 
@@ -95,7 +93,7 @@ def of(*parts: Part, model: str = "", role: str = "model") -> list[tuple[str, st
     ],
 )
 def test_what_no_type_checker_let_pass(part: Part, rule: str, path: str) -> None:
-    """Structs do not check what they are given: the parser's rules hold for them too."""
+    """Structs do not check their values, so that the parser's rules apply to them too."""
     assert (rule, path) in of(part)
 
 
@@ -157,7 +155,9 @@ RECEIVED = json.dumps(
 
 
 def test_parts_from_the_wire_go_back_unjudged() -> None:
-    """As a Content, and as parts of another one; but a call among them wants its result."""
+    """A received Content is not checked, nor are received parts of another Content. A call among
+    them still needs its result.
+    """
     content = parse_answer(RECEIVED).candidates[0].content  # type: ignore[index]
     answer = _user(Part(function_response=FunctionResponse(name="f", response={})))
     assert content is not None
@@ -173,7 +173,9 @@ def test_parts_from_the_wire_go_back_unjudged() -> None:
 
 
 def test_calls_that_the_server_answered_by_id() -> None:
-    """Of two calls of one name, the one whose id came back is answered; the other one waits."""
+    """Of two calls with one name, the one whose id is repeated is answered; the other one needs a
+    result.
+    """
     turn = model(call(id="1"), call(id="2"), result(id="2"))
     assert rules(said(GO, turn, user(result(id="1"))), "gemini-3.5-flash") == []
     assert rules(said(GO, turn, user(result(id="2"))), "gemini-3.5-flash") == [
@@ -211,7 +213,7 @@ def test_an_orphan_after_a_turn_of_the_model() -> None:
 
 
 def test_one_fault_one_rule() -> None:
-    """Results that come late are no missing ones; missing ones are told once."""
+    """Late results are not reported as missing too, and missing results are reported once."""
     assert rules(talk([call(), call("g")], GO, user(result()), user(result("g")))) == [
         ("G11", "contents[3]")
     ]
@@ -242,9 +244,9 @@ def test_the_current_turn_begins_after_the_last_words() -> None:
 
 def test_the_words_count_calls() -> None:
     found = check(json.dumps(talk([call()], user(result(), result()))).encode())
-    assert found[0].message == "1 call, and 2 results"
+    assert found[0].message == "1 call, but 2 results"
     found = check(json.dumps(talk([call(), call("g")], user(result()))).encode())
-    assert found[0].message == "2 calls, and 1 result"
+    assert found[0].message == "2 calls, but 1 result"
 
 
 # --- signatures, media ----------------------------------------------------------------------------
@@ -309,7 +311,7 @@ def test_images(data: bytes) -> None:
 
 
 def test_results_with_and_without_a_pointer() -> None:
-    """Every pointer is told; one to a part of the same result is none."""
+    """Every `$ref` is reported, except one to a media part of the same result."""
     body = talk(
         [call()], user(result(response={"$ref": "#/a", "b": {"c": [[{"$ref": 1}]]}, "d": "$ref"}))
     )
@@ -334,7 +336,9 @@ def test_a_reference_of_vertex_needs_no_type() -> None:
     [{"type": "array", "items": {"type": "string"}}, Schema(type="string"), Schema(type=1)],
 )
 def test_a_function_takes_an_object(parameters: Any) -> None:
-    """G50: refused where it is declared, with the place; the form of the result may be anything."""
+    """G50: parameters that are not an object are refused with their path. A response may have any
+    type.
+    """
     with pytest.raises(SchemaError) as caught:
         function_declaration("f", "d", parameters)
     assert [(each.rule, each.path) for each in caught.value.violations] == [("G50", "parameters")]
@@ -395,7 +399,7 @@ def test_functions_bind_in_the_modes_that_enforce_them() -> None:
 
 
 def test_signatures_of_earlier_turns() -> None:
-    """From 3.5 on; of all turns before the current one, or of none."""
+    """G27: from 3.5 on, all turns before the current one are signed, or none."""
     lost = said(
         GO, model(call()), user(result()), GO, model(call(signature=None)), user(result()), GO
     )
@@ -407,7 +411,7 @@ def test_signatures_of_earlier_turns() -> None:
 
 
 def test_states_of_a_grammar() -> None:
-    """Letters of an enum, times the bounds of the arrays around it."""
+    """The count of states: characters of an enum, times the bounds of the arrays around it."""
     enum = {"type": "STRING", "enum": ["abc"] * 100}
 
     def of(node: dict[str, Any]) -> list[str]:
@@ -420,8 +424,8 @@ def test_states_of_a_grammar() -> None:
 
 
 def test_budgets() -> None:
-    taken = Budget(128, 32768, off=False)
-    assert [taken.takes(tokens) for tokens in (-2, -1, 0, 127, 128, 32768, 32769)] == [
+    budget = Budget(128, 32768, off=False)
+    assert [budget.accepts(tokens) for tokens in (-2, -1, 0, 127, 128, 32768, 32769)] == [
         False,
         True,
         False,
@@ -433,7 +437,7 @@ def test_budgets() -> None:
 
 
 def test_a_long_history_is_read_in_linear_time() -> None:
-    """Calls of many Contents in a row are one turn, and it is built once."""
+    """Calls in many adjacent Contents are one turn, which is built once."""
     many = 20_000
     contents = [
         USER,

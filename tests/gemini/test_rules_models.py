@@ -1,5 +1,5 @@
-"""Each rule by a body that breaks it and one that nearly does, with model and host; as bytes, and
-as structs.
+"""Each rule with a body that breaks it and one that nearly does, by model and host. Bodies are
+checked as bytes and as structs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from wire.errors import Violation
 from wire.gemini import GenerateContentRequest, check
 from wire.gemini.decode import decode
 from wire.gemini.families import Family, family
-from wire.gemini.rules import CHECKED, STATE, WORDS, answer_of
+from wire.gemini.rules import CHECKED, STATE, WORDS, error_response
 from wire.gemini.rules.refusals import words_of
 from wire.gemini.rules.words import PARSER
 
@@ -31,12 +31,12 @@ def found(case: Hit | Miss) -> list[Violation]:
 
 
 def asked_of(case: Hit | Miss) -> Provider | str:
-    """The host of the case; without a model what every host refuses is wanted."""
+    """The host of the case. Without a model, only rules of every host apply."""
     return host_row(case.host, case.version) if case.model and case.host else ""
 
 
 def typed(body: Body) -> GenerateContentRequest | None:
-    """The body as structs that remember nothing, `None` where no struct says it."""
+    """The body as structs without remembered bytes; `None` if structs cannot express it."""
     try:
         request = decode(json.dumps(body).encode(), GenerateContentRequest)
     except Exception:
@@ -47,8 +47,8 @@ def typed(body: Body) -> GenerateContentRequest | None:
 
 @pytest.mark.parametrize("name", HITS)
 def test_hit(name: str) -> None:
-    """Found, once, where and as gravely as it is, in the words of the host; and nothing else is an
-    error.
+    """The violation is reported once, with its path, severity and server text, and there is no
+    other error.
     """
     case = HITS[name]
     violations = found(case)
@@ -74,7 +74,7 @@ def test_miss(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*HITS, *MISSES])
 def test_structs_break_what_bytes_break(name: str) -> None:
-    """What a struct can say is judged as its bytes are."""
+    """A struct has the same violations as its bytes."""
     case = HITS.get(name) or MISSES[name]
     request = typed(case.body) if case.endpoint.endswith("enerateContent") else None
     if request is None:
@@ -92,15 +92,15 @@ def test_many_of_them_can_be_said_by_structs() -> None:
 )
 def test_what_is_dated_is_not_refused_unless_asked_for(name: str) -> None:
     violations = found(HITS[name])
-    assert answer_of(violations) is None
-    answer = answer_of(violations, warnings_too=True)
+    assert error_response(violations) is None
+    answer = error_response(violations, warnings_too=True)
     assert answer is not None
     assert answer[0] == answer[1]["error"]["code"] == 400
 
 
 @pytest.mark.parametrize("name", [name for name, case in HITS.items() if case.severity == "error"])
 def test_without_a_model_only_what_every_model_refuses(name: str) -> None:
-    """What is found without a model is found with it."""
+    """A violation that is reported without a model is reported with it too."""
     case = HITS[name]
     body = json.dumps(case.body).encode()
     rules = {violation.rule for violation in check(body, "", "", endpoint=case.endpoint)}
@@ -123,7 +123,9 @@ def test_what_is_checked_and_what_is_state_are_apart() -> None:
 
 
 def test_the_parser_tells_all_at_once() -> None:
-    """A line for each offender, and details; the validator is not asked."""
+    """The parser reports all its violations, one per line and with details; the validator does not
+    run.
+    """
     body = said(
         user({"text": "a", "mood": 1}),
         tools=[{"codeExecution": {"x": 1}}],
@@ -137,7 +139,7 @@ def test_the_parser_tells_all_at_once() -> None:
         ("tools[0].codeExecution.x", "G1", "parser"),
         ("moood", "G1", "parser"),
     ]
-    answer = answer_of(violations)
+    answer = error_response(violations)
     assert answer is not None
     status, error = answer
     assert status == 400
@@ -170,7 +172,7 @@ def test_the_validator_tells_the_first() -> None:
     violations = check(json.dumps(body).encode(), "gemini-3-pro-preview")
     assert [violation.rule for violation in violations] == ["G5", "G60"]
     message = "* GenerateContentRequest.contents[0].parts: contents.parts must not be empty.\n"
-    assert answer_of(violations) == (
+    assert error_response(violations) == (
         400,
         {"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}},
     )
@@ -178,7 +180,7 @@ def test_the_validator_tells_the_first() -> None:
 
 def test_nothing_to_refuse() -> None:
     assert check(json.dumps(said()).encode(), FLASH25) == []
-    assert answer_of([], warnings_too=True) is None
+    assert error_response([], warnings_too=True) is None
 
 
 @pytest.mark.parametrize(
@@ -190,7 +192,7 @@ def test_what_is_no_body(body: bytes, endpoint: str) -> None:
     assert [violation.severity for violation in violations] == [
         "error"
     ] or endpoint == "batchEmbedContents"
-    assert (answer_of(violations) or (400,))[0] == 400
+    assert (error_response(violations) or (400,))[0] == 400
 
 
 def test_a_request_that_remembers_its_bytes_is_judged_by_them() -> None:
@@ -206,7 +208,7 @@ def test_a_struct_that_json_cannot_say() -> None:
 
 
 def test_hosts() -> None:
-    """The Gemini API unless another one is named, with a model and without; and an unknown host."""
+    """Without a provider the host is the Gemini API; the provider `""` is an unknown host."""
     body = json.dumps(said(labels={"a": "b"})).encode()
     for model in (FLASH25, ""):
         assert [violation.rule for violation in check(body, model)] == ["G1"]
@@ -217,7 +219,9 @@ def test_hosts() -> None:
 
 
 def test_count_tokens() -> None:
-    """Either form of the body; the order of turns is not known to matter."""
+    """Both forms of the body are checked. No rule about the order of turns is known for
+    this method.
+    """
     whole = json.dumps(
         {"generateContentRequest": {"model": "models/a", "contents": [], "tools": [{"x": {}}]}}
     ).encode()

@@ -1,5 +1,5 @@
-"""The table of rules in the documentation says what the code does; and no request that was answered
-breaks one.
+"""The table of rules in docs/rules.md agrees with the code, and no recorded request that was
+answered breaks a rule.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def test_each_rule_is_found_in_one_place() -> None:
 
 
 def accepted() -> Iterator[dict[str, Any]]:
-    """Recorded requests that the real API answered with 200."""
+    """Recorded requests that the real API answered with status 200."""
     with gzip.open(CORPUS, "rt", encoding="utf-8", newline="\n") as file:
         for line in file:
             record = json.loads(line)
@@ -80,7 +80,7 @@ def accepted() -> Iterator[dict[str, Any]]:
     not CORPUS.exists(), reason="the corpus of recorded traffic is not beside this checkout"
 )
 def test_no_false_alarm() -> None:
-    """Neither for the model and host of the record, nor without a model."""
+    """No accepted request has an error, with the record's model and host or without a model."""
     seen = 0
     for record in accepted():
         if record["endpoint"] not in ENDPOINTS:

@@ -1,6 +1,6 @@
-"""Recorded shapes of streams, rebuilt with invented words in `fixtures/gemini/streams`: what each
-chunk says, how it ends, the folded answer, and that none of it depends on where the bytes are
-cut."""
+"""Streams of recorded shapes with invented texts, from `fixtures/gemini/streams`: their chunks,
+their end, the folded response. None of it depends on where the bytes are cut.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read(*pieces: bytes) -> tuple[ChunkReader, list[GenerateContentResponse]]:
 
 
 def outcome(*pieces: bytes) -> dict[str, Any]:
-    """All that one can see of a read stream."""
+    """Everything that is observable of a read stream."""
     reader, chunks = read(*pieces)
     error = reader.error
     answer = fold(chunks)
@@ -74,7 +74,7 @@ def outcome(*pieces: bytes) -> dict[str, Any]:
 def answer(
     *parts: Any, finish: Any = "STOP", usage: tuple[int | None, ...] = (), **candidate: Any
 ) -> dict[str, Any]:
-    """The body that the plain call would have had."""
+    """The response body of the plain call with the same content."""
     names = ("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount")
     counts = {name: count for name, count in zip(names, usage, strict=False) if count is not None}
     return {
@@ -380,7 +380,7 @@ def test_every_fixture_is_expected():
 
 
 def test_fixtures_kept_their_line_ends():
-    """Git must not touch them: `-text` in .gitattributes."""
+    """Git must not change their line ends: `-text` in .gitattributes."""
     assert [
         name for name, body in STREAMS.items() if body.startswith(b"data: ") and b"\r\n" not in body
     ] == []
@@ -399,13 +399,13 @@ def test_chunks_and_end(name):
 
 @pytest.mark.parametrize("name", [name for name, expected in EXPECTED.items() if expected.unary])
 def test_fold_equals_the_plain_answer(name):
-    """S2-06: equal final response for the same content, whatever carried it."""
+    """S2-06: the final response is equal for equal content, whatever the framing."""
     assert fold(read(STREAMS[name])[1]) == parse_answer(json.dumps(EXPECTED[name].unary).encode())
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_body_of_events_read_as_a_whole_answer(name):
-    """A server that streams where a plain answer was asked for is read all the same."""
+    """A stream in response to a plain call is read as well."""
     reader, chunks = read(STREAMS[name])
     if reader.error is None:
         assert parse_answer(STREAMS[name]) == fold(chunks)
@@ -441,8 +441,8 @@ def test_random_cuts(name, data):
 
 @pytest.mark.parametrize("name", [name for name, expected in EXPECTED.items() if expected.unary])
 def test_every_prefix_is_a_prefix(name):
-    """A body that breaks off gives the first of the chunks and says that it is not whole, unless a
-    finish came before.
+    """A body that breaks off gives its first chunks and an incomplete result, unless the finish
+    came before.
     """
     body = STREAMS[name]
     _, whole = read(body)
@@ -556,7 +556,7 @@ def test_chunks_and_parts_keep_their_bytes():
 
 
 def test_a_fold_keeps_unknown_keys_at_every_level():
-    """As the plain call would have: the last of each key, and parts one after another."""
+    """The folded response has the last value of each unknown key, and all parts in order."""
     _, chunks = read(STREAMS["unknown-keys"])
     assert wire.unknown(fold(chunks)) == [
         ("candidates[0].content.parts[1].mood", {"calm": [1]}),
@@ -609,7 +609,7 @@ def test_unknown_keys_are_found_at_every_level():
 
 
 def test_an_unknown_kind_of_part_goes_back_from_a_stream():
-    """The folded Content is a new one; its parts are still those that came."""
+    """The folded Content is a new one; its parts are the received ones."""
     answer = fold(read(STREAMS["unknown-keys"])[1])
     request = ask("Hi", answer, function_response(answer.function_calls[0], {}))
     assert (
@@ -657,7 +657,7 @@ def is_plain(part: dict[str, Any]) -> bool:
 
 
 def merged(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Neighbouring plain texts of one kind as one part."""
+    """Joins adjacent plain texts of one kind to one part."""
     result: list[dict[str, Any]] = []
     for part in parts:
         last = result[-1] if result else {}
@@ -679,8 +679,8 @@ def chunk_of(parts: list[dict[str, Any]], **candidate: Any) -> GenerateContentRe
 @settings(max_examples=300)
 @given(st.lists(PARTS, min_size=2, max_size=5))
 def test_fold_merges_plain_texts_alone(chunks):
-    """Never across a signature or an unknown key (G26); all else stays as it is, in order, in its
-    bytes, empty parts too.
+    """Texts are never joined across a signature or an unknown key (G26). All other parts stay in
+    order and in their bytes, empty ones included.
     """
     folded = fold([chunk_of(parts) for parts in chunks]).candidates[0].content.parts
     expected = merged([part for parts in chunks for part in parts])

@@ -1,4 +1,4 @@
-"""Definitions of tools, in every form that they come in, to the one Tool that is sent."""
+"""Tool definitions in every accepted form, as the one Tool that is sent."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ def test_every_form_gives_the_same(definition):
 
 
 def test_s1_12_s3_06_one_tool_holds_all_declarations_and_builtins_follow():
-    """F-10: one Tool with all declarations, in order; a Tool with both is split."""
+    """F-10: one Tool with all declarations, in order. A Tool with declarations and a built-in tool
+    is split.
+    """
     names = [FunctionDeclaration(name=name) for name in "abcd"]
     both = Tool(function_declarations=[names[1], names[2]], code_execution=CodeExecution())
     built = tools(
@@ -84,7 +86,7 @@ def test_no_tools():
     ids=["none", "empty", "object", "no-properties", "no-type", "native"],
 )
 def test_a_function_without_parameters_has_none_on_the_wire(parameters):
-    """S0-01, G44."""
+    """S0-01, G44: parameters without properties are left out."""
     assert (
         encode(function_declaration("now", "The time.", parameters))
         == b'{"name":"now","description":"The time."}'
@@ -92,7 +94,7 @@ def test_a_function_without_parameters_has_none_on_the_wire(parameters):
 
 
 def test_parameters_without_a_type_are_an_object():
-    """S0-02."""
+    """S0-02: parameters without a type become an OBJECT."""
     assert (
         function_declaration(
             "tide", parameters={"properties": {"port": {"type": "string"}}}
@@ -102,8 +104,8 @@ def test_parameters_without_a_type_are_an_object():
 
 
 def test_names_of_properties_are_data():
-    """S2-03: a property called `strict` or `additionalProperties` stays, in `required` too; the
-    keywords go.
+    """S2-03: properties named `strict` or `additionalProperties` stay, in `required` too; the
+    keywords are dropped.
     """
     source = {
         "type": "object",
@@ -172,7 +174,7 @@ def test_notes_say_where(definition, paths):
 
 
 def test_definitions_are_not_changed():
-    """S0-01."""
+    """S0-01: the definition of the caller stays unchanged."""
     wrapped = {
         "type": "function",
         "function": {

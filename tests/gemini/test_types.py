@@ -1,6 +1,4 @@
-"""The structs as such: what is sent of them, what is read into them, and rules that hold for every
-one of them.
-"""
+"""The structs themselves: encoding, decoding, and rules that hold for all of them."""
 
 from __future__ import annotations
 
@@ -71,7 +69,7 @@ FIELDS = [
 
 
 def leaves(hint: Any) -> set[Any]:
-    """The types that a hint is made of, unions and containers opened."""
+    """The types in a hint, with unions and containers opened."""
     if typing.get_origin(hint) in (typing.Union, python_types.UnionType, list, dict):
         return {leaf for inner in typing.get_args(hint) for leaf in leaves(inner)}
     return {hint}
@@ -127,7 +125,7 @@ OF_ANY = {
         "GenerateContentBatchOutput",
     )
 }
-"""Messages that stand where any message may, and say which one they are."""
+"""The fields `@type` of messages that occur in a field for any message and name themselves."""
 
 
 @pytest.mark.parametrize("cls", STRUCTS, ids=lambda cls: cls.__name__)
@@ -138,7 +136,7 @@ def test_every_name_on_the_wire_is_camel_case(cls):
 
 
 def test_every_field_is_none_or_unset_by_default():
-    """Where `null` is a value itself (type Any), absent is UNSET; everywhere else it is None."""
+    """UNSET is absent where `null` is a value (type Any); None is absent everywhere else."""
     wrong = []
     for cls, name, _, hint in FIELDS:
         default = getattr(cls(), name)
@@ -156,7 +154,7 @@ def test_every_null_reads_as_absent():
 
 
 def test_no_field_is_typed_by_an_enum_class():
-    """A new value would fail the whole answer."""
+    """Otherwise a new value would make the whole response unreadable."""
     assert [
         (cls.__name__, name) for cls, name, _, hint in FIELDS if leaves(hint) & set(ENUMS)
     ] == []
@@ -168,7 +166,7 @@ ENUM_WORDS = re.compile(
 
 
 def test_every_enum_field_is_open():
-    """Unknown text and integers (`enum-encoding=int`) are read and written as they came."""
+    """Unknown texts and integers (`enum-encoding=int`) are decoded and encoded unchanged."""
     open_fields = [
         (cls, wire_name, any(typing.get_origin(inner) is list for inner in typing.get_args(hint)))
         for cls, _, wire_name, hint in FIELDS
@@ -185,7 +183,7 @@ def test_every_enum_field_is_open():
 
 
 def test_enum_fields_are_found():
-    """What the name says is an enum is one of the open ones."""
+    """A field with the name of an enum field is an open enum."""
     not_open = {
         (cls.__name__, name)
         for cls, name, _, hint in FIELDS
@@ -299,7 +297,7 @@ def test_odd_values_are_read(cls, body, expected):
     assert msgspec.json.decode(body, type=cls) == expected
 
 
-# --- what an answer says --------------------------------------------------------------------------
+# --- fields of responses --------------------------------------------------------------------------
 
 
 def answer(*parts: Part, finish: Any = None) -> GenerateContentResponse:

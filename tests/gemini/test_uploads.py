@@ -1,4 +1,4 @@
-"""Uploads: the calls of Google's resumable protocol, and the flow that goes on after a lost
+"""Uploads: the calls of Google's resumable protocol, and the flow that resumes after a lost
 connection.
 """
 
@@ -97,7 +97,7 @@ def test_a_piece_goes_without_the_key_and_without_the_clients_headers():
         ("https://upload.example:99999/s", "http"),
         ("http://127.0.0.1.evil.example/s", "https is wanted"),
         ("http://169.254.169.254/latest", "https is wanted"),
-        ("", "no URL to send to"),
+        ("", "has no URL"),
     ],
 )
 def test_an_upload_goes_to_https_or_to_this_machine(url: str, problem: str):
@@ -154,7 +154,7 @@ def final(body: bytes = FILE) -> tuple[bytes, dict[str, str]]:
 
 
 def sent(played: Played) -> list[tuple[str, str | None, bytes]]:
-    """Command, offset and bytes of what went to the upload's URL."""
+    """Command, offset and bytes of the calls to the upload's URL."""
     heads = [(call, dict(call.headers)) for call in played.calls if call.url]
     return [
         (str(head["x-goog-upload-command"]), head.get("x-goog-upload-offset"), call.body)  # type: ignore[misc]
@@ -219,7 +219,7 @@ def test_the_default_piece_is_eight_mebibytes():
 
 
 def test_bytes_that_arrived_are_not_sent_again():
-    """Two of four bytes came through before the connection broke."""
+    """Two of four bytes arrived before the connection broke."""
     played, seen = upload(b"0123456789", begun(), active(), LOST, active(6), active(), final())
     assert sent(played) == [
         ("upload", "0", b"0123"),
@@ -284,11 +284,11 @@ def test_what_is_not_worth_another_attempt_is_raised():
 @pytest.mark.parametrize(
     ("outcomes", "message"),
     [
-        ([begun(), active()], "not at its end"),
-        ([begun(), LOST, active(9)], "9 bytes have arrived"),
-        ([begun(), LOST, active(None)], "None bytes have arrived"),
+        ([begun(), active()], "still active"),
+        ([begun(), LOST, active(9)], "reports 9 received bytes"),
+        ([begun(), LOST, active(None)], "reports None received bytes"),
         ([begun(), (b"", {"x-goog-upload-status": "cancelled"})], "the upload is cancelled"),
-        ([begun(), LOST, (b"", {"x-goog-upload-status": "final"})], "its last answer was lost"),
+        ([begun(), LOST, (b"", {"x-goog-upload-status": "final"})], "its last response was lost"),
         ([begun(), final(b"{}")], "has no file"),
         ([begun(), final(b"[]")], "the upload is final"),
         (
@@ -296,7 +296,7 @@ def test_what_is_not_worth_another_attempt_is_raised():
                 begun(),
                 (b"", {"x-goog-upload-status": "active", "x-goog-upload-size-received": "9" * 30}),
             ],
-            "not at its end",
+            "still active",
         ),
     ],
 )
@@ -316,7 +316,7 @@ def test_an_error_in_the_body():
 
 
 def test_headers_may_be_missing_at_the_end():
-    """A relay that drops them: the body says that it is the end."""
+    """If a relay drops the headers, the body shows that the upload is final."""
     played, _ = upload(b"0123", begun(), FILE)
     assert played.answer.name == "files/abc"
 
@@ -330,8 +330,8 @@ def test_headers_may_be_missing_at_the_end():
 def test_whatever_is_lost_every_byte_arrives_once_and_in_order(
     data: bytes, chunk: int, grain: int, fates: list[Any]
 ):
-    """Fate of a piece: it arrives, or so many of its bytes do, or all of it and only the answer is
-    lost.
+    """The outcome of a chunk: it arrives, some of its bytes arrive, or it arrives and the response
+    is lost.
     """
     arrived, done, seen, left = b"", False, [], list(fates)
     flow = upload_file(
@@ -368,11 +368,11 @@ def test_whatever_is_lost_every_byte_arrives_once_and_in_order(
     assert not data or seen[-1] == (len(data), len(data))
 
 
-# --- what is uploaded -----------------------------------------------------------------------------
+# --- the data -------------------------------------------------------------------------------------
 
 
 class Trickle(io.RawIOBase):
-    """A file that gives two bytes at a time and cannot be sought in."""
+    """A file that returns two bytes per read and cannot seek."""
 
     def __init__(self, data: bytes) -> None:
         self.left = data
@@ -416,7 +416,7 @@ def test_a_file_is_read_when_its_turn_comes():
 def test_a_file_that_became_shorter():
     played, _ = upload(Trickle(b"01234"), begun(), active(), size=10)
     assert isinstance(played.error, ConfigurationError)
-    assert played.error.message == "data: it ends after 5 of 10 bytes"
+    assert played.error.message == "data: the file ends after 5 of 10 bytes"
 
 
 @pytest.mark.parametrize(
@@ -425,8 +425,8 @@ def test_a_file_that_became_shorter():
         ("text", {}, "data: a bytes or a file opened in binary mode is wanted, not str"),
         (None, {}, "data: "),
         (["a"], {}, "data: "),
-        (Trickle(b"a"), {}, "size: it is wanted for a file that cannot be sought in"),
-        (b"a", {"size": 2}, "size: there are 1 bytes, not 2"),
+        (Trickle(b"a"), {}, "size: required for a file that cannot seek"),
+        (b"a", {"size": 2}, "size: the data has 1 bytes, not 2"),
         (b"a", {"size": -1}, "size: "),
         (b"a", {"size": "1"}, "size: "),
         (b"a", {"mime_type": ""}, "mimeType: "),
@@ -434,7 +434,7 @@ def test_a_file_that_became_shorter():
         (b"a", {"mime_type": "a/b\r\nx: y"}, "x-goog-upload-header-content-type"),
         (b"a", {"chunk": 0}, "chunk: "),
         (b"a", {"chunk": 1.5}, "chunk: "),
-        (b"a", {"name": "models/x"}, "name: files/ID"),
+        (b"a", {"name": "models/x"}, "name: expected files/ID"),
         (b"a", {"display_name": 5}, "file.displayName: "),
     ],
 )

@@ -198,7 +198,7 @@ def test_it_gives_up(drive: Drive) -> None:
 def test_a_foreign_place_without_tls_is_refused(drive: Drive, url: str) -> None:
     with (
         serve(Storage(url=url)) as server,
-        pytest.raises(errors.StreamInvalid, match="names no URL to send to") as caught,
+        pytest.raises(errors.StreamInvalid, match="of an upload is refused") as caught,
     ):
         drive.run(uploading(), base_url=server.url, api_key=KEY)
     assert len(server.requests) == 1
@@ -410,7 +410,9 @@ def test_a_flow_that_asks_nothing(drive: Drive) -> None:
 
 
 def test_vertex_is_told_before_anything_is_sent(drive: Drive) -> None:
-    with pytest.raises(errors.ConfigurationError, match="this host has no POST /upload/files"):
+    with pytest.raises(
+        errors.ConfigurationError, match="this host has no endpoint POST /upload/files"
+    ):
         drive.run(uploading(), provider="gemini@vertex", project="p", location="global")
 
 

@@ -1,4 +1,4 @@
-"""Batches as calls, waiting for one, and the lines of their files."""
+"""Calls of batches, flows that wait for one, and the files of requests and results."""
 
 from __future__ import annotations
 
@@ -54,14 +54,16 @@ def create_batch(
     *,
     display_name: str | None = None,
 ) -> Call[BatchOperation]:
-    """Many requests at once: in the body, in a file (`files/ID`, see `batch_lines`), or as a batch
-    of the caller's own.
+    """Starts a batch of requests. `requests` is a list, the name of an uploaded file (`files/ID`,
+    written with `batch_lines`), or a `GenerateContentBatch`.
 
     >>> print(create_batch("gemini-2.5-flash", "files/abc", display_name="b").preview())
     POST /models/gemini-2.5-flash:batchGenerateContent
     content-type: application/json
     <BLANKLINE>
     {"batch":{"displayName":"b","inputConfig":{"fileName":"files/abc"}}}
+
+    Raises `RuleError` as `generate_content` does; its paths name the request in the body.
     """
     body = checked(
         BatchGenerateContentRequest(batch=_batch(requests, display_name)),
@@ -71,7 +73,13 @@ def create_batch(
 
 
 def create_embed_batch(model: str, batch: EmbedContentBatch) -> Call[EmbedBatchOperation]:
-    """Many embeddings at once."""
+    """Starts a batch of embeddings. Poll it with `wait_for_embed_batch`.
+
+    >>> from wire.gemini.types import InputEmbedContentConfig
+    >>> batch = EmbedContentBatch(input_config=InputEmbedContentConfig(file_name="files/abc"))
+    >>> create_embed_batch("gemini-embedding-001", batch).target
+    '/models/gemini-embedding-001:asyncBatchEmbedContent'
+    """
     if not isinstance(batch, EmbedContentBatch):
         raise wrong_type("batch", batch, "EmbedContentBatch")
     body = checked(AsyncBatchEmbedContentRequest(batch=batch), AsyncBatchEmbedContentRequest)
@@ -85,19 +93,23 @@ def create_embed_batch(model: str, batch: EmbedContentBatch) -> Call[EmbedBatchO
 
 
 def get_batch(name: str) -> Call[BatchOperation]:
-    """How far a batch is; once it is done, with its answers or the name of their file."""
+    """Reads a batch: its state, and, once it is done, its results or the name of their file.
+
+    >>> get_batch("abc").target
+    '/batches/abc'
+    """
     return _batch_call("GET", f"/{named(name, 'batches')}")
 
 
 def get_embed_batch(name: str) -> Call[EmbedBatchOperation]:
-    """As `get_batch`, for a batch of embeddings."""
+    """Reads a batch of embeddings, as `get_batch`."""
     return plain(EmbedBatchOperation, "GET", f"/{named(name, 'batches')}", host_rules=not_on_vertex)
 
 
 def list_batches(
     page_size: int | None = None, page_token: str | None = None
 ) -> Call[ListBatchesResponse]:
-    """One page of the batches; `next_page_token` of the answer asks for the next one."""
+    """Lists one page of the batches. Pass the response's `next_page_token` for the next page."""
     return plain(
         ListBatchesResponse,
         "GET",
@@ -110,7 +122,14 @@ def list_batches(
 def update_batch(
     name: str, batch: GenerateContentBatch, *, update_mask: str
 ) -> Call[GenerateContentBatch]:
-    """Change the fields of a batch that the mask names, such as `priority`."""
+    """Changes the fields of a batch that `update_mask` names, such as `priority`.
+
+    >>> call = update_batch("abc", GenerateContentBatch(priority=5), update_mask="priority")
+    >>> print(call.method, call.target, call.body.decode())
+    PATCH /batches/abc:updateGenerateContentBatch?updateMask=priority {"priority":5}
+
+    Raises `RuleError` for an empty mask.
+    """
     path, body = (
         f"/{named(name, 'batches')}:updateGenerateContentBatch",
         checked(batch, GenerateContentBatch, "batch"),
@@ -123,7 +142,7 @@ def update_batch(
 def update_embed_batch(
     name: str, batch: EmbedContentBatch, *, update_mask: str
 ) -> Call[EmbedContentBatch]:
-    """As `update_batch`, for a batch of embeddings."""
+    """Changes the fields of a batch of embeddings, as `update_batch`."""
     path, body = (
         f"/{named(name, 'batches')}:updateEmbedContentBatch",
         checked(batch, EmbedContentBatch, "batch"),
@@ -134,16 +153,17 @@ def update_embed_batch(
 
 
 def cancel_batch(name: str) -> Call[Empty]:
-    """Stop a batch; what is answered stays."""
+    """Stops a batch. The results of requests that have ended are kept."""
     return plain(Empty, "POST", f"/{named(name, 'batches')}:cancel", host_rules=not_on_vertex)
 
 
 def delete_batch(name: str) -> Call[Empty]:
-    """Forget a batch; one that runs is to be cancelled first."""
+    """Deletes a batch. Cancel a running batch first."""
     return plain(Empty, "DELETE", f"/{named(name, 'batches')}", host_rules=not_on_vertex)
 
 
 def _batch(requests: Any, display_name: str | None) -> GenerateContentBatch:
+    """The batch message for each form of `requests`."""
     if isinstance(requests, GenerateContentBatch):
         return (
             requests
@@ -165,7 +185,7 @@ def _batch(requests: Any, display_name: str | None) -> GenerateContentBatch:
         for each in requests
     ]
     for index, item in enumerate(items):
-        _sound(
+        _request_body(
             item.request if isinstance(item, InlinedRequest) else item,
             f"batch.inputConfig.requests.requests[{index}].request",
         )
@@ -181,10 +201,10 @@ def _batch_call(method: str, path: str, body: bytes = b"") -> Call[BatchOperatio
     )
 
 
-def _sound(request: Any, path: str) -> bytes:
+def _request_body(request: Any, path: str) -> bytes:
     """One request of a batch as JSON.
 
-    Raises `RuleError` as `generate_content` does, with the request's place before the paths.
+    Raises `RuleError` as `generate_content` does; `path` of the request begins its paths.
     """
     try:
         return generate_body(request)
@@ -200,20 +220,19 @@ def _sound(request: Any, path: str) -> bytes:
 def _mask(update_mask: str) -> dict[str, str]:
     if not isinstance(update_mask, str) or not update_mask:
         raise RuleError(
-            violations=[
-                Violation("updateMask", "names of fields, with commas between them, are wanted")
-            ]
+            violations=[Violation("updateMask", "expected names of fields, separated by commas")]
         )
     return {"updateMask": update_mask}
 
 
-# --- answers --------------------------------------------------------------------------------------
+# --- responses ------------------------------------------------------------------------------------
 
 
 def parse_batch(body: bytes) -> BatchOperation:
-    """A batch whose responses remember their bytes, so that they go back to the model as they came.
+    """Parses a batch. Each response in it remembers its bytes, so that a later request can send
+    its Content back unchanged.
 
-    Raises the provider's error if the body is one, `StreamInvalid` if it is nothing of the wire.
+    Raises the provider's error if the body is one, `StreamInvalid` if it is malformed.
     """
     operation = parse_plain(BatchOperation, body)
     _remember_responses(operation.response, body, "response")
@@ -226,16 +245,18 @@ def _remember_responses(output: GenerateContentBatchOutput | None, body: bytes, 
     inlined = output.inlined_responses if output is not None else None
     items = inlined.inlined_responses if inlined is not None else None
     if items:
+        # Walks to the list in the undecoded body: the decoded structs no longer have their bytes.
         raw = msgspec.Raw(body)
         for key in (*path, "inlinedResponses", "inlinedResponses"):
             raw = fields_of(raw)[key]
-        for item, one in zip(items, items_of(raw), strict=True):
-            _remember_response(item, fields_of(one))
+        for item, item_bytes in zip(items, items_of(raw), strict=True):
+            _remember_response(item, fields_of(item_bytes))
 
 
 def _remember_response(item: InlinedResponse, fields: Fields) -> None:
     if item.response is not None:
-        # Decoded alone, since bytes that are not strict JSON are mended response by response.
+        # Decodes the response a second time, on its own: bytes that are not strict JSON are
+        # repaired per response, and the remembered bytes must be those that were decoded.
         raw = bytes(fields["response"])
         response = whole(decoded(raw, GenerateContentResponse), raw)
         msgspec.structs.force_setattr(item, "response", response)
@@ -244,50 +265,56 @@ def _remember_response(item: InlinedResponse, fields: Fields) -> None:
 def wait_for_batch(
     batch: str | BatchOperation, *, every: float = 30.0, most: float = 86400.0
 ) -> Flow[BatchOperation]:
-    """A flow: the batch, as soon as it is done; asked for every so many seconds, for `most` seconds
-    of waiting.
+    """A flow that polls a batch until it is done, and returns it. Run it with `client.run(flow)`.
 
-    Raises the error that stands in it if it failed, was cancelled or expired; `TotalClock` if it
-    took longer.
+    `every` is the pause between two polls, `most` the sum of the pauses, both in seconds.
+
+    >>> next(wait_for_batch("batches/abc")).target
+    '/batches/abc'
+
+    Raises the batch's own error if it failed, was cancelled or expired; `TotalClock` after `most`
+    seconds of pauses.
     """
     name = named((batch.name if isinstance(batch, BatchOperation) else batch) or "", "batches")
-    return _waiting(get_batch(name), name, PollPolicy(every, most))
+    return _polled(get_batch(name), name, PollPolicy(every, most))
 
 
 def wait_for_embed_batch(
     batch: str | EmbedBatchOperation, *, every: float = 30.0, most: float = 86400.0
 ) -> Flow[EmbedBatchOperation]:
-    """As `wait_for_batch`, for a batch of embeddings."""
+    """A flow that polls a batch of embeddings, as `wait_for_batch`."""
     name = named((batch.name if isinstance(batch, EmbedBatchOperation) else batch) or "", "batches")
-    return _waiting(get_embed_batch(name), name, PollPolicy(every, most))
+    return _polled(get_embed_batch(name), name, PollPolicy(every, most))
 
 
-_ENDS = (BatchState.FAILED, BatchState.CANCELLED, BatchState.EXPIRED)
+_UNSUCCESSFUL_STATES = (BatchState.FAILED, BatchState.CANCELLED, BatchState.EXPIRED)
 
 
-def _waiting(call: Call[Job], name: str, patience: PollPolicy) -> Flow[Job]:
+def _polled(call: Call[Job], name: str, policy: PollPolicy) -> Flow[Job]:
     while True:
         operation = yield from ask(call)
         state = operation.metadata.state if operation.metadata else None
-        if operation.error is not None or state in _ENDS:
+        if operation.error is not None or state in _UNSUCCESSFUL_STATES:
             raise failed(
                 operation.error, f"{name} is {state or 'at its end'}", operation.raw or b""
             )
         if operation.done:
             return operation
-        yield patience.pause(f"{name} is still {state or 'without a state'}")
+        yield policy.pause(f"{name} is still {state or 'without a state'}")
 
 
 # --- files ----------------------------------------------------------------------------------------
 
 
 def batch_lines(requests: Mapping[str, GenerateContentRequest]) -> bytes:
-    """A file of requests, one a line, under keys that come back with the answers; to be uploaded
-    for `create_batch`.
+    """The file of requests for `create_batch`, one JSON line for each. Upload it with
+    `upload_file`. The key of each request comes back with its result.
 
     >>> from wire.gemini import contents
     >>> batch_lines({"a": GenerateContentRequest(contents=contents("Hi"))})
     b'{"key":"a","request":{"contents":[{"parts":[{"text":"Hi"}],"role":"user"}]}}\\n'
+
+    Raises `RuleError` as `generate_content` does; its paths begin with `requests[KEY]`.
     """
     if (
         not isinstance(requests, Mapping)
@@ -297,20 +324,29 @@ def batch_lines(requests: Mapping[str, GenerateContentRequest]) -> bytes:
         raise wrong_type("requests", requests, "mapping of keys to GenerateContentRequests")
     lines = [
         b'{"key":%s,"request":%s}'
-        % (encode(json_values.checked(key, "requests")), _sound(request, f"requests[{key!r}]"))
+        % (
+            encode(json_values.checked(key, "requests")),
+            _request_body(request, f"requests[{key!r}]"),
+        )
         for key, request in requests.items()
     ]
-    # What came from the wire may stand on several lines; in JSON a line end is never more than a
-    # blank.
+    # Remembered bytes of received Contents may contain line ends, which would split the request
+    # over several lines of the file. Outside of strings a line end is white space in JSON, and
+    # inside a string it is always escaped, so that a space replaces it.
     return b"".join(line.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n" for line in lines)
 
 
 def batch_results(data: bytes) -> list[InlinedResponse]:
-    """A file of results, as `download_file` gives it: a line for each request, in their order, with
-    its key.
+    """Parses a file of results, as `download_file` returns it: one line for each request, in the
+    order of the requests, with the key of each.
 
-    A line may be an answer or an error alone. Raises `StreamInvalid` that names the line that is
-    nothing of the kind.
+    A line may also be a bare response or a bare error.
+
+    >>> [result] = batch_results(b'{"key":"a","response":{"candidates":[]}}\\n')
+    >>> result.key, result.error
+    ('a', None)
+
+    Raises `StreamInvalid` with the number of a malformed line, counted from 1.
     """
     return [
         _result(line, number) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()
@@ -318,7 +354,7 @@ def batch_results(data: bytes) -> list[InlinedResponse]:
 
 
 def embed_batch_results(data: bytes) -> list[InlinedEmbedContentResponse]:
-    """As `batch_results`, for a batch of embeddings."""
+    """Parses a file of results of a batch of embeddings, as `batch_results`."""
     lines = enumerate(data.split(b"\n"), 1)
     return [
         _line(line, InlinedEmbedContentResponse, number) for number, line in lines if line.strip()
@@ -326,6 +362,7 @@ def embed_batch_results(data: bytes) -> list[InlinedEmbedContentResponse]:
 
 
 def _result(line: bytes, number: int) -> InlinedResponse:
+    """The result on a line, which is an `InlinedResponse`, or its response or error alone."""
     fields = fields_of(line)
     if {"candidates", "promptFeedback", "usageMetadata"} & set(fields):
         response = _line(line, GenerateContentResponse, number)
@@ -346,5 +383,5 @@ def _line(line: bytes, kind: type[T], number: int) -> T:
         return decoded(line, kind)
     except (Unreadable, LimitError) as cause:
         raise StreamInvalid(
-            f"line {number} of the results is none ({cause}): {shown(line)}", raw=line
+            f"line {number} of the results is malformed ({cause}): {shown(line)}", raw=line
         ) from None

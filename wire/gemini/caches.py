@@ -1,7 +1,4 @@
-"""Context caches as calls.
-
-`wire.gemini.context_cache` uses them so that nobody has to think of them.
-"""
+"""Calls of context caches. `wire.gemini.context_cache` makes them at the right times."""
 
 from __future__ import annotations
 
@@ -17,13 +14,18 @@ from wire.gemini.types import CachedContent, Empty, ListCachedContentsResponse
 
 
 def create_cached_content(cache: CachedContent) -> Call[CachedContent]:
-    """Keep the beginning of requests; `model` is wanted in it, and `ttl` or `expire_time` may be.
+    """Stores the beginning of requests on the server. `cache.model` is required; one of `ttl` and
+    `expire_time` is allowed.
 
     >>> call = create_cached_content(CachedContent(model="gemini-2.5-flash", ttl="300s"))
     >>> print(call.target, call.body.decode())
     /cachedContents {"model":"models/gemini-2.5-flash","ttl":"300s"}
 
-    On Vertex the model's name is the full one, `projects/P/locations/L/publishers/google/models/X`.
+    Vertex requires the full name of the model,
+    `projects/P/locations/L/publishers/google/models/X`.
+
+    Raises `ConfigurationError` for a missing or malformed model name, `RuleError` for both `ttl`
+    and `expire_time` (G3).
     """
     if not isinstance(cache, CachedContent):
         raise wrong_type("cache", cache, "CachedContent")
@@ -42,14 +44,14 @@ def create_cached_content(cache: CachedContent) -> Call[CachedContent]:
 
 
 def get_cached_content(name: str) -> Call[CachedContent]:
-    """What is said of a cache; what it holds is not told."""
+    """Reads the metadata of a cache. The server does not return its contents."""
     return plain(CachedContent, "GET", f"/{named(name, 'cachedContents')}")
 
 
 def list_cached_contents(
     page_size: int | None = None, page_token: str | None = None
 ) -> Call[ListCachedContentsResponse]:
-    """One page of the caches; `next_page_token` of the answer asks for the next one."""
+    """Lists one page of the caches. Pass the response's `next_page_token` for the next page."""
     return plain(
         ListCachedContentsResponse, "GET", "/cachedContents", query=page(page_size, page_token)
     )
@@ -61,15 +63,18 @@ def update_cached_content(
     ttl: str | float | None = None,
     expire_time: str | datetime.datetime | None = None,
 ) -> Call[CachedContent]:
-    """Let a cache live longer or shorter, which is all that can be changed: from now on for `ttl`,
-    or until `expire_time`.
+    """Changes when a cache expires: `ttl` seconds from now, or at `expire_time`. Nothing else of a
+    cache can be changed.
 
     >>> call = update_cached_content("abc", ttl=300)
     >>> print(call.method, call.target, call.body.decode())
     PATCH /cachedContents/abc?updateMask=ttl {"ttl":"300s"}
+
+    Raises `RuleError` unless exactly one of the two is given, and for an `expire_time` without a
+    time zone.
     """
     if (ttl is None) is (expire_time is None):
-        raise RuleError(violations=[Violation("ttl", "one of ttl and expireTime is wanted")])
+        raise RuleError(violations=[Violation("ttl", "expected exactly one of ttl and expireTime")])
     field = "ttl" if ttl is not None else "expireTime"
     change = CachedContent(
         ttl=None if ttl is None else duration(ttl), expire_time=_timestamp(expire_time)
@@ -84,15 +89,22 @@ def update_cached_content(
 
 
 def delete_cached_content(name: str) -> Call[Empty]:
-    """Forget a cache at once. One that is gone already is a 403."""
+    """Deletes a cache. The server answers 403 for a cache that does not exist any more.
+
+    >>> call = delete_cached_content("abc")
+    >>> call.method, call.target
+    ('DELETE', '/cachedContents/abc')
+    """
     return plain(Empty, "DELETE", f"/{named(name, 'cachedContents')}")
 
 
 def duration(seconds: str | float) -> str:
-    """Seconds as the server writes them; a text is one already.
+    """A duration in the server's spelling, from a number of seconds. A text is returned unchanged.
 
     >>> duration(300), duration(0.5), duration("300s")
     ('300s', '0.5s', '300s')
+
+    Raises `RuleError` for a number that is not positive, or larger than the server's range.
     """
     if isinstance(seconds, str):
         return seconds
@@ -101,7 +113,7 @@ def duration(seconds: str | float) -> str:
             violations=[
                 Violation(
                     "ttl",
-                    "a positive number of seconds or a text such as 300s is wanted, not "
+                    "expected a positive number of seconds or a text such as 300s, not "
                     f"{seconds!r}",
                 )
             ]
@@ -116,7 +128,9 @@ def _timestamp(moment: str | datetime.datetime | None) -> str | None:
         raise RuleError(
             violations=[
                 Violation(
-                    "expireTime", "a time with a time zone is wanted, or nobody knows when that is"
+                    "expireTime",
+                    "expected a datetime with a time zone",
+                    remedy="pass tzinfo=, such as datetime.UTC",
                 )
             ]
         )

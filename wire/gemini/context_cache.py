@@ -1,10 +1,12 @@
-"""What a context cache holds and when: a state machine of flows, given the time, with no clock and
-no I/O.
+"""Keeps a context cache for the beginning that many requests share.
 
-The beginning that many requests share (system instruction, tools, tool config, and Contents if
-there are some) is counted, kept by the server if it is long enough, and left out of the requests
-while it is. Whatever goes wrong with the cache, the requests go on with all of it in them: a cache
-saves money, and no answer may depend on it.
+The beginning is the system instruction, tools, tool config and first Contents. `ContextCache`
+counts its tokens, stores it on the server if it is long enough, and then replaces it in each
+request by the name of the cache. It is a state machine: its methods are flows that get the time as
+an argument, and do no I/O.
+
+Any failure of the cache falls back to sending the whole beginning: a cache saves money, and no
+response may depend on it.
 """
 
 from __future__ import annotations
@@ -36,19 +38,25 @@ from wire.gemini.types import (
 )
 
 MIN_CACHED_TOKENS = 1024
-"""Tokens below which the server keeps nothing (G63); of some models the least is 4,096, and then
-the server says so.
+"""Minimum number of tokens of a cache (G63). Some models require 4,096; the server refuses less
+with `BadRequestError`, which `ContextCache` notes.
 """
 
 
 class ContextCache:
     """The cached beginning of requests to one model.
 
-    `tick(now)` is a flow that does what is due: count, create, let it live longer. Run it once
-    before the first request and again whenever `due` has come; `now` is the time of any clock that
-    goes forward, in seconds. `apply(request)` is the request as it is to be sent now;
-    `generate(request)` is a flow that sends it, and sends it whole if the server has lost the
-    cache. `close()` is a flow that deletes it. `notes` tells what did not work.
+    - `tick(now)` is a flow that counts, creates or prolongs the cache, whichever is due. Run it
+      before the first request, and again when the clock has reached `due`. `now` is the time of any
+      monotonic clock, in seconds.
+    - `apply(request)` returns the request to send now.
+    - `generate(request)` is a flow that sends it, and sends it again without the cache if the
+      server has lost the cache.
+    - `close()` is a flow that deletes the cache.
+    - `notes` lists the failures.
+
+    `ttl` is the lifetime in seconds; half of it is the interval of the ticks. `least` is the
+    minimum number of tokens to cache.
 
     >>> from wire.gemini import contents
     >>> cache = ContextCache(
@@ -56,6 +64,9 @@ class ContextCache:
     ... )
     >>> next(cache.tick(0.0)).target
     '/models/gemini-2.5-flash:countTokens'
+
+    Raises `RuleError` for a `shared` that is not a request, or a `ttl` out of range;
+    `ConfigurationError` for other wrong arguments.
     """
 
     def __init__(
@@ -72,43 +83,45 @@ class ContextCache:
             raise wrong_type("shared", shared, "GenerateContentRequest")
         if not (shared.system_instruction or shared.tools or shared.contents):
             raise ConfigurationError(
-                "shared: a system instruction, tools or contents are wanted in it"
+                "shared: expected a request with a system instruction, tools or contents"
             )
         if display_name is not None and not display_name.strip():
-            raise ConfigurationError("display_name: a text that is not blank is wanted")
+            raise ConfigurationError("display_name: expected a text that is not blank")
         if isinstance(ttl, str):
-            raise ConfigurationError(f"ttl: a number of seconds is wanted, not {ttl!r}")
+            raise ConfigurationError(f"ttl: expected a number of seconds, not {ttl!r}")
         duration(ttl)
         if type(least) is not int or least < 0:
-            raise ConfigurationError(f"least: a number of tokens from 0 up, not {least!r}")
+            raise ConfigurationError(f"least: expected a number of tokens from 0, not {least!r}")
         self.ttl, self.least, self.display_name = float(ttl), least, display_name
         self.shared = shared
         self.name: str | None = None
-        """Of the cache; `None` while requests carry everything."""
+        """Resource name of the cache; `None` while there is none."""
         self.due: float | None = 0.0
-        """When the next tick is wanted; `None` if never."""
+        """Time of the next tick, in seconds of the caller's clock; `None` if none is needed."""
         self.tokens: int | None = None
-        """What was counted."""
+        """Tokens of the shared beginning; `None` before they are counted."""
         self.notes: list[Note] = []
+        """Failures of the cache, in order."""
         self._closed = False
 
     @property
     def key(self) -> str:
-        """Equal for equal beginnings of requests to one model."""
-        kept = CachedContent(
+        """Hash of the model and the beginning: equal beginnings have equal keys."""
+        content = CachedContent(
             model=self.model, **_fields(self.shared), contents=self.shared.contents
         )
-        return hashlib.sha256(encode(kept)).hexdigest()
+        return hashlib.sha256(encode(content)).hexdigest()
 
-    # --- the cache's own life ---------------------------------------------------------------------
+    # --- life cycle of the cache ------------------------------------------------------------------
 
     def tick(self, now: float) -> Flow[None]:
-        """A flow: what is due at `now`.
+        """A flow that counts, creates or prolongs the cache if that is due at `now`.
 
-        It raises nothing: what fails is noted, and tried again at the next tick.
+        It raises no error of a call: a failure is added to `notes`, and the next tick tries again.
         """
         if self._closed or self.due is None or now < self.due:
             return
+        # Half of the lifetime, so that a tick that is late or fails leaves time for another one.
         self.due = now + self.ttl / 2
         if self.name is not None:
             yield from self._refresh(self.name)
@@ -119,7 +132,7 @@ class ContextCache:
             self.notes.append(
                 Note(
                     "contextCache",
-                    f"{self.tokens} tokens are too few to keep, {self.least} are wanted",
+                    f"not created: {self.tokens} tokens; the minimum is {self.least}",
                 )
             )
             self.due = None
@@ -127,9 +140,9 @@ class ContextCache:
             yield from self._create()
 
     def close(self) -> Flow[None]:
-        """A flow: delete the cache.
+        """A flow that deletes the cache. Closing twice has no effect.
 
-        Closing twice is fine; a cache that cannot be deleted ends by itself.
+        A failure is added to `notes`; the server deletes the cache when its `ttl` has passed.
         """
         name, self.name, self.due, self._closed = self.name, None, None, True
         if name is not None:
@@ -140,15 +153,17 @@ class ContextCache:
 
     def _count(self) -> Flow[None]:
         try:
-            counted = yield from ask(count_tokens(self.model, self._counted()))
+            response = yield from ask(count_tokens(self.model, self._countable()))
         except WireError as error:
             self._note("count", error)
         else:
-            self.tokens = counted.total_tokens or 0
+            self.tokens = response.total_tokens or 0
 
-    def _counted(self) -> GenerateContentRequest:
-        """The server counts no request without Contents, so that the system instruction stands
-        among them.
+    def _countable(self) -> GenerateContentRequest:
+        """The shared beginning as a request that countTokens accepts.
+
+        The server refuses to count a request without Contents, so that the system instruction is
+        sent as the first of them.
         """
         shared = self.shared
         first = (
@@ -161,7 +176,7 @@ class ContextCache:
 
     def _create(self) -> Flow[None]:
         fields = _fields(self.shared)
-        wanted = CachedContent(
+        request = CachedContent(
             model=self.model,
             display_name=self.display_name,
             ttl=duration(self.ttl),
@@ -169,14 +184,14 @@ class ContextCache:
             **fields,
         )
         try:
-            made = yield from ask(create_cached_content(wanted))
+            cache = yield from ask(create_cached_content(request))
         except WireError as error:
             self._note("create", error)
             if isinstance(error, BadRequestError):
-                # Too short for this model, or not cacheable: asking again does not help.
+                # Too short for this model, or not cacheable: another attempt fails too.
                 self.due = None
             return
-        self.name = made.name
+        self.name = cache.name
 
     def _refresh(self, name: str) -> Flow[None]:
         try:
@@ -188,65 +203,69 @@ class ContextCache:
     # --- requests ---------------------------------------------------------------------------------
 
     def apply(self, request: GenerateContentRequest) -> GenerateContentRequest:
-        """The request as it is to be sent now: with the cache's name in place of what it holds, or
-        with all of it.
+        """The request to send now: with the name of the cache, or with the whole beginning.
 
-        What the request leaves out is taken from what is shared. The cache is not for a request
-        that says something else of what it holds, nor for one that names another.
+        Fields that the request does not set come from the shared beginning. A request that sets
+        one of them to another value is sent without the cache. A request that names a cache of its
+        own is returned unchanged.
         """
         if request.cached_content is not None:
             return request
-        mine, own = (
+        shared, own = (
             _fields(self.shared),
             {name: value for name, value in _fields(request).items() if value is not None},
         )
-        if self.name is not None and all(encode(own[name]) == encode(mine[name]) for name in own):
-            return msgspec.structs.replace(request, cached_content=self.name, **dict.fromkeys(mine))
+        if self.name is not None and all(encode(own[name]) == encode(shared[name]) for name in own):
+            # A request with a cache must not have these fields, even with equal values (G62).
+            return msgspec.structs.replace(
+                request, cached_content=self.name, **dict.fromkeys(shared)
+            )
         contents = [*(self.shared.contents or ()), *(request.contents or ())]
-        return msgspec.structs.replace(request, contents=contents, **{**mine, **own})
+        return msgspec.structs.replace(request, contents=contents, **{**shared, **own})
 
     def generate(self, request: GenerateContentRequest) -> Flow[GenerateContentResponse]:
-        """A flow: the answer.
+        """A flow that sends the request and returns the response.
 
-        If the server has lost the cache, the request is sent once more, whole.
+        If the server has lost the cache, the request is sent once more, with the whole beginning.
         """
-        sent = self.apply(request)
+        applied = self.apply(request)
         try:
-            return (yield from ask(self.call(sent)))
+            return (yield from ask(self.call(applied)))
         except WireError as error:
-            if sent.cached_content is None or not self.lost(error):
+            if applied.cached_content is None or not self.lost(error):
                 raise
         return (yield from ask(self.call(self.apply(request))))
 
     def call(self, request: GenerateContentRequest) -> Call[GenerateContentResponse]:
-        """The call of a request that was applied."""
+        """The call that sends a request which `apply` returned."""
         return generate_content(self.model, request)
 
     def lost(self, error: WireError) -> bool:
-        """Whether an error says that the server has lost the cache. Then its name is forgotten, and
-        the next tick makes a new one.
+        """Whether an error means that the server has lost the cache. If so, requests no longer name
+        the cache, and the next tick creates a new one.
 
-        That is a 403, 404 or 400 that names it or cached contents at all: `CachedContent not found
-        (or permission denied)` comes as a 403 (recorded 2026-08).
+        Such an error has status 403, 404 or 400, and its message contains the id of the cache or
+        "cached content". The server sends `CachedContent not found (or permission denied)` with
+        status 403 (recorded 2026-08).
         """
-        said = error.message.lower()
-        named = self.name is not None and self.name.rpartition("/")[2].lower() in said
+        message = error.message.lower()
+        names_it = self.name is not None and self.name.rpartition("/")[2].lower() in message
         if not isinstance(error, APIError) or error.status not in (400, 403, 404):
             return False
         if self.name is None or not (
-            named or "cachedcontent" in said.replace(" ", "").replace("_", "")
+            names_it or "cachedcontent" in message.replace(" ", "").replace("_", "")
         ):
             return False
         self._note("use", error)
         self.name, self.due = None, None if self._closed else 0.0
         return True
 
-    def _note(self, doing: str, error: WireError) -> None:
-        self.notes.append(Note(f"contextCache.{doing}", str(error)))
+    def _note(self, action: str, error: WireError) -> None:
+        self.notes.append(Note(f"contextCache.{action}", str(error)))
 
 
 def _fields(request: GenerateContentRequest) -> dict[str, Any]:
-    """What must not stand in a request that names a cache (G62)."""
+    """The fields that a request with a cache must not have (G62)."""
     return {
         "system_instruction": request.system_instruction,
         "tools": request.tools,

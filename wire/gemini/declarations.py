@@ -1,5 +1,5 @@
-"""Tool definitions as the server takes them: one Tool that holds all declarations, schemas in its
-own dialect.
+"""Writes tool definitions in Gemini's form: one Tool with all declarations, and parameters in
+Gemini's Schema dialect.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from wire.gemini.schema_values import fail
 from wire.gemini.schemas import schema
 from wire.gemini.types import FunctionDeclaration, Schema, Tool
 
+# Without dots, which some models refuse (G28).
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
 _EMPTY = Schema(type="OBJECT")
@@ -28,45 +29,49 @@ def function_declaration(
     *,
     response: Mapping[str, Any] | Schema | None = None,
 ) -> FunctionDeclaration:
-    """One function that the model may call; `parameters` and `response` are JSON Schema or Gemini's
-    own.
+    """Declares one function that the model may call. `parameters` and `response` are JSON Schema or
+    Gemini's `Schema`.
 
+    >>> city = {"type": "object", "properties": {"city": {"type": "string"}}}
+    >>> function_declaration("get_weather", "Weather of a city.", city).parameters
+    Schema(type='OBJECT', properties={'city': Schema(type='STRING')})
     >>> function_declaration(
     ...     "now", "The time.", {"type": "object", "properties": {}}
     ... ).parameters is None
     True
 
-    What the schemas lose on the way stands in `wire.notes(declaration)`. To send JSON Schema as it
-    is, build a `FunctionDeclaration(parameters_json_schema=...)` yourself.
+    `wire.notes(declaration)` lists what the conversion changed or dropped. To send JSON Schema
+    unchanged, build a `FunctionDeclaration(parameters_json_schema=...)`.
 
-    Raises `RuleError` for a name that some model refuses (G28), `SchemaError` for a schema that
-    cannot be written.
+    Raises `RuleError` for a name that some model refuses (G28), `SchemaError` for a schema without
+    an equivalent in Gemini's dialect.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         remedy = "a letter or underscore, then letters, digits, underscores or dashes, 64 in all"
-        raise RuleError(
-            violations=[Violation("name", f"{name!r} is no function name", "G28", remedy=remedy)]
-        )
-    found: list[Note] = []
+        problem = f"{name!r} is not a function name"
+        raise RuleError(violations=[Violation("name", problem, "G28", remedy=remedy)])
+    report: list[Note] = []
     declaration = FunctionDeclaration(
         name=name,
         description=description,
-        parameters=_lowered(parameters, "parameters", found),
-        response=_lowered(response, "response", found),
+        parameters=_lowered(parameters, "parameters", report),
+        response=_lowered(response, "response", report),
     )
-    return with_notes(declaration, found)
+    return with_notes(declaration, report)
 
 
 def _lowered(
-    source: Mapping[str, Any] | Schema | None, path: str, found: list[Note]
+    source: Mapping[str, Any] | Schema | None, path: str, report: list[Note]
 ) -> Schema | None:
-    """The schema in Gemini's dialect; an object without properties is left out, which every backend
-    takes (G44, S0-01).
+    """The schema in Gemini's dialect; `None` for an object without properties.
+
+    Older backends refuse an OBJECT with empty properties; every backend accepts a function without
+    the field (G44, S0-01).
     """
     if source is None:
         return None
     lowered = source if isinstance(source, Schema) else schema(source, path=path)
-    found.extend(notes(lowered))
+    report.extend(notes(lowered))
     if (
         path == "parameters"
         and lowered.type is not None
@@ -74,28 +79,31 @@ def _lowered(
     ):
         fail(
             path,
-            f"a function takes an OBJECT, not {lowered.type}",
+            f"must be an OBJECT, not {lowered.type}",
             "G50",
-            "give the parameter a name: an object with one property",
+            "wrap it in an object with one property",
         )
     return None if lowered == _EMPTY else lowered
 
 
 def tools(*definitions: FunctionDeclaration | Tool | Mapping[str, Any]) -> Noted[Tool]:
-    """The `tools` of a request: all declarations in one Tool, built-in tools beside it.
+    """Builds the `tools` of a request: one Tool with all declarations, then the built-in tools.
 
-    A definition is a `FunctionDeclaration`, a `Tool`, or a mapping as chat completions have it,
+    A definition is a `FunctionDeclaration`, a `Tool`, or a mapping in the form of chat completions,
     bare (`{"name", "description", "parameters"}`) or wrapped (`{"type": "function", "function":
     {...}}`).
 
     >>> tools({"type": "function", "function": {"name": "now", "strict": True}})
     [Tool(function_declarations=[FunctionDeclaration(name='now')])]
 
-    Raises `RuleError` for two functions of one name (G29), and for what is no tool.
+    `wire.notes(result)` lists the keys that were dropped, such as `strict`.
+
+    Raises `RuleError` for two functions with one name (G29), for a mapping without a name, and for
+    any other type.
     """
     declarations: list[FunctionDeclaration] = []
     others: list[Tool] = []
-    found: list[Note] = []
+    report: list[Note] = []
     for index, definition in enumerate(definitions):
         path = f"tools[{index}]"
         if isinstance(definition, Tool):
@@ -107,53 +115,55 @@ def tools(*definitions: FunctionDeclaration | Tool | Mapping[str, Any]) -> Noted
         declaration = (
             definition
             if isinstance(definition, FunctionDeclaration)
-            else declared(definition, path, found)
+            else declared(definition, path, report)
         )
-        found += (Note(f"{path}.{note.path}", note.message) for note in notes(declaration))
+        report += (Note(f"{path}.{note.path}", note.message) for note in notes(declaration))
         declarations.append(declaration)
     names = [declaration.name for declaration in declarations]
-    twice = sorted({str(name) for name in names if names.count(name) > 1})
-    if twice:
+    duplicates = sorted({str(name) for name in names if names.count(name) > 1})
+    if duplicates:
         raise RuleError(
             violations=[
-                Violation("tools", f"two functions are called {name}", "G29") for name in twice
+                Violation("tools", f"two functions have the name {name}", "G29")
+                for name in duplicates
             ]
         )
     return Noted(
-        [*([Tool(function_declarations=declarations)] if declarations else []), *others], found
+        [*([Tool(function_declarations=declarations)] if declarations else []), *others], report
     )
 
 
-_KNOWN = frozenset({"name", "description", "parameters", "response"})
+_DECLARATION_KEYS = frozenset({"name", "description", "parameters", "response"})
 
 
-def declared(definition: Any, path: str, found: list[Note]) -> FunctionDeclaration:
-    """The declaration that a mapping is. Raises as `tools`."""
+def declared(definition: Any, path: str, report: list[Note]) -> FunctionDeclaration:
+    """The declaration for a mapping. `path` of the mapping begins the paths of notes and errors.
+
+    Raises as `tools`.
+    """
     if not isinstance(definition, Mapping):
-        raise RuleError(
-            violations=[
-                Violation(
-                    path, f"a declaration, a Tool or a mapping, not {type(definition).__name__}"
-                )
-            ]
+        problem = (
+            f"expected a FunctionDeclaration, a Tool or a mapping, not {type(definition).__name__}"
         )
+        raise RuleError(violations=[Violation(path, problem)])
     function = definition.get("function", definition)
     if not isinstance(function, Mapping) or "name" not in function:
         raise RuleError(
             violations=[
                 Violation(
                     path,
-                    "this is no function: it has no name",
+                    "a function must have a name",
                     "G1",
-                    remedy="built-in tools are Tool(...)",
+                    remedy="pass built-in tools as Tool(...)",
                 )
             ]
         )
     for key in function:
-        if key not in _KNOWN and not (function is definition and key == "type"):
-            found.append(Note(f"{path}.{key}", "dropped, a FunctionDeclaration has no such field"))
+        if key not in _DECLARATION_KEYS and not (function is definition and key == "type"):
+            report.append(Note(f"{path}.{key}", "dropped, a FunctionDeclaration has no such field"))
+    fields = {key: function[key] for key in _DECLARATION_KEYS if key in function}
     try:
-        return function_declaration(**{key: function[key] for key in _KNOWN if key in function})
+        return function_declaration(**fields)
     except RuleError as error:
         error.violations = tuple(
             msgspec.structs.replace(each, path=f"{path}.{each.path}") for each in error.violations

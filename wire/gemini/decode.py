@@ -1,9 +1,9 @@
-"""Requests as other clients write them, decoded into our types.
+"""Decodes request bodies that other clients wrote into the structs of `wire.gemini.types`.
 
-The server takes more than one spelling, and recorded requests use all of them, also within one
-body: snake_case beside camelCase, `null` for absent, a bare object where a list belongs, numbers as
-text. What is decoded here is brought to one spelling first; keys that no message has are kept, and
-`wire.unknown` tells them.
+The server accepts several spellings, and recorded requests mix them within one body: snake_case and
+camelCase keys, `null` for an absent field, a bare object in place of a list, numbers as text. The
+body is rewritten to one spelling before it is decoded. Unknown keys are kept, and `wire.unknown`
+lists them.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ S = TypeVar("S", bound=WireStruct)
 
 
 def decode(body: bytes, kind: type[S]) -> S:
-    """A request body as a `kind`. Raises `RuleError` that names the JSON path of what no spelling
-    allows.
+    """Decodes a request body as a `kind`.
 
     >>> from wire.gemini.types import GenerateContentRequest
     >>> decode(
@@ -33,56 +32,63 @@ def decode(body: bytes, kind: type[S]) -> S:
     ...     GenerateContentRequest,
     ... )
     GenerateContentRequest(contents=[Content(parts=[Part(text='Hi')])])
+
+    Raises `RuleError` with the JSON path of a value that has the wrong type in every spelling.
     """
     try:
-        plain = json.loads(body)
-        spelled = sayable(
-            json.dumps(_spelled(plain, kind), ensure_ascii=False, separators=(",", ":"))
+        value = json.loads(body)
+        canonical = sayable(
+            json.dumps(_canonical(value, kind), ensure_ascii=False, separators=(",", ":"))
         )
-        read: S = decoder(kind, strict=False).decode(spelled)
-        return remember(read, spelled)
+        request: S = decoder(kind, strict=False).decode(canonical)
+        return remember(request, canonical)
     except msgspec.ValidationError as cause:
         message, _, path = str(cause).partition(" - at `$")
         raise RuleError(violations=[Violation(path.strip("`."), message)]) from None
     except (ValueError, RecursionError) as cause:
-        raise RuleError(violations=[Violation("", f"the body is no JSON: {cause}")]) from None
+        raise RuleError(violations=[Violation("", f"the body is not JSON: {cause}")]) from None
 
 
-def _spelled(value: Any, hint: Any) -> Any:
-    """`value` in the one spelling that its type has."""
+def _canonical(value: Any, hint: Any) -> Any:
+    """`value` in camelCase, without nulls, and with lists in place of bare objects.
+
+    `hint` is the type of the value. It decides which nulls stay: in a field of type `Any`, such as
+    `parametersJsonSchema`, null is a value and not an absent field.
+    """
     kind = _struct(hint)
     if kind is not None:
         if not isinstance(value, dict):
             return value
         fields, hints = _fields(kind)
-        spelled = {}
+        canonical = {}
         for key, item in value.items():
             name = fields.get(key)
             if name is None:
-                spelled[key] = item
+                canonical[key] = item
             elif item is not None or hints[name] is Any:
-                spelled[name] = _spelled(item, hints[name])
-        return spelled
+                canonical[name] = _canonical(item, hints[name])
+        return canonical
     item = _inside(hint, list)
     if item is not None:
-        return [_spelled(each, item) for each in (value if isinstance(value, list) else [value])]
+        return [_canonical(each, item) for each in (value if isinstance(value, list) else [value])]
     item = _inside(hint, dict)
     if item is not None and isinstance(value, dict):
-        return {key: _spelled(each, item) for key, each in value.items()}
+        return {key: _canonical(each, item) for key, each in value.items()}
     return value
 
 
 @functools.cache
 def _fields(kind: type[WireStruct]) -> tuple[dict[str, str], dict[str, Any]]:
-    """Both spellings of each key -> its name on the wire; name on the wire -> type."""
-    found = typing.get_type_hints(kind)
+    """Two mappings: both spellings of each key -> its name on the wire; that name -> its type."""
+    hints = typing.get_type_hints(kind)
     pairs = list(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))
     return {**dict(pairs), **{name: name for _, name in pairs}}, {
-        name: found[field] for field, name in pairs
+        name: hints[field] for field, name in pairs
     }
 
 
 def _struct(hint: Any) -> type[WireStruct] | None:
+    """The struct among the types that a hint allows."""
     return next(
         (
             each
@@ -94,7 +100,9 @@ def _struct(hint: Any) -> type[WireStruct] | None:
 
 
 def _inside(hint: Any, container: type) -> Any:
-    """The type of the items of a list, or of the values of an object."""
+    """The type of the items, if the hint allows a container of this type: list items, or the values
+    of a dict.
+    """
     for each in _members(hint):
         if typing.get_origin(each) is container:
             return typing.get_args(each)[-1]
@@ -102,6 +110,7 @@ def _inside(hint: Any, container: type) -> Any:
 
 
 def _members(hint: Any) -> tuple[Any, ...]:
+    """The types of a union; a hint that is no union is its only member."""
     return (
         typing.get_args(hint)
         if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union

@@ -1,4 +1,4 @@
-"""What a host of Gemini's wire does differently, as data."""
+"""Differences between the hosts of Gemini's wire, as data."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """Quirks of one host. Source of the differences: docs/rules.md, rules that name a host."""
+    """Quirks of one host. Their sources: the rules in docs/rules.md that name a host.
+
+    >>> from wire.gemini.rows import ROWS
+    >>> [(row.name, row.dialect.api) for row in ROWS]
+    [('gemini', 'gemini'), ('gemini@vertex', 'vertex')]
+    """
 
     api: Literal["", "gemini", "vertex"] = ""
-    """Whose fields, limits and error words apply. Empty where the host is not known: then only
-    rules that both APIs share are applied."""
+    """The API whose fields, limits and error texts apply. Empty for an unknown host, where only
+    the rules that both APIs share apply.
+    """

@@ -1,5 +1,5 @@
-"""How much to think, as a budget or a level: 2.5 counts tokens, later models know levels (S2-23,
-U-149).
+"""Converts the neutral `effort` to a thinking budget or a thinking level: 2.5 has budgets in
+tokens, later models have levels (S2-23, U-149).
 """
 
 from __future__ import annotations
@@ -9,16 +9,19 @@ from wire.gemini.families import REFUSED_LEVELS, UNLISTED_LEVELS, Family, budget
 from wire.gemini.types import ThinkingConfig
 
 BUDGETS = {"minimal": 1024, "low": 1024, "medium": 8192, "high": 24576}
-"""Tokens for the words of chat completions, as Google's own endpoint for chat completions counts
-them.
+"""Effort -> thinking budget in tokens. The numbers are those of Google's own endpoint for chat
+completions.
 """
 
 LEVELS = ("MINIMAL", "LOW", "MEDIUM", "HIGH")
+"""Thinking levels, in ascending order."""
 
 
-def thinking(effort: str, of: Family, found: list[Note]) -> ThinkingConfig | None:
-    """The thinking that an effort asks of a model, `None` if it has none; words that nobody knows
-    are passed on as levels.
+def thinking(effort: str, of: Family, report: list[Note]) -> ThinkingConfig | None:
+    """The thinking config for an effort; `None` for a model that does not think.
+
+    An unlisted effort is sent as a level of that name. `report` gets a note if the model cannot
+    think as little, or at the level, that the effort requests.
 
     >>> from wire.gemini.families import family
     >>> (
@@ -30,48 +33,53 @@ def thinking(effort: str, of: Family, found: list[Note]) -> ThinkingConfig | Non
     word = str(effort).lower()
     if of.before(2, 5):
         if word != "none":
-            found.append(Note("effort", "not sent: models before 2.5 do not think"))
+            report.append(Note("effort", "not sent: models before 2.5 do not think"))
         return None
-    shown = None if word == "none" else True
+    include = None if word == "none" else True
     if of.before(3) and (word in BUDGETS or word == "none"):
-        return ThinkingConfig(include_thoughts=shown, thinking_budget=_tokens(word, of, found))
-    return ThinkingConfig(include_thoughts=shown, thinking_level=_level(word, of, found))
+        return ThinkingConfig(include_thoughts=include, thinking_budget=_tokens(word, of, report))
+    return ThinkingConfig(include_thoughts=include, thinking_level=_level(word, of, report))
 
 
-def _tokens(word: str, of: Family, found: list[Note]) -> int:
+def _tokens(word: str, of: Family, report: list[Note]) -> int:
+    """The budget for an effort, within the range of the model (G57)."""
     limits = budget(of)
     if word == "none":
         if limits is None or limits.off:
             return 0
-        found.append(
+        report.append(
             Note(
                 "effort",
-                f"the least that this model takes, {limits.low} tokens: it cannot do "
-                "without thinking",
+                f"sent as the model's smallest budget, {limits.low} tokens: it cannot turn "
+                "thinking off",
             )
         )
         return limits.low
     return BUDGETS[word] if limits is None else min(max(BUDGETS[word], limits.low), limits.high)
 
 
-def _level(word: str, of: Family, found: list[Note]) -> str:
+def _level(word: str, of: Family, report: list[Note]) -> str:
+    """The level for an effort, or the next higher level that the model has (G59)."""
     if word == "none":
         level = next(level for level in LEVELS if not _lacks(of, level))
-        found.append(
-            Note("effort", f"the lowest level, {level}: this model cannot do without thinking")
+        report.append(
+            Note(
+                "effort",
+                f"sent as the model's lowest level, {level}: it cannot turn thinking off",
+            )
         )
         return level
     level = word.upper()
     if level in LEVELS and _lacks(of, level):
         nearest = next(other for other in LEVELS[LEVELS.index(level) :] if not _lacks(of, other))
-        found.append(Note("effort", f"{nearest}: this model has no level {level}"))
+        report.append(Note("effort", f"sent as {nearest}: this model has no level {level}"))
         return nearest
     return level
 
 
 def _lacks(of: Family, level: str) -> bool:
-    """Whether the model refuses the level, or its documentation does not list it: of the Pro models
-    none lists MINIMAL.
+    """Whether the model refuses the level, or its documentation does not list it. No Pro model
+    lists MINIMAL.
     """
     if of.name != "gemini" or of.version is None:
         return False

@@ -22,12 +22,12 @@ from wire.gemini.types import (
 
 Embeddable: TypeAlias = EmbedContentRequest | Content | str
 
-MOST = 100
-"""Requests in one call of batchEmbedContents (G71)."""
+MAX_BATCH_REQUESTS = 100
+"""Maximum number of requests in one call of batchEmbedContents (G71)."""
 
 
 def embed_content(model: str, request: Embeddable) -> Call[EmbedContentResponse]:
-    """One Content as a vector; a text is a Content of one part.
+    """Embeds one Content as one vector. A text is sent as a Content with one part.
 
     >>> print(embed_content("gemini-embedding-001", "Hi").preview())
     POST /models/gemini-embedding-001:embedContent
@@ -46,10 +46,14 @@ def embed_content(model: str, request: Embeddable) -> Call[EmbedContentResponse]
 def batch_embed_contents(
     model: str, requests: BatchEmbedContentsRequest | Sequence[Embeddable]
 ) -> Call[BatchEmbedContentsResponse]:
-    """Many Contents, each as a vector of its own, in their order; at most 100. Not on Vertex.
+    """Embeds up to 100 Contents, each as its own vector, in order. The Gemini API only.
 
-    The model is written into each request, as the server wants it.
-    """
+    >>> call = batch_embed_contents("gemini-embedding-001", ["Hi"])
+    >>> print(call.target, call.body.decode())
+    /models/gemini-embedding-001:batchEmbedContents {"requests":[{"model":"models/gemini-embedding-001","content":{"parts":[{"text":"Hi"}]}}]}
+
+    The model is also written into each request, which the server requires.
+    """  # noqa: E501
     name = resource(model)
     given = (
         requests
@@ -57,14 +61,17 @@ def batch_embed_contents(
         else BatchEmbedContentsRequest(requests=_listed(requests))
     )
     items = _listed(given.requests if given.requests is not None else [])
-    if len(items) > MOST:
-        message = f"BatchEmbedContentsRequest.requests: at most {MOST} requests can be in one batch"
+    if len(items) > MAX_BATCH_REQUESTS:
+        message = (
+            f"BatchEmbedContentsRequest.requests: at most {MAX_BATCH_REQUESTS} requests can be in "
+            "one batch"
+        )
         raise RuleError(violations=[Violation("requests", message, "G71")])
-    made = [
+    items = [
         msgspec.structs.replace(_request(each, f"requests[{index}]"), model=name)
         for index, each in enumerate(items)
     ]
-    body = checked(msgspec.structs.replace(given, requests=made), BatchEmbedContentsRequest)
+    body = checked(msgspec.structs.replace(given, requests=items), BatchEmbedContentsRequest)
     return plain(
         BatchEmbedContentsResponse,
         "POST",

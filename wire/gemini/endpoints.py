@@ -1,11 +1,11 @@
-"""Gemini's endpoints as values: each function returns what to send and how to read the answer, and
-sends nothing.
+"""Calls of generateContent, streamGenerateContent, countTokens and models.
 
-Here: generating, counting, models. Beside it: embeddings, caches, files, uploads, batches, stores,
-prediction.
+Each function returns a `Call`: the request to send and the parser of its response. It sends
+nothing. Paths are relative to the version (`/v1beta`, or Vertex's project path), which the client
+adds.
 
-Paths are relative to the version (`/v1beta`, or Vertex's project path), which the client knows.
-Source of paths and bodies: Generative Language REST reference, v1beta, 2026-08-22.
+Other endpoints are in modules of their own: embeddings, caches, files, uploads, batches, stores,
+prediction. Source of paths and bodies: Generative Language REST reference, v1beta, 2026-08-22.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ HostRules = Callable[[Any, Provider], Any]
 def generate_content(
     model: str, request: GenerateContentRequest, *, checked: bool = True
 ) -> Call[GenerateContentResponse]:
-    """One request, one whole answer.
+    """Requests one complete response.
 
     >>> call = generate_content(
     ...     "gemini-3-pro-preview",
@@ -59,10 +59,10 @@ def generate_content(
     <BLANKLINE>
     {"contents":[{"parts":[{"text":"Hi"}]}]}
 
-    Raises `ConfigurationError` for a model name that cannot stand in a path, `RuleError` for a
-    request that this model refuses on every host, or that is not JSON; the error names the JSON
-    path. What the client's own host refuses is a `RuleError` of the client, before anything is
-    sent. `gemini.check` reports warnings too. `checked=False` leaves all rules to the server.
+    Raises `ConfigurationError` for a model name that cannot stand in a path, and `RuleError`, with
+    the JSON path, for a request that this model refuses on every host or that JSON cannot express.
+    The client raises `RuleError` for a request that its own host refuses, before it sends anything.
+    `gemini.check` returns warnings too. `checked=False` turns the rules off.
     """
     path, endpoint = resource(model), "generateContent"
     body, host_rules = _generate_body(request, model, endpoint, checked)
@@ -82,8 +82,15 @@ def generate_content(
 def stream_generate_content(
     model: str, request: GenerateContentRequest, *, checked: bool = True
 ) -> StreamCall[GenerateContentResponse, GenerateContentResponse]:
-    """One request, the answer as server-sent events; `reply()` of its stream is what
-    `generate_content` would have given.
+    """Requests a response as server-sent events. `result()` of the stream returns the same struct
+    as `generate_content`.
+
+    >>> call = stream_generate_content(
+    ...     "gemini-3-pro-preview",
+    ...     GenerateContentRequest(contents=[Content(parts=[{"text": "Hi"}])]),
+    ... )
+    >>> call.target
+    '/models/gemini-3-pro-preview:streamGenerateContent?alt=sse'
 
     Raises as `generate_content`.
     """
@@ -108,8 +115,11 @@ def stream_generate_content(
 def count_tokens(
     model: str, request: CountTokensRequest | GenerateContentRequest | Sequence[Content]
 ) -> Call[CountTokensResponse]:
-    """How many tokens the input is; given a whole request, system instruction and tools are counted
-    with it.
+    """Counts the tokens of an input. For a `GenerateContentRequest`, the system instruction and the
+    tools are counted too.
+
+    >>> count_tokens("gemini-2.5-flash", [Content(parts=[{"text": "Hi"}])]).target
+    '/models/gemini-2.5-flash:countTokens'
 
     Raises as `generate_content`.
     """
@@ -129,14 +139,14 @@ def count_tokens(
         "POST",
         f"/{name}:countTokens",
         _body(request)[0],
-        host_rules=_counted_on_vertex,
+        host_rules=_for_vertex,
     )
 
 
-def _counted_on_vertex(
-    call: Call[CountTokensResponse], provider: Provider
-) -> Call[CountTokensResponse]:
-    """Vertex takes the counted fields at the top of the body, not in a whole request."""
+def _for_vertex(call: Call[CountTokensResponse], provider: Provider) -> Call[CountTokensResponse]:
+    """Moves the fields of the request to the top of the body for Vertex, which has no
+    `generateContentRequest` there.
+    """
     if provider.dialect.api != "vertex":
         return call
     body = decoder(dict[str, msgspec.Raw]).decode(call.body)
@@ -147,22 +157,24 @@ def _counted_on_vertex(
         raise RuleError(
             violations=[
                 Violation(
-                    "generateContentRequest.cachedContent", "Vertex counts no cached content", "G1"
+                    "generateContentRequest.cachedContent",
+                    "Vertex does not count cached content",
+                    "G1",
                 )
             ]
         )
-    counted = {
+    fields = {
         key: request[key]
         for key in ("contents", "systemInstruction", "tools", "generationConfig")
         if key in request
     }
-    return dataclasses.replace(call, body=msgspec.json.encode(counted | body))
+    return dataclasses.replace(call, body=msgspec.json.encode(fields | body))
 
 
 def list_models(
     page_size: int | None = None, page_token: str | None = None
 ) -> Call[ListModelsResponse]:
-    """One page of the models; `next_page_token` of the answer asks for the next one.
+    """Lists one page of the models. Pass the response's `next_page_token` for the next page.
 
     >>> list_models(50).target
     '/models?pageSize=50'
@@ -177,9 +189,12 @@ def list_models(
 
 
 def get_model(model: str) -> Call[Model]:
-    """What a model is and can take.
+    """Reads the metadata of a model: token limits, methods, defaults.
 
-    Raises `ConfigurationError` for a name that no path can hold.
+    >>> get_model("gemini-2.5-flash").target
+    '/models/gemini-2.5-flash'
+
+    Raises `ConfigurationError` for a name that cannot stand in a path.
     """
     return plain(Model, "GET", f"/{resource(model)}", host_rules=not_on_vertex)
 
@@ -188,50 +203,59 @@ def get_model(model: str) -> Call[Model]:
 
 
 def generate_body(request: GenerateContentRequest) -> bytes:
-    """A request as JSON. Raises `RuleError` with the JSON path of what every model refuses."""
+    """Encodes a request as JSON. Raises `RuleError` for a request that every model refuses."""
     return _generate_body(request, "", "generateContent", True)[0]
 
 
 def _generate_body(
     request: GenerateContentRequest, model: str, endpoint: str, checked: bool
 ) -> tuple[bytes, HostRules | None]:
-    """The request as JSON, and what a host is asked about it before it is sent there."""
+    """The request as JSON, and the rules that a client applies with its own host before sending."""
     if not isinstance(request, GenerateContentRequest):
         raise wrong_type("request", request, "GenerateContentRequest")
-    body, read = _body(request)
+    body, decoded = _body(request)
     if not checked:
         return body, None
-    # No host is known yet: only what all of them refuse is found.
-    refuse(check(read, model, "", endpoint=endpoint))
-    return body, functools.partial(_judged, read, model, endpoint)
+    # The host is unknown here. Rules of one host are checked by the client (`host_rules`).
+    refuse(check(decoded, model, "", endpoint=endpoint))
+    return body, functools.partial(_refuse_on_host, decoded, model, endpoint)
 
 
-def _judged(
+def _refuse_on_host(
     request: GenerateContentRequest, model: str, endpoint: str, call: AnyCall, provider: Provider
 ) -> AnyCall:
+    """Raises `RuleError` for a request that the provider's host refuses."""
     refuse(check(request, model, provider, endpoint=endpoint))
     return call
 
 
 def _body(request: T) -> tuple[bytes, T]:
+    """The request as JSON, and the request decoded from that JSON, with plain dicts as structs."""
     return checked_body(
-        request, "contents" if hasattr(request, "contents") else "", _is_sound, _recognised
+        request, "contents" if hasattr(request, "contents") else "", _is_valid, _with_received_parts
     )
 
 
-def _recognised(turn: object, read: Content) -> Content:
-    """A Content as it was read back, with the parts of it that came from the wire: of those,
-    reading back sees only what we know.
+def _with_received_parts(turn: object, decoded: Content) -> Content:
+    """A Content that was decoded from the body, with the received parts of the original `turn`.
+
+    Received parts keep their remembered bytes that way. A decoded part knows its fields only, so
+    that a part of an unknown kind would look empty to the rules (G6).
     """
     own = turn.parts if isinstance(turn, Content) and isinstance(turn.parts, (list, tuple)) else ()
     parts = [
         part if RAW in getattr(part, "__dict__", ()) else other
-        for part, other in zip(own, read.parts or (), strict=False)
+        for part, other in zip(own, decoded.parts or (), strict=False)
     ]
-    return msgspec.structs.replace(read, parts=parts) if parts else read
+    return msgspec.structs.replace(decoded, parts=parts) if parts else decoded
 
 
-def _is_sound(turn: object) -> bool:
+def _is_valid(turn: object) -> bool:
+    """Whether a Content certainly has the types of its fields: it was received, or it has a role
+    and plain text parts.
+
+    Most turns of a long history are such Contents. They need not be decoded again to be checked.
+    """
     if type(turn) is not Content:
         return False
     if RAW in turn.__dict__:
@@ -239,11 +263,11 @@ def _is_sound(turn: object) -> bool:
     return (
         type(turn.role) is str
         and isinstance(turn.parts, (list, tuple))
-        and all(map(_is_sound_part, turn.parts))
+        and all(map(_is_valid_part, turn.parts))
     )
 
 
-def _is_sound_part(part: object) -> bool:
+def _is_valid_part(part: object) -> bool:
     return type(part) is Part and (
         RAW in part.__dict__ or (type(part.text) is str and part == Part(text=part.text))
     )

@@ -1,8 +1,8 @@
-"""Errors as Gemini sends them, as typed errors: a `google.rpc.Status` in an envelope, or a list of
-one, with any HTTP status (R-03).
+"""Reads Gemini's error bodies as typed errors.
 
-In a good response and in the middle of a stream the HTTP status is 200, and the object's own code
-counts.
+The body is a `google.rpc.Status` in an envelope, or a list with one such envelope, under any HTTP
+status (R-03). An error inside a response or a stream arrives under HTTP status 200; there the code
+in the body counts.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from wire.gemini.types import ErrorDetail, Status
 
 _KEY = re.compile(r"^reason: API_KEY_INVALID$", re.MULTILINE)
 _CONTEXT = re.compile(r"input token count .*exceeds the maximum number of tokens", re.IGNORECASE)
-# A quota by the day: its id says so, and its RetryInfo does not mean that waiting as long helps
-# (G74).
+# The id of a daily quota contains PerDay. Its RetryInfo must not be obeyed: after that wait the
+# quota is still used up (G74).
 _DAILY = re.compile(r"^quota: .*PerDay", re.MULTILINE)
 
 
@@ -33,7 +33,7 @@ class _Errors(ErrorReader[Status]):
     )
 
     def fields(self, found: dict[str, Any]) -> dict[str, Any]:
-        """Relays write the code as text."""
+        """The fields of the error, with an integer code: relays send the code as text."""
         fields = super().fields(found)
         code = fields.get("code")
         if isinstance(code, str) and len(code) == 3 and code.isdecimal():
@@ -45,7 +45,7 @@ class _Errors(ErrorReader[Status]):
         return error.status
 
     def words(self, error: Status) -> str:
-        """The message, then the reasons and the ids of quotas, each in a line of its own."""
+        """The text that `classes` search: the message, and a line for each reason and quota id."""
         details = self.details(error)
         return "\n".join(
             [
@@ -56,7 +56,7 @@ class _Errors(ErrorReader[Status]):
         )
 
     def message(self, error: Status) -> str:
-        """The message, with the first field that it complains of."""
+        """The message, with the first invalid field that the details name."""
         message = super().message(error)
         violations = [each for one in self.details(error) for each in one.field_violations or ()]
         field = next((each.field for each in violations if each.field), None)
@@ -76,7 +76,7 @@ ERRORS = _Errors()
 
 
 def parse_error(status: int, headers: Mapping[str, str], body: bytes) -> APIError:
-    """The typed error of a response with an error status. Its `details` are those of google.rpc.
+    """The typed error for a response with an error status. Its `details` are google.rpc details.
 
     >>> body = b'{"error":{"code":503,"message":"Overloaded.","status":"UNAVAILABLE"}}'
     >>> error = parse_error(503, {}, body)

@@ -1,8 +1,8 @@
-"""Names of models as families: what the rules of a model depend on, as data.
+"""Model families: the properties of a model that rules depend on, read from its name.
 
-A name says its family, its version and its variant: `gemini-2.5-flash-lite-preview-06-17` is
-gemini, 2.5, flash-lite. A name that says no version (`gemini-flash-latest`, a tuned model) is of no
-range: only rules that hold for every model are its rules. Ranges and numbers are from Google's
+A name has a family, a version and a variant: `gemini-2.5-flash-lite-preview-06-17` is gemini, 2.5,
+flash-lite. A name without a version (`gemini-flash-latest`, a tuned model) is in no range of
+versions, so only rules for all models apply to it. The ranges and numbers come from Google's
 documentation and recorded traffic, as of November 2026.
 """
 
@@ -20,8 +20,9 @@ _NOT_A_VARIANT = re.compile(r"preview|exp|experimental|latest|\d+")
 
 @dataclass(frozen=True)
 class Family:
-    """What a model's name says: `gemini`, (2, 5), `flash-lite`; an empty name and no version where
-    it says nothing.
+    """Family, version and variant of a model: `gemini`, (2, 5), `flash-lite`.
+
+    An unknown model has an empty name and no version.
     """
 
     name: str = ""
@@ -29,15 +30,15 @@ class Family:
     variant: str = ""
 
     def since(self, major: int, minor: int = 0) -> bool:
-        """A Gemini of this version or a later one."""
+        """Whether it is a Gemini of this version or a later one."""
         return self.name == "gemini" and self.version is not None and self.version >= (major, minor)
 
     def before(self, major: int, minor: int = 0) -> bool:
-        """A Gemini older than this version."""
+        """Whether it is a Gemini older than this version."""
         return self.name == "gemini" and self.version is not None and self.version < (major, minor)
 
     def within(self, first: Version, past: Version) -> bool:
-        """A Gemini from `first` on and before `past`."""
+        """Whether it is a Gemini from version `first` on, `first` included, and before `past`."""
         return self.since(*first) and self.before(*past)
 
 
@@ -46,7 +47,7 @@ UNKNOWN = Family()
 
 @functools.lru_cache(maxsize=256)
 def family(model: str) -> Family:
-    """The family of a model by its name, alone or as the last piece of a path.
+    """The family of a model. `model` is its name, or a resource name that ends with it.
 
     >>> family("models/gemini-2.5-flash-lite-preview-06-17")
     Family(name='gemini', version=(2, 5), variant='flash-lite')
@@ -57,35 +58,36 @@ def family(model: str) -> Family:
     ... )
     ('pro-image', (3, 0), None)
     """
-    found = _NAME.fullmatch(model.rpartition("/")[2].lower())
-    if found is None:
+    match = _NAME.fullmatch(model.rpartition("/")[2].lower())
+    if match is None:
         return UNKNOWN
-    name, major, minor, rest = found.groups()
+    name, major, minor, rest = match.groups()
     variant = "-".join(
         piece for piece in rest.split("-") if piece and not _NOT_A_VARIANT.fullmatch(piece)
     )
     if major is None:
-        # The first models had no number; those that end in `latest` are whichever is the latest.
+        # The models of version 1.0 had no number. `latest` stands for a version that changes, so
+        # such a name has none.
         return Family(name, (1, 0) if rest in ("pro", "pro-vision") else None, variant)
     return Family(name, (int(major), int(minor or 0)), variant)
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Thinking tokens that a model takes: from `low` to `high`, -1 for its own choice, 0 for none
-    if `off`.
+    """The thinking budgets that a model accepts, in tokens: from `low` to `high`, -1 (the model
+    decides), and, if `off`, 0 (no thinking).
     """
 
     low: int
     high: int
     off: bool
 
-    def takes(self, tokens: int) -> bool:
-        """Whether the model takes this budget (G57)."""
+    def accepts(self, tokens: int) -> bool:
+        """Whether the model accepts this budget (G57)."""
         return tokens == -1 or (tokens == 0 and self.off) or self.low <= tokens <= self.high
 
 
-# 3.x takes budgets too, of whatever size as far as recorded.
+# 3.x accepts budgets too, any that was recorded, so it has no row here.
 BUDGETS: dict[tuple[Version, str], Budget] = {
     ((2, 5), "pro"): Budget(128, 32768, off=False),
     ((2, 5), "flash"): Budget(0, 24576, off=True),
@@ -96,22 +98,22 @@ REFUSED_LEVELS: dict[tuple[Version, str], frozenset[str]] = {
     ((3, 7), "flash"): frozenset({"MINIMAL"}),
     ((3, 8), "flash"): frozenset({"MINIMAL"}),
 }
-"""Thinking levels that a model was seen to refuse (G59)."""
+"""Thinking levels that a model refused in recorded traffic (G59)."""
 
 UNLISTED_LEVELS: dict[tuple[Version, str], frozenset[str]] = {
     ((3, 1), "pro"): frozenset({"MINIMAL"})
 }
-"""Thinking levels that the documentation does not list for a model, with no report of a refusal."""
+"""Thinking levels that Google's documentation does not list for a model. No refusal is reported."""
 
 NO_LOGPROBS = frozenset({"gemini-flash-latest", "gemini-flash-lite-latest", "gemini-pro-latest"})
 """Models of the Gemini API that refused log probabilities (G79)."""
 
 UNSIGNED = frozenset({((3, 0), "pro-image")})
-"""Models of 3.x that take calls without their signatures (G24)."""
+"""Models of 3.x that accept calls without their signatures (G24)."""
 
 
 def budget(of: Family) -> Budget | None:
-    """The thinking budgets that a model takes, `None` if nothing is known of it."""
+    """The thinking budgets that a model accepts; `None` if they are unknown."""
     return BUDGETS.get((of.version, of.variant)) if of.name == "gemini" and of.version else None
 
 
@@ -121,10 +123,12 @@ def is_of(of: Family, version: Version, variant: str) -> bool:
 
 
 def ends_with_user(of: Family) -> bool:
-    """Whether the model refuses a conversation that ends with its own turn (G15)."""
+    """Whether the model requires that a user turn ends the conversation (G15)."""
     return of.since(3, 6) or is_of(of, (3, 5), "flash-lite")
 
 
 def signs_calls(of: Family) -> bool:
-    """Whether the model refuses a call of the current turn without its signature (G24)."""
+    """Whether the model signs its calls, and refuses one of the current turn without its signature
+    (G24).
+    """
     return of.since(3) and (of.version, of.variant) not in UNSIGNED

@@ -1,4 +1,4 @@
-"""Files as calls, and waiting for one. How their bytes get there: `wire.gemini.uploads`."""
+"""Calls of files, and a flow that waits for one. `wire.gemini.uploads` uploads their bytes."""
 
 from __future__ import annotations
 
@@ -24,14 +24,18 @@ from wire.gemini.waiting import PollPolicy, failed
 
 
 def get_file(name: str) -> Call[File]:
-    """What is said of a file."""
+    """Reads the metadata of a file by its id or full name.
+
+    >>> get_file("abc-1").target
+    '/files/abc-1'
+    """
     return plain(File, "GET", f"/{named(name, 'files')}", host_rules=not_on_vertex)
 
 
 def list_files(
     page_size: int | None = None, page_token: str | None = None
 ) -> Call[ListFilesResponse]:
-    """One page of the files; `next_page_token` of the answer asks for the next one."""
+    """Lists one page of the files. Pass the response's `next_page_token` for the next page."""
     return plain(
         ListFilesResponse,
         "GET",
@@ -42,21 +46,22 @@ def list_files(
 
 
 def delete_file(name: str) -> Call[Empty]:
-    """Delete a file before its 48 hours are over."""
+    """Deletes a file. The server deletes it by itself after 48 hours."""
     return plain(Empty, "DELETE", f"/{named(name, 'files')}", host_rules=not_on_vertex)
 
 
 def create_file(file: File) -> Call[CreateFileResponse]:
-    """A file of which only what is said is known, such as its name; its bytes get there by
-    `upload_file`.
-    """
+    """Creates a file from its metadata, without bytes. `upload_file` creates one with bytes."""
     body = checked(CreateFileRequest(file=file), CreateFileRequest)
     return plain(CreateFileResponse, "POST", "/files", body, host_rules=not_on_vertex)
 
 
 def register_files(uris: Sequence[str]) -> Call[RegisterFilesResponse]:
-    """Make objects of Google Cloud Storage files that requests can name; they stay where
-    they are.
+    """Registers objects of Google Cloud Storage as files, so that requests can refer to them. The
+    objects are not copied.
+
+    >>> register_files(["gs://bucket/a.pdf"]).body
+    b'{"uris":["gs://bucket/a.pdf"]}'
     """
     if not isinstance(uris, (list, tuple)):
         raise wrong_type("uris", uris, "list of gs:// URIs")
@@ -65,13 +70,14 @@ def register_files(uris: Sequence[str]) -> Call[RegisterFilesResponse]:
 
 
 def download_file(name: str) -> Call[bytes]:
-    """The bytes of a generated file or of a batch's results; an uploaded file cannot be had back.
+    """Downloads the bytes of a generated file or of a batch's results. The server does not return
+    the bytes of uploaded files.
 
     >>> download_file("files/abc").preview().url
     '/download/files/abc:download?alt=media'
 
-    `/files/ID:download` itself answers with a redirect to this path (recorded 2026-08), and
-    redirects are not followed.
+    `/files/ID:download` itself redirects to this path (recorded 2026-08), and this library follows
+    no redirects.
     """
     return Call(
         "gemini",
@@ -86,16 +92,21 @@ def download_file(name: str) -> Call[bytes]:
 
 
 def wait_for_file(file: str | File, *, every: float = 2.0, most: float = 600.0) -> Flow[File]:
-    """A flow: the file, as soon as it is ACTIVE; asked for every so many seconds, for `most`
-    seconds of waiting.
+    """A flow that polls a file until it is ACTIVE, and returns it. Run it with `client.run(flow)`.
 
-    Raises the error that the server found if it FAILED, `TotalClock` if it took longer.
+    `every` is the pause between two polls, `most` the sum of the pauses, both in seconds.
+
+    >>> next(wait_for_file("files/abc")).target
+    '/files/abc'
+
+    Raises the server's error if the file is FAILED, `TotalClock` after `most` seconds of pauses,
+    and `StreamInvalid` for an unknown state.
     """
     name = file.name if isinstance(file, File) else file
-    return _waiting(named(name or "", "files"), PollPolicy(every, most))
+    return _polled(named(name or "", "files"), PollPolicy(every, most))
 
 
-def _waiting(name: str, patience: PollPolicy) -> Flow[File]:
+def _polled(name: str, policy: PollPolicy) -> Flow[File]:
     while True:
         file = yield from ask(get_file(name))
         if file.state == FileState.ACTIVE:
@@ -103,7 +114,5 @@ def _waiting(name: str, patience: PollPolicy) -> Flow[File]:
         if file.state == FileState.FAILED:
             raise failed(file.error, f"{name} is FAILED", file.raw or b"")
         if file.state not in (FileState.PROCESSING, None, "STATE_UNSPECIFIED"):
-            raise StreamInvalid(
-                f"{name} is {file.state}, and nobody knows what that is", raw=file.raw or b""
-            )
-        yield patience.pause(f"{name} is still {file.state or 'without a state'}")
+            raise StreamInvalid(f"{name} has the unknown state {file.state}", raw=file.raw or b"")
+        yield policy.pause(f"{name} is still {file.state or 'without a state'}")

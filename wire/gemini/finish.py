@@ -1,4 +1,4 @@
-"""Why Gemini stopped: one meaning for its words (S2-27, U-60)."""
+"""Maps Gemini's finish reasons to the neutral stop reasons (S2-27, U-60)."""
 
 from __future__ import annotations
 
@@ -33,12 +33,15 @@ REASONS: dict[str, StopReason] = {
 }
 
 _NUMBERED: tuple[StopReason, ...] = ("other", "end", "length", "filter", "filter", "other")
-"""Numbers that come in place of words, as far as both hosts count alike."""
+"""Stop reasons by the number of the enum, which the server sends instead of the name if the request
+asked for `$alt=json;enum-encoding=int`. Ends where the numbers of the two hosts begin to differ.
+"""
 
 
 def reason_of(finish: OpenEnum | None, *, calls: bool = False) -> StopReason:
-    """The meaning of a finish reason; words that nobody knows are "other". With calls Gemini says
-    `STOP` as well.
+    """The neutral stop reason of a finish reason; an unlisted finish reason is "other".
+
+    `calls` is whether the response has function calls: Gemini sends `STOP` for them too.
 
     >>> (
     ...     reason_of("STOP"),

@@ -1,4 +1,6 @@
-"""Which function response answers which function call, where Gemini itself made both (G11)."""
+"""Pairs function responses with function calls inside one Content of the model, where the server
+ran the function itself (G11).
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,19 @@ C = TypeVar("C")
 
 
 def is_answer(call: FunctionCall, response: FunctionResponse) -> bool:
-    """Whether both have one id or, as ids are not always given, one name."""
+    """Whether call and response have the same id; without an id on both, the same name."""
     return call.id == response.id if call.id and response.id else call.name == response.name
 
 
 def unanswered(
     calls: Iterable[C], responses: Sequence[FunctionResponse], of: Callable[[C], FunctionCall]
 ) -> list[C]:
-    """The calls without a response; each response answers the first call that is free."""
-    left = list(calls)
-    if responses:
-        taken = pair(responses, left, lambda response, call: is_answer(of(call), response))
-        left = [call for index, call in enumerate(left) if index not in taken]
-    return left
+    """The calls without a response. Each response answers the first call that has none yet.
+
+    `of` gets the function call out of an item of `calls`.
+    """
+    items = list(calls)
+    if not responses:
+        return items
+    answered = pair(responses, items, lambda response, item: is_answer(of(item), response))
+    return [item for index, item in enumerate(items) if index not in answered]

@@ -1,7 +1,8 @@
-"""Neutral messages as turns of Gemini; what it has no place for is left out and told, or refused.
+"""Renders neutral messages as Contents of Gemini.
 
-What this model said goes back in the bytes it came in, message by message, and part by part where a
-message was changed. `turns.py` then brings the turns into the order that the server takes.
+A message of the same model is sent back in its received bytes; if the message was edited, each of
+its unedited parts is. Data without a field in Gemini's API is left out with a note, or refused
+with an error. `turns.py` then puts the turns into the order that the server requires.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ from wire.gemini.types import (
     VideoMetadata,
 )
 from wire.neutral.messages import Media, Message, Origin, Other, Text, Thought, ToolCall, ToolResult
-from wire.neutral.messages import Part as Said
+from wire.neutral.messages import Part as NeutralPart
 from wire.neutral.pairing import Answers
 from wire.neutral.rendering import ToolNames, safe_names
 from wire.neutral.request import TOOL_NAME
 
 W = TypeVar("W", bound=WireStruct)
 
-TYPES = {
+MEDIA_TYPES = {
     ".png": "image/png",
     ".jpg": "image/jpeg",
     ".jpeg": "image/jpeg",
@@ -64,73 +65,87 @@ TYPES = {
     ".csv": "text/csv",
     ".json": "application/json",
 }
-"""Endings of names -> media types.
+"""File extension -> media type.
 
-Of this file, since what the machine knows differs from machine to machine.
+`mimetypes` is not used: its table depends on the machine, so that the same request would have
+different bytes on another one.
 """
 
 
-def system_instruction(system: str, said: Sequence[Message], found: list[Note]) -> Content | None:
-    """What the system says, in a part for each text; `None` if that is nothing (S2-20, S2-30,
-    S4-06).
+def system_instruction(
+    system: str, messages: Sequence[Message], report: list[Note]
+) -> Content | None:
+    """The system instruction, with one part for each text: `system`, then the texts of the system
+    messages. `None` if all of them are blank (S2-20, S2-30, S4-06).
     """
     parts = [Part(text=system)] if system.strip() else []
-    for index, message in enumerate(said):
+    for index, message in enumerate(messages):
         if message.role == "system":
             texts = [
                 part.text for part in message.parts if isinstance(part, Text) and part.text.strip()
             ]
             parts += [Part(text=text) for text in texts]
             if not texts:
-                found.append(
-                    Note(f"messages[{index}]", "left out: a system message that says nothing")
-                )
+                report.append(Note(f"messages[{index}]", "left out: a system message without text"))
     return Content(parts=parts) if parts else None
 
 
 def wire_turns(
-    said: Sequence[Message],
+    messages: Sequence[Message],
     answers: Mapping[str, Answers],
     tools: Iterable[str],
     of: Family,
-    found: list[Note],
+    report: list[Note],
     *,
     vertex: bool = False,
 ) -> list[Content]:
-    """The turns of a conversation that `wire.history.check` has nothing against, without what the
-    system says.
+    """The Contents of a conversation without violations (`wire.history.check`). System messages are
+    skipped; `system_instruction` renders them.
 
     `answers` are the results of the calls, by the path of the message with the calls. `tools` are
-    the names that are taken. Raises `HistoryError` or `RuleError` that names the part
-    which cannot be said.
+    the names of the request's functions. Notes are added to `report`.
+
+    Raises `HistoryError` or `RuleError` with the path of a part that cannot be sent.
     """
-    return _Turns(_safe_names(said, tools, found), of, found, vertex).of(said, answers)
+    renderer = _Renderer(_safe_names(messages, tools, report), of, report, vertex)
+    return renderer.contents(messages, answers)
 
 
 _NAMES = ToolNames(
     legal=TOOL_NAME,
     most=64,
     kept=64,
-    note="calls of {name} and their results are sent under the name {safe}, which Gemini takes",
+    note="calls of {name} and their results are sent under the name {safe}, since Gemini refuses "
+    "the original name",
 )
 
 
-def _safe_names(said: Sequence[Message], tools: Iterable[str], found: list[Note]) -> dict[str, str]:
-    """Names of calls that other vendors took -> names that Gemini takes (G28)."""
+def _safe_names(
+    messages: Sequence[Message], tools: Iterable[str], report: list[Note]
+) -> dict[str, str]:
+    """Function names in calls of other vendors that Gemini refuses -> new names that it accepts
+    (G28).
+
+    A new name differs from all names in the conversation and in `tools`: the model would confuse
+    two functions with one name.
+    """
     calls: list[tuple[str, str]] = []
     taken = list(tools)
-    for index, message in enumerate(said):
-        for place, part in enumerate(message.parts):
+    for index, message in enumerate(messages):
+        for position, part in enumerate(message.parts):
             if isinstance(part, ToolCall):
                 if _is_own(message.origin) or _is_own(part.origin):
                     taken.append(part.name)
                 else:
-                    calls.append((f"messages[{index}].parts[{place}]", part.name))
-    return safe_names(calls, taken, _NAMES, found)
+                    calls.append((f"messages[{index}].parts[{position}]", part.name))
+    return safe_names(calls, taken, _NAMES, report)
 
 
 def _is_own(origin: Origin | None) -> bool:
-    """Of this wire; what another model said has lost its origin by now."""
+    """Whether a message or part was received from the model that the request is for.
+
+    `history.sendable` has removed the origins of other models, so that the wire is enough.
+    """
     return origin is not None and origin.wire == WIRE
 
 
@@ -138,21 +153,23 @@ def _refused(path: str, problem: str, rule: str = "", remedy: str = "") -> Histo
     return HistoryError(violations=[Violation(path, problem, rule, remedy=remedy)])
 
 
-class _Turns:
-    """Messages on their way to Contents."""
+class _Renderer:
+    """Renders messages as Contents, and remembers the calls for their results."""
 
     def __init__(
-        self, names: Mapping[str, str], of: Family, found: list[Note], vertex: bool
+        self, names: Mapping[str, str], of: Family, report: list[Note], vertex: bool
     ) -> None:
-        self._names, self._of, self._found, self._vertex = names, of, found, vertex
-        self._calls: dict[str, FunctionCall] = {}  # id -> the call as Gemini knows it
+        self._names, self._of, self._report, self._vertex = names, of, report, vertex
+        self._calls: dict[str, FunctionCall] = {}  # neutral id of a call -> the call as sent
 
-    def of(self, said: Sequence[Message], answers: Mapping[str, Answers]) -> list[Content]:
-        """The Contents, with the results of a turn in the order of its calls: without ids Gemini
-        pairs by position (G18b).
+    def contents(
+        self, messages: Sequence[Message], answers: Mapping[str, Answers]
+    ) -> list[Content]:
+        """The Contents. The results of a turn are in the order of its calls, since Gemini pairs
+        calls without ids by position (G18b).
         """
         contents: list[Content] = []
-        for index, message in enumerate(said):
+        for index, message in enumerate(messages):
             path = f"messages[{index}]"
             if message.role == "user":
                 contents.append(Content(role="user", parts=self._user(message, path)))
@@ -164,66 +181,72 @@ class _Turns:
                     contents += self._results(answers[path])
         return contents
 
-    # --- what was said
+    # --- user and assistant messages
 
     def _user(self, message: Message, path: str) -> list[Part]:
-        written = (
-            self._written(part, f"{path}.parts[{place}]")
-            for place, part in enumerate(message.parts)
+        rendered = (
+            self._part(part, f"{path}.parts[{position}]")
+            for position, part in enumerate(message.parts)
         )
-        parts = [part for part in written if part is not None]
+        parts = [part for part in rendered if part is not None]
         if not parts:
             raise _refused(
                 path,
-                "nothing of it can be sent to this model",
-                remedy="leave it out, or say it in words",
+                "no part of this message can be sent to this model",
+                remedy="remove the message, or replace its parts by text",
             )
         return parts
 
     def _assistant(self, message: Message, path: str) -> Content | None:
-        """What the model said: in its own bytes if it is as it came, else part by part."""
-        own = self._source(message.origin, content_in, path)
-        if own is not None:
-            if _says(own, message.parts):
-                for part, wire in zip(message.parts, own.parts or (), strict=True):
-                    self._called(part, wire)
-                return own
-            self._found.append(
-                Note(path, "written anew: it is not what the bytes say that it remembers")
+        """A message of the model: its received bytes if it is unedited, else part by part."""
+        received = self._received(message.origin, content_in, path)
+        if received is not None:
+            if _matches(received, message.parts):
+                for part, wire in zip(message.parts, received.parts or (), strict=True):
+                    self._remember_call(part, wire)
+                return received
+            self._report.append(
+                Note(path, "rebuilt: it differs from the bytes that it was received with")
             )
         parts: list[Part] = []
-        for place, part in enumerate(message.parts):
-            here = f"{path}.parts[{place}]"
-            written = self._source(part.origin, part_in, here) or self._written(part, here)
-            if written is not None:
-                self._called(part, written)
-                parts.append(written)
+        for position, part in enumerate(message.parts):
+            part_path = f"{path}.parts[{position}]"
+            wire_part = self._received(part.origin, part_in, part_path) or self._part(
+                part, part_path
+            )
+            if wire_part is not None:
+                self._remember_call(part, wire_part)
+                parts.append(wire_part)
         return Content(role="model", parts=parts) if parts else None
 
-    def _source(self, origin: Origin | None, read: Callable[[bytes], W], path: str) -> W | None:
-        """What it was on this wire, `None` if it was made elsewhere."""
+    def _received(self, origin: Origin | None, read: Callable[[bytes], W], path: str) -> W | None:
+        """The struct in the remembered bytes; `None` if there are none, or if they are malformed.
+
+        Bytes of a saved conversation may be malformed, since its file can be edited.
+        """
         if origin is None or not _is_own(origin):
             return None
         try:
             return origin.source(read)
         except (Unreadable, LimitError):
-            self._found.append(
-                Note(path, "written anew: the bytes that it remembers are no JSON of this wire")
+            self._report.append(
+                Note(path, "rebuilt: the bytes that it was received with are not valid")
             )
             return None
 
-    def _called(self, part: Said, wire: Part) -> None:
+    def _remember_call(self, part: NeutralPart, wire: Part) -> None:
+        """Keeps a call as sent: its result needs the same name and, if Gemini gave one, its id."""
         if isinstance(part, ToolCall) and wire.function_call is not None:
             self._calls[part.id] = wire.function_call
 
-    def _written(self, part: Said, path: str) -> Part | None:
-        """A part that did not come from this model, `None` if Gemini has no place for it."""
+    def _part(self, part: NeutralPart, path: str) -> Part | None:
+        """A part that this model did not send; `None` if Gemini has no field for it."""
         if isinstance(part, Text):
             return Part(text=part.text, thought_signature=part.signature or None)
         if isinstance(part, Thought):
             if part.details:
-                self._found.append(
-                    Note(path, "withheld: what came beside a thought, which has no place here")
+                self._report.append(
+                    Note(path, "withheld: Gemini has no field for the details of a thought")
                 )
             if not part.text and not part.signature:
                 return None
@@ -235,23 +258,26 @@ class _Turns:
         if isinstance(part, Media):
             return self._media(part, path)
         if isinstance(part, Other):
-            self._found.append(
-                Note(path, f"withheld: {part.kind} is understood by its own vendor only")
+            self._report.append(
+                Note(path, f"withheld: only its own vendor understands {part.kind}")
             )
         return None
 
     def _call(self, call: ToolCall, path: str) -> Part:
-        """The call without its id: only ids that Gemini gave go to Gemini (S1-02)."""
+        """The call without its id: Gemini gets only the ids that it gave (S1-02)."""
         if not isinstance(call.arguments, Mapping):
-            remedy = "repair them, or leave the call and its result out"
+            remedy = "repair the arguments, or remove the call and its result"
             raise _refused(
-                path, f"the arguments of the call of {call.name} are no JSON object", "G1", remedy
+                path,
+                f"the arguments of the call of {call.name} are not a JSON object",
+                "G1",
+                remedy,
             )
         if call.extra:
-            self._found.append(
+            self._report.append(
                 Note(
                     path,
-                    f"withheld: what came beside the call of {call.name}, which has no place here",
+                    f"withheld: Gemini has no field for the extra data of the call of {call.name}",
                 )
             )
         function = FunctionCall(
@@ -262,61 +288,62 @@ class _Turns:
     # --- results
 
     def _results(self, answers: Answers) -> list[Content]:
-        """The results of one turn, and behind them the media that this model takes in no result."""
+        """The results of one turn, then the media of results if this model refuses them inside."""
         if answers.moved:
-            self._found.append(
+            self._report.append(
                 Note(answers.moved, "results were put into the order of their calls")
             )
         parts: list[Part] = []
-        behind: list[Part] = []
+        media_after: list[Part] = []
         for each in answers.results:
             path, result = each.path, each.result
-            inside: list[FunctionResponsePart] = []
+            media: list[FunctionResponsePart] = []
             if result.media and self._of.before(3):
-                self._found.append(
+                self._report.append(
                     Note(
                         f"{path}.media",
-                        "sent behind the results: this model takes no media inside them (G22)",
+                        "sent after the results: this model refuses media inside them (G22)",
                     )
                 )
-                behind += [
-                    self._media(each, f"{path}.media[{place}]")
-                    for place, each in enumerate(result.media)
+                media_after += [
+                    self._media(item, f"{path}.media[{position}]")
+                    for position, item in enumerate(result.media)
                 ]
             else:
-                inside = [
-                    self._media_inside(each, f"{path}.media[{place}]")
-                    for place, each in enumerate(result.media)
+                media = [
+                    self._media_inside(item, f"{path}.media[{position}]")
+                    for position, item in enumerate(result.media)
                 ]
-            parts.append(self._answered(result, inside, path))
-        return [Content(role="user", parts=each) for each in (parts, behind) if each]
+            parts.append(self._result(result, media, path))
+        # A Content of their own for the media: other parts beside results are refused (G13, G14).
+        return [Content(role="user", parts=each) for each in (parts, media_after) if each]
 
-    def _answered(self, result: ToolResult, inside: list[FunctionResponsePart], path: str) -> Part:
-        part = checked_response(self._calls[result.id], result.answer, inside)
-        self._found += [Note(f"{path}.content", note.message) for note in notes(part)]
+    def _result(self, result: ToolResult, media: list[FunctionResponsePart], path: str) -> Part:
+        part = checked_response(self._calls[result.id], result.answer, media)
+        self._report += [Note(f"{path}.content", note.message) for note in notes(part)]
         return part
 
     # --- media
 
     def _media(self, media: Media, path: str) -> Part:
-        film = None
+        video = None
         if media.start or media.end or media.fps is not None:
-            film = VideoMetadata(
+            video = VideoMetadata(
                 start_offset=media.start or None, end_offset=media.end or None, fps=media.fps
             )
         kind, name = _type_of(media, path), self._name(media, path)
         if media.data is not None:
             blob = Blob(data=_encoded(media.data), mime_type=kind, display_name=name)
-            return Part(inline_data=blob, video_metadata=film)
+            return Part(inline_data=blob, video_metadata=video)
         return Part(
             file_data=FileData(file_uri=media.url, mime_type=kind, display_name=name),
-            video_metadata=film,
+            video_metadata=video,
         )
 
     def _media_inside(self, media: Media, path: str) -> FunctionResponsePart:
         if media.start or media.end or media.fps is not None:
-            self._found.append(
-                Note(path, "start, end and fps are left out: they have no place inside a result")
+            self._report.append(
+                Note(path, "start, end and fps were left out: a result has no field for them")
             )
         kind, name = _type_of(media, path), self._name(media, path)
         if media.data is not None:
@@ -332,18 +359,21 @@ class _Turns:
         )
 
     def _name(self, media: Media, path: str) -> str | None:
+        """The name of the media, on Vertex only. Notes a `detail`, which Gemini lacks."""
         if media.detail not in ("", "auto"):
-            self._found.append(
-                Note(f"{path}.detail", "left out: Gemini is not told how closely to look")
-            )
+            self._report.append(Note(f"{path}.detail", "left out: Gemini has no such field"))
         if media.name and not self._vertex:
-            self._found.append(Note(f"{path}.name", "left out: only Vertex takes names of media"))
+            self._report.append(
+                Note(f"{path}.name", "left out: only Vertex accepts names of media")
+            )
             return None
         return media.name or None
 
 
-def _says(content: Content, parts: Sequence[Said]) -> bool:
-    """Whether the Content has these parts; its file may have been edited by hand."""
+def _matches(content: Content, parts: Sequence[NeutralPart]) -> bool:
+    """Whether the Content in the remembered bytes has as many parts, and its calls where the
+    neutral message has them. If the file of a conversation was edited by hand, it may not.
+    """
     wires = content.parts or ()
     return len(wires) == len(parts) and all(
         not isinstance(part, ToolCall) or wire.function_call is not None
@@ -356,22 +386,22 @@ def _encoded(data: bytes) -> str:
 
 
 def _type_of(media: Media, path: str) -> str:
-    """The media type as given, else as the URL's ending says (S2-28)."""
+    """The media type as given, else by the extension of the URL (S2-28)."""
     if media.media_type:
         return media.media_type
     try:
         name = urlsplit(media.url or "").path.lower()
     except ValueError:
         name = ""
-    ending = re.search(r"\.[a-z0-9]+$", name)
-    kind = TYPES.get(ending[0]) if ending else None
+    extension = re.search(r"\.[a-z0-9]+$", name)
+    kind = MEDIA_TYPES.get(extension[0]) if extension else None
     if kind is None:
-        remedy = "give media_type=, such as image/png"
+        remedy = "pass media_type=, such as image/png"
         raise RuleError(
             violations=[
                 Violation(
                     path,
-                    f"the type of {media.url!r} is not known from its name",
+                    f"the URL {media.url!r} has no known file extension",
                     "G64",
                     remedy=remedy,
                 )

@@ -1,7 +1,8 @@
-"""What endpoints are made of: names of resources as paths, pages of lists, calls whose answer is
-one struct.
+"""Helps to build calls: resource names as paths, queries of list methods, calls with one struct as
+their response.
 
-A name that no path can hold is the caller's error, and no name leads to another path.
+Resource names are checked segment by segment. Without that, a name such as `../files` or `x?key=`
+would send the call to another path.
 """
 
 from __future__ import annotations
@@ -23,48 +24,61 @@ S = TypeVar("S", bound=WireStruct)
 T = TypeVar("T", bound=WireStruct)
 
 JSON = {"content-type": "application/json"}
+"""Headers of a call with a JSON body."""
 
+# One segment of a path. At least one character is not a dot, since `.` and `..` would change the
+# path.
 _SEGMENT = re.compile(r"[A-Za-z0-9_.@-]*[A-Za-z0-9_@-][A-Za-z0-9_.@-]*")
 
 
 def resource(model: str) -> str:
-    """`models/X` for `X` and `models/X`; `tunedModels/X` and other full names as they are (S2-19).
+    """The resource name of a model: `models/X` for `X`. Names with a slash are returned unchanged
+    (S2-19).
 
     >>> resource("gemini-3-pro-preview"), resource("tunedModels/mine")
     ('models/gemini-3-pro-preview', 'tunedModels/mine')
+
+    Raises `ConfigurationError` for a name that is empty or cannot stand in a path.
     """
     if not isinstance(model, str) or not model.strip():
-        raise ConfigurationError("model: a name is wanted, such as gemini-3-pro-preview")
+        raise ConfigurationError("model: expected a name such as gemini-3-pro-preview")
     name = model if "/" in model else f"models/{model}"
     if not all(map(_SEGMENT.fullmatch, name.split("/"))):
         raise ConfigurationError(
-            f"model: {model!r} is no model name; letters, digits, dots, dashes and "
-            "underscores make one"
+            f"model: {model!r} is not a model name; use letters, digits, dots, dashes and "
+            "underscores"
         )
     return name
 
 
 def named(name: str, collection: str) -> str:
-    """The full name of one of a collection, for its id and for a full name.
+    """The full resource name of a member of a collection. `name` is its id or its full name.
 
     >>> named("abc-1", "files"), named("projects/p/locations/eu/cachedContents/1", "cachedContents")
     ('files/abc-1', 'projects/p/locations/eu/cachedContents/1')
+
+    Raises `ConfigurationError` for a name of another collection, and for one that cannot stand in a
+    path.
     """
     full = name if isinstance(name, str) and "/" in name else f"{collection}/{name}"
-    words = full.split("/")
+    segments = full.split("/")
     if (
         not isinstance(name, str)
-        or not all(map(_SEGMENT.fullmatch, words))
-        or words[-2] != collection.rpartition("/")[2]
+        or not all(map(_SEGMENT.fullmatch, segments))
+        or segments[-2] != collection.rpartition("/")[2]
     ):
-        raise ConfigurationError(f"name: {collection}/ID is wanted, not {name!r}")
+        raise ConfigurationError(f"name: expected {collection}/ID, not {name!r}")
     return full
 
 
 def page(page_size: int | None, page_token: str | None, **more: str | None) -> dict[str, str]:
-    """The query of a list; what is `None` is left to the server."""
-    if not isinstance(page_size, int | None) or not isinstance(page_token, str | None):
-        raise RuleError(violations=[Violation("pageSize", "a number and a text are wanted", "G1")])
+    """The query of a list method. A parameter that is `None` is not sent."""
+    if not isinstance(page_size, int | None):
+        problem = f"expected an integer, not {type(page_size).__name__}"
+        raise RuleError(violations=[Violation("pageSize", problem, "G1")])
+    if not isinstance(page_token, str | None):
+        problem = f"expected a string, not {type(page_token).__name__}"
+        raise RuleError(violations=[Violation("pageToken", problem, "G1")])
     query = {
         "pageSize": None if page_size is None else str(page_size),
         "pageToken": page_token,
@@ -81,7 +95,7 @@ def plain(
     query: Mapping[str, str] | None = None,
     **more: Any,
 ) -> Call[S]:
-    """A call whose whole answer is one struct."""
+    """A call whose response body is one struct of type `kind`. `more` are fields of `Call`."""
     return Call(
         "gemini",
         method,
@@ -96,9 +110,10 @@ def plain(
 
 
 def checked(value: Any, kind: type[T], path: str = "request") -> bytes:
-    """A request of that type as JSON.
+    """Encodes a request of type `kind` as JSON.
 
-    Raises `RuleError` that names the JSON path of what its type does not allow.
+    Raises `RuleError` for another type, and with the JSON path of a value that its field does not
+    allow.
     """
     if not isinstance(value, kind):
         raise wrong_type(path, value, kind.__name__)
@@ -109,19 +124,25 @@ def checked(value: Any, kind: type[T], path: str = "request") -> bytes:
 
 
 def not_on_vertex(call: Call[Any], provider: Provider) -> Call[Any]:
-    """Host rules of an endpoint that Vertex AI has not, or has under another path."""
+    """Host rules of an endpoint that Vertex AI lacks, or has under another path.
+
+    Raises `ConfigurationError` if the provider is Vertex.
+    """
     return _only(call, provider, "gemini")
 
 
 def only_on_vertex(call: Call[Any], provider: Provider) -> Call[Any]:
-    """Host rules of an endpoint that the Gemini API has not."""
+    """Host rules of an endpoint that the Gemini API lacks.
+
+    Raises `ConfigurationError` if the provider is the Gemini API.
+    """
     return _only(call, provider, "vertex")
 
 
 def _only(call: Call[Any], provider: Provider, api: str) -> Call[Any]:
     if provider.dialect.api not in ("", api):
         raise ConfigurationError(
-            f"call: this host has no {call.method} {call.path_prefix}{call.path} in this form",
+            f"call: this host has no endpoint {call.method} {call.path_prefix}{call.path}",
             provider=provider.name,
         )
     return call

@@ -1,4 +1,4 @@
-"""The older way to ask, and jobs by name, as calls."""
+"""Calls of predict and predictLongRunning (older methods), of computeTokens, and of operations."""
 
 from __future__ import annotations
 
@@ -19,14 +19,20 @@ from wire.gemini.types import (
 
 
 def predict(model: str, request: PredictRequest) -> Call[PredictResponse]:
-    """Images and the like; every model has its own instances and parameters."""
+    """Runs a model of the older method predict, such as Imagen. Each model has its own instances
+    and parameters.
+
+    >>> request = PredictRequest(instances=[{"prompt": "A cat"}], parameters={"sampleCount": 1})
+    >>> predict("imagen-4.0-generate-001", request).target
+    '/models/imagen-4.0-generate-001:predict'
+    """
     return plain(
         PredictResponse, "POST", f"/{resource(model)}:predict", checked(request, PredictRequest)
     )
 
 
 def predict_long_running(model: str, request: PredictRequest) -> Call[Operation]:
-    """Videos: the answer is a job, which `get_operation` asks for."""
+    """Starts a long job, such as a video. Poll the returned operation with `get_operation`."""
     return plain(
         Operation,
         "POST",
@@ -36,19 +42,28 @@ def predict_long_running(model: str, request: PredictRequest) -> Call[Operation]
 
 
 def get_operation(name: str) -> Call[Operation]:
-    """How far a job is: `models/M/operations/ID`, `fileSearchStores/S/operations/ID`, `batches/ID`.
+    """Reads a long-running operation by its full name: `models/M/operations/ID`,
+    `fileSearchStores/S/operations/ID`, `batches/ID`. The Gemini API only.
 
-    Vertex asks in another way.
+    >>> get_operation("models/veo-3.0-generate-001/operations/abc").target
+    '/models/veo-3.0-generate-001/operations/abc'
+
+    Raises `ConfigurationError` for an id without its collection.
     """
     if not isinstance(name, str) or "/" not in name:
-        raise ConfigurationError(f"name: the full name of a job is wanted, not {name!r}")
+        raise ConfigurationError(f"name: expected the full name of an operation, not {name!r}")
     return plain(Operation, "GET", f"/{resource(name)}", host_rules=not_on_vertex)
 
 
 def compute_tokens(
     model: str, request: ComputeTokensRequest | Sequence[Content]
 ) -> Call[ComputeTokensResponse]:
-    """The tokens themselves. Vertex only."""
+    """Splits Contents into tokens: their texts and ids. Vertex only.
+
+    >>> call = compute_tokens("gemini-2.5-flash", [Content(parts=[{"text": "Hi"}])])
+    >>> call.target
+    '/models/gemini-2.5-flash:computeTokens'
+    """
     if isinstance(request, (list, tuple)):
         request = ComputeTokensRequest(contents=list(request))
     if not isinstance(request, ComputeTokensRequest):

@@ -1,8 +1,8 @@
-"""A neutral request as a call of Gemini, whose answer is a neutral reply again.
+"""Renders a neutral request as a call of Gemini, whose response is parsed as a neutral reply.
 
-What this model said goes back in the bytes it came in; everything else is written here, by
-`parts.py`, and put into order by `turns.py`. Paths such as `messages[1].parts[0]` name a part
-of the neutral request, all others a place in the body.
+Messages of the same model are sent back in the bytes in which they were received. `parts.py`
+writes all others, and `turns.py` puts the turns into order. In notes and errors, paths such as
+`messages[1].parts[0]` are positions in the neutral request; all others are positions in the body.
 """
 
 from __future__ import annotations
@@ -49,7 +49,13 @@ AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
 
 def call(request: Request, model: str, provider: Provider | str = "gemini") -> Call[Reply]:
-    """The request as a call with one whole reply. Takes and raises what `stream_call` does."""
+    """The request as a call with one complete reply. Arguments and errors are those of
+    `stream_call`.
+
+    >>> from wire.neutral.messages import Message
+    >>> call(Request(messages=(Message.user("Hi"),)), "gemini-3-pro-preview").target
+    '/models/gemini-3-pro-preview:generateContent'
+    """
     row = provider_row(provider)
     raw = _wire_call(generate_content, "generateContent", request, model, row)
     return _reader(raw, model, row).whole_call(raw)
@@ -58,19 +64,20 @@ def call(request: Request, model: str, provider: Provider | str = "gemini") -> C
 def stream_call(
     request: Request, model: str, provider: Provider | str = "gemini"
 ) -> StreamCall[Event, Reply]:
-    """The request as a call whose stream hands out events; `reply()` gives what `call` gives.
+    """The request as a call with a stream of events. `reply()` of the stream returns the same reply
+    as `call`.
 
     >>> from wire.neutral.messages import Message
     >>> request = Request(messages=(Message.user("Hi"),), max_tokens=9)
     >>> stream_call(request, "gemini-3-pro-preview").body
     b'{"contents":[{"parts":[{"text":"Hi"}],"role":"user"}],"generationConfig":{"maxOutputTokens":9}}'
 
-    `provider` is a row or its name. It decides which rules apply, and which messages go back as
-    they came.
+    `provider` is a row or its name. It decides which rules apply, and which messages are sent back
+    in their received bytes: those of the same provider and model.
 
-    Raises `HistoryError` for turns that are out of order, `RuleError` for what this model refuses,
-    `SchemaError` for a schema that Gemini cannot express, `ConfigurationError` for a model name
-    that cannot stand in a path.
+    Raises `HistoryError` for turns that are out of order, `RuleError` for a request that this model
+    refuses, `SchemaError` for a schema without an equivalent in Gemini's dialect,
+    `ConfigurationError` for a model name that cannot stand in a path.
     """
     row = provider_row(provider)
     raw = _wire_call(stream_generate_content, "streamGenerateContent", request, model, row)
@@ -80,29 +87,34 @@ def stream_call(
 def render_request(
     request: Request, model: str, provider: Provider | str = "gemini"
 ) -> GenerateContentRequest:
-    """The body as a struct, without the request's `options`.
+    """The body of the request as a struct, without the `options` of the request.
 
-    `wire.notes` of it reports what was changed or left out. Raises as `stream_call`.
+    >>> from wire.neutral.messages import Message
+    >>> render_request(Request(messages=(Message.user("Hi"),)), "gemini-3-pro-preview")
+    GenerateContentRequest(contents=[Content(parts=[Part(text='Hi')], role='user')])
+
+    `wire.notes(result)` lists what was changed or left out. Raises as `stream_call`.
     """
     request = checked_request(request)
     row, name = provider_row(provider), _name(model)
     of, vertex = family(name), row.dialect.api == "vertex"
-    left, found, answers = history.sendable(request.messages, row.name, name)
-    # One for each message, so that notes name its position. An empty one becomes no Content.
-    handed = [left.get(index, Message("assistant")) for index in range(len(request.messages))]
-    system = system_instruction(request.system, handed, found)
+    sendable, report, answers = history.sendable(request.messages, row.name, name)
+    # Empty messages fill the positions of those that are not sent, so that the index of a message,
+    # which notes and errors name, stays that of the caller. An empty message becomes no Content.
+    messages = [sendable.get(index, Message("assistant")) for index in range(len(request.messages))]
+    system = system_instruction(request.system, messages, report)
     names = [tool.name for tool in request.tools]
-    turns = wire_turns(handed, answers, names, of, found, vertex=vertex)
-    made = paired_contents(turns, name)
-    found += made.notes
-    built = GenerateContentRequest(
-        contents=list(made),
+    turns = wire_turns(messages, answers, names, of, report, vertex=vertex)
+    ordered = paired_contents(turns, name)
+    report += ordered.notes
+    rendered = GenerateContentRequest(
+        contents=list(ordered),
         system_instruction=system,
-        tools=_tools(request, found) or None,
+        tools=_tools(request, report) or None,
         tool_config=_tool_config(request, of, vertex=vertex),
-        generation_config=_generation_config(request, of, found),
+        generation_config=_generation_config(request, of, report),
     )
-    return with_notes(built, found)
+    return with_notes(rendered, report)
 
 
 # --- the call -------------------------------------------------------------------------------------
@@ -119,43 +131,50 @@ def _wire_call(
     model: str,
     row: Provider,
 ) -> AnyCall:
+    """The call of the raw API, made by `make`, with the rules of the provider's host.
+
+    `checked=False`, since `wire_call` checks the rules itself, for the host that is known here.
+    """
     return wire_call(
         render_request(request, model, row),
         request.options,
         row,
-        lambda built: make(model, built, checked=False),
+        lambda rendered: make(model, rendered, checked=False),
         functools.partial(_check, _name(model), endpoint),
     )
 
 
 def _check(
-    model: str, endpoint: str, built: GenerateContentRequest, row: Provider
+    model: str, endpoint: str, rendered: GenerateContentRequest, row: Provider
 ) -> list[Violation]:
-    return check(built, model, row, endpoint=endpoint)
+    return check(rendered, model, row, endpoint=endpoint)
 
 
 def _reader(
     raw: Call[Any] | StreamCall[Any, Any], model: str, row: Provider
 ) -> ReplyReader[GenerateContentResponse]:
-    asked: dict[str, Any] = {"body": raw.body, "provider": row.name, "model": _name(model)}
+    """The parsers of replies and events. Ids of calls are derived from the body of the request."""
+    context: dict[str, Any] = {"body": raw.body, "provider": row.name, "model": _name(model)}
     return ReplyReader(
-        functools.partial(parse_reply, **asked), functools.partial(EventReader, **asked), raw.notes
+        functools.partial(parse_reply, **context),
+        functools.partial(EventReader, **context),
+        raw.notes,
     )
 
 
 # --- tools ----------------------------------------------------------------------------------------
 
 
-def _tools(request: Request, found: list[Note]) -> list[Tool]:
+def _tools(request: Request, report: list[Note]) -> list[Tool]:
     raw = request.raw_schemas
     declarations: list[FunctionDeclaration] = []
     for index, tool in enumerate(request.tools):
         path = f"tools[{index}]"
-        declaration, changed = tool.lowered(
+        declaration, changes = tool.lowered(
             (WIRE, raw), functools.partial(_lower, tool, path, raw=raw)
         )
         declarations.append(declaration)
-        found += [Note(f"{path}.{each.path}", each.message) for each in changed]
+        report += [Note(f"{path}.{each.path}", each.message) for each in changes]
     return [
         *([Tool(function_declarations=declarations)] if declarations else []),
         *([Tool(google_search=GoogleSearch())] if request.search_grounding else []),
@@ -163,27 +182,29 @@ def _tools(request: Request, found: list[Note]) -> list[Tool]:
 
 
 def _lower(tool: Function, path: str, *, raw: bool) -> tuple[FunctionDeclaration, tuple[Note, ...]]:
-    """The declaration, which all requests with this tool share, and the notes of its making.
+    """The declaration of a tool, and its notes. `path` of the tool begins the paths of errors.
 
-    Errors have paths below `path`.
+    The result is computed once for each tool; all requests with the tool share the declaration.
     """
     declaration = _raw(tool) if raw else _converted(tool, path)
     return shared(declaration), notes(declaration)
 
 
-_SAYS_NOTHING = frozenset(
+_KEYS_OF_EMPTY_PARAMETERS = frozenset(
     {"$schema", "additionalProperties", "description", "properties", "required", "title", "type"}
 )
 
 
-def _takes_something(parameters: Mapping[str, Any]) -> bool:
-    """Parameters that there are none of have no key (S0-01)."""
+def _has_parameters(parameters: Mapping[str, Any]) -> bool:
+    """Whether a schema allows any parameter. A function without parameters is sent without the
+    field, which every backend accepts (G44, S0-01).
+    """
     named = (
         parameters.get("properties")
         or parameters.get("required")
         or isinstance(parameters.get("additionalProperties"), Mapping)
     )
-    return bool(named) or not parameters.keys() <= _SAYS_NOTHING
+    return bool(named) or not parameters.keys() <= _KEYS_OF_EMPTY_PARAMETERS
 
 
 def _converted(tool: Function, path: str) -> FunctionDeclaration:
@@ -193,25 +214,25 @@ def _converted(tool: Function, path: str) -> FunctionDeclaration:
         "description": tool.description or None,
         "response": tool.response,
     }
-    if _takes_something(tool.parameters):
+    if _has_parameters(tool.parameters):
         definition["parameters"] = tool.parameters
     return declared(definition, path, [])
 
 
 def _raw(tool: Function) -> FunctionDeclaration:
-    """The declaration with its JSON Schema as it is."""
-    found: list[Note] = []
-    parameters: Any = tool.parameters if _takes_something(tool.parameters) else msgspec.UNSET
+    """The declaration with its JSON Schema unchanged, except for a missing `type` of the root."""
+    report: list[Note] = []
+    parameters: Any = tool.parameters if _has_parameters(tool.parameters) else msgspec.UNSET
     if parameters is not msgspec.UNSET and "properties" in parameters and "type" not in parameters:
         parameters = {"type": "object", **parameters}
-        found.append(Note("parameters", "was given the type object, which it did not name"))
+        report.append(Note("parameters", "the missing type was set to object"))
     declaration = FunctionDeclaration(
         name=tool.name,
         description=tool.description or None,
         parameters_json_schema=parameters,
         response_json_schema=msgspec.UNSET if tool.response is None else tool.response,
     )
-    return with_notes(declaration, found)
+    return with_notes(declaration, report)
 
 
 _MODES = {
@@ -230,39 +251,41 @@ def _tool_config(request: Request, of: Family, *, vertex: bool) -> ToolConfig | 
         calling = FunctionCallingConfig(
             mode=FunctionCallingMode.ANY, allowed_function_names=list(choice)
         )
-    # From 3 on the Gemini API wants it where search stands beside functions; 2.x refuses it, Vertex
-    # does not know it (G32, G34).
-    shows = (
+    # From 3 on, the Gemini API requires the flag for search together with functions. 2.x refuses
+    # it, and Vertex has no such field (G32, G34).
+    flag = (
         True
         if request.search_grounding and request.tools and not vertex and not of.before(3)
         else None
     )
-    if calling is None and shows is None:
+    if calling is None and flag is None:
         return None
-    return ToolConfig(function_calling_config=calling, include_server_side_tool_invocations=shows)
+    return ToolConfig(function_calling_config=calling, include_server_side_tool_invocations=flag)
 
 
-# --- how to answer --------------------------------------------------------------------------------
+# --- generation config ----------------------------------------------------------------------------
 
 
-def _generation_config(request: Request, of: Family, found: list[Note]) -> GenerationConfig | None:
+def _generation_config(request: Request, of: Family, report: list[Note]) -> GenerationConfig | None:
     config = GenerationConfig(
         max_output_tokens=request.max_tokens,
         temperature=request.temperature,
         top_p=request.top_p,
         stop_sequences=list(request.stop) or None,
-        thinking_config=thinking(request.effort, of, found) if request.effort is not None else None,
-        **_form(request.output, request.raw_schemas, found),
+        thinking_config=(
+            thinking(request.effort, of, report) if request.effort is not None else None
+        ),
+        **_json_output(request.output, request.raw_schemas, report),
     )
     return config if config != GenerationConfig() else None
 
 
-def _form(output: Output | None, raw: bool, found: list[Note]) -> dict[str, Any]:
-    """The fields that ask for JSON in place of prose (S2-22)."""
+def _json_output(output: Output | None, raw: bool, report: list[Note]) -> dict[str, Any]:
+    """The fields that request JSON instead of prose (S2-22)."""
     if output is None:
         return {}
     if raw:
         return {"response_mime_type": "application/json", "response_json_schema": output.schema}
     lowered = schema(output.schema, path="output.schema")
-    found += notes(lowered)
+    report += notes(lowered)
     return {"response_mime_type": "application/json", "response_schema": lowered}

@@ -44,4 +44,6 @@ ROWS: tuple[Provider, ...] = (
 provider_row = ProviderNames("gemini", ROWS, Dialect()).row
 
 endpoint_paths = re.compile(r"(/v1(alpha|beta\d*)?)?/models/[^/]+:[^/]+/*$", re.IGNORECASE)
-"""Matches the end of a base URL that names an endpoint: calls add that path themselves."""
+"""Matches the end of a base URL that already names an endpoint. Such a base URL is refused: calls
+add that path themselves.
+"""

@@ -1,4 +1,6 @@
-"""Values of schema keywords: reading, comparing, and refusing them with their path."""
+"""Reads and compares the values of schema keywords. Raises `SchemaError` with the path of a
+malformed one.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,9 @@ from typing import Any, NoReturn
 from wire.core.json_values import checked
 from wire.errors import RuleError, SchemaError, Violation
 
-DEEPEST = 16
-"""Maximum levels of a schema (G52). Google does not publish the limit: 5 levels were accepted, 24
-refused.
+MAX_LEVELS = 16
+"""Maximum number of levels of a schema, root included (G52). Google does not publish the limit: 5
+levels were accepted, 24 refused.
 """
 
 # In the order of the proto's enum, whose numbers 1 to 7 the server accepts too (G40).
@@ -34,8 +36,8 @@ def inferred(node: dict[str, Any]) -> tuple[str, ...]:
 
 def distinct(types: Iterable[str]) -> tuple[str, ...]:
     """The types without duplicates, in order. NUMBER includes INTEGER."""
-    found = tuple(dict.fromkeys(types))
-    return tuple(kind for kind in found if kind != "INTEGER" or "NUMBER" not in found)
+    unique = tuple(dict.fromkeys(types))
+    return tuple(kind for kind in unique if kind != "INTEGER" or "NUMBER" not in unique)
 
 
 def kind_of(value: Any) -> str:
@@ -58,7 +60,7 @@ def fits(value: Any, types: Sequence[str] | None) -> bool:
 
 
 def types_in(value: Any, path: str) -> tuple[str, ...]:
-    """The value of `type` in the names of the proto."""
+    """The value of `type`, or the members of a list of types, as names of the proto."""
     names = value if isinstance(value, (list, tuple)) else [value]
     types = []
     for name in names:
@@ -71,7 +73,7 @@ def types_in(value: Any, path: str) -> tuple[str, ...]:
             else ""
         )
         if known not in TYPES:
-            fail(path, f"{name!r} is not a type", "G40", f"one of {', '.join(TYPES).lower()}")
+            fail(path, f"{name!r} is not a type", "G40", f"use one of {', '.join(TYPES).lower()}")
         types.append(known)
     if not types:
         fail(path, "an empty list of types allows no value")
@@ -79,7 +81,7 @@ def types_in(value: Any, path: str) -> tuple[str, ...]:
 
 
 def sequence(value: Any, path: str) -> list[Any]:
-    """The value as a list. Raises `SchemaError` if it is none."""
+    """The value as a list. Raises `SchemaError` for another type."""
     if not isinstance(value, (list, tuple)):
         fail(path, f"must be a list, not {type(value).__name__}")
     return list(value)
@@ -107,7 +109,7 @@ def number(value: Any, path: str) -> int | float:
 
 
 def as_json(value: Any, path: str) -> str:
-    """`value` as text, for comparisons: in Python, 1, 1.0 and True are equal."""
+    """The value as JSON text, to compare values: in Python, 1, 1.0 and True are equal."""
     try:
         return json.dumps(checked(value, path, plain=True), sort_keys=True)
     except RuleError as error:

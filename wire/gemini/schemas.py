@@ -3,14 +3,18 @@ Gemini API and on Vertex.
 
 Rules of this file:
 
-- The walk distinguishes schemas from data by position: names under `properties` and values of
-  enum, default, example and const are data.
+- A mapping is a schema or data, depending on its position: names under `properties` and values of
+  enum, default, example and const are data. A property may be called `type` or `$ref`.
 - A change that weakens or alters the schema adds a note. An equivalent rewriting adds none: `$ref`
   inlined, allOf merged, const as enum, null as `nullable`.
 - Keywords beside a union move into its members: Vertex refuses them beside anyOf (G49), and the
   Gemini API treats both forms alike.
 - No recursion: a work list holds the open nodes, so that a deeply nested source ends in
   `SchemaError` instead of `RecursionError`.
+
+Each node is lowered in two steps. `merge` reads the schemas that must all hold at its position into
+one `_Node` of canonical keywords, and leaves inner schemas unread. `write` turns the `_Node` into
+keywords of the proto, and its inner schemas into new tasks of the work list.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ from urllib.parse import unquote
 from wire.core.decoders import convert
 from wire.core.memory import Note, with_notes
 from wire.gemini.schema_values import (
-    DEEPEST,
+    MAX_LEVELS,
     as_json,
     count,
     fail,
@@ -38,12 +42,14 @@ from wire.gemini.schema_values import (
 )
 from wire.gemini.types import Schema
 
-MAX_DEPTH = DEEPEST - 1
+MAX_DEPTH = MAX_LEVELS - 1
 """Levels below the root (G52), so that `check` accepts the depth of every result."""
 MAX_NODES = 10_000
+"""Maximum number of schemas that a source expands to. References multiply them."""
 
 
-OWNERS = {
+# Keyword -> the types that it applies to. A node of another type does not need it.
+TYPES_OF_KEYWORD = {
     **dict.fromkeys(
         ("properties", "required", "propertyOrdering", "minProperties", "maxProperties"),
         ("OBJECT",),
@@ -54,31 +60,34 @@ OWNERS = {
         ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), ("NUMBER", "INTEGER")
     ),
 }
-FORMATS = {
+# Format -> the types that it applies to; all other formats apply to STRING.
+TYPES_OF_FORMAT = {
     **dict.fromkeys(("int32", "int64"), ("INTEGER", "NUMBER")),
     **dict.fromkeys(("float", "double"), ("NUMBER", "INTEGER")),
 }
-COUNTS = frozenset(
+COUNT_KEYWORDS = frozenset(
     {"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"}
 )
-TEXTS = frozenset({"title", "description", "format", "pattern"})
+TEXT_KEYWORDS = frozenset({"title", "description", "format", "pattern"})
 ANNOTATIONS = ("title", "description", "default", "example")
-PASSED = (
+# Keywords of the proto that are written as they were read, in this order.
+COPIED_KEYWORDS = (
     *ANNOTATIONS,
     "format",
     "pattern",
     "minimum",
     "maximum",
-    *sorted(COUNTS),
+    *sorted(COUNT_KEYWORDS),
     "propertyOrdering",
 )
+# Keyword in snake_case, as some libraries write it -> in camelCase.
 ALIASES = {
     re.sub("[A-Z]", lambda capital: "_" + capital[0].lower(), name): name
-    for name in ("anyOf", "propertyOrdering", "additionalProperties", *COUNTS)
+    for name in ("anyOf", "propertyOrdering", "additionalProperties", *COUNT_KEYWORDS)
 }
 # Keywords of JSON Schema that restrict values and have no equivalent in the proto (G38), with the
 # type that they apply to.
-WEAKENING = {
+UNSUPPORTED_KEYWORDS = {
     **dict.fromkeys(
         ("patternProperties", "propertyNames", "unevaluatedProperties", "dependencies"), "OBJECT"
     ),
@@ -90,15 +99,21 @@ WEAKENING = {
     **dict.fromkeys(("if", "then", "else", "not"), ""),
     "multipleOf": "NUMBER",
 }
-BRANCH_OF_ONE_OBJECT = frozenset(
+# Keywords that the members of a union at the root may have if it is written without the union.
+KEYWORDS_OF_OBJECT_BRANCH = frozenset(
     {"types", "required", "minProperties", "maxProperties", "hints", "title", "description"}
 )
 
+# A schema in canonical keywords: those of the proto, and for the merge
+# - `types`: the allowed types as a tuple, in place of `type`
+# - `hints`: types that other keywords imply, for a schema without a type
+# - `exclusiveMinimum`, `exclusiveMaximum`: numbers, as in draft 6 and later
+# - `properties`, `items` and the members of `anyOf`: unread inner schemas (`_Schemas`)
 _Node = dict[str, Any]
 
 
 class _At(NamedTuple):
-    """A schema of the source, its path, and the references that were followed to it."""
+    """An unread schema of the source, its path, and the references that were followed to it."""
 
     source: Any
     path: str
@@ -106,11 +121,15 @@ class _At(NamedTuple):
 
 
 # Schemas that must all hold at one position of the result. Annotations of the first one win.
-_Place = tuple[_At | _Node, ...]
+_Schemas = tuple[_At | _Node, ...]
 
 
 class _Task(NamedTuple):
-    place: _Place
+    """A position of the result to write: the schemas that must hold there, and `into[key]`, where
+    the written node goes.
+    """
+
+    schemas: _Schemas
     path: str
     depth: int
     into: Any
@@ -142,7 +161,8 @@ def schema(source: Mapping[str, Any] | bool, *, path: str = "") -> Schema:
         built: Schema = convert(walk.result(), Schema)
         return with_notes(built, dict.fromkeys(walk.notes))
     except RecursionError:
-        # msgspec's converter recurses, and the caller's stack may be deep already.
+        # The depth is limited, but msgspec's converter recurses, and the caller's own stack may
+        # have left it too little room.
         fail(
             path,
             "is nested too deep",
@@ -156,6 +176,8 @@ def _join(path: str, key: str) -> str:
 
 
 class _Walk:
+    """The lowering of one source: its work list, and the notes."""
+
     def __init__(self, source: Any, path: str) -> None:
         self.source = source
         self.path = path
@@ -172,10 +194,10 @@ class _Walk:
                     "flatten it, or use parameters_json_schema or response_json_schema, with "
                     "its references kept"
                 )
-                fail(task.path, f"is nested more than {DEEPEST} levels deep", "G52", remedy)
+                fail(task.path, f"is nested more than {MAX_LEVELS} levels deep", "G52", remedy)
             try:
-                node = self.settled(task.place)
-                task.into[task.key], inner = self.emitted(node, task)
+                node = self.merge(task.schemas)
+                task.into[task.key], inner = self.write(node, task)
             except _Conflict as conflict:
                 fail(
                     _join(task.path, str(conflict)),
@@ -187,9 +209,9 @@ class _Walk:
     def note(self, path: str, message: str) -> None:
         self.notes.append(Note(path, message))
 
-    def counted(self, path: str, many: int = 1) -> None:
-        # Two references to one schema at each level double the size of the result at each level.
-        # Only this counter bounds it.
+    def count_nodes(self, path: str, many: int = 1) -> None:
+        # Several references to the next schema at each level multiply the result with each level: a
+        # few kilobytes would expand to gigabytes. Only this counter prevents that.
         self.nodes += many
         if self.nodes > MAX_NODES:
             fail(
@@ -201,13 +223,13 @@ class _Walk:
 
     # --- reading: one schema of the source in canonical keywords, inner schemas left unread -------
 
-    def settled(self, place: _Place) -> _Node:
-        """Merges the schemas of `place` into one node."""
+    def merge(self, schemas: _Schemas) -> _Node:
+        """Merges the given schemas into one node."""
         node: _Node = {}
-        queue = deque(place)
+        queue = deque(schemas)
         while queue:
             item = queue.popleft()
-            self.counted(item.path if isinstance(item, _At) else self.path)
+            self.count_nodes(item.path if isinstance(item, _At) else self.path)
             if isinstance(item, _At):
                 part, more = self.read(item)
                 queue.extendleft(reversed(more))
@@ -225,7 +247,7 @@ class _Walk:
         if at.source is False:
             fail(at.path, "false allows no value", remedy="leave the schema out")
         if not isinstance(at.source, Mapping):
-            fail(at.path, f"a schema is an object, not {type(at.source).__name__}")
+            fail(at.path, f"a schema must be an object, not {type(at.source).__name__}")
         node: _Node = {}
         more: list[_At] = []
         hints: list[str] = []
@@ -236,16 +258,15 @@ class _Walk:
             name = ALIASES.get(key, key)
             if name in raw:
                 fail(_join(at.path, key), f"is a duplicate of {name}")
-            if value is not None or name in (
-                "const",
-                "default",
-                "example",
-            ):  # on this wire null counts as absent
+            # Null is a value of const, default and example. Elsewhere the server reads it as an
+            # absent keyword, and so does this reader.
+            if value is not None or name in ("const", "default", "example"):
                 raw[name] = value
         for name, value in raw.items():
-            here = _join(at.path, name)
-            hints += self.keyword(node, name, value, here, at, more)
-        self.tuples(node, raw, at)
+            path = _join(at.path, name)
+            hints += self.keyword(node, name, value, path, at, more)
+        # These keywords depend on each other, so they are read after all keywords.
+        self.items(node, raw, at)
         self.exclusive(node, raw, at.path)
         if "types" in node and node.get("nullable") and "NULL" not in node["types"]:
             node["types"] = (*node["types"], "NULL")
@@ -254,89 +275,89 @@ class _Walk:
         return node, more
 
     def keyword(
-        self, node: _Node, name: str, value: Any, here: str, at: _At, more: list[_At]
+        self, node: _Node, name: str, value: Any, path: str, at: _At, more: list[_At]
     ) -> Iterator[str]:
         """Adds one keyword to `node`, or notes that it is dropped. Yields the type that the keyword
         applies to.
         """
-        if name in OWNERS and not (name == "required" and isinstance(value, bool)):
-            yield OWNERS[name][0]
+        if name in TYPES_OF_KEYWORD and not (name == "required" and isinstance(value, bool)):
+            yield TYPES_OF_KEYWORD[name][0]
         if name == "type":
-            node["types"] = types_in(value, here)
+            node["types"] = types_in(value, path)
         elif name in ("enum", "const"):
-            values = [value] if name == "const" else sequence(value, here)
+            values = [value] if name == "const" else sequence(value, path)
             if not values:
-                fail(here, "an empty enum allows no value")
-            as_json(values, here)
-            node["enum"] = _common(node["enum"], values) if "enum" in node else values
+                fail(path, "an empty enum allows no value")
+            as_json(values, path)
+            node["enum"] = _common_values(node["enum"], values) if "enum" in node else values
         elif name == "properties":
             if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-                fail(here, "is an object of schemas by name")
+                fail(path, "must be an object of schemas by name")
             node["properties"] = {
-                key: (_At(inner, f"{here}.{key}", at.refs),) for key, inner in value.items()
+                key: (_At(inner, f"{path}.{key}", at.refs),) for key, inner in value.items()
             }
         elif name in ("anyOf", "oneOf", "allOf"):
             members = [
-                _At(inner, f"{here}[{index}]", at.refs)
-                for index, inner in enumerate(sequence(value, here))
+                _At(inner, f"{path}[{index}]", at.refs)
+                for index, inner in enumerate(sequence(value, path))
             ]
             if not members:
-                fail(here, "has no members")
+                fail(path, "has no members")
             if name == "oneOf":
-                self.note(here, "written as anyOf: a value that several members allow is valid too")
+                self.note(path, "written as anyOf: a value that several members allow is valid too")
             if name == "allOf":
                 more += members
             else:
-                self.counted(here, len(members) * len(node.get("anyOf", ())))
+                self.count_nodes(path, len(members) * len(node.get("anyOf", ())))
                 node["anyOf"] = (
                     _product(node["anyOf"], [(at,) for at in members])
                     if "anyOf" in node
                     else [(at,) for at in members]
                 )
         elif name == "$ref":
-            more.insert(0, self.target(value, here, at))
+            more.insert(0, self.target(value, path, at))
         elif name == "required" and isinstance(value, bool):
-            self.note(here, "dropped, required is a list of names in the object around")
+            self.note(path, "dropped, required is a list of names in the enclosing object")
         elif name in ("required", "propertyOrdering"):
-            names = sequence(value, here)
+            names = sequence(value, path)
             if not all(isinstance(item, str) for item in names):
-                fail(here, "is a list of property names")
+                fail(path, "must be a list of property names")
             node[name] = list(dict.fromkeys(names))
-        elif name in COUNTS:
-            node[name] = count(value, here)
+        elif name in COUNT_KEYWORDS:
+            node[name] = count(value, path)
         elif name in ("minimum", "maximum"):
-            node[name] = number(value, here)
-        elif name in TEXTS or name == "nullable":
+            node[name] = number(value, path)
+        elif name in TEXT_KEYWORDS or name == "nullable":
             if not isinstance(value, bool if name == "nullable" else str):
                 fail(
-                    here,
-                    f"is a {'boolean' if name == 'nullable' else 'string'}, not "
+                    path,
+                    f"must be a {'boolean' if name == 'nullable' else 'string'}, not "
                     f"{type(value).__name__}",
                 )
             node[name] = value
             if name == "format":
-                yield FORMATS.get(str(value), ("STRING",))[0]
+                yield TYPES_OF_FORMAT.get(str(value), ("STRING",))[0]
         elif name in ("default", "example"):
-            as_json(value, here)
+            as_json(value, path)
             node[name] = value
         elif name == "examples":
-            values = list(value.values()) if isinstance(value, Mapping) else sequence(value, here)
+            values = list(value.values()) if isinstance(value, Mapping) else sequence(value, path)
             if at.path == self.path and values and "example" not in at.source:
-                as_json(values, here)
+                as_json(values, path)
                 node["example"] = values[0]
                 values = values[1:]
             if values:
-                self.note(here, "dropped, the Schema proto has one example, at the root")
+                self.note(path, "dropped, the Schema proto has one example, at the root")
         elif name == "additionalProperties":
             yield "OBJECT"
             lost = (
                 ": the type of the values is lost" if isinstance(value, Mapping) and value else ""
             )
-            self.note(here, f"dropped, the Schema proto has no such keyword{lost}")
-        elif name in WEAKENING:
-            if WEAKENING[name]:
-                yield WEAKENING[name]
-            self.note(here, "dropped, the Schema proto has no equivalent: validation is weaker")
+            self.note(path, f"dropped, the Schema proto has no such keyword{lost}")
+        elif name in UNSUPPORTED_KEYWORDS:
+            if UNSUPPORTED_KEYWORDS[name]:
+                yield UNSUPPORTED_KEYWORDS[name]
+            self.note(path, "dropped, the Schema proto has no equivalent: validation is weaker")
         elif name in ("items", "prefixItems", "additionalItems"):
             yield "ARRAY"
         elif name in ("exclusiveMinimum", "exclusiveMaximum"):
@@ -345,9 +366,14 @@ class _Walk:
             "$defs",
             "definitions",
         ):  # used definitions are inlined, so that nothing is lost
-            self.note(here, "dropped, the Schema proto has no such keyword")
+            self.note(path, "dropped, the Schema proto has no such keyword")
 
     def target(self, ref: Any, path: str, at: _At) -> _At:
+        """The schema that a `$ref` refers to (RFC 6901).
+
+        The followed references are kept with it: a reference that occurs among them is recursive,
+        and the proto cannot express it (G55).
+        """
         if not isinstance(ref, str) or not (ref == "#" or ref.startswith("#/")):
             fail(
                 path,
@@ -363,31 +389,37 @@ class _Walk:
                 "G55",
                 "use parameters_json_schema or response_json_schema",
             )
-        found = self.source
+        target = self.source
         for step in unquote(ref[1:]).split("/")[1:]:
             step = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, Mapping) and step in found:
-                found = found[step]
+            if isinstance(target, Mapping) and step in target:
+                target = target[step]
             elif (
-                isinstance(found, (list, tuple))
+                isinstance(target, (list, tuple))
                 and re.fullmatch("0|[1-9][0-9]{0,8}", step)
-                and int(step) < len(found)
+                and int(step) < len(target)
             ):
-                found = found[int(step)]
+                target = target[int(step)]
             else:
                 fail(
                     path, f"{ref!r} refers to nothing", "G51", "define it under $defs, or inline it"
                 )
-        return _At(found, at.path, (*at.refs, ref))
+        return _At(target, at.path, (*at.refs, ref))
 
-    def tuples(self, node: _Node, raw: _Node, at: _At) -> None:
-        """Lowers all forms of `items` to the one schema for all elements that the proto has."""
-        old = isinstance(raw.get("items"), (list, tuple))
-        name = "items" if old else "prefixItems"
+    def items(self, node: _Node, raw: _Node, at: _At) -> None:
+        """Lowers all forms of `items` to one schema for all elements, the only form of the proto.
+
+        A tuple has a schema for each position and `rest` for the elements after them: `items` and
+        `additionalItems` until draft 2019-09, `prefixItems` and `items` since 2020-12.
+        """
+        old_draft = isinstance(raw.get("items"), (list, tuple))
+        name = "items" if old_draft else "prefixItems"
         rest, rest_name = (
-            (raw.get("additionalItems"), "additionalItems") if old else (raw.get("items"), "items")
+            (raw.get("additionalItems"), "additionalItems")
+            if old_draft
+            else (raw.get("items"), "items")
         )
-        if "additionalItems" in raw and not old:
+        if "additionalItems" in raw and not old_draft:
             self.note(
                 _join(at.path, "additionalItems"), "dropped, it applies only if items is a list"
             )
@@ -399,9 +431,9 @@ class _Walk:
             if rest is not None:
                 node["items"] = (_At(rest, _join(at.path, rest_name), at.refs),)
         else:
-            here = _join(at.path, name)
-            first = sequence(raw[name], here)
-            members = [_At(inner, f"{here}[{index}]", at.refs) for index, inner in enumerate(first)]
+            path = _join(at.path, name)
+            first = sequence(raw[name], path)
+            members = [_At(inner, f"{path}[{index}]", at.refs) for index, inner in enumerate(first)]
             if isinstance(rest, Mapping):
                 members.append(_At(rest, _join(at.path, rest_name), at.refs))
             distinct = list(
@@ -410,15 +442,16 @@ class _Walk:
                 }.values()
             )[::-1]
             node["items"] = ({"anyOf": [(member,) for member in distinct]} if distinct else {},)
-            self.note(here, "written as items: which schema belongs to which position is lost")
+            self.note(path, "written as items: which schema belongs to which position is lost")
             if closed:
                 node["maxItems"] = min(node.get("maxItems", len(first)), len(first))
                 node.setdefault("minItems", min(len(first), node["maxItems"]))
 
     def exclusive(self, node: _Node, raw: _Node, path: str) -> None:
+        """Reads both forms of exclusive bounds as numbers; until draft 4 they were flags."""
         for name, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
             value = raw.get(name)
-            if isinstance(value, bool):  # draft 4: a flag that makes the other bound exclusive
+            if isinstance(value, bool):
                 if value and bound in node:
                     node[name] = node.pop(bound)
             elif value is not None:
@@ -426,7 +459,7 @@ class _Walk:
 
     # --- writing: one node; its inner schemas become tasks ----------------------------------------
 
-    def typed(self, node: _Node, path: str, root: bool) -> None:
+    def set_types(self, node: _Node, path: str, root: bool) -> None:
         """Gives `node` one type and `nullable`, or a union of members that have one type each."""
         if "example" in node and not root:
             del node["example"]
@@ -458,7 +491,9 @@ class _Walk:
         if "NULL" in types and types != ("NULL",):
             node["nullable"] = True
         for name in [
-            name for name in node if name in OWNERS and not set(OWNERS[name]) & set(types)
+            name
+            for name in node
+            if name in TYPES_OF_KEYWORD and not set(TYPES_OF_KEYWORD[name]) & set(types)
         ]:
             if node.pop(name) not in ([], {}):
                 self.note(
@@ -467,9 +502,10 @@ class _Walk:
         if len(node["types"]) > 1:
             node["anyOf"] = [({"types": (kind,)},) for kind in node.pop("types")]
 
-    def emitted(self, node: _Node, task: _Task) -> tuple[dict[str, Any], list[_Task]]:
+    def write(self, node: _Node, task: _Task) -> tuple[dict[str, Any], list[_Task]]:
+        """The node in keywords of the proto, and the tasks for its inner schemas."""
         path = task.path
-        self.typed(node, path, task.depth == 0)
+        self.set_types(node, path, task.depth == 0)
         if "anyOf" in node:
             return self.union(node, task)
         types = node["types"]
@@ -478,7 +514,7 @@ class _Walk:
             out["nullable"] = node["nullable"]
         self.bounds(node, types[0], path)
         self.enum(node, types[0], path, out)
-        out.update((name, node[name]) for name in PASSED if name in node)
+        out.update((name, node[name]) for name in COPIED_KEYWORDS if name in node)
         inner: list[_Task] = []
         if types[0] == "ARRAY":
             inner.append(
@@ -492,10 +528,10 @@ class _Walk:
             )
         if node.get("properties"):  # older backends refuse an empty one (G44)
             out["properties"] = dict.fromkeys(node["properties"])
-            for name, place in node["properties"].items():
+            for name, schemas in node["properties"].items():
                 inner.append(
                     _Task(
-                        place,
+                        schemas,
                         _join(path, f"properties.{name}"),
                         task.depth + 1,
                         out["properties"],
@@ -507,7 +543,9 @@ class _Walk:
             if name in node.get("properties", ()):
                 required.append(name)
             else:
-                self.note(_join(path, "required"), f"{name!r} dropped, there is no such property")
+                self.note(
+                    _join(path, "required"), f"{name!r} was dropped: there is no such property"
+                )
         if required:
             out["required"] = required
         return out, inner
@@ -515,9 +553,13 @@ class _Walk:
     def union(self, node: _Node, task: _Task) -> tuple[dict[str, Any], list[_Task]]:
         """Writes the members of anyOf, each merged with the keywords beside anyOf. Unions inside a
         union are flattened.
+
+        A member that is null alone becomes `nullable` of all others. A member that contradicts the
+        keywords beside anyOf is dropped: no value matches both. A union with one member left is
+        written as this member.
         """
         path = _join(task.path, "anyOf")
-        beside = {
+        outer_siblings = {
             name: value
             for name, value in node.items()
             if name not in ("anyOf", "nullable", *ANNOTATIONS)
@@ -527,29 +569,29 @@ class _Walk:
         branches: list[tuple[_Node, str, _Node]] = []
         conflicts: list[_Conflict] = []
         queue = deque(
-            (place, _path(place, f"{path}[{index}]"), outer, beside)
-            for index, place in enumerate(node["anyOf"])
+            (schemas, _path(schemas, f"{path}[{index}]"), outer, outer_siblings)
+            for index, schemas in enumerate(node["anyOf"])
         )
         while queue:
-            place, here, over, rest = queue.popleft()
+            schemas, branch_path, annotations, siblings = queue.popleft()
             try:
-                branch = self.settled(place)
+                branch = self.merge(schemas)
                 if branch.get("types") == ("NULL",) or branch.get("enum") == [None]:
-                    if "NULL" not in rest.get("types", ("NULL",)):
+                    if "NULL" not in siblings.get("types", ("NULL",)):
                         self.note(
-                            here, "kept as nullable, although the type beside anyOf excludes null"
+                            branch_path,
+                            "kept as nullable, although the type beside anyOf excludes null",
                         )
                     nullable = True
                     continue
-                branch = _merged(branch, _speaking_of(rest, branch.get("types")))
-                self.typed(branch, here, root=False)
+                branch = _merged(branch, _applicable(siblings, branch.get("types")))
+                self.set_types(branch, branch_path, root=False)
             except _Conflict as conflict:
                 conflicts.append(conflict)
-                if len(place) == 1 and isinstance(
-                    place[0], _At
-                ):  # not for pairs that only the product of two unions makes
+                # No note for a pair that only the product of two unions has made: nobody wrote it.
+                if len(schemas) == 1 and isinstance(schemas[0], _At):
                     self.note(
-                        here,
+                        branch_path,
                         f"dropped, no value can match: {conflict} contradicts another schema that "
                         "must hold",
                     )
@@ -557,34 +599,36 @@ class _Walk:
             if branch.get("types") == ("NULL",):
                 nullable = True
             elif "anyOf" in branch:
-                inside = _under(
-                    over, {name: branch[name] for name in ANNOTATIONS if name in branch}
+                inside = _with_annotations_of(
+                    annotations, {name: branch[name] for name in ANNOTATIONS if name in branch}
                 )
-                rest = {
+                inner_siblings = {
                     name: value
                     for name, value in branch.items()
                     if name not in ("anyOf", *ANNOTATIONS)
                 }
                 queue.extendleft(
                     [
-                        (member, _path(member, here), inside, rest)
+                        (member, _path(member, branch_path), inside, inner_siblings)
                         for member in reversed(branch["anyOf"])
                     ]
                 )
             else:
-                branches.append((branch, here, over))
+                branches.append((branch, branch_path, annotations))
         if not branches and not nullable:
             raise conflicts[0]
         if nullable:
             for branch, _, _ in branches:
                 branch |= {"types": (*branch["types"], "NULL"), "nullable": True}
         one_object = (
-            task.depth == 0 and beside.get("types") == ("OBJECT",) and beside.get("properties")
+            task.depth == 0
+            and outer_siblings.get("types") == ("OBJECT",)
+            and outer_siblings.get("properties")
         )
         if (
             one_object
             and len(branches) > 1
-            and all(_only_one_object(branch, beside) for branch, _, _ in branches)
+            and all(_adds_no_property(branch, outer_siblings) for branch, _, _ in branches)
         ):
             # A function's parameters must be one OBJECT (G50). Losing "at least one of these" is
             # better than a request that is refused.
@@ -593,7 +637,7 @@ class _Walk:
                 "dropped, the root must be one object, and the members add no properties: "
                 "validation is weaker",
             )
-            return self.emitted(
+            return self.write(
                 {name: value for name, value in node.items() if name != "anyOf"}, task
             )
         if len(branches) < 2:
@@ -602,7 +646,7 @@ class _Walk:
                 if branches
                 else {**outer, "types": ("NULL",)}
             )
-            return {}, [task._replace(place=(only,))]
+            return {}, [task._replace(schemas=(only,))]
         # Vertex refuses annotations beside anyOf as well (G49): they move into the members.
         if "default" in outer and not any(
             fits(outer["default"], branch["types"]) for branch, _, _ in branches
@@ -612,12 +656,21 @@ class _Walk:
             self.note(_join(task.path, "example"), "dropped, Vertex accepts nothing beside anyOf")
         members: list[Any] = [None] * len(branches)
         inner = [
-            _Task((_under(over, branch),), here, task.depth + 1, members, index)
-            for index, (branch, here, over) in enumerate(branches)
+            _Task(
+                (_with_annotations_of(annotations, branch),),
+                branch_path,
+                task.depth + 1,
+                members,
+                index,
+            )
+            for index, (branch, branch_path, annotations) in enumerate(branches)
         ]
         return {"anyOf": members}, inner
 
     def bounds(self, node: _Node, kind: str, path: str) -> None:
+        """Replaces exclusive bounds, which the proto lacks: exactly for INTEGER, where the next
+        integer is the bound; for NUMBER by the inclusive bound, with a note.
+        """
         for name, bound, side in (
             ("exclusiveMinimum", "minimum", 1),
             ("exclusiveMaximum", "maximum", -1),
@@ -634,17 +687,18 @@ class _Walk:
             node[bound] = value
 
     def enum(self, node: _Node, kind: str, path: str, out: dict[str, Any]) -> None:
+        """Writes an enum as strings, or into the description if the type is not STRING (G41)."""
         values = node.get("enum")
         if values is None:
             return
-        here = _join(path, "enum")
+        enum_path = _join(path, "enum")
         texts = [
             value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             for value in values
         ]
         if kind != "STRING":  # G41
             self.note(
-                here,
+                enum_path,
                 "dropped, only STRING may have one: the description lists the values "
                 f"of this {kind}",
             )
@@ -654,9 +708,9 @@ class _Walk:
             )
             return
         if texts != values:
-            self.note(here, "members that are not strings written as strings")
+            self.note(enum_path, "members that are not strings were written as strings")
         if "" in texts:  # G42
-            self.note(here, "the empty string dropped, which Gemini refuses")
+            self.note(enum_path, "the empty string was dropped: Gemini refuses it")
         texts = list(dict.fromkeys(text for text in texts if text))
         if texts:
             out["enum"] = texts
@@ -671,9 +725,9 @@ def _merged(first: _Node, second: _Node) -> _Node:
     for name in sorted(first.keys() & second.keys()):
         one, two = first[name], second[name]
         if name == "types":
-            out[name] = _meet(one, two)
+            out[name] = _common_types(one, two)
         elif name == "enum":
-            out[name] = _common(one, two)
+            out[name] = _common_values(one, two)
         elif name == "anyOf":
             out[name] = _product(one, two)
         elif name == "properties":
@@ -691,7 +745,7 @@ def _merged(first: _Node, second: _Node) -> _Node:
     return out
 
 
-def _under(outer: _Node, node: _Node) -> _Node:
+def _with_annotations_of(outer: _Node, node: _Node) -> _Node:
     """`node` with the annotations of the enclosing union."""
     out = {**node}
     if "title" in outer:
@@ -704,13 +758,17 @@ def _under(outer: _Node, node: _Node) -> _Node:
     return out
 
 
-def _product(first: list[_Place], second: list[_Place]) -> list[_Place]:
+def _product(first: list[_Schemas], second: list[_Schemas]) -> list[_Schemas]:
+    """The union that holds if and only if both unions hold: each member of one with each of the
+    other.
+    """
     if len(first) * len(second) > MAX_NODES:
         raise _Conflict("anyOf")
     return [one + two for one in first for two in second]
 
 
-def _meet(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+def _common_types(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    """The types that both allow. NUMBER includes INTEGER."""
     both = [kind for kind in first if kind in second or (kind == "INTEGER" and "NUMBER" in second)]
     if "NUMBER" in first and "INTEGER" in second:
         both.append("INTEGER")
@@ -719,7 +777,8 @@ def _meet(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(both))
 
 
-def _common(first: list[Any], second: list[Any]) -> list[Any]:
+def _common_values(first: list[Any], second: list[Any]) -> list[Any]:
+    """The values of both enums, in the order of the first."""
     known = {as_json(value, "") for value in second}
     both = [value for value in first if as_json(value, "") in known]
     if not both:
@@ -727,16 +786,16 @@ def _common(first: list[Any], second: list[Any]) -> list[Any]:
     return both
 
 
-def _speaking_of(node: _Node, types: Sequence[str] | None) -> _Node:
+def _applicable(node: _Node, types: Sequence[str] | None) -> _Node:
     """The keywords of `node` that apply to values of `types`; the others do not restrict them."""
     if types is None:
         return node
     out = {
         name: value
         for name, value in node.items()
-        if name not in OWNERS or set(OWNERS[name]) & set(types)
+        if name not in TYPES_OF_KEYWORD or set(TYPES_OF_KEYWORD[name]) & set(types)
     }
-    if "format" in out and not set(FORMATS.get(out["format"], ("STRING",))) & set(types):
+    if "format" in out and not set(TYPES_OF_FORMAT.get(out["format"], ("STRING",))) & set(types):
         del out["format"]
     if "enum" in out:
         out["enum"] = [value for value in out["enum"] if fits(value, types)]
@@ -745,14 +804,18 @@ def _speaking_of(node: _Node, types: Sequence[str] | None) -> _Node:
     return out
 
 
-def _only_one_object(branch: _Node, beside: _Node) -> bool:
-    return branch.keys() - beside.keys() <= BRANCH_OF_ONE_OBJECT and all(
+def _adds_no_property(branch: _Node, siblings: _Node) -> bool:
+    """Whether a member of a union only restricts the object that the keywords beside anyOf
+    describe: it requires properties or limits their number.
+    """
+    return branch.keys() - siblings.keys() <= KEYWORDS_OF_OBJECT_BRANCH and all(
         branch[name] == value
-        for name, value in beside.items()
-        if name in branch and name not in BRANCH_OF_ONE_OBJECT
+        for name, value in siblings.items()
+        if name in branch and name not in KEYWORDS_OF_OBJECT_BRANCH
     )
 
 
-def _path(place: _Place | None, otherwise: str) -> str:
-    first = place[0] if place else None
+def _path(schemas: _Schemas | None, otherwise: str) -> str:
+    """The path of the first schema in the source; `otherwise` for a node that a merge made."""
+    first = schemas[0] if schemas else None
     return first.path if isinstance(first, _At) else otherwise

@@ -1,6 +1,6 @@
-"""File search stores and their documents as calls.
+"""Calls of file search stores and their documents.
 
-Documents get there by `upload_to_file_search_store`, or out of files.
+`upload_to_file_search_store` makes a document of bytes, `import_file` makes one of a file.
 """
 
 from __future__ import annotations
@@ -19,10 +19,18 @@ from wire.gemini.types import (
 )
 
 STORES = "fileSearchStores"
+"""Name of the collection in paths."""
 
 
 def create_file_search_store(store: FileSearchStore) -> Call[FileSearchStore]:
-    """Make a store."""
+    """Creates a store.
+
+    >>> print(create_file_search_store(FileSearchStore(display_name="manuals")).preview())
+    POST /fileSearchStores
+    content-type: application/json
+    <BLANKLINE>
+    {"displayName":"manuals"}
+    """
     return plain(
         FileSearchStore,
         "POST",
@@ -33,14 +41,14 @@ def create_file_search_store(store: FileSearchStore) -> Call[FileSearchStore]:
 
 
 def get_file_search_store(name: str) -> Call[FileSearchStore]:
-    """What is said of a store."""
+    """Reads the metadata of a store."""
     return plain(FileSearchStore, "GET", f"/{named(name, STORES)}", host_rules=not_on_vertex)
 
 
 def list_file_search_stores(
     page_size: int | None = None, page_token: str | None = None
 ) -> Call[ListFileSearchStoresResponse]:
-    """One page of the stores; `next_page_token` of the answer asks for the next one."""
+    """Lists one page of the stores. Pass the response's `next_page_token` for the next page."""
     return plain(
         ListFileSearchStoresResponse,
         "GET",
@@ -51,7 +59,7 @@ def list_file_search_stores(
 
 
 def delete_file_search_store(name: str, *, force: bool = False) -> Call[Empty]:
-    """Delete a store; one with documents in it only by force."""
+    """Deletes a store. The server refuses to delete one with documents unless `force` is set."""
     return plain(
         Empty,
         "DELETE",
@@ -62,7 +70,11 @@ def delete_file_search_store(name: str, *, force: bool = False) -> Call[Empty]:
 
 
 def import_file(store: str, request: ImportFileRequest) -> Call[Operation]:
-    """Make a document of a file; the answer is the job that reads it."""
+    """Makes a document of an uploaded file. Poll the returned operation with `get_operation`.
+
+    >>> import_file("manuals", ImportFileRequest(file_name="files/abc")).target
+    '/fileSearchStores/manuals:importFile'
+    """
     return plain(
         Operation,
         "POST",
@@ -73,15 +85,15 @@ def import_file(store: str, request: ImportFileRequest) -> Call[Operation]:
 
 
 def get_document(name: str) -> Call[Document]:
-    """What is said of a document, by its full name `fileSearchStores/S/documents/D`."""
+    """Reads the metadata of a document by its full name, `fileSearchStores/S/documents/D`."""
     return plain(Document, "GET", f"/{_document(name)}", host_rules=not_on_vertex)
 
 
 def list_documents(
     store: str, page_size: int | None = None, page_token: str | None = None
 ) -> Call[ListDocumentsResponse]:
-    """One page of the documents of a store; `next_page_token` of the answer asks for the
-    next one.
+    """Lists one page of the documents of a store. Pass the response's `next_page_token` for the
+    next page.
     """
     query = page(page_size, page_token)
     return plain(
@@ -94,7 +106,9 @@ def list_documents(
 
 
 def delete_document(name: str, *, force: bool = False) -> Call[Empty]:
-    """Delete a document; one that was cut into chunks only by force."""
+    """Deletes a document. The server refuses to delete a document with chunks unless `force` is
+    set.
+    """
     return plain(
         Empty,
         "DELETE",
@@ -105,8 +119,9 @@ def delete_document(name: str, *, force: bool = False) -> Call[Empty]:
 
 
 def _document(name: str) -> str:
+    """The path of a document, with the names of its store and itself checked."""
     if not isinstance(name, str) or name.count("/") != 3:
-        raise ConfigurationError(f"name: fileSearchStores/S/documents/D is wanted, not {name!r}")
+        raise ConfigurationError(f"name: expected fileSearchStores/S/documents/D, not {name!r}")
     store, document = name.rsplit("/", 2)[0], named(name, "documents")
     named(store, STORES)
     return document

@@ -1,10 +1,15 @@
-"""Turns of a conversation as the `contents` that the server takes.
+"""Puts the turns of a conversation into the order that the server requires of `contents`.
 
-`contents(...)` establishes what docs/rules.md calls the invariants of a request: user turns first
-and last; the calls of one model turn answered at once, by one user Content with one result for each
-call, in their order, under their name and id, and with nothing beside them; user text after results
-in a Content of its own (G10 to G13, S2-02). What it had to change, add or drop stands in
-`wire.notes(result)`; what it will not guess is a `HistoryError`.
+`contents(...)` establishes the invariants of a request that docs/rules.md lists (G10 to G13,
+S2-02):
+
+- The first and the last turn are the user's.
+- The user Content directly after a model turn with calls has one result for each call, in the order
+  of the calls, with their names and ids, and no other parts.
+- User text after results is in a Content of its own.
+
+`wire.notes(result)` lists what was changed, added or dropped. A conversation whose order cannot be
+repaired without inventing a turn is a `HistoryError`.
 """
 
 from __future__ import annotations
@@ -34,18 +39,21 @@ from wire.gemini.types import (
 from wire.neutral.pairing import pair
 
 PLACEHOLDER = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
-"""The documented stand-in for the signature of a call that no Gemini made, base64 of
+"""The documented signature for a call that no Gemini model made: base64 of
 `skip_thought_signature_validator`.
 
-The base64 form is the one that recordings show accepted; the literal text was never recorded.
+Recorded requests with the base64 form were accepted; the literal text was never recorded.
 """
 
 Turn = str | Part | Content | Candidate | GenerateContentResponse | Sequence["Turn"]
+"""An argument of `contents`. A text, or a Part without a call, is a user turn; a Candidate or a
+response is a model turn.
+"""
 
 
 def contents(*turns: Turn, model: str | None = None) -> Noted[Content]:
-    """Contents of a request out of turns: text or parts of the user, Contents, answers as received,
-    lists of these.
+    """Builds the `contents` of a request from turns: texts, parts, Contents, responses, and lists
+    of these.
 
     >>> [
     ...     content.role
@@ -55,44 +63,50 @@ def contents(*turns: Turn, model: str | None = None) -> Noted[Content]:
     ... ]
     ['user', 'model', 'user']
 
-    Parts that came from the wire go back in the bytes they came in. Calls of the current turn that
-    no Gemini signed get the documented placeholder, unless `model` is one that does not ask for
-    signatures (G24).
+    A response is passed as received, before the results of its calls:
 
-    Raises `HistoryError` where the order cannot be mended without inventing a turn: a conversation
-    that begins with the model or ends with it, a role that does not exist.
+    >>> call = Part(function_call=FunctionCall(name="now"))
+    >>> result = function_response(call.function_call, "12:00")
+    >>> [content.role for content in contents("Time?", call, result, model="gemini-2.5-flash")]
+    ['user', 'model', 'user']
+
+    Received parts are sent back in their original bytes. Unsigned calls of the current turn get
+    `PLACEHOLDER` as their signature, unless `model` is a model that needs no signatures (G24).
+
+    Raises `HistoryError` for a conversation that begins or ends with the model, and for an unknown
+    role.
     """
-    found: list[Note] = []
+    report: list[Note] = []
     flat: list[Content] = []
-    _flat(turns, "turns", found, flat)
-    return _arranged(flat, model, found)
+    _flat(turns, "turns", report, flat)
+    return _ordered(flat, model, report)
 
 
 def paired_contents(turns: Sequence[Content], model: str) -> Noted[Content]:
-    """As `contents`, for turns in which each result has the name and id of its call and stands in
-    the order of the calls: those of a neutral conversation, which pairs them.
+    """As `contents`, for the turns of a neutral conversation. Its results have the names and ids of
+    their calls, and are in the order of the calls.
     """
-    found: list[Note] = []
+    report: list[Note] = []
     flat: list[Content] = []
     for index, turn in enumerate(turns):
         if turn.role in ("user", "model"):
             flat.append(turn)
         else:
-            _flat(turn, f"turns[{index}]", found, flat)
-    return _arranged(flat, model, found, paired=True)
+            _flat(turn, f"turns[{index}]", report, flat)
+    return _ordered(flat, model, report, paired=True)
 
 
-def _arranged(
-    turns: list[Content], model: str | None, found: list[Note], *, paired: bool = False
+def _ordered(
+    turns: list[Content], model: str | None, report: list[Note], *, paired: bool = False
 ) -> Noted[Content]:
-    """Contents in the order that the server takes; with `paired`, results that have the name and id
-    of their call are taken as they are.
+    """The Contents in the order that the server requires. With `paired`, results that already match
+    their calls are not paired again.
     """
-    groups = _grouped(turns, found)
+    groups = _grouped(turns, report)
     if not groups:
-        raise _refused("contents", "a conversation needs at least one turn", "G4")
+        raise _refused("contents", "a conversation must have at least one turn", "G4")
     if groups[0].role == "model":
-        raise _refused("contents[0]", "a conversation begins with a user turn", "G10")
+        raise _refused("contents[0]", "a conversation must begin with a user turn", "G10")
     result: list[Content] = []
     for index, group in enumerate(groups):
         path = f"contents[{len(result)}]"
@@ -102,24 +116,25 @@ def _arranged(
         calls = _open_calls(groups[index - 1].parts) if index else []
         results = [part for part in group.parts if part.function_response is not None]
         others = [part for part in group.parts if part.function_response is None]
-        if paired and _are_answers(calls, results):
-            answered, orphans = results, list[Part]()
-        else:  # the bytes of a message may hold other calls than its parts, if a file was edited
-            answered, orphans = _answers(calls, results, path, found)
-        if answered:
-            result.append(group.content(answered))
+        if paired and _match(calls, results):
+            matched, orphans = results, list[Part]()
+        else:
+            # Also for a neutral conversation: the remembered bytes of a message may have other
+            # calls than its parts, if the file of the conversation was edited.
+            matched, orphans = _paired(calls, results, path, report)
+        if matched:
+            result.append(group.content(matched))
         for orphan in orphans:
-            found.append(
+            report.append(
                 Note(
                     path, f"the result of {_name(orphan)} answers no call and was turned into text"
                 )
             )
-        texts = [
-            _unsigned(part, path, found)
-            for part in [*(said for orphan in orphans for said in _as_text(orphan, path)), *others]
-        ]
-        if texts:
-            result.append(group.content(texts))
+        # A second user Content: other parts beside results are refused (G13, G14).
+        texts = [part for orphan in orphans for part in _as_text(orphan, path)]
+        rest = [_unsigned(part, path, report) for part in [*texts, *others]]
+        if rest:
+            result.append(group.content(rest))
     if result[-1].role == "model":
         calls = _open_calls(result[-1].parts or ())
         missing = f", and its call of {calls[0].name} has no result" if calls else ""
@@ -127,8 +142,8 @@ def _arranged(
             f"contents[{len(result) - 1}]", f"the last turn is the model's{missing}", "G15"
         )
     if model is None or asks_for_signatures(model):
-        result = _signed(result, found, received=model is not None)
-    return Noted(result, found)
+        result = _signed(result, report, received=model is not None)
+    return Noted(result, report)
 
 
 def function_response(
@@ -138,25 +153,25 @@ def function_response(
     error: str | None = None,
     parts: Sequence[Any] | None = None,
 ) -> Part:
-    """The answer to one call, under its name and, if the server gave it one, its id.
+    """The result of one call, with the name of the call and, if the call has one, its id.
 
     >>> function_response(
     ...     FunctionCall(name="get_weather", id="a1"), {"temp_c": 15}
     ... ).function_response
     FunctionResponse(name='get_weather', response={'temp_c': 15}, id='a1')
 
-    A result that is not a JSON object goes out as `{"result": ...}`, an error as `{"error": text}`.
-    A result in which a key `$ref` stands goes out as text, since the server takes it for a pointer
-    (G21); `wire.notes(part)` says so.
+    A result that is not a JSON object is sent as `{"result": ...}`, an error as `{"error": text}`.
+    A result with a key `$ref` is sent as text, since the server reads that key as a reference
+    (G21); `wire.notes(part)` reports it. `parts` are `FunctionResponsePart`s with media.
 
-    Raises `RuleError` for what is no call, and for a result that JSON cannot say.
+    Raises `RuleError` if `call` is not a `FunctionCall`, and for a result that JSON cannot express.
     """
     if not isinstance(call, FunctionCall):
         raise RuleError(
             violations=[
                 Violation(
                     "function_response",
-                    f"a FunctionCall is wanted, not {type(call).__name__}",
+                    f"expected a FunctionCall, not {type(call).__name__}",
                     "G16",
                 )
             ]
@@ -168,25 +183,25 @@ def function_response(
 
 
 def checked_response(call: FunctionCall, result: Any, parts: Sequence[Any] | None) -> Part:
-    """As `function_response`, for a result that JSON is known to represent."""
+    """As `function_response`, for a result that is known to be representable as JSON."""
     response: Any = msgspec.to_builtins(result)
-    changed = []
+    report = []
     if _has_ref(response):
         response = {"result": msgspec.json.encode(response).decode()}
-        changed.append(
-            Note("response", "sent as text, since the server takes a $ref in it for a pointer")
+        report.append(
+            Note("response", "sent as text, since the server reads its key $ref as a reference")
         )
     elif not isinstance(response, dict):
         response = {"result": response}
-    answer = FunctionResponse(
+    message = FunctionResponse(
         name=call.name, id=call.id, response=response, parts=list(parts) if parts else None
     )
-    return with_notes(Part(function_response=answer), changed)
+    return with_notes(Part(function_response=message), report)
 
 
 def asks_for_signatures(model: str) -> bool:
-    """Whether the model may refuse a call of the current turn without its signature: Gemini 3 and
-    later, unknown names too.
+    """Whether the model may refuse a call of the current turn without its signature. True for
+    Gemini 3 and later, and for names without a version.
     """
     of = family(model)
     return signs_calls(of) if of.version else True
@@ -199,8 +214,8 @@ def _refused(path: str, message: str, rule: str) -> HistoryError:
     return HistoryError(violations=[Violation(path, message, rule)])
 
 
-def _flat(turn: Any, path: str, found: list[Note], flat: list[Content]) -> None:
-    """Append the Contents that a turn is to `flat`."""
+def _flat(turn: Any, path: str, report: list[Note], flat: list[Content]) -> None:
+    """Appends the Contents of one argument to `flat`."""
     if isinstance(turn, str):
         flat.append(Content(role="user", parts=[Part(text=turn)]))
     elif isinstance(turn, Part):
@@ -208,24 +223,23 @@ def _flat(turn: Any, path: str, found: list[Note], flat: list[Content]) -> None:
         flat.append(Content(role=role, parts=[turn]))
     elif isinstance(turn, Content):
         if turn.role not in (None, "user", "model"):
-            hint = (
-                "; what the system says belongs in system_instruction"
-                if turn.role == "system"
-                else ""
+            hint = "; system text belongs in system_instruction" if turn.role == "system" else ""
+            raise _refused(
+                f"{path}.role", f"expected 'user' or 'model', not {turn.role!r}{hint}", "G8"
             )
-            raise _refused(f"{path}.role", f"'user' or 'model', not {turn.role!r}{hint}", "G8")
         content = _typed(turn, path)
-        # A received Content may lack its role, and is the model's; so is one with calls.
-        ours = turn.role is None and (
+        # Responses may lack the role. Without it the server would read the Content as a user turn,
+        # so that a received Content, and one with calls, gets the role of the model.
+        is_models = turn.role is None and (
             RAW in turn.__dict__
             or any(RAW in part.__dict__ or part.function_call for part in content.parts or ())
         )
-        flat.append(msgspec.structs.replace(content, role="model") if ours else content)
+        flat.append(msgspec.structs.replace(content, role="model") if is_models else content)
     elif isinstance(turn, GenerateContentResponse):
         if turn.candidates:
-            _flat(turn.candidates[0], f"{path}.candidates[0]", found, flat)
+            _flat(turn.candidates[0], f"{path}.candidates[0]", report, flat)
         else:
-            found.append(Note(path, "an answer without a candidate was left out"))
+            report.append(Note(path, "a response without candidates was left out"))
     elif isinstance(turn, Candidate):
         if turn.content is not None and turn.content.parts:
             flat.append(
@@ -234,20 +248,21 @@ def _flat(turn: Any, path: str, found: list[Note], flat: list[Content]) -> None:
                 else msgspec.structs.replace(turn.content, role="model")
             )
         else:
-            found.append(Note(path, "an answer without parts was left out"))
+            report.append(Note(path, "a response without parts was left out"))
     elif isinstance(turn, (list, tuple)):
         for index, item in enumerate(turn):
-            _flat(item, f"{path}[{index}]", found, flat)
+            _flat(item, f"{path}[{index}]", report, flat)
     else:
         raise _refused(
             path,
-            f"text, a Part, a Content, an answer or a list of these, not {type(turn).__name__}",
+            "expected a text, a Part, a Content, a response or a list of these, not "
+            f"{type(turn).__name__}",
             "G4",
         )
 
 
 def _typed(content: Content, path: str) -> Content:
-    """The Content with its parts as Parts: plain dicts are taken where they say the same."""
+    """The Content with dicts among its parts converted to Parts."""
     parts: Any = content.parts or ()
     if all(isinstance(part, Part) for part in parts):
         return content
@@ -259,7 +274,7 @@ def _typed(content: Content, path: str) -> Content:
 
 
 class _Group:
-    """Neighbouring Contents of one role."""
+    """Adjacent Contents of one role."""
 
     def __init__(self, role: str) -> None:
         self.role = role
@@ -267,8 +282,9 @@ class _Group:
         self.sources: list[Content] = []
 
     def content(self, parts: Sequence[Part]) -> Content:
-        """The one Content it came from if that already says the same, bytes and all, else a new
-        one.
+        """The Content with these parts: the original if nothing changed, else a new one.
+
+        Only the original has the remembered bytes, with its white space and unknown keys.
         """
         source = self.sources[0]
         same = len(self.sources) == 1 and source.role == self.role and source.parts is not None
@@ -281,13 +297,15 @@ class _Group:
         return Content(role=self.role, parts=list(parts))
 
 
-def _grouped(turns: list[Content], found: list[Note]) -> list[_Group]:
+def _grouped(turns: list[Content], report: list[Note]) -> list[_Group]:
+    """Groups adjacent Contents of one role, without empty parts and empty Contents."""
     groups: list[_Group] = []
     for index, content in enumerate(turns):
+        # A part that has only unknown keys is not empty: it is of a kind newer than this library.
         parts = [part for part in content.parts or () if part != Part() or unknown(part)]
         dropped = len(content.parts or ()) - len(parts)
         if dropped or not parts:
-            found.append(
+            report.append(
                 Note(
                     f"turns[{index}]",
                     "an empty part was left out" if parts else "a turn without parts was left out",
@@ -307,8 +325,11 @@ def _grouped(turns: list[Content], found: list[Note]) -> list[_Group]:
 
 
 def _open_calls(parts: Sequence[Part]) -> list[FunctionCall]:
-    """Calls that wait for a result: not those that a server ran and answered in the same Content
-    (MCP, G11), and not the nameless pieces in which Vertex streams arguments."""
+    """The calls that need a result.
+
+    Left out are calls whose result is in the same Content, since the server ran them (MCP, G11),
+    and parts without a name, which are pieces of a call that Vertex streamed.
+    """
     calls = [
         part.function_call
         for part in parts
@@ -318,16 +339,18 @@ def _open_calls(parts: Sequence[Part]) -> list[FunctionCall]:
     return unanswered(calls, results, lambda call: call) if results else calls
 
 
-def _are_answers(calls: Sequence[FunctionCall], results: Sequence[Part]) -> bool:
-    """Whether there is one result for each call, in their order and under their names and ids."""
+def _match(calls: Sequence[FunctionCall], results: Sequence[Part]) -> bool:
+    """Whether there is one result for each call, in the order of the calls, with their names and
+    ids.
+    """
     responses = [part.function_response for part in results]
     return [(call.name, call.id) for call in calls] == [
         (each and each.name, each and each.id) for each in responses
     ]
 
 
-# A result is paired by its id; without one by name, and without a name by its place: ids are not
-# always given (G18).
+# In this order: by id; by name if one of the two lacks an id, since models before 3.5 give none
+# (G18); by position if the result has neither.
 _PAIRINGS: tuple[Callable[[FunctionCall, FunctionResponse], bool], ...] = (
     lambda call, response: bool(call.id) and call.id == response.id,
     lambda call, response: not (call.id and response.id) and call.name == response.name,
@@ -335,65 +358,68 @@ _PAIRINGS: tuple[Callable[[FunctionCall, FunctionResponse], bool], ...] = (
 )
 
 
-def _answers(
-    calls: Sequence[FunctionCall], results: Sequence[Part], path: str, found: list[Note]
+def _paired(
+    calls: Sequence[FunctionCall], results: Sequence[Part], path: str, report: list[Note]
 ) -> tuple[list[Part], list[Part]]:
-    """One result for each call in their order, and the results that are left over."""
-    left = {
-        place: part.function_response
-        for place, part in enumerate(results)
-        if part.function_response is not None
-    }
-    order = list(left)
-    pairs = pair(calls, list(left.values()), *_PAIRINGS)
-    places = [None if found is None else order[found] for found in pairs]
-    given = [place for place in places if place is not None]
-    if given != sorted(given):
-        found.append(Note(path, "results were put into the order of their calls"))
-    answered = []
-    for index, (call, place) in enumerate(zip(calls, places, strict=True)):
-        here = f"{path}.parts[{index}]"
-        if place is None:
-            found.append(
-                Note(here, f"the call of {call.name} has no result, an error was put in its place")
+    """One result for each call, in the order of the calls, and the results without a call.
+
+    `results` are the parts with a function response. A call without a result gets an error as its
+    result, since the server refuses a turn in which one is missing (G12).
+    """
+    responses = [part.function_response for part in results if part.function_response is not None]
+    positions = pair(calls, responses, *_PAIRINGS)
+    used = [position for position in positions if position is not None]
+    if used != sorted(used):
+        report.append(Note(path, "results were put into the order of their calls"))
+    paired = []
+    for index, (call, position) in enumerate(zip(calls, positions, strict=True)):
+        part_path = f"{path}.parts[{index}]"
+        if position is None:
+            report.append(
+                Note(
+                    part_path,
+                    f"the call of {call.name} has no result; an error was sent as its result",
+                )
             )
-            answered.append(function_response(call, error="no result"))
+            paired.append(function_response(call, error="no result"))
         else:
-            answered.append(_fitted(results[place], call, here, found))
-    return answered, [results[place] for place in order if place not in given]
+            paired.append(_fitted(results[position], call, part_path, report))
+    orphans = [part for position, part in enumerate(results) if position not in used]
+    return paired, orphans
 
 
-def _fitted(part: Part, call: FunctionCall, path: str, found: list[Note]) -> Part:
-    """The result under its call's name and id, as an object, and without a signature (G16 to G20,
-    S2-11).
+def _fitted(part: Part, call: FunctionCall, path: str, report: list[Note]) -> Part:
+    """The result with the name and id of its call, as an object, and without a signature (G16 to
+    G20, S2-11).
     """
     response = part.function_response
     assert response is not None
     fitted = response
     if response.name != call.name or response.id != call.id:
         fitted = msgspec.structs.replace(fitted, name=call.name, id=call.id)
-        found.append(Note(path, f"the result was given the name and id of its call of {call.name}"))
+        report.append(
+            Note(path, f"the result was given the name and id of its call of {call.name}")
+        )
     body: Any = json_values.checked(response.response, f"{path}.functionResponse.response")
     if body is not None and (not isinstance(body, Mapping) or _has_ref(body)):
         wrapped = function_response(call, body).function_response
         assert wrapped is not None
         fitted = msgspec.structs.replace(fitted, response=wrapped.response)
-        what = (
-            "sent as text, since the server takes a $ref in it for a pointer"
+        change = (
+            "sent as text, since the server reads its key $ref as a reference"
             if _has_ref(body)
             else "wrapped into an object"
         )
-        found.append(Note(path, f"the result was {what}"))
-    changed = (
-        part if fitted is response else msgspec.structs.replace(part, function_response=fitted)
-    )
-    return _unsigned(changed, path, found)
+        report.append(Note(path, f"the result was {change}"))
+    result = part if fitted is response else msgspec.structs.replace(part, function_response=fitted)
+    return _unsigned(result, path, report)
 
 
-def _unsigned(part: Part, path: str, found: list[Note]) -> Part:
+def _unsigned(part: Part, path: str, report: list[Note]) -> Part:
+    """A part of the user without a signature, which only the model's parts may have."""
     if part.thought_signature is None:
         return part
-    found.append(Note(path, "a signature was dropped: only parts of the model carry one"))
+    report.append(Note(path, "a signature was dropped: only parts of the model have one"))
     return msgspec.structs.replace(part, thought_signature=None)
 
 
@@ -402,7 +428,7 @@ def _name(part: Part) -> str:
 
 
 def _as_text(part: Part, path: str) -> list[Part]:
-    """A result in the user's words, and the media that it brought."""
+    """A result without a call as user parts: a text, and the media of the result."""
     response = part.function_response
     assert response is not None
     media = [piece.inline_data for piece in response.parts or () if piece.inline_data is not None]
@@ -419,6 +445,8 @@ def _as_text(part: Part, path: str) -> list[Part]:
 
 
 def _has_ref(value: Any) -> bool:
+    """Whether a key `$ref` is in the value, at any depth."""
+    # A work list and no recursion: a deeply nested result must not end in RecursionError.
     todo = [value]
     while todo:
         each = todo.pop()
@@ -434,19 +462,21 @@ def _has_ref(value: Any) -> bool:
 # --- signatures -----------------------------------------------------------------------------------
 
 
-def _signed(turns: list[Content], found: list[Note], *, received: bool) -> list[Content]:
-    """The first call of each step of the current turn with the placeholder, if it was made
-    elsewhere and has none (G24).
+def _signed(turns: list[Content], report: list[Note], *, received: bool) -> list[Content]:
+    """Signs the first call of each step of the current turn with the placeholder, if it has no
+    signature (G24).
 
-    The current turn begins after the last user Content that holds more than results. A call that
-    came from the wire unsigned is one of a model that does not sign; it stays as it is unless
-    (`received`) it is known to go to one that asks.
+    A received call without a signature comes from a model that does not sign. It is signed only if
+    `received` is set, which the caller does for a model that requires signatures. Otherwise it
+    stays unchanged, with its remembered bytes.
     """
+    # The current turn follows the last user Content that has more than results. Earlier calls need
+    # no signature.
     begin = max(
         (
             index
             for index, content in enumerate(turns)
-            if content.role == "user" and _speaks(content)
+            if content.role == "user" and _has_other_parts(content)
         ),
         default=-1,
     )
@@ -455,7 +485,8 @@ def _signed(turns: list[Content], found: list[Note], *, received: bool) -> list[
         content = turns[index]
         parts = list(content.parts or ())
         first = next(
-            (place for place, part in enumerate(parts) if part.function_call is not None), None
+            (position for position, part in enumerate(parts) if part.function_call is not None),
+            None,
         )
         if content.role != "model" or first is None:
             continue
@@ -463,7 +494,7 @@ def _signed(turns: list[Content], found: list[Note], *, received: bool) -> list[
         if part.thought_signature is None and (received or RAW not in part.__dict__):
             parts[first] = msgspec.structs.replace(part, thought_signature=PLACEHOLDER)
             result[index] = Content(role="model", parts=parts)
-            found.append(
+            report.append(
                 Note(
                     f"contents[{index}].parts[{first}]",
                     "an unsigned call was given the documented placeholder",
@@ -472,5 +503,6 @@ def _signed(turns: list[Content], found: list[Note], *, received: bool) -> list[
     return result
 
 
-def _speaks(content: Content) -> bool:
+def _has_other_parts(content: Content) -> bool:
+    """Whether a Content has more than function results."""
     return any(part.function_response is None for part in content.parts or ())

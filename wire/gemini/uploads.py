@@ -1,13 +1,13 @@
-"""Bytes to the server, in pieces, resumed where a connection was lost. Google's resumable protocol,
-as calls and as a flow.
+"""Uploads bytes in chunks with Google's resumable protocol, as calls and as flows.
 
-The start of an upload is answered with a URL (`x-goog-upload-url`) that is a permission of its own:
-the pieces go there, without the key. A piece whose answer was lost is not sent again blindly:
-`query` tells how much of it has arrived.
+The response to the start of an upload has a URL (`x-goog-upload-url`) that authorizes the rest of
+the upload: the chunks are sent to it without the API key. If the response to a chunk is lost, the
+flow queries how many bytes the server has before it continues. Sending the chunk again at once
+could store its bytes twice.
 
-Files are not opened here: the caller hands over bytes, or a binary file object that was opened,
-from which the flow reads a piece when it is that piece's turn. On an `AsyncClient` such a read
-blocks the event loop for as long as the disk takes.
+This module opens no files. The caller passes bytes or an open binary file, which the flow reads
+chunk by chunk. With an `AsyncClient` each read blocks the event loop until the disk has delivered
+the chunk.
 """
 
 from __future__ import annotations
@@ -40,45 +40,45 @@ from wire.gemini.types import (
 S = TypeVar("S", bound=WireStruct)
 
 CHUNK_BYTES = 8 * 1024 * 1024
-"""Bytes of one piece, as Google's own clients send them."""
+"""Default size of a chunk, in bytes; Google's own clients send chunks of this size."""
 
 CHUNK_MULTIPLE_BYTES = 256 * 1024
-"""Of what a piece is a multiple, unless the server asks for more
-(`x-goog-upload-chunk-granularity`: 8 MiB, recorded 2026).
+"""The size of each chunk but the last is a multiple of this number of bytes, unless the server
+requires another multiple (`x-goog-upload-chunk-granularity`: 8 MiB, recorded 2026).
 """
 
 Progress = Callable[[int, int], object]
-"""Called with the bytes that have arrived and those of the whole."""
+"""Callback with two numbers of bytes: received by the server, and in total."""
 
 
 class Readable(Protocol):
-    """A binary file that is open."""
+    """An open binary file."""
 
     def read(self, size: int, /) -> bytes:
-        """The next bytes, at most so many; none at the end."""
+        """Reads at most `size` bytes; `b""` at the end of the file."""
         ...
 
 
 class Upload(WireStruct, frozen=True, kw_only=True):
-    """What the answers of an upload say: their headers, and in the last one the body."""
+    """A response of the upload protocol: its headers, and the body of the last one."""
 
     status: str = ""
     """`active`, `final` or `cancelled`."""
     url: str = ""
-    """Where the bytes go; in the answer to the start."""
+    """URL for the chunks; in the response to the start."""
     received: int | None = None
-    """Bytes that have arrived; in the answer to a query."""
+    """Number of bytes that the server has; in the response to a query."""
     granularity: int | None = None
-    """Of what a piece has to be a multiple; the last one has not."""
+    """The size of each chunk but the last must be a multiple of this number of bytes."""
     answer: Any = None
-    """What became of the bytes; in the last answer."""
+    """The body of the last response: a `CreateFileResponse` or an `Operation`."""
 
 
 # --- calls ----------------------------------------------------------------------------------------
 
 
 def start_upload(file: File, *, size: int, mime_type: str) -> Call[Upload]:
-    """Begin an upload; of the file, its name and display name are taken.
+    """Starts an upload of `size` bytes. The server uses the name and the display name of `file`.
 
     >>> call = start_upload(File(display_name="a.txt"), size=5, mime_type="text/plain")
     >>> call.preview().url, call.headers["x-goog-upload-command"], call.body
@@ -96,9 +96,11 @@ def start_upload(file: File, *, size: int, mime_type: str) -> Call[Upload]:
 def send_piece(
     upload: Call[Upload], url: str, data: bytes, *, offset: int, last: bool
 ) -> Call[Upload]:
-    """Send one piece; `upload` is the call that began it.
+    """Sends one chunk. `upload` is the call that started the upload, `offset` the position of the
+    chunk in bytes.
 
-    Not repeated by itself: how much of it arrived is to be asked first.
+    Not idempotent, so never retried automatically: send `query_upload` first to learn how much of
+    the chunk the server has.
     """
     command = (
         "upload, finalize" if last and (data or not offset) else "finalize" if last else "upload"
@@ -107,7 +109,7 @@ def send_piece(
 
 
 def query_upload(upload: Call[Upload], url: str) -> Call[Upload]:
-    """How much has arrived."""
+    """Queries how many bytes the server has received."""
     return _to(upload, url, "query")
 
 
@@ -116,7 +118,7 @@ def _start(
 ) -> Call[Upload]:
     if not isinstance(mime_type, str) or not mime_type.strip():
         raise RuleError(
-            violations=[Violation("mimeType", "a type such as application/pdf is wanted", "G64")]
+            violations=[Violation("mimeType", "expected a type such as application/pdf", "G64")]
         )
     headers = {
         **JSON,
@@ -161,11 +163,12 @@ def _to(
 
 
 def _parse(kind: type[WireStruct], body: bytes) -> Upload:
-    """Only the last answer has a body that says something."""
+    """Parses the body of the last response; all others have none."""
     return Upload(answer=parse_plain(kind, body)) if body.lstrip()[:1] == b"{" else Upload()
 
 
 def _with_headers(upload: Upload, headers: Mapping[str, str]) -> Upload:
+    """Adds the state of the upload from the response headers."""
     return msgspec.structs.replace(
         upload,
         status=headers.get("x-goog-upload-status", "").strip().lower()
@@ -194,15 +197,20 @@ def upload_file(
     progress: Progress | None = None,
     retry: Retry = DEFAULT,
 ) -> Flow[File]:
-    """A flow: the bytes as a file, which may still be PROCESSING (`wait_for_file`).
+    """A flow that uploads bytes and returns the file, whose state may still be PROCESSING
+    (`wait_for_file`). Run it with `client.run(flow)`.
 
-    `data` is bytes, or a binary file that the caller opened and will close; of one that cannot be
-    sought in, `size` is wanted. `progress(arrived, whole)` is called when a piece has arrived.
-    `retry` says how often in a row a piece may fail, and the waits.
+    `data` is bytes, or a binary file that the caller opens and closes; a file that cannot seek
+    needs `size`, in bytes. `chunk` is the size of a chunk in bytes. `progress(received, total)` is
+    called after each chunk. `retry` limits how often in a row a chunk may fail, and sets the waits.
 
     >>> flow = upload_file(b"hello", mime_type="text/plain", display_name="h")
     >>> next(flow).preview().url
     '/upload/files'
+
+    Raises `RuleError` for a missing `mime_type` or a wrong `size`, `ConfigurationError` if the file
+    ends early, `StreamInvalid` for a malformed response, and the last error of a chunk that failed
+    too often.
     """
     source = _Source(data, size)
     file = File(name=None if name is None else named(name, "files"), display_name=display_name)
@@ -220,10 +228,14 @@ def upload_to_file_search_store(
     progress: Progress | None = None,
     retry: Retry = DEFAULT,
 ) -> Flow[Operation]:
-    """A flow: the bytes as a document of a store; the answer is the job that reads it. The rest is
-    as in `upload_file`.
+    """A flow that uploads bytes as a document of a store, and returns the operation that indexes
+    it. Poll the operation with `get_operation`.
 
-    The request's `mime_type` is wanted.
+    `request.mime_type` is required. The other arguments and the errors are those of `upload_file`.
+
+    >>> request = UploadToFileSearchStoreRequest(mime_type="text/plain")
+    >>> next(upload_to_file_search_store("manuals", b"hello", request)).preview().url
+    '/upload/fileSearchStores/manuals:uploadToFileSearchStore'
     """
     source = _Source(data, size)
     body = checked(request, UploadToFileSearchStoreRequest)
@@ -233,85 +245,97 @@ def upload_to_file_search_store(
 
 
 def _uploaded_file(flow: Flow[CreateFileResponse]) -> Flow[File]:
-    answer = yield from flow
-    if answer.file is None:
-        raise StreamInvalid("the last answer of the upload has no file", raw=answer.raw or b"")
-    return answer.file
+    response = yield from flow
+    if response.file is None:
+        raise StreamInvalid("the last response of the upload has no file", raw=response.raw or b"")
+    return response.file
 
 
 def _uploading(
     start: Call[Upload], source: _Source, chunk: int, progress: Progress | None, retry: Retry
 ) -> Flow[Any]:
-    begun = yield from ask(start)
-    if not begun.url:
-        raise StreamInvalid(
-            "the answer to the start of an upload names no URL to send to (x-goog-upload-url)"
-        )
+    """Sends the chunks of an upload that `start` begins, and returns the body of the last response.
+
+    After a failure the state of the upload is queried, and only the bytes that the server lacks are
+    sent again. Its count may end within a chunk. The current chunk is therefore kept until the
+    server has all of it: a file that cannot seek could not be read again.
+    """
+    started = yield from ask(start)
+    if not started.url:
+        raise StreamInvalid("the response to the start of an upload has no URL (x-goog-upload-url)")
     try:
-        query = query_upload(start, begun.url)
+        query = query_upload(start, started.url)
     except ConfigurationError as error:
         raise StreamInvalid(
-            f"the answer to the start of an upload names no URL to send to: {error.message}"
+            f"the URL in the response to the start of an upload is refused: {error.message}"
         ) from None
-    grain = begun.granularity or CHUNK_MULTIPLE_BYTES
-    chunk = max(grain, chunk - chunk % grain)
-    dice, failures = Random(), 0
-    state, block, base, arrived = begun, b"", 0, 0  # `block` is what stands from `base` on
+    multiple = started.granularity or CHUNK_MULTIPLE_BYTES
+    chunk = max(multiple, chunk - chunk % multiple)
+    random, failures = Random(), 0
+    state = started
+    block, base = b"", 0  # the current chunk, and its position in the upload
+    received = 0  # bytes that the server has
     while state.status == "active":
-        if arrived == base + len(block):
-            block, base = source.read(chunk), arrived
-        piece = block[arrived - base :]
-        before = arrived
+        if received == base + len(block):
+            block, base = source.read(chunk), received
+        piece = block[received - base :]
+        before = received
         try:
-            last = arrived + len(piece) == source.size
-            state = yield from ask(send_piece(start, begun.url, piece, offset=arrived, last=last))
+            last = received + len(piece) == source.size
+            state = yield from ask(
+                send_piece(start, started.url, piece, offset=received, last=last)
+            )
             if last and state.status == "active":
-                raise StreamInvalid(
-                    "all bytes were sent, and the server says that the upload is not at its end"
-                )
-            arrived, failures = arrived + len(piece), 0
+                raise StreamInvalid("all bytes were sent, but the upload is still active")
+            received, failures = received + len(piece), 0
         except WireError as error:
             failures += 1
-            wait = retry.wait(error, failures, dice)
+            wait = retry.wait(error, failures, random)
             if wait is None:
                 raise
             yield Pause(wait)
             state = yield from ask(query)
-            arrived = (
-                source.size if state.status == "final" else _arrived(state, base, base + len(block))
+            received = (
+                source.size
+                if state.status == "final"
+                else _received(state, base, base + len(block))
             )
-            failures = failures if arrived == before else 0
-        if progress is not None and arrived != before:
-            progress(arrived, source.size)
+            # Progress resets the count: a long upload over a bad connection may fail often.
+            failures = failures if received == before else 0
+        if progress is not None and received != before:
+            progress(received, source.size)
     if state.status != "final" or state.answer is None:
         lost = (
-            "; its last answer was lost, and a list may have it" if state.status == "final" else ""
+            "; its last response was lost, look for the file in a list"
+            if state.status == "final"
+            else ""
         )
         raise StreamInvalid(f"the upload is {state.status[:40]}{lost}")
     return state.answer
 
 
-def _arrived(state: Upload, least: int, most: int) -> int:
-    """Bytes that the server has.
-
-    What it has confirmed once it cannot have lost, and more than was sent it cannot have.
+def _received(state: Upload, confirmed: int, sent: int) -> int:
+    """The number of bytes that the server has. Raises `StreamInvalid` for an impossible number:
+    less than it has confirmed before, or more than was sent.
     """
-    if state.status == "active" and (state.received is None or not least <= state.received <= most):
+    if state.status == "active" and (
+        state.received is None or not confirmed <= state.received <= sent
+    ):
         raise StreamInvalid(
-            f"the server says that {state.received} bytes have arrived; between {least} "
-            f"and {most} were sent"
+            f"the server reports {state.received} received bytes; it confirmed {confirmed} before, "
+            f"and {sent} were sent"
         )
     return state.received or 0
 
 
 def _checked_chunk(chunk: int) -> int:
     if type(chunk) is not int or chunk < 1:
-        raise ConfigurationError(f"chunk: a number of bytes from 1 up, not {chunk!r}")
+        raise ConfigurationError(f"chunk: expected a number of bytes from 1, not {chunk!r}")
     return chunk
 
 
 class _Source:
-    """Bytes that are taken piece by piece, and how many there are."""
+    """The data of an upload, read chunk by chunk, and its size in bytes."""
 
     def __init__(self, data: bytes | Readable, size: int | None) -> None:
         self._data: Any = data
@@ -323,7 +347,7 @@ class _Source:
             raise wrong_type("data", data, "bytes or a file opened in binary mode")
         if size is not None and (type(size) is not int or size < 0):
             raise RuleError(
-                violations=[Violation("size", f"a number of bytes is wanted, not {size!r}")]
+                violations=[Violation("size", f"expected a number of bytes, not {size!r}")]
             )
         self._file = None if isinstance(data, (bytes, bytearray, memoryview)) else data
         given = bytes(data) if isinstance(data, (bytearray, memoryview)) else data
@@ -333,46 +357,47 @@ class _Source:
         )
         if size is not None and size != self.size:
             raise RuleError(
-                violations=[Violation("size", f"there are {self.size} bytes, not {size}")]
+                violations=[Violation("size", f"the data has {self.size} bytes, not {size}")]
             )
 
-    def read(self, most: int) -> bytes:
-        """The next bytes: `most`, or what is left."""
-        wanted = min(most, self.size - self._at)
+    def read(self, limit: int) -> bytes:
+        """The next `limit` bytes; fewer at the end of the data."""
+        length = min(limit, self.size - self._at)
         piece = (
-            self._bytes[self._at : self._at + wanted]
+            self._bytes[self._at : self._at + length]
             if self._file is None
-            else _read(self._file, wanted)
+            else _read(self._file, length)
         )
-        if len(piece) != wanted:
+        if len(piece) != length:
             raise ConfigurationError(
-                f"data: it ends after {self._at + len(piece)} of {self.size} bytes"
+                f"data: the file ends after {self._at + len(piece)} of {self.size} bytes"
             )
-        self._at += wanted
+        self._at += length
         return piece
 
 
 def _size(file: Any) -> int:
+    """The number of bytes from the current position to the end of a file."""
     try:
-        here: int = file.tell()
-        size: int = file.seek(0, 2) - here
-        file.seek(here)
+        position: int = file.tell()
+        size: int = file.seek(0, 2) - position
+        file.seek(position)
     except (AttributeError, OSError, ValueError):
         raise RuleError(
-            violations=[Violation("size", "it is wanted for a file that cannot be sought in")]
+            violations=[Violation("size", "required for a file that cannot seek")]
         ) from None
     return size
 
 
-def _read(file: Readable, wanted: int) -> bytes:
-    """Exactly so many bytes, unless the file ends: a raw file may give fewer at a time."""
+def _read(file: Readable, length: int) -> bytes:
+    """Reads exactly `length` bytes, unless the file ends. A raw file may return fewer per read."""
     pieces: list[bytes] = []
-    while wanted > 0:
-        piece = file.read(wanted)
+    while length > 0:
+        piece = file.read(length)
         if not isinstance(piece, bytes):
             raise wrong_type("data", piece, "file opened in binary mode, which reads bytes")
         if not piece:
             break
         pieces.append(piece)
-        wanted -= len(piece)
+        length -= len(piece)
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)

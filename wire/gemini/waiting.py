@@ -1,6 +1,4 @@
-"""What waiting for files and batches needs: pauses that end, and errors that stand inside
-answers.
-"""
+"""Polling of files and batches: pauses with a total limit, and the typed error of a failed job."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ HTTP_OF_RPC = {
 }
 """google.rpc code -> HTTP status (google/rpc/code.proto)."""
 
-_WORDS = {
+_RPC_NAMES = {
     3: "INVALID_ARGUMENT",
     4: "DEADLINE_EXCEEDED",
     5: "NOT_FOUND",
@@ -40,10 +38,14 @@ _WORDS = {
     13: "INTERNAL",
     14: "UNAVAILABLE",
 }
+"""google.rpc code -> its name, for statuses that have only the number."""
 
 
 class PollPolicy:
-    """Pauses of `every` seconds, `most` seconds of them together."""
+    """Pauses of `every` seconds between polls, `most` seconds in total.
+
+    Raises `ConfigurationError` for a number that is not positive or not finite.
+    """
 
     def __init__(self, every: float, most: float) -> None:
         for name, seconds in (("every", every), ("most", most)):
@@ -53,23 +55,24 @@ class PollPolicy:
                 or not 0 < seconds < math.inf
             ):
                 raise ConfigurationError(
-                    f"{name}: a positive number of seconds is wanted, not {seconds!r}"
+                    f"{name}: expected a positive number of seconds, not {seconds!r}"
                 )
         self._every, self._most = every, most
         self._waited = 0.0
 
-    def pause(self, why: str) -> Pause:
-        """The next pause. Raises `TotalClock` that says why it was waited for so long."""
+    def pause(self, reason: str) -> Pause:
+        """The next pause. Raises `TotalClock` with the reason if the total is used up."""
         if self._waited >= self._most:
-            raise TotalClock(f"{why} after {self._waited:g} s of waiting")
+            raise TotalClock(f"{reason} after {self._waited:g} s of waiting")
         pause = Pause(min(self._every, self._most - self._waited))
         self._waited += pause.seconds
         return pause
 
 
-def failed(error: Status | None, what: str, raw: bytes = b"") -> APIError:
-    """The typed error that a failed job asks for; inside jobs `code` is one of google.rpc, and
-    asking again does not help.
+def failed(error: Status | None, subject: str, raw: bytes = b"") -> APIError:
+    """The typed error of a failed job. `subject` begins its message, `raw` is the response.
+
+    The `code` of an error inside a job is a google.rpc code; it is mapped to an HTTP status.
 
     >>> failed(Status(code=3, message="no video in it"), "files/abc is FAILED")
     BadRequestError("400 INVALID_ARGUMENT: files/abc is FAILED: no video in it")
@@ -77,9 +80,9 @@ def failed(error: Status | None, what: str, raw: bytes = b"") -> APIError:
     code = error.code if error is not None and error.code is not None else 13
     status = HTTP_OF_RPC.get(code, code if 400 <= code < 600 else 500)
     return class_of_status(status)(
-        f"{what}: {(error and error.message) or 'no message'}",
+        f"{subject}: {(error and error.message) or 'no message'}",
         details=(error and error.details) or (),
         status=status,
-        code=(error and error.status) or _WORDS.get(code),
+        code=(error and error.status) or _RPC_NAMES.get(code),
         raw=raw,
     )

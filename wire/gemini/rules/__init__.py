@@ -1,16 +1,18 @@
-"""What Gemini refuses, found before anything is sent. docs/rules.md lists the ids.
+"""Checks a request against the rules of Gemini's servers before it is sent. docs/rules.md lists the
+rules by their ids.
 
 `check(request, model, provider)` returns all violations at once. Each has its JSON path, the id of
-the rule, a remedy, and the words in which the server would refuse. The table `RULES` has the rules;
-`STATE` has those that only a server can find.
+the rule, a remedy, and the error text of the server. The table `RULES` has the rules; `STATE` has
+those that depend on the server's state, which `check` cannot know.
 
 Rules of this folder:
 
-- A rule that is limited to models or to a host finds nothing elsewhere, nor where the model or the
-  host is unknown.
-- An `error` is refused today. A `warning` was refused in the past, or is reported by somebody and
-  not recorded.
-- Contents are read once, as structs. The bytes of received Contents are neither read nor judged.
+- A rule that is limited to some models or to one host reports nothing for others, and nothing if
+  the model or the host is unknown.
+- An `error` is refused today. A `warning` was refused in the past, or is reported in public but not
+  recorded.
+- Contents are read once, as structs. The bytes of received Contents are neither parsed nor checked:
+  the server sent them, and may accept parts that this library does not know.
 """
 
 from __future__ import annotations
@@ -29,11 +31,11 @@ from wire.gemini.families import UNKNOWN, family
 from wire.gemini.rows import provider_row
 from wire.gemini.rules import contents, generation, known, schemas, tools
 from wire.gemini.rules.parser import is_plain_result, parsed
-from wire.gemini.rules.refusals import answer_of as answer_of
+from wire.gemini.rules.refusals import error_response as error_response
 from wire.gemini.rules.rule_input import Plain, RuleInput
 from wire.gemini.rules.words import STATE as STATE
 from wire.gemini.rules.words import WORDS as WORDS
-from wire.gemini.rules.words import said as said
+from wire.gemini.rules.words import server_text as server_text
 from wire.gemini.types import Content, CountTokensRequest, GenerateContentRequest, Part
 
 Rule = Callable[[RuleInput], Iterator[Violation]]
@@ -52,7 +54,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("G13 G14", contents.results_stand_alone),
     ("G15", contents.user_has_the_last_turn),
     ("G17 G18 G18b", contents.results_match_their_calls),
-    ("G21", contents.results_hold_no_pointer),
+    ("G21", contents.results_have_no_unknown_ref),
     ("G22", contents.media_in_results),
     ("G25", contents.signatures_are_from_gemini),
     ("G24", contents.calls_are_signed),
@@ -79,12 +81,15 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("G35", tools.allowed_names_have_a_mode),
     ("G41 G42 G43 G44 G45 G46 G47 G48 G49 G50 G51 G52 G53 G54", schemas.schemas_are_sound),
 )
-"""Ids of the rules -> the function that finds their violations.
+"""Ids of rules -> the function that yields their violations.
+
+The order is the order of the violations in a result of `check`. The server's validator reports only
+its first violation, and the emulator sends the first one of this list.
 
 The parser's rules (G1 to G3, G20, G38 to G41, G65) are in `parser`; G71 is below.
 """
 
-_OF_CONFIG = frozenset(
+_CONFIG_RULES = frozenset(
     {
         generation.one_thinking_control,
         generation.level_is_known,
@@ -96,7 +101,7 @@ _OF_CONFIG = frozenset(
         generation.json_beside_tools,
     }
 )
-"""Rules that find nothing without a generation config; most requests have none."""
+"""Rules that need a generation config. Most requests have none, and skip them."""
 
 CHECKED = frozenset(name for names, _ in RULES for name in names.split()) | {
     "G1",
@@ -109,11 +114,11 @@ CHECKED = frozenset(name for names, _ in RULES for name in names.split()) | {
     "G65",
     "G71",
 }
-"""Every rule that `check` can find."""
+"""Ids of all rules that `check` can report."""
 
-_BODY_RULES = ("G81", "G4 G5", "G6")
-_GENERATE = ("generateContent", "streamGenerateContent")
-_MOST_IN_A_BATCH = 100
+_RULES_OF_ALL_ENDPOINTS = ("G81", "G4 G5", "G6")
+_GENERATE_ENDPOINTS = ("generateContent", "streamGenerateContent")
+_MAX_BATCH_REQUESTS = 100
 
 
 def check(
@@ -123,46 +128,47 @@ def check(
     *,
     endpoint: str = "generateContent",
 ) -> list[Violation]:
-    """Every rule that the request breaks. The request is a struct or the bytes of a body.
+    """Returns all violations of a request, which is a struct or the bytes of a body.
 
     >>> [violation.rule for violation in check(GenerateContentRequest(contents=[]))]
     ['G4']
-    >>> [found] = check(b'{"contents": {"parts": {"text": "Hi", "mood": 1}}}', "gemini-2.5-flash")
-    >>> found.path, found.rule, found.severity, found.remedy
+    >>> body = b'{"contents": {"parts": {"text": "Hi", "mood": 1}}}'
+    >>> [violation] = check(body, "gemini-2.5-flash")
+    >>> violation.path, violation.rule, violation.severity, violation.remedy
     ('contents.parts.mood', 'G1', 'error', 'remove the key')
-    >>> print(found.message)
+    >>> print(violation.message)
     Invalid JSON payload received. Unknown name "mood" at 'contents.parts': Cannot find field.
 
     `provider` is a row or its name: `gemini`, `gemini@vertex`, or `""` for an unknown host. Without
-    a model only what every model refuses is found; for an unknown host, only what both hosts
-    refuse. A body that the parser refuses is not checked further, as on the server. `endpoint` is
-    the name of the REST method; for countTokens and the methods of embeddings and caches only their
-    own rules are known.
+    a model, only rules of all models apply; for an unknown host, only rules of both hosts. A body
+    that the parser refuses is not checked further, as on the server. `endpoint` is the name of the
+    REST method; countTokens and the methods of embeddings and caches have only a few rules.
     """
     row = provider_row(provider)
     host, version = row.dialect.api, row.version or "v1beta"
     if isinstance(request, GenerateContentRequest) and RAW in request.__dict__:
-        request = bytes(kept_bytes(request))  # these bytes are sent
-    built = request if isinstance(request, GenerateContentRequest) else None
-    key = None if built is None else known.key_of(built, model, host, version)
-    found, rule_input = (
-        _typed(request, key, model, host, version, endpoint)
+        # Encoding a received request sends its remembered bytes, not its fields.
+        request = bytes(kept_bytes(request))
+    struct = request if isinstance(request, GenerateContentRequest) else None
+    key = None if struct is None else known.key_of(struct, model, host, version)
+    violations, rule_input = (
+        _check_struct(request, key, model, host, version, endpoint)
         if isinstance(request, GenerateContentRequest)
-        else _received(request, model, host, version, endpoint)
+        else _check_body(request, model, host, version, endpoint)
     )
-    if rule_input is not None and not any(each.severity == "error" for each in found):
-        skip = endpoint not in _GENERATE
+    if rule_input is not None and not any(each.severity == "error" for each in violations):
+        all_rules = endpoint in _GENERATE_ENDPOINTS
         for names, rule in RULES:
-            if rule in _OF_CONFIG and not rule_input.config:
+            if rule in _CONFIG_RULES and not rule_input.config:
                 continue
-            if not skip or names in _BODY_RULES:
-                found += rule(rule_input)
-        if built is not None and key is not None and not rule_input.known and not skip:
-            known.remember(built.tools or (), key, rule_input.plain, found)
-    return found if model else [each for each in found if each.severity == "error"]
+            if all_rules or names in _RULES_OF_ALL_ENDPOINTS:
+                violations += rule(rule_input)
+        if struct is not None and key is not None and not rule_input.known and all_rules:
+            known.remember(struct.tools or (), key, rule_input.plain, violations)
+    return violations if model else [each for each in violations if each.severity == "error"]
 
 
-def _typed(
+def _check_struct(
     request: GenerateContentRequest,
     key: known.Key | None,
     model: str,
@@ -170,18 +176,22 @@ def _typed(
     version: str,
     endpoint: str,
 ) -> tuple[list[Violation], RuleInput]:
-    """Checks a struct: the parser reads each part that was built here, and everything beside the
-    contents at once, except declarations that are known under this key.
+    """The parser's violations of a struct, and the input for the other rules.
+
+    The parser checks the fields beside `contents` at once, except declarations that were checked
+    before under this key (`known`). Of the contents it checks only the parts that could have
+    violations. Most parts of a long history are texts or received parts, and are not converted to
+    plain JSON.
     """
     turns: Sequence[Content] = request.contents or ()
     rest = msgspec.structs.replace(request, contents=None)
     plain: Plain = {}
-    found: list[Violation] = []
+    violations: list[Violation] = []
     try:
         rows = known.known(request.tools or (), key) if key is not None else []
         if rows:
             rest = msgspec.structs.replace(rest, tools=known.others(request.tools or ()))
-        plain, found = parsed(msgspec.to_builtins(rest), GenerateContentRequest, host, version)
+        plain, violations = parsed(msgspec.to_builtins(rest), GenerateContentRequest, host, version)
         if rows:
             known.put(plain, rows)
         else:
@@ -192,12 +202,12 @@ def _typed(
             for position, part in enumerate(() if RAW in content.__dict__ else content.parts or ()):
                 if RAW not in part.__dict__ and not is_plain_result(part):
                     at = f"contents[{index}].parts[{position}]"
-                    found += parsed(msgspec.to_builtins(part), Part, host, version, at, at)[1]
+                    violations += parsed(msgspec.to_builtins(part), Part, host, version, at, at)[1]
     except (TypeError, ValueError, RecursionError) as cause:
         return [Violation("", f"JSON cannot say this: {cause}")], _rule_input(
             (), plain, model, host, version, endpoint
         )
-    return found + _version(plain, turns, model, host, version), rule_input
+    return violations + _version(plain, turns, model, host, version), rule_input
 
 
 def _with_set_nulls(plain: Plain, request: GenerateContentRequest) -> Plain:
@@ -215,27 +225,30 @@ def _with_set_nulls(plain: Plain, request: GenerateContentRequest) -> Plain:
     return plain
 
 
-def _received(
+def _check_body(
     body: bytes, model: str, host: str, version: str, endpoint: str
 ) -> tuple[list[Violation], RuleInput | None]:
-    """Checks the bytes of a body."""
+    """The parser's violations of a body, and the input for the other rules; `None` if no other rule
+    applies.
+    """
     try:
         value = json.loads(body)
         if endpoint == "batchEmbedContents":
             return _batch(value), None
-        kind: type[WireStruct] | None = (
+        if endpoint not in (*_GENERATE_ENDPOINTS, "countTokens"):
+            return [], None
+        kind: type[WireStruct] = (
             CountTokensRequest if endpoint == "countTokens" else GenerateContentRequest
         )
-        if endpoint not in (*_GENERATE, "countTokens"):
-            return [], None
-        plain, found = parsed(value, kind or GenerateContentRequest, host, version)
+        plain, violations = parsed(value, kind, host, version)
         if endpoint == "countTokens":
             plain = plain.get("generateContentRequest") or plain
         turns = convert(plain.pop("contents", []), list[Content], strict=False)
     except (ValueError, RecursionError, msgspec.ValidationError) as cause:
         words = "Invalid JSON payload received. Unable to parse the body."
-        return [Violation("", f"the body is no JSON: {cause}", words=words, layer="parser")], None
-    return found + _version(value, turns, model, host, version), _rule_input(
+        problem = f"the body is not JSON: {cause}"
+        return [Violation("", problem, words=words, layer="parser")], None
+    return violations + _version(value, turns, model, host, version), _rule_input(
         turns, plain, model, host, version, endpoint
     )
 
@@ -256,9 +269,9 @@ def _rule_input(
 
 
 def _batch(value: Any) -> list[Violation]:
-    """G71."""
+    """G71: at most 100 requests in one call of batchEmbedContents."""
     requests = value.get("requests") if isinstance(value, dict) else None
-    if not isinstance(requests, list) or len(requests) <= _MOST_IN_A_BATCH:
+    if not isinstance(requests, list) or len(requests) <= _MAX_BATCH_REQUESTS:
         return []
     row = WORDS["G71"]
     message = "at most 100 requests can be in one batch"
@@ -276,7 +289,7 @@ def _batch(value: Any) -> list[Violation]:
     ]
 
 
-_LATER_THAN_V1 = {
+_FIELDS_MISSING_IN_V1 = {
     "systemInstruction": "system_instruction",
     "tools": "tools",
     "toolConfig": "tool_config",
@@ -289,15 +302,14 @@ def _version(
     """G2: keys that `/v1` of the Gemini API did not have until 2025."""
     if version != "v1" or host != "gemini" or not model:
         return []
-    places = [
+    positions = [
         ("", key)
-        for name, other in _LATER_THAN_V1.items()
+        for name, other in _FIELDS_MISSING_IN_V1.items()
         for key in (name, other)
         if plain.get(key) is not None
     ]
-    places = list(dict.fromkeys(places))
     for index, content in enumerate(turns):
-        places += [
+        positions += [
             (f"contents[{index}].parts[{position}]", "thought")
             for position, part in enumerate(content.parts or ())
             if part.thought is not None
@@ -306,12 +318,12 @@ def _version(
     return [
         Violation(
             f"{at}.{key}" if at else key,
-            said("G2", name=key, at=f" at '{at}'" if at else ""),
+            server_text("G2", name=key, at=f" at '{at}'" if at else ""),
             "G2",
             "warning",
             row.remedy,
             field=at,
             layer="parser",
         )
-        for at, key in places
+        for at, key in dict.fromkeys(positions)
     ]

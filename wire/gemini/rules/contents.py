@@ -22,8 +22,9 @@ from wire.gemini.types import Part
 
 Violations = Iterator[Violation]
 
-_ROLES_OF_OLD = frozenset({"function"})
-_ROLES_OF_36 = frozenset(
+# Roles beside user and model, in lower case.
+_OTHER_ROLES_BEFORE_36 = frozenset({"function"})
+_OTHER_ROLES_FROM_36 = frozenset(
     {"system", "system_1", "assistant", "developer", "context", "user_context"}
 )
 
@@ -83,13 +84,15 @@ def roles_are_known(request: RuleInput) -> Violations:
     """
     for index in request.conversation.roles:
         role = str(request.contents[index].role)
-        known = role.lower()
+        name = role.lower()
         path = f"contents[{index}].role"
         if request.family.since(3, 6):
-            if known not in _ROLES_OF_36 | {"user", "model"}:
+            if name not in _OTHER_ROLES_FROM_36 | {"user", "model"}:
                 yield request.violation("G9", path, role=role)
-        elif known not in _ROLES_OF_OLD | {"user", "model"} and (
-            request.family.version or known not in _ROLES_OF_36
+        # A role that only 3.6 accepts is no violation for a model without a version, which may be
+        # a later one.
+        elif name not in _OTHER_ROLES_BEFORE_36 | {"user", "model"} and (
+            request.family.version or name not in _OTHER_ROLES_FROM_36
         ):
             yield request.violation("G8", path, f"{role!r} is not a role: use user or model")
 
@@ -129,28 +132,30 @@ def calls_follow_the_user(request: RuleInput) -> Violations:
 def calls_are_answered(request: RuleInput) -> Violations:
     """G11, G12: the one Content after a turn with calls has all their results.
 
-    One mistake breaks one rule: results that come later are G11, a wrong number of results is G12.
+    Each mistake is reported once: results that come later are G11, a wrong number of results is
+    G12.
     """
     for exchange in request.conversation.exchanges:
-        answers = [turn for turn in exchange.after if turn.results]
+        turns = [turn for turn in exchange.after if turn.results]
         if exchange.calling is None:
-            for turn in answers:
+            for turn in turns:
                 yield request.violation(
                     "G11", f"contents[{turn.index}]", "results that follow no call"
                 )
-        elif not answers:
+        elif not turns:
             yield from _unanswered(request, exchange)
-        elif answers[0] is not exchange.after[0]:
+        elif turns[0] is not exchange.after[0]:
             yield request.violation(
                 "G11",
-                f"contents[{answers[0].index}]",
+                f"contents[{turns[0].index}]",
                 "the results do not follow their calls directly",
             )
         else:
-            yield from _counted(request, exchange.calling, answers)
+            yield from _wrong_number(request, exchange.calling, turns)
 
 
 def _unanswered(request: RuleInput, exchange: Exchange) -> Violations:
+    """G12 for calls without any result, unless the missing user turn is reported as G15."""
     assert exchange.calling is not None
     if (
         not exchange.after
@@ -165,38 +170,41 @@ def _unanswered(request: RuleInput, exchange: Exchange) -> Violations:
     if not request.family.version:
         return
     call = exchange.calling.calls[0]
-    # Recorded as accepted: 2.0-flash, on both hosts.
+    # 2.0-flash accepted such a request on both hosts (recorded), so 2.0 gets a warning.
     severity = "warning" if request.family.within((2, 0), (2, 5)) else "error"
     yield request.violation(
         "G12", f"contents[{call.content}]", f"the call of {call.call.name} has no result", severity
     )
 
 
-def _counted(request: RuleInput, turn: Turn, answers: list[Turn]) -> Violations:
-    wanted, given = len(turn.calls), len(answers[0].results)
-    path = f"contents[{answers[0].index}]"
-    if given == wanted:
-        for late in answers[1:]:
+def _wrong_number(request: RuleInput, calling: Turn, turns: list[Turn]) -> Violations:
+    """G12 for fewer or more results than calls. `turns` are the turns with results after the calls,
+    the first of them directly after.
+    """
+    calls, results = len(calling.calls), len(turns[0].results)
+    path = f"contents[{turns[0].index}]"
+    if results == calls:
+        for late in turns[1:]:
             yield request.violation("G11", f"contents[{late.index}]", "results that follow no call")
-    elif given < wanted and sum(len(each.results) for each in answers) == wanted:
-        # Recorded as accepted: 2.5-flash on the Gemini API, three results in three Contents.
-        taken = is_of(request.family, (2, 5), "flash") and not request.vertex
+    elif results < calls and sum(len(each.results) for each in turns) == calls:
+        # 2.5-flash on the Gemini API accepted three results in three Contents (recorded).
+        accepted = is_of(request.family, (2, 5), "flash") and not request.vertex
         if request.family.version:
-            message = f"the results of {wanted} calls are split over {len(answers)} Contents"
-            yield request.violation("G12", path, message, "warning" if taken else "error")
+            message = f"the results of {calls} calls are split over {len(turns)} Contents"
+            yield request.violation("G12", path, message, "warning" if accepted else "error")
     else:
         yield request.violation(
             "G12",
             path,
-            f"{wanted} {'call' if wanted == 1 else 'calls'}, and {given} "
-            f"{'result' if given == 1 else 'results'}",
+            f"{calls} {'call' if calls == 1 else 'calls'}, but {results} "
+            f"{'result' if results == 1 else 'results'}",
         )
 
 
 def results_stand_alone(request: RuleInput) -> Violations:
     """G13, G14: no other parts after results in one Content."""
-    vertex = request.vertex and request.family.since(3)
-    parallel = request.family.before(3)
+    vertex = request.vertex and request.family.since(3)  # G13
+    parallel = request.family.before(3)  # G14
     if not (vertex or parallel):
         return
     for turn in request.conversation.turns:
@@ -246,7 +254,7 @@ def user_has_the_last_turn(request: RuleInput) -> Violations:
 
 
 def results_are_named(request: RuleInput) -> Violations:
-    """G16."""
+    """G16: each result has the name of its call."""
     for turn in request.conversation.turns:
         for result in turn.results:
             if not result.response.name and RAW not in result.part.__dict__:
@@ -265,6 +273,8 @@ def results_match_their_calls(request: RuleInput) -> Violations:
         names = [result.response.name for result in results]
         called = [call.call.name for call in turn.calls]
         no_ids = not any(call.call.id for call in turn.calls)
+        # The same names in another order, and no ids to pair them by: the server pairs the results
+        # by position, so that each call gets the result of another one.
         if no_ids and names != called and Counter(names) == Counter(called):
             # The server's words are not recorded.
             yield request.violation(
@@ -309,9 +319,9 @@ def old_backends_know_no_ids(request: RuleInput) -> Violations:
                 )
 
 
-def results_hold_no_pointer(request: RuleInput) -> Violations:
-    """G21: from 3 on, a key `$ref` in a result refers to a media part of the result by its
-    displayName.
+def results_have_no_unknown_ref(request: RuleInput) -> Violations:
+    """G21: from 3 on, the server reads a key `$ref` in a result as the displayName of a media part
+    of the result, and refuses an unknown name.
     """
     if not request.family.since(3):
         return
@@ -330,20 +340,22 @@ def results_hold_no_pointer(request: RuleInput) -> Violations:
 
 
 def _refs(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Paths and values of the keys `$ref` in a value, at any depth."""
+    # A work list and no recursion: a deeply nested result must not end in RecursionError.
     todo = [(path, value)]
     while todo:
-        here, each = todo.pop()
+        at, each = todo.pop()
         if isinstance(each, Mapping):
             if "$ref" in each:
-                yield f"{here}.$ref", each["$ref"]
+                yield f"{at}.$ref", each["$ref"]
             todo += [
-                (f"{here}.{key}", item)
+                (f"{at}.{key}", item)
                 for key, item in each.items()
                 if isinstance(item, (Mapping, list, tuple))
             ]
         elif isinstance(each, (list, tuple)):
             todo += [
-                (f"{here}[{index}]", item)
+                (f"{at}[{index}]", item)
                 for index, item in enumerate(each)
                 if isinstance(item, (Mapping, list, tuple))
             ]
@@ -365,6 +377,8 @@ def media_in_results(request: RuleInput) -> Violations:
 def calls_are_signed(request: RuleInput) -> Violations:
     """G24: the first call of each step of the current turn has its signature, and so has each part
     of a tool that the server ran.
+
+    The model signs only the first of several parallel calls, so that the others need none.
     """
     if not signs_calls(request.family):
         return
@@ -383,14 +397,15 @@ def calls_are_signed(request: RuleInput) -> Violations:
 
 
 def _tool_parts_are_signed(request: RuleInput) -> Violations:
-    bare = [
+    """G24 for parts of tools that the server ran: an error in the current turn, else a warning."""
+    unsigned = [
         (index, position)
         for index in request.conversation.beyond_text
         for position, part in enumerate(request.contents[index].parts or ())
         if part.thought_signature is None
         and (part.tool_call is not None or part.tool_response is not None)
     ]
-    if not bare or request.vertex:
+    if not unsigned or request.vertex:
         return
     last = max(
         (
@@ -400,7 +415,7 @@ def _tool_parts_are_signed(request: RuleInput) -> Violations:
         ),
         default=-1,
     )
-    for index, position in bare:
+    for index, position in unsigned:
         severity = "error" if index > last else "warning"  # no report is about earlier turns
         yield request.violation(
             "G24 tool",
@@ -414,15 +429,19 @@ def _has_other_parts(parts: Any) -> bool:
     return any(part.function_response is None for part in parts)
 
 
-_DUMMIES = (b"skip_thought_signature_validator", b"context_engineering_is_the_way_to_go")
+_PLACEHOLDERS = (b"skip_thought_signature_validator", b"context_engineering_is_the_way_to_go")
+"""The documented placeholders, which Gemini accepts in place of a signature."""
 _TEXT = re.compile(rb"[\x20-\x7e\t\r\n]{8,}")
-_HEAD = 96  # characters of a signature that are decoded; a multiple of 4, the group of base64
+_HEAD = 96
+"""Number of characters of a signature that are decoded: the beginning shows its origin, and a
+signature may have 100,000 characters. A multiple of 4, since base64 encodes in groups of 4.
+"""
 
 
 def signatures_are_from_gemini(request: RuleInput) -> Violations:
-    """G25: a signature that no Gemini model made, judged by its first bytes.
+    """G25: no signature was made by another vendor's model, as far as its first bytes show.
 
-    Received parts are not judged.
+    Received parts are not checked.
     """
     if not request.family.since(3):
         return
@@ -458,14 +477,14 @@ def is_foreign(signature: str) -> bool:
     >>> is_foreign("c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=")
     False
     """
-    if signature.encode("utf-8", "replace") in _DUMMIES:
+    if signature.encode("utf-8", "replace") in _PLACEHOLDERS:
         return False
     head = re.sub(r"\s", "", signature[:_HEAD]).translate(_STANDARD).rstrip("=")
     try:
         data = base64.b64decode(head + "=" * (-len(head) % 4))
     except (ValueError, binascii.Error):
         return False  # the parser reports it
-    if data in _DUMMIES:
+    if data in _PLACEHOLDERS:
         return False
     return (
         _TEXT.fullmatch(data) is not None
@@ -474,13 +493,18 @@ def is_foreign(signature: str) -> bool:
     )
 
 
-_STANDARD = str.maketrans("-_", "+/")
+_STANDARD = str.maketrans("-_", "+/")  # the URL-safe alphabet of base64 -> the standard one
 
 
 def _is_anthropics(data: bytes) -> bool:
-    """Whether the bytes are a protobuf message whose field 2 has a message whose field 1 begins
-    with two numbers. Gemini has opaque bytes there, or one number and opaque bytes.
+    """Whether the bytes are a signature of Anthropic: a protobuf message whose field 2 is a message
+    whose field 1 is a message that begins with two numbers.
+
+    Signatures of Gemini can begin with field 2 as well. They have opaque bytes in place of the two
+    numbers, or one number and opaque bytes.
     """
+    # Tags of protobuf: 0x12 is field 2 with a length, 0x0a field 1 with a length, 0x08 field 1 with
+    # a number. A second tag 0x12 after the first number is the opaque bytes of Gemini.
     begin = _after_length(data, 1) if data[:1] == b"\x12" else 0
     inner = _after_length(data, begin + 1) if begin and data[begin : begin + 1] == b"\x0a" else 0
     return (
@@ -491,6 +515,7 @@ def _is_anthropics(data: bytes) -> bool:
 
 
 def _after_length(data: bytes, at: int) -> int:
+    """The position after the protobuf length at `at`, whose last byte is below 0x80."""
     while at < len(data) and data[at] & 0x80:
         at += 1
     return at + 1
@@ -508,7 +533,7 @@ def signatures_are_all_there(request: RuleInput) -> Violations:
         for turn in request.conversation.turns
         if turn.index < request.conversation.begin and turn.calls
     ]
-    bare = [call for call in earlier if call.part.thought_signature is None]
-    if bare and len(bare) < len(earlier):
-        message = f"the call of {bare[0].call.name} has no signature, other calls have one"
-        yield request.violation("G27", bare[0].path, message, "warning")
+    unsigned = [call for call in earlier if call.part.thought_signature is None]
+    if unsigned and len(unsigned) < len(earlier):
+        message = f"the call of {unsigned[0].call.name} has no signature, other calls have one"
+        yield request.violation("G27", unsigned[0].path, message, "warning")

@@ -1,7 +1,7 @@
-"""The fields that each message of a request has on each host, as the server's parser knows them.
+"""The fields of each message on each host, as the server's parser knows them.
 
-All of it is read from the structs: names and types from their fields, hosts, sources and one-of
-groups from the `Facts` in the annotations.
+They are derived from the structs of `wire.gemini.types`: names and types from the struct fields;
+hosts, sources and one-of groups from the `Facts` in the annotations.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Field:
 
     @property
     def unverified(self) -> bool:
-        """Only the SDK names it: whether a server takes it is not recorded."""
+        """Whether only Google's SDK has the field, so that it is unknown if a server accepts it."""
         return self.facts.source == SDK
 
 
@@ -66,7 +66,7 @@ def fields(struct: type[WireStruct]) -> dict[str, Field]:
 
 @functools.cache
 def known_to(host: str, struct: type[WireStruct]) -> dict[str, Field]:
-    """The fields that a host has; of an unknown host (`""`) all of them.
+    """The fields that a host has; for an unknown host (`""`), all fields.
 
     >>> "audioTimestamp" in known_to("vertex", types.GenerationConfig)
     True
@@ -91,6 +91,7 @@ def one_of_groups(struct: type[WireStruct]) -> dict[str, frozenset[str]]:
 
 
 def _kind(hint: Any) -> tuple[str, type[WireStruct] | None, str]:
+    """`Field.kind`, `Field.struct` and `Field.item` for the type of a struct field."""
     if hint is Any:
         return "any", None, ""
     members = (

@@ -21,10 +21,10 @@ def json_beside_tools(request: RuleInput) -> Violations:
     if (
         request.family.before(3)
         and request.config.get("responseMimeType") == "application/json"
-        and (request.declared or request.built_in)
+        and (request.functions or request.built_in)
     ):
         yield request.violation(
-            "G56" if request.declared else "G56 tool", "generationConfig.responseMimeType"
+            "G56" if request.functions else "G56 tool", "generationConfig.responseMimeType"
         )
 
 
@@ -50,7 +50,7 @@ def _level(request: RuleInput) -> str:
 def thinking_is_in_range(request: RuleInput) -> Violations:
     """G57: the ranges of 2.5. 3.x accepts any budget that was recorded."""
     tokens, range_ = _thinking(request).get("thinkingBudget"), budget(request.family)
-    if tokens is None or range_ is None or range_.takes(int(tokens)):
+    if tokens is None or range_ is None or range_.accepts(int(tokens)):
         return
     path = "generationConfig.thinkingConfig.thinkingBudget"
     if int(tokens) == 0:
@@ -60,7 +60,7 @@ def thinking_is_in_range(request: RuleInput) -> Violations:
 
 
 def one_thinking_control(request: RuleInput) -> Violations:
-    """G58."""
+    """G58: a request sets a thinking budget or a thinking level, not both."""
     if _thinking(request).get("thinkingBudget") is not None and _level(request):
         yield request.violation("G58", "generationConfig.thinkingConfig")
 
@@ -117,7 +117,9 @@ def temperature_is_in_range(request: RuleInput) -> Violations:
 
 
 def cached_content_stands_alone(request: RuleInput) -> Violations:
-    """G62."""
+    """G62: a request with cached content has no system instruction, tools or tool config of its
+    own.
+    """
     if request.plain.get("cachedContent") is None:
         return
     for name in ("systemInstruction", "tools", "toolConfig"):
@@ -139,17 +141,28 @@ def model_is_a_name(request: RuleInput) -> Violations:
 # --- media ----------------------------------------------------------------------------------------
 
 _MIME = re.compile(r"[\w.+-]+/[\w.+-]+\s*(;.*)?")
+# Types that were refused in recorded traffic: with the text of G64, and with a text that names no
+# type.
 _UNSUPPORTED = frozenset({"image/jpg", "image/svg+xml"})
-_UNSUPPORTED_WITHOUT_A_WORD = frozenset({"image/bmp", "image/tiff"})
-_IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM", b"II*\0", b"MM\0*")
+_UNSUPPORTED_WITH_VAGUE_ERROR = frozenset({"image/bmp", "image/tiff"})
+# First bytes of PNG, JPEG, GIF, WebP, BMP and TIFF. Those of HEIC and AVIF are checked below.
+_IMAGE_SIGNATURES = (
+    b"\x89PNG\r\n\x1a\n",
+    b"\xff\xd8\xff",
+    b"GIF8",
+    b"RIFF",
+    b"BM",
+    b"II*\0",
+    b"MM\0*",
+)
 
 
 def media_are_of_a_type(request: RuleInput) -> Violations:
-    """G64: malformed types, and the types that were seen to be refused. The list of accepted types
-    is not published.
+    """G64: malformed types, and types that were refused in recorded traffic. Google does not
+    publish the list of accepted types.
     """
     for path, mime, _ in request.media:
-        if mime in _UNSUPPORTED_WITHOUT_A_WORD:
+        if mime in _UNSUPPORTED_WITH_VAGUE_ERROR:
             yield request.violation("G64 bare", f"{path}.mimeType", f"Gemini does not read {mime}")
         elif mime and (mime in _UNSUPPORTED or not _MIME.fullmatch(mime)):
             yield request.violation("G64", f"{path}.mimeType", mime=mime)
@@ -163,13 +176,14 @@ def images_are_images(request: RuleInput) -> Violations:
 
 
 def _is_image(data: str) -> bool:
+    """Whether base64 data begins like an image. 20 characters are decoded, 15 bytes."""
     try:
         head = base64.b64decode(
             re.sub(r"\s", "", data[:64]).translate(_STANDARD)[:20] + "==", validate=False
         )
     except (ValueError, binascii.Error):
         return True  # the parser reports it
-    return head.startswith(_IMAGES) or head[4:8] == b"ftyp"
+    return head.startswith(_IMAGE_SIGNATURES) or head[4:8] == b"ftyp"
 
 
-_STANDARD = str.maketrans("-_", "+/")
+_STANDARD = str.maketrans("-_", "+/")  # the URL-safe alphabet of base64 -> the standard one

@@ -1,9 +1,8 @@
-"""Declarations of functions in which the parser and the rules found nothing before.
+"""Remembers function declarations that were checked and have no violations.
 
-The declaration of a neutral tool is made once and held by each request after that
-(`wire.core.memory.shared`), so it is judged once for each host, version and mode. What the parser
-made of it is kept beside it. A tool whose schema changes gets a new declaration, which is judged
-anew.
+All requests with a neutral tool share one declaration (`wire.core.memory.shared`), so that it is
+checked once for each host, version and mode. The declaration as the parser spells it is remembered
+with it. A tool whose schema changes gets a new declaration, which is checked again.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ Key: TypeAlias = tuple[object, ...]
 
 
 def key_of(request: GenerateContentRequest, model: str, host: str, version: str) -> Key | None:
-    """What the judgement of a declaration depends on beside the declaration.
+    """Everything that the violations of a declaration depend on, except the declaration itself.
 
-    `None` for a request whose tools or mode are of another type than their field allows.
+    `None` for a request whose tools or mode have a type that their field does not allow.
     """
     config: Any = request.tool_config
     calling = config.function_calling_config if type(config) is ToolConfig else config
@@ -38,8 +37,8 @@ def key_of(request: GenerateContentRequest, model: str, host: str, version: str)
 
 
 def known(tools: Sequence[Tool], key: Key) -> list[list[Plain]]:
-    """The declarations of each tool as the parser spells them; empty unless nothing was found in
-    any of them.
+    """The declarations of each tool as the parser spells them; empty unless all of them were
+    checked before and have no violations.
     """
     rows: list[list[Any]] = [
         [
@@ -52,7 +51,7 @@ def known(tools: Sequence[Tool], key: Key) -> list[list[Plain]]:
 
 
 def others(tools: Sequence[Tool]) -> list[Tool] | None:
-    """The tools without their declarations; `None` if nothing else stands in any of them."""
+    """The tools without their declarations; `None` if they have no other fields."""
     rest = [msgspec.structs.replace(tool, function_declarations=None) for tool in tools]
     return rest if any(tool != _EMPTY for tool in rest) else None
 
@@ -61,18 +60,20 @@ _EMPTY = Tool()
 
 
 def put(plain: Plain, rows: Sequence[Sequence[Plain]]) -> None:
-    """Put known declarations into a request that was parsed without them."""
+    """Adds known declarations to a request that was parsed without them."""
     tools = plain.setdefault("tools", [{} for _ in rows])
     for tool, row in zip(tools, rows, strict=True):
         if row:
             tool["functionDeclarations"] = row
 
 
-def remember(tools: Sequence[Tool], key: Key, plain: Plain, found: Sequence[Violation]) -> None:
-    """Keep each declaration in which nothing was found, if it never changes."""
+def remember(
+    tools: Sequence[Tool], key: Key, plain: Plain, violations: Sequence[Violation]
+) -> None:
+    """Remembers each shared declaration without violations. Others may change, and are skipped."""
     for index, tool in enumerate(tools):
         for position, declaration in enumerate(tool.function_declarations or ()):
             findings = getattr(declaration, "__dict__", {}).get(FINDINGS)
             path = f"tools[{index}].functionDeclarations[{position}]"
-            if findings is not None and not any(each.path.startswith(path) for each in found):
+            if findings is not None and not any(each.path.startswith(path) for each in violations):
                 findings[key] = plain["tools"][index]["functionDeclarations"][position]

@@ -1,8 +1,8 @@
-"""The checks of the server's parser, which runs before the validator and reports all of its
-violations at once.
+"""The checks of the server's parser. On the server it runs before the validator, and reports all
+of its violations at once.
 
 `parsed(...)` also returns the body in one spelling: camelCase keys, no `null`, lists in place of
-bare objects, and nothing that was refused.
+bare objects, without the refused fields. The other rules read only this spelling.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from typing import Any
 from wire.core.memory import WireStruct
 from wire.errors import Violation
 from wire.gemini.rules.fields import Field, known_to, one_of_groups, server_name
-from wire.gemini.rules.words import WORDS, said
+from wire.gemini.rules.words import WORDS, server_text
 from wire.gemini.schema_values import TYPES
 from wire.gemini.types import FunctionResponse, Part
 
-_SHOWN = 200  # characters of a value that an error text quotes
-_SCALARS = {
+_MAX_QUOTED_CHARACTERS = 200
+"""Longer values are cut in error texts."""
+
+_SCALAR_TYPES = {
     "string": "TYPE_STRING",
     "bytes": "TYPE_BYTES",
     "int": "TYPE_INT32",
@@ -28,7 +30,7 @@ _SCALARS = {
     "bool": "TYPE_BOOL",
     "enum": "TYPE_ENUM",
 }
-_PLAIN = frozenset({"string", "enum"})
+_TEXT_KINDS = frozenset({"string", "enum"})
 _TYPES = frozenset({*TYPES, "TYPE_UNSPECIFIED"})
 
 
@@ -37,24 +39,32 @@ def parsed(
     struct: type[WireStruct],
     host: str = "",
     version: str = "v1beta",
-    ours: str = "",
-    theirs: str = "",
+    path: str = "",
+    server_path: str = "",
 ) -> tuple[dict[str, Any], list[Violation]]:
-    """The message in one spelling, and everything that the host's parser refuses in it. An empty
-    `host` is an unknown one.
+    """The message in one spelling, and the violations that the host's parser reports for it.
+
+    `path` and `server_path` are the position of the message, in camelCase and in the server's
+    spelling. An empty `host` is an unknown one.
 
     >>> from wire.gemini.types import Content
     >>> value = {"parts": {"text": "Hi", "mood": 1}, "role": None}
-    >>> print(parsed(value, Content, theirs="contents[0]", ours="contents[0]")[1][0].message)
+    >>> plain, [violation] = parsed(
+    ...     value, Content, path="contents[0]", server_path="contents[0]"
+    ... )
+    >>> plain
+    {'parts': [{'text': 'Hi'}]}
+    >>> print(violation.message)
     Invalid JSON payload received. Unknown name "mood" at 'contents[0].parts': Cannot find field.
     """
-    walk = _Parser(host, version)
-    return walk.message(value, struct, (None, ours, theirs) if ours or theirs else None), walk.found
+    parser = _Parser(host, version)
+    at = (None, path, server_path) if path or server_path else None
+    return parser.message(value, struct, at), parser.violations
 
 
 def is_plain_result(part: Part) -> bool:
-    """Whether a part is a function response of the usual form, in which the parser can refuse
-    nothing.
+    """Whether a part is a function response of the usual form, in which the parser finds no
+    violations. Such a part need not be converted to plain JSON.
     """
     response = part.function_response
     return (
@@ -92,22 +102,28 @@ def is_base64(text: str) -> bool:
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
 
 
-# The position of the walk: the enclosing position, and a step in our spelling and in the server's.
-# Joining the steps to paths costs time, so it waits until something is refused, which is rare.
+# A position in the body, as a linked list: the enclosing position, and one step in camelCase and in
+# the server's spelling. The steps are joined to paths only for a violation, which is rare: most
+# bodies have none, and need no path of any field.
 _At = tuple[Any, str, str] | None
 
 
 def _paths(at: _At) -> tuple[str, str]:
-    ours: list[str] = []
-    theirs: list[str] = []
+    """The path of a position in camelCase, and in the server's spelling."""
+    steps: list[str] = []
+    server_steps: list[str] = []
     while at is not None:
-        at, one, other = at
-        ours.append(one)
-        theirs.append(other)
-    return "".join(reversed(ours)).lstrip("."), "".join(reversed(theirs)).lstrip(".")
+        at, step, server_step = at
+        steps.append(step)
+        server_steps.append(server_step)
+    return "".join(reversed(steps)).lstrip("."), "".join(reversed(server_steps)).lstrip(".")
 
 
 class _Parser:
+    """Walks through one message. Each method returns its value in one spelling, and adds to
+    `violations`.
+    """
+
     def __init__(self, host: str, version: str) -> None:
         self.host = host
         package = (
@@ -116,52 +132,54 @@ class _Parser:
             else f"google.ai.generativelanguage.{version}"
         )
         self.types = f"type.googleapis.com/{package}."
-        self.found: list[Violation] = []
+        self.violations: list[Violation] = []
 
     def refuse(
-        self, form: str, ours: str, theirs: str, severity: str = "error", **names: object
+        self, form: str, path: str, server_path: str, severity: str = "error", **names: object
     ) -> None:
+        """Adds a violation. `names` fill the braces in the server's words."""
         row = WORDS[form]
-        words = said(form, self.host, **names)
-        self.found.append(
+        words = server_text(form, self.host, **names)
+        self.violations.append(
             Violation(
-                ours,
+                path,
                 words,
                 form.split()[0],
                 severity,
                 row.remedy,
                 row.status,
                 row.code,
-                field=theirs,
+                field=server_path,
                 layer="parser",
             )
         )
 
     def key(self, form: str, key: str, at: _At, severity: str = "error") -> None:
         """Refuses a key of the message at `at`."""
-        ours, theirs = _paths(at)
-        position = f" at '{theirs}'" if theirs else ""
-        path = f"{ours}.{key}" if ours else key
-        self.refuse(form, path, theirs, severity, name=key, at=position)
+        path, server_path = _paths(at)
+        position = f" at '{server_path}'" if server_path else ""
+        path = f"{path}.{key}" if path else key
+        self.refuse(form, path, server_path, severity, name=key, at=position)
 
     def value(self, form: str, kind: str, value: str, at: _At) -> None:
         """Refuses the value at `at`."""
-        ours, theirs = _paths(at)
-        self.refuse(form, ours, theirs, at=f"'{theirs}'", kind=kind, value=value)
+        path, server_path = _paths(at)
+        self.refuse(form, path, server_path, at=f"'{server_path}'", kind=kind, value=value)
 
-    def twice(self, oneof: str, key: str, at: _At) -> None:
-        """Refuses a field because another field of its one-of group is set."""
-        ours, theirs = _paths(at)
+    def duplicate(self, oneof: str, key: str, at: _At) -> None:
+        """Refuses a field because another field of its one-of group is set (G3)."""
+        path, server_path = _paths(at)
         self.refuse(
             "G3",
-            f"{ours}.{key}" if ours else key,
-            theirs,
-            at=f"'{theirs or 'request'}'",
+            f"{path}.{key}" if path else key,
+            server_path,
+            at=f"'{server_path or 'request'}'",
             oneof=oneof,
             name=key,
         )
 
     def message(self, value: Any, struct: type[WireStruct], at: _At) -> dict[str, Any]:
+        """The fields of a message."""
         if not isinstance(value, dict):
             self.value("G1 value", f"{self.types}{server_name(struct)}", shown(value), at)
             return {}
@@ -177,8 +195,9 @@ class _Parser:
                 continue
             if field.unverified and self.host == "gemini":
                 self.key("G1", key, at, "warning")
+            # The server treats the two spellings of a field as a one-of group.
             if field.name in out:
-                self.twice(f"_{field.snake}", key, at)
+                self.duplicate(f"_{field.snake}", key, at)
             elif (field.kind == "string" and type(item) is str) or field.kind == "any":
                 out[field.name] = item
             else:
@@ -197,7 +216,7 @@ class _Parser:
         known: dict[str, Field],
         at: _At,
     ) -> None:
-        """Refuse every field of a one-of group after the first (G3)."""
+        """Refuses every field of a one-of group after the first one (G3)."""
         given = [
             key
             for key in value
@@ -205,40 +224,39 @@ class _Parser:
         ]
         for key in given[1:]:
             if known[key].name != known[given[0]].name:
-                self.twice(group, key, at)
+                self.duplicate(group, key, at)
 
     def field(self, value: Any, field: Field, key: str, of_schema: bool, at: _At) -> Any:
-        """The value in the one spelling, `None` if it was refused."""
+        """The value of a field; `None` if it was refused."""
         kind = field.kind
-        here = (at, f".{field.name}", f".{field.snake}")
+        position = (at, f".{field.name}", f".{field.snake}")
         if kind == "list":
-            return self.items(value, field, of_schema, here)
+            return self.items(value, field, of_schema, position)
         if isinstance(value, (list, tuple)) and not (kind == "object" and field.name == "response"):
             self.key("G39" if of_schema and field.name == "type" else "G1 list", key, at)
             return None
         if kind == "message":
             assert field.struct is not None
-            return self.message(value, field.struct, here)
+            return self.message(value, field.struct, position)
         if kind == "map":
-            return self.entries(value, field, here)
+            return self.entries(value, field, position)
         if kind == "object":
             if isinstance(value, dict):
                 return value
             form = "G20" if field.name == "response" else "G1 value"
-            self.value(form, "type.googleapis.com/google.protobuf.Struct", shown(value), here)
+            self.value(form, "type.googleapis.com/google.protobuf.Struct", shown(value), position)
             return None
         if kind == "bytes" and isinstance(value, str):
             return self.bytes(
-                value, "G25 base64" if field.name == "thoughtSignature" else "G65", here
+                value, "G25 base64" if field.name == "thoughtSignature" else "G65", position
             )
         if of_schema and field.name == "type":
-            return self.type_of_schema(value, here)
-        return self.scalar(value, kind, "G1 value", here)
+            return self.type_of_schema(value, position)
+        return self.scalar(value, kind, "G1 value", position)
 
     def items(self, value: Any, field: Field, of_schema: bool, at: _At) -> list[Any]:
-        bare = not isinstance(
-            value, (list, tuple)
-        )  # the server reads one bare item as a list of it
+        """The items of a list. The server reads a bare item as a list with this item."""
+        bare = not isinstance(value, (list, tuple))
         form = "G41 member" if of_schema and field.name == "enum" else "G1 value"
         out: list[Any] = []
         for index, item in enumerate([value] if bare else value):
@@ -254,6 +272,7 @@ class _Parser:
         return out
 
     def entries(self, value: Any, field: Field, at: _At) -> dict[str, Any]:
+        """The entries of a map. The server's path names an entry by its index, not by its key."""
         if not isinstance(value, dict):
             self.value("G1 value", "type.googleapis.com/google.protobuf.Struct", shown(value), at)
             return {}
@@ -261,17 +280,18 @@ class _Parser:
         for index, (key, item) in enumerate(value.items()):
             if item is None:
                 continue
-            here = (at, f".{key}", f"[{index}].value")
+            position = (at, f".{key}", f"[{index}].value")
             kept = (
-                self.scalar(item, field.item, "G1 value", here)
+                self.scalar(item, field.item, "G1 value", position)
                 if field.struct is None
-                else self.message(item, field.struct, here)
+                else self.message(item, field.struct, position)
             )
             if kept is not None:
                 out[key] = kept
         return out
 
     def bytes(self, value: str, form: str, at: _At) -> str | None:
+        """A base64 text (G25, G65)."""
         if is_base64(value):
             return value
         # The head of a data: URL shows the mistake; the rest may be megabytes.
@@ -280,6 +300,7 @@ class _Parser:
         return None
 
     def type_of_schema(self, value: Any, at: _At) -> Any:
+        """The type of a Schema node: a name in any case, or its number in the proto (G40)."""
         if (type(value) is int and 0 <= value <= len(TYPES)) or (
             isinstance(value, str) and value.upper() in _TYPES
         ):
@@ -288,10 +309,11 @@ class _Parser:
         return None
 
     def scalar(self, value: Any, kind: str, form: str, at: _At) -> Any:
-        if (isinstance(value, str) and kind in _PLAIN) or _fits(value, kind):
+        """A scalar, unchanged."""
+        if (isinstance(value, str) and kind in _TEXT_KINDS) or _fits(value, kind):
             return value
         quoted = "Starting an object on a scalar field" if isinstance(value, dict) else shown(value)
-        self.value(form, _SCALARS[kind], quoted, at)
+        self.value(form, _SCALAR_TYPES[kind], quoted, at)
         return None
 
 
@@ -320,4 +342,5 @@ def shown(value: Any) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    limit = _MAX_QUOTED_CHARACTERS
+    return text if len(text) <= limit else f"{text[:limit]}..."

@@ -1,6 +1,4 @@
-"""The response with which a server refuses a request. The emulator sends it, from the violations
-that `check` finds.
-"""
+"""Builds the error response of a server from violations of `check`, for the emulator."""
 
 from __future__ import annotations
 
@@ -10,44 +8,47 @@ from typing import Any
 from wire.errors import Violation
 
 
-def answer_of(
+def error_response(
     violations: Iterable[Violation], *, warnings_too: bool = False
 ) -> tuple[int, dict[str, Any]] | None:
-    """HTTP status and JSON body of the refusal, `None` if nothing is refused.
+    """HTTP status and JSON body of the error response; `None` if nothing is refused.
 
-    The parser reports all its violations, one a line and with details; the validator reports only
-    its first one. `warnings_too` treats dated rules as the server of their time did.
+    The parser reports all its violations, one per line and with details; the validator reports only
+    the first one. `warnings_too` refuses dated rules too, as the servers of their time did.
 
     >>> words = "* GenerateContentRequest.contents: ..."
-    >>> status, body = answer_of([Violation("contents", "contents is missing", "G4", words=words)])
+    >>> violation = Violation("contents", "contents is missing", "G4", words=words)
+    >>> status, body = error_response([violation])
     >>> status, body["error"]["status"], body["error"]["message"]
     (400, 'INVALID_ARGUMENT', '* GenerateContentRequest.contents: ...')
     """
-    given = list(violations)
-    refused = [each for each in given if each.severity == "error"]
+    every = list(violations)
+    refused = [each for each in every if each.severity == "error"]
     if not refused and warnings_too:
-        refused = given
+        refused = every
     if not refused:
         return None
-    lines = [each for each in refused if each.layer == "parser"]
-    first = (lines or refused)[0]
-    message = "\n".join(map(words_of, lines)) if lines else words_of(first)
+    # The parser runs first: a body with one of its violations never reaches the validator.
+    of_parser = [each for each in refused if each.layer == "parser"]
+    first = (of_parser or refused)[0]
+    message = "\n".join(map(words_of, of_parser)) if of_parser else words_of(first)
     error: dict[str, Any] = {"code": first.status, "message": message, "status": first.code}
-    if lines:
+    if of_parser:
         error["details"] = [
             {
                 "@type": "type.googleapis.com/google.rpc.BadRequest",
-                "fieldViolations": list(map(_field, lines)),
+                "fieldViolations": list(map(_field, of_parser)),
             }
         ]
     return first.status, {"error": error}
 
 
 def words_of(violation: Violation) -> str:
-    """The server's words for a violation."""
+    """The server's error text for a violation."""
     return violation.words or violation.message
 
 
 def _field(violation: Violation) -> dict[str, str]:
-    described = {"description": words_of(violation)}
-    return {"field": violation.field, **described} if violation.field else described
+    """A violation as an entry of `fieldViolations`."""
+    entry = {"description": words_of(violation)}
+    return {"field": violation.field, **entry} if violation.field else entry

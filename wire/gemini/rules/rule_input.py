@@ -1,4 +1,4 @@
-"""The input of the rules: contents as structs, everything else as plain JSON in one spelling, the
+"""The input of the rules: contents as structs, all other fields as plain JSON in one spelling, the
 model and the host.
 """
 
@@ -14,10 +14,11 @@ from wire.errors import Violation
 from wire.gemini.families import Family
 from wire.gemini.rules.fields import snake
 from wire.gemini.rules.turns import Conversation, read
-from wire.gemini.rules.words import PARSER, WORDS, said
+from wire.gemini.rules.words import PARSER, WORDS, server_text
 from wire.gemini.types import Content, Part
 
 Plain = dict[str, Any]
+"""A message as plain JSON: keys in camelCase, without nulls."""
 
 BUILT_IN = (
     "googleSearch",
@@ -27,26 +28,27 @@ BUILT_IN = (
     "googleMaps",
     "fileSearch",
 )
-"""Built-in tools whose use beside functions is limited. computerUse and mcpServers are not: the
-server accepts them beside functions.
+"""Built-in tools that cannot be combined freely with functions (G32, G33). The server accepts
+computerUse and mcpServers together with functions, so they are not in the list.
 """
 
 
 @dataclass(frozen=True)
-class Declared:
+class DeclaredFunction:
     """A declared function and its path."""
 
     path: str
     plain: Plain
     name: str
-    """Empty if it has none."""
+    """Empty if the declaration has no name."""
 
 
 @dataclass(frozen=True)
 class RuleInput:
-    """A request, the model and the host that it is for.
+    """A request, and the model and host that it is for.
 
-    An empty `host` is an unknown one: only what both hosts refuse is found.
+    An empty `host` is an unknown one, to which only rules of both hosts apply. `version` is that of
+    the API, such as `v1beta`; `endpoint` is the REST method.
     """
 
     contents: Sequence[Content]
@@ -57,7 +59,7 @@ class RuleInput:
     version: str
     endpoint: str
     known: bool = False
-    """Whether the declarations of functions were judged before, and nothing was found in them."""
+    """Whether all declarations were checked before and have no violations (`rules.known`)."""
 
     @property
     def vertex(self) -> bool:
@@ -71,7 +73,7 @@ class RuleInput:
 
     @property
     def model_name(self) -> str:
-        """The model in the words of the server."""
+        """The model as error texts of the server name it."""
         return self.model if "/" in self.model else f"models/{self.model}"
 
     @functools.cached_property
@@ -99,10 +101,10 @@ class RuleInput:
         return str(mode).upper()
 
     @functools.cached_property
-    def declared(self) -> list[Declared]:
+    def functions(self) -> list[DeclaredFunction]:
         """The functions of all tools."""
         return [
-            Declared(
+            DeclaredFunction(
                 f"tools[{index}].functionDeclarations[{position}]",
                 declaration,
                 str(declaration.get("name") or ""),
@@ -112,9 +114,9 @@ class RuleInput:
         ]
 
     @functools.cached_property
-    def unjudged(self) -> list[Declared]:
-        """The functions that the rules of one declaration have to look at."""
-        return [] if self.known else self.declared
+    def unchecked_functions(self) -> list[DeclaredFunction]:
+        """The functions that rules about single declarations check; none if they are `known`."""
+        return [] if self.known else self.functions
 
     @functools.cached_property
     def built_in(self) -> list[str]:
@@ -128,16 +130,16 @@ class RuleInput:
         ]
 
     @functools.cached_property
-    def circulates(self) -> bool:
-        """Whether the request has `includeServerSideToolInvocations`, which returns built-in tools
-        as parts.
+    def returns_built_in(self) -> bool:
+        """Whether the request sets `includeServerSideToolInvocations`. The response then has calls
+        of built-in tools as parts.
         """
         return bool((self.plain.get("toolConfig") or {}).get("includeServerSideToolInvocations"))
 
     @functools.cached_property
     def media(self) -> list[tuple[str, str, str]]:
-        """Media that the caller sends: path, type in lower case, and base64 unless the media are by
-        reference.
+        """Path, type in lower case and base64 data of the caller's media. Media by reference have
+        no data, and received parts are skipped.
         """
         return [
             media
@@ -156,11 +158,14 @@ class RuleInput:
         field: str = "",
         **names: object,
     ) -> Violation:
-        """A violation in the words of the host. `message` replaces them for the caller where they
-        are too vague.
+        """A violation with the error text of the host.
+
+        `form` is the key in `WORDS`. `message` is for the caller where the server's text is too
+        vague; the server's text is kept in `words`. `field` is the path in the server's spelling,
+        if it differs from `path` in snake_case. `names` fill the braces of the server's text.
         """
         at = field or snake(path)
-        words = said(form, self.host, **{"at": at, **names})
+        words = server_text(form, self.host, **{"at": at, **names})
         row = WORDS[form]
         message = message or words.removeprefix(f"* GenerateContentRequest.{at}: ").strip()
         server_words = "" if message == words else words
@@ -180,17 +185,18 @@ class RuleInput:
 
 
 def _media_of(part: Part, index: int, position: int) -> Iterator[tuple[str, str, str]]:
-    here = f"contents[{index}].parts[{position}]"
+    """The media of one part and of its function response, in the form of `RuleInput.media`."""
+    path = f"contents[{index}].parts[{position}]"
     if part.inline_data is not None:
         yield (
-            f"{here}.inlineData",
+            f"{path}.inlineData",
             (part.inline_data.mime_type or "").lower(),
             part.inline_data.data or "",
         )
     if part.file_data is not None:
-        yield f"{here}.fileData", (part.file_data.mime_type or "").lower(), ""
+        yield f"{path}.fileData", (part.file_data.mime_type or "").lower(), ""
     for number, piece in enumerate((part.function_response and part.function_response.parts) or ()):
-        inside = f"{here}.functionResponse.parts[{number}]"
+        inside = f"{path}.functionResponse.parts[{number}]"
         if piece.inline_data is not None:
             yield (
                 f"{inside}.inlineData",

@@ -1,8 +1,8 @@
 """Rules about schemas: the Schema proto (G41 to G50), JSON Schema (G51), both (G52 to G54).
 
-The walk distinguishes schemas of the proto from data by position: names under `properties` are
-data. Google does not publish its limits; the ones here lie between what was accepted and what was
-refused.
+A mapping inside a schema is a schema or data, depending on its position: the keys under
+`properties` are names of properties, not keywords. Google does not publish its limits; the limits
+here lie between recorded schemas that were accepted and that were refused.
 """
 
 from __future__ import annotations
@@ -13,52 +13,54 @@ from typing import Any, NamedTuple
 from wire.errors import Violation
 from wire.gemini.rules.fields import snake
 from wire.gemini.rules.rule_input import RuleInput
-from wire.gemini.schema_values import DEEPEST, TYPES
+from wire.gemini.schema_values import MAX_LEVELS, TYPES
 
 Violations = Iterator[Violation]
 
-MOST_ITEMS = 960
+MAX_SUM_OF_MAX_ITEMS = 960
 """Maximum sum of `maxItems` over a schema (G54)."""
-MOST_STATES = 30_000
+MAX_GRAMMAR_STATES = 30_000
 """Maximum number of states of a grammar, by the rough count of `_measure` (G53)."""
 
-_FORMATS = ("enum", "date-time")
+_STRING_FORMATS = ("enum", "date-time")  # G43
 
 
 class Node(NamedTuple):
-    """A node of a proto schema, the name of its type, and its way: the enclosing node's way, and
-    one step in three spellings.
-    """
+    """A node of a schema in the Schema proto."""
 
     plain: Mapping[str, Any]
+    """The keywords of the node."""
     kind: str
-    """Empty if the node has no type."""
-    way: Any
+    """Name of the type; empty if the node has none."""
+    position: Any
+    """The position of the enclosing node (`None` at the root), and one step in three spellings. The
+    steps are joined to a path only for a violation, which is rare.
+    """
 
     @property
     def path(self) -> str:
         """The JSON path."""
-        return self._written(1)
+        return self._joined(1)
 
     @property
     def field(self) -> str:
         """The path in the spelling of the server's validator."""
-        return self._written(2)
+        return self._joined(2)
 
     @property
     def dotted(self) -> str:
         """The path in the spelling of Vertex, below the declaration."""
-        return self._written(3)
+        return self._joined(3)
 
-    def _written(self, spelling: int) -> str:
-        steps, way = [], self.way
-        while way is not None:
-            steps.append(way[spelling])
-            way = way[0]
+    def _joined(self, spelling: int) -> str:
+        steps, position = [], self.position
+        while position is not None:
+            steps.append(position[spelling])
+            position = position[0]
         return "".join(reversed(steps))
 
 
-class Rooted(NamedTuple):
+class RootSchema(NamedTuple):
     """A schema of the request."""
 
     plain: Any
@@ -66,71 +68,76 @@ class Rooted(NamedTuple):
     json: bool
     """True for JSON Schema, false for the proto."""
     name: str
-    """Name of the function; empty for the schema of the answer."""
+    """Name of the function; empty for the schema of the response."""
 
     def owner(self, dotted: str) -> str:
-        """The position of a node in the words of Vertex."""
+        """The position of a node in error texts of Vertex."""
         return f"`{self.name}` functionDeclaration `{dotted}`" if self.name else f"`{dotted}`"
 
 
 def schemas_are_sound(request: RuleInput) -> Violations:
-    """G41 to G54, schema by schema."""
+    """G41 to G54, for each schema of the request."""
     for root in _roots(request):
         if root.json:
             yield from _references(request, root)
         else:
             for node in _nodes(root):
-                # Most nodes are typed leaves with harmless keywords, which no rule refuses.
+                # Most nodes are typed leaves with keywords that no rule is about; they are skipped.
                 if (
                     not node.kind
-                    or node.way[0] is None
-                    or not _HARMLESS.issuperset(node.plain)
+                    or node.position[0] is None
+                    or not _KEYWORDS_WITHOUT_RULE.issuperset(node.plain)
                     or node.kind == "ARRAY"
                 ):
                     yield from _node(request, root, node)
         yield from _limits(request, root)
 
 
-def _roots(request: RuleInput) -> Iterator[Rooted]:
-    for each in request.unjudged:
+def _roots(request: RuleInput) -> Iterator[RootSchema]:
+    for each in request.unchecked_functions:
         for key in ("parameters", "response", "parametersJsonSchema", "responseJsonSchema"):
             plain = each.plain.get(key)
             if plain is not None:
-                yield Rooted(plain, f"{each.path}.{key}", key.endswith("JsonSchema"), each.name)
+                yield RootSchema(plain, f"{each.path}.{key}", key.endswith("JsonSchema"), each.name)
     for key in ("responseSchema", "responseJsonSchema"):
         plain = request.config.get(key)
         if plain is not None:
-            yield Rooted(plain, f"generationConfig.{key}", key.endswith("JsonSchema"), "")
+            yield RootSchema(plain, f"generationConfig.{key}", key.endswith("JsonSchema"), "")
 
 
-def _nodes(root: Rooted) -> Iterator[Node]:
+def _nodes(root: RootSchema) -> Iterator[Node]:
+    """The nodes of a proto schema, each before its inner nodes.
+
+    A work list and no recursion: the depth of a schema is checked later (G52), and a deeply nested
+    one must not end in RecursionError.
+    """
     todo: list[tuple[Any, Any]] = [
         (root.plain, (None, root.path, snake(root.path), root.path.rpartition(".")[2]))
     ]
     while todo:
-        plain, way = todo.pop()
+        plain, position = todo.pop()
         if not isinstance(plain, dict):
             continue
         kind = plain.get("type")
         if isinstance(kind, int):
             kind = TYPES[kind - 1] if 0 < kind <= len(TYPES) else ""
         name = str(kind or "").upper()
-        yield Node(plain, name if name in TYPES else "", way)
-        if _LEAF.isdisjoint(plain):
+        yield Node(plain, name if name in TYPES else "", position)
+        if _INNER_SCHEMA_KEYWORDS.isdisjoint(plain):
             continue
         inner = [
-            (item, (way, f".anyOf[{index}]", f".any_of[{index}]", f".any_of[{index}]"))
+            (item, (position, f".anyOf[{index}]", f".any_of[{index}]", f".any_of[{index}]"))
             for index, item in enumerate(plain.get("anyOf") or ())
         ]
-        if plain.get("items"):  # the server was seen to accept an empty one (G45)
-            inner.append((plain["items"], (way, ".items", ".items", ".items")))
+        if plain.get("items"):  # empty `items` were accepted in recorded traffic (G45)
+            inner.append((plain["items"], (position, ".items", ".items", ".items")))
         for key, item in (plain.get("properties") or {}).items():
-            inner.append((item, (way, f".properties.{key}", f".properties[{key}]", f".{key}")))
+            inner.append((item, (position, f".properties.{key}", f".properties[{key}]", f".{key}")))
         todo += reversed(inner)
 
 
-_LEAF = frozenset({"properties", "items", "anyOf"})
-_HARMLESS = frozenset(
+_INNER_SCHEMA_KEYWORDS = frozenset({"properties", "items", "anyOf"})
+_KEYWORDS_WITHOUT_RULE = frozenset(
     {
         "type",
         "description",
@@ -149,19 +156,22 @@ _HARMLESS = frozenset(
 # --- one node of the proto (G41 to G50) -----------------------------------------------------------
 
 
-def _node(request: RuleInput, root: Rooted, node: Node) -> Violations:
+def _node(request: RuleInput, root: RootSchema, node: Node) -> Violations:
+    """G41 to G50 for one node. Each mistake is reported once, as on the server: a node that breaks
+    G48 or G49 is not checked further.
+    """
     plain = node.plain
-    alone = request.vertex and "anyOf" in plain and len(plain) > 1
-    if alone:
-        beside = ", ".join(key for key in plain if key != "anyOf")
-        message = f"{beside} beside anyOf, which Vertex refuses"
+    breaks_g49 = request.vertex and "anyOf" in plain and len(plain) > 1
+    if breaks_g49:
+        others = ", ".join(key for key in plain if key != "anyOf")
+        message = f"{others} beside anyOf, which Vertex refuses"
         yield request.violation(
             "G49", node.path, message, field=node.field, owner=root.owner(node.dotted)
         )
-    bound = request.vertex or (request.gemini and request.mode == "ANY")
+    must_be_object = request.vertex or (request.gemini and request.mode == "ANY")
     if (
-        bound
-        and node.way[0] is None
+        must_be_object
+        and node.position[0] is None
         and node.kind != "OBJECT"
         and root.path.endswith(".parameters")
     ):
@@ -177,18 +187,19 @@ def _node(request: RuleInput, root: Rooted, node: Node) -> Violations:
             owner=root.owner(node.dotted),
         )
         return
-    if alone:
+    if breaks_g49:
         return
     yield from _enum(request, node)
     yield from _object(request, node)
     yield from _array(request, node)
-    if node.kind == "STRING" and plain.get("format") and plain["format"] not in _FORMATS:
+    if node.kind == "STRING" and plain.get("format") and plain["format"] not in _STRING_FORMATS:
         yield request.violation(
             "G43", f"{node.path}.format", severity="warning", field=f"{node.field}.format"
         )
 
 
 def _enum(request: RuleInput, node: Node) -> Violations:
+    """G41, G42."""
     members = node.plain.get("enum")
     if not members:
         return
@@ -202,6 +213,7 @@ def _enum(request: RuleInput, node: Node) -> Violations:
 
 
 def _object(request: RuleInput, node: Node) -> Violations:
+    """G44, G46, G47 for keywords of objects."""
     properties, required = node.plain.get("properties"), node.plain.get("required") or ()
     if properties and node.kind != "OBJECT":
         yield request.violation(
@@ -226,6 +238,7 @@ def _object(request: RuleInput, node: Node) -> Violations:
 
 
 def _array(request: RuleInput, node: Node) -> Violations:
+    """G45, G47 for keywords of arrays."""
     if node.kind == "ARRAY" and "items" not in node.plain:
         yield request.violation("G45", f"{node.path}.items", field=f"{node.field}.items")
     if "items" in node.plain and node.kind != "ARRAY":
@@ -236,28 +249,34 @@ def _array(request: RuleInput, node: Node) -> Violations:
 
 # --- JSON Schema (G51) ----------------------------------------------------------------------------
 
-_BESIDE_REF = frozenset({"$ref", "description", "default"})
-_BESIDE_REF_AT_THE_ROOT = _BESIDE_REF | {"$defs", "title"}
-_OF_SCHEMAS = frozenset({"properties", "$defs", "definitions", "patternProperties"})
-_OF_DATA = frozenset({"enum", "const", "default", "example", "examples"})
+_ALLOWED_BESIDE_REF = frozenset({"$ref", "description", "default"})
+_ALLOWED_BESIDE_ROOT_REF = _ALLOWED_BESIDE_REF | {"$defs", "title"}
+# Keywords whose value is a mapping of names to schemas, and keywords whose value is data.
+_SCHEMA_MAPS = frozenset({"properties", "$defs", "definitions", "patternProperties"})
+_DATA_KEYWORDS = frozenset({"enum", "const", "default", "example", "examples"})
 
 
 def _json_nodes(root: Any, path: str) -> Iterator[tuple[Mapping[str, Any], str, str]]:
-    """The schemas inside a JSON Schema, by position: node, path, and path below the root."""
+    """The schemas inside a JSON Schema: node, path, and path below the root.
+
+    The third item of an entry of the work list is whether a mapping at that position is a schema.
+    Under `properties` a mapping is not one, but its values are.
+    """
     todo: list[tuple[Any, str, bool]] = [(root, "", True)]
     while todo:
-        value, here, is_schema = todo.pop()
+        value, below, is_schema = todo.pop()
         if isinstance(value, dict):
             if is_schema:
-                yield value, f"{path}{here}", here.lstrip(".")
+                yield value, f"{path}{below}", below.lstrip(".")
             for key, item in value.items():
-                if isinstance(item, (dict, list)) and not (is_schema and key in _OF_DATA):
-                    todo.append((item, f"{here}.{key}", not (is_schema and key in _OF_SCHEMAS)))
+                if isinstance(item, (dict, list)) and not (is_schema and key in _DATA_KEYWORDS):
+                    todo.append((item, f"{below}.{key}", not (is_schema and key in _SCHEMA_MAPS)))
         elif isinstance(value, list):
-            todo += [(item, f"{here}[{index}]", True) for index, item in enumerate(value)]
+            todo += [(item, f"{below}[{index}]", True) for index, item in enumerate(value)]
 
 
-def _references(request: RuleInput, root: Rooted) -> Violations:
+def _references(request: RuleInput, root: RootSchema) -> Violations:
+    """G51: each `$ref` refers to a schema, and has no other keywords beside it."""
     if not isinstance(root.plain, dict):
         return
     nodes = [
@@ -275,27 +294,28 @@ def _references(request: RuleInput, root: Rooted) -> Violations:
     }
     for node, path, below in nodes:
         ref = node["$ref"]
-        if not _leads_somewhere(root.plain, ref) and ref not in named:
-            # The server writes the path with dots alone.
+        if not _exists(root.plain, ref) and ref not in named:
+            # The server's error text has dots in place of brackets.
             dotted = below.replace("[", ".").replace("]", "")
             yield request.violation(
                 "G51", f"{path}.$ref", f"{ref!r} refers to nothing", node=dotted
             )
-        if set(node) - (_BESIDE_REF if below else _BESIDE_REF_AT_THE_ROOT):
-            message = f"{', '.join(sorted(set(node) - _BESIDE_REF))} beside $ref"
+        if set(node) - (_ALLOWED_BESIDE_REF if below else _ALLOWED_BESIDE_ROOT_REF):
+            message = f"{', '.join(sorted(set(node) - _ALLOWED_BESIDE_REF))} beside $ref"
             yield request.violation("G51 beside", path, message, name=ref.rpartition("/")[2])
 
 
-def _leads_somewhere(root: Any, ref: str) -> bool:
+def _exists(root: Any, ref: str) -> bool:
+    """Whether a JSON pointer (RFC 6901) refers to a value in `root`."""
     if ref != "#" and not ref.startswith("#/"):
         return False
-    found = root
+    target = root
     for step in ref[1:].split("/")[1:]:
         step = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, dict) and step in found:
-            found = found[step]
-        elif isinstance(found, list) and step.isdecimal() and int(step) < len(found):
-            found = found[int(step)]
+        if isinstance(target, dict) and step in target:
+            target = target[step]
+        elif isinstance(target, list) and step.isdecimal() and int(step) < len(target):
+            target = target[int(step)]
         else:
             return False
     return True
@@ -304,26 +324,29 @@ def _leads_somewhere(root: Any, ref: str) -> bool:
 # --- limits of both (G52 to G54) ------------------------------------------------------------------
 
 
-def _limits(request: RuleInput, root: Rooted) -> Violations:
+def _limits(request: RuleInput, root: RootSchema) -> Violations:
+    """G52, G53, G54."""
     depth, items, count = _measure(root.plain)
-    if depth > DEEPEST:
-        message = f"nested {depth} levels deep; the limit is {DEEPEST}"
+    if depth > MAX_LEVELS:
+        message = f"nested {depth} levels deep; the limit is {MAX_LEVELS}"
         yield request.violation("G52" if root.name else "G52 response", root.path, message)
-        return  # such a schema has many states too; one violation is enough
-    if items > MOST_ITEMS:
-        # The modes ANY and VALIDATED alone compile the schema of a function to a grammar.
-        bound = not root.name or request.mode in ("ANY", "VALIDATED")
-        message = f"the sum of maxItems is {items}; the limit is about {MOST_ITEMS}"
-        yield request.violation("G54", root.path, message, "error" if bound else "warning")
-    if count > MOST_STATES and request.model:  # too rough to refuse what has no model yet
-        yield request.violation(
-            "G53", root.path, f"about {count:,} states, and some {MOST_STATES:,} may be too many"
-        )
+        return  # too many states (G53) would be a second violation for the same mistake
+    if items > MAX_SUM_OF_MAX_ITEMS:
+        # The server compiles the schema of a function to a grammar in modes ANY and VALIDATED only.
+        compiled = not root.name or request.mode in ("ANY", "VALIDATED")
+        message = f"the sum of maxItems is {items}; the limit is about {MAX_SUM_OF_MAX_ITEMS}"
+        yield request.violation("G54", root.path, message, "error" if compiled else "warning")
+    # Without a model, a violation means that every model refuses; the count is too rough for that.
+    if count > MAX_GRAMMAR_STATES and request.model:
+        message = f"about {count:,} states; more than about {MAX_GRAMMAR_STATES:,} may be refused"
+        yield request.violation("G53", root.path, message)
 
 
 def _measure(root: Any) -> tuple[int, int, int]:
-    """Depth in levels of schemas, sum of maxItems, and a rough count of states: the characters of
-    enums, times the bounds of the arrays around them.
+    """Depth in levels of schemas, sum of `maxItems`, and a rough count of grammar states.
+
+    A node counts as one state, or as the characters of its enum. Each array around it multiplies
+    the count by its `maxItems`, since a grammar repeats the items that often.
     """
     depth = items = states = 0
     todo: list[tuple[Any, int, int]] = [(root, 1, 1)]
@@ -337,15 +360,15 @@ def _measure(root: Any) -> tuple[int, int, int]:
         states += times * (
             sum(len(str(member)) for member in members) if isinstance(members, list) else 1
         )
-        if _OF_NODES.isdisjoint(node):
+        if _MEASURED_KEYWORDS.isdisjoint(node):
             continue
         bound = _number(node.get("maxItems"))
         items += bound
-        for key in _OF_NODES.intersection(node):
+        for key in _MEASURED_KEYWORDS.intersection(node):
             value = node[key]
-            step = 0 if key in _ASIDE else 1
+            step = 0 if key in _DEFINITIONS else 1  # definitions do not nest
             inside = times * max(bound, 1) if key == "items" else times
-            if key in _OF_SCHEMAS or key == "defs":
+            if key in _SCHEMA_MAPS or key == "defs":
                 todo += (
                     [(item, level + step, times) for item in value.values()]
                     if isinstance(value, dict)
@@ -358,8 +381,8 @@ def _measure(root: Any) -> tuple[int, int, int]:
     return depth, items, states
 
 
-_ASIDE = frozenset({"$defs", "definitions", "defs"})
-_OF_NODES = _ASIDE | {
+_DEFINITIONS = frozenset({"$defs", "definitions", "defs"})
+_MEASURED_KEYWORDS = _DEFINITIONS | {
     "properties",
     "items",
     "additionalProperties",
@@ -372,6 +395,7 @@ _OF_NODES = _ASIDE | {
 
 
 def _number(value: Any) -> int:
+    """The value of `maxItems`, which may be text; 0 for a malformed one."""
     try:
         return 0 if value is None or isinstance(value, bool) else max(int(value), 0)
     except (TypeError, ValueError, OverflowError):

@@ -1,8 +1,8 @@
-"""The turns of a conversation, read once: speakers, calls, and the results of the calls.
+"""Reads the turns of a conversation once for all rules: roles, calls, and results of the calls.
 
-Adjacent model Contents are one turn, as on the server; user Contents are not merged. A conversation
-of plain texts costs one look at each part. Received Contents are judged by their fields; their
-bytes are not read.
+Adjacent model Contents are one turn, as on the server; user Contents are not merged. Contents with
+plain texts only are skipped after one look at each part, since no rule about turns concerns them.
+Received Contents are read by their fields; their bytes are not parsed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from wire.gemini.types import Content, FunctionCall, FunctionResponse, Part
 
 @dataclass(slots=True)
 class Call:
-    """A call and its part."""
+    """A function call, its part, and the indices of its Content and part."""
 
     content: int
     position: int
@@ -32,7 +32,7 @@ class Call:
 
 @dataclass(slots=True)
 class Result:
-    """A result and its part."""
+    """A function response, its part, and the indices of its Content and part."""
 
     content: int
     position: int
@@ -53,15 +53,17 @@ class Turn:
     def __init__(self, model: bool, index: int) -> None:
         self.model = model
         self.index = index
-        # Parts of Contents that have more than texts: index of the Content, position, part.
+        """Index of the (first) Content."""
         self.parts: list[tuple[int, int, Part]] = []
-        # Calls that wait for a result: they have a name, and no result within the turn. The server
-        # answers its own calls there (G11).
+        """Parts of Contents that have more than texts: index of the Content, position, part."""
         self.calls: Sequence[Call] = ()
-        # Results of a user turn.
+        """Calls of a model turn that need a result: they have a name, and no result within the
+        turn. Results within the turn are of tools that the server ran (G11).
+        """
         self.results: Sequence[Result] = ()
-        # Whether the turn has more than results.
+        """Results of a user turn."""
         self.has_other_parts = True
+        """Whether the turn has more than results."""
 
 
 @dataclass(slots=True)
@@ -94,13 +96,24 @@ class Conversation:
     """Calls and the turns that follow them. The first entry has the turns that follow no call."""
 
 
-_TEXT = Turn(False, -1)
+_TEXT_TURN = Turn(False, -1)
+"""Stands for every user Content with texts only: rules need to know that it is there, and not what
+it has.
+"""
 
 
 def read(contents: Sequence[Content]) -> Conversation:
-    """Reads the conversation."""
+    """Reads the conversation.
+
+    >>> call = Part(function_call=FunctionCall(name="now"))
+    >>> conversation = read(
+    ...     [Content(role="user", parts=[Part(text="Time?")]), Content(role="model", parts=[call])]
+    ... )
+    >>> [turn.calls[0].path for turn in conversation.turns], conversation.begin
+    (['contents[1].parts[0]'], 0)
+    """
     conversation = Conversation()
-    speaks_of_calls = False
+    has_calls = False
     for index, content in enumerate(contents):
         role = content.role
         if role != "user" and role != "model" and role is not None:
@@ -117,11 +130,9 @@ def read(contents: Sequence[Content]) -> Conversation:
             if RAW in content.__dict__ or not any(map(_is_more, parts)):
                 continue
         conversation.beyond_text.append(index)
-        speaks_of_calls = speaks_of_calls or any(
-            part.function_call or part.function_response for part in parts
-        )
-    if speaks_of_calls:
-        _turns(conversation, contents)
+        has_calls = has_calls or any(part.function_call or part.function_response for part in parts)
+    if has_calls:
+        _read_turns(conversation, contents)
     return conversation
 
 
@@ -137,31 +148,37 @@ def _is_more(part: Part) -> bool:
     )
 
 
-def _turns(conversation: Conversation, contents: Sequence[Content]) -> None:
-    odd = frozenset(conversation.beyond_text)
-    orphans = Exchange(None, [])  # turns with results that follow no call
-    conversation.exchanges.append(orphans)
-    exchange = orphans
-    running: Turn | None = None  # the model's turn that an adjacent Content continues
+def _read_turns(conversation: Conversation, contents: Sequence[Content]) -> None:
+    """Groups Contents into turns, and turns into exchanges.
+
+    A model turn ends only at the next user Content, since adjacent model Contents continue it.
+    Until then its calls are unknown: a result in a later Content of the turn answers a call of an
+    earlier one.
+    """
+    beyond_text = frozenset(conversation.beyond_text)
+    without_call = Exchange(None, [])  # turns with results that follow no call
+    conversation.exchanges.append(without_call)
+    exchange = without_call
+    model_turn: Turn | None = None  # a turn that the next Content may continue
     for index, content in enumerate(contents):
-        parts = content.parts or () if index in odd else ()
+        parts = content.parts or () if index in beyond_text else ()
         # A Content without a role that has a call is the model's.
         model = content.role == "model" or (
             content.role is None and any(part.function_call is not None for part in parts)
         )
         if model:
-            if running is None:
-                exchange = orphans
+            if model_turn is None:
+                exchange = without_call
                 if parts:
-                    running = Turn(True, index)
-                    conversation.turns.append(running)
-            if running is not None:
-                running.parts += [(index, position, part) for position, part in enumerate(parts)]
+                    model_turn = Turn(True, index)
+                    conversation.turns.append(model_turn)
+            if model_turn is not None:
+                model_turn.parts += [(index, position, part) for position, part in enumerate(parts)]
             continue
-        if running is not None:
-            exchange = _closed(conversation, running) or orphans
-            running = None
-        turn = _TEXT
+        if model_turn is not None:
+            exchange = _end_turn(conversation, model_turn) or without_call
+            model_turn = None
+        turn = _TEXT_TURN
         if parts:
             turn = Turn(False, index)
             turn.parts += [(index, position, part) for position, part in enumerate(parts)]
@@ -174,14 +191,16 @@ def _turns(conversation: Conversation, contents: Sequence[Content]) -> None:
             conversation.turns.append(turn)
         if turn.has_other_parts:
             conversation.begin = index
-        if exchange is not orphans or turn.results:
+        if exchange is not without_call or turn.results:
             exchange.after.append(turn)
-    if running is not None:
-        _closed(conversation, running)
+    if model_turn is not None:
+        _end_turn(conversation, model_turn)
 
 
-def _closed(conversation: Conversation, turn: Turn) -> Exchange | None:
-    """Ends a turn of the model: keeps its calls that wait for a result."""
+def _end_turn(conversation: Conversation, turn: Turn) -> Exchange | None:
+    """Ends a model turn: sets its calls that need a result, and begins their exchange if there are
+    any.
+    """
     # On Vertex a streamed call continues in parts without a name, which are no calls of their own.
     calls = [
         Call(index, position, part, part.function_call)
@@ -199,8 +218,8 @@ def _closed(conversation: Conversation, turn: Turn) -> Exchange | None:
 
 
 def pairs(calls: Sequence[Call], results: Sequence[Result]) -> list[tuple[Call, Result]]:
-    """Each result with its call: the call of the same position, unless another call has the id of
-    the result.
+    """Each result with its call, which is the call at the same position unless another call has the
+    id of the result.
     """
     by_id = {call.call.id: call for call in calls if call.call.id}
     return [

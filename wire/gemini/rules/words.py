@@ -1,8 +1,9 @@
-"""The words in which the server refuses by each rule, the remedy, and the rules that depend on the
-server's state.
+"""The server's error text and the remedy for each rule, and the rules that depend on the server's
+state.
 
-A rule fills in the names in braces. `vertex` has Vertex's words where they are known to differ.
-Several forms of one rule have names of their own after the id.
+A rule fills in the names in braces. `vertex` is the text of Vertex where it is known to differ.
+A rule with several error texts has one row for each; the key is the id and a name, such as
+`G1 list`.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ _NO_DATA = (
 
 
 class Words(NamedTuple):
-    """How the server refuses by a rule: its text, the remedy for the caller, HTTP status and its
-    name.
+    """How the server refuses a violation: its error text, the remedy for the caller, HTTP status
+    and its name.
     """
 
     text: str
@@ -389,7 +390,7 @@ PARSER = frozenset(
         "G65",
     },
 )
-"""Forms that the server's parser refuses: all at once, with details."""
+"""Keys of `WORDS` for violations that the server's parser reports: all at once, with details."""
 
 STATE: dict[str, str] = {
     "G23": "which ids the server made",
@@ -407,15 +408,15 @@ STATE: dict[str, str] = {
     "G84": "the model that the cache was made for",
     "G85": "where the caller is",
 }
-"""Rules that depend on the server's state, and the state that they depend on. `check` cannot find
-them; `WORDS` has their words.
+"""Rules that depend on the server's state -> that state. `check` cannot report them; `WORDS` has
+their error texts.
 """
 
 
-def said(form: str, host: str = "gemini", **names: object) -> str:
-    """The server's words for a rule, as the host writes them.
+def server_text(form: str, host: str = "gemini", **names: object) -> str:
+    """The server's error text for a key of `WORDS`, as the host writes it.
 
-    >>> said("G67", name="abc")
+    >>> server_text("G67", name="abc")
     'The File abc is not in an ACTIVE state and usage is not allowed'
     """
     words = WORDS[form]

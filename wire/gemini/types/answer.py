@@ -34,7 +34,12 @@ class GenerateContentResponse(GeminiStruct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """Text of the first candidate without thoughts; `""` if it has none."""
+        """Text of the first candidate without thoughts; `""` if it has none.
+
+        >>> content = Content(parts=[Part(text="Hm.", thought=True), Part(text="Hi.")])
+        >>> GenerateContentResponse(candidates=[Candidate(content=content)]).text
+        'Hi.'
+        """
         return "".join(part.text for part in self._parts() if part.text and not part.thought)
 
     @property
@@ -277,7 +282,7 @@ class GroundingPassageId(GeminiStruct, frozen=True, kw_only=True):
 
 
 class SemanticRetrieverChunk(GeminiStruct, frozen=True, kw_only=True):
-    """A chunk that the semantic retriever found."""
+    """A chunk that the semantic retriever returned."""
 
     source: str | None = None
     """Output only. Name of the source in the request."""
@@ -293,7 +298,7 @@ class GroundingMetadata(GeminiStruct, frozen=True, kw_only=True):
     web_search_queries: list[str] | None = None
     image_search_queries: list[str] | None = None
     search_entry_point: SearchEntryPoint | None = None
-    """Google's terms of service require to display it."""
+    """Google's terms of service require that it is displayed."""
     retrieval_metadata: RetrievalMetadata | None = None
     google_maps_widget_context_token: str | None = None
     retrieval_queries: Annotated[list[str] | None, Facts(hosts=VERTEX, source=SDK)] = None
@@ -322,7 +327,7 @@ class Web(GeminiStruct, frozen=True, kw_only=True):
 
 
 class Image(GeminiStruct, frozen=True, kw_only=True):
-    """An image that a search found."""
+    """An image that a search returned."""
 
     image_uri: str | None = None
     source_uri: str | None = None
@@ -357,7 +362,7 @@ class ReviewSnippet(GeminiStruct, frozen=True, kw_only=True):
 
 
 class RetrievedContext(GeminiStruct, frozen=True, kw_only=True):
-    """Part of a document that file search or retrieval found."""
+    """Part of a document that file search or retrieval returned."""
 
     uri: str | None = None
     title: str | None = None

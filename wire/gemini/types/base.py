@@ -7,8 +7,8 @@ from typing import TypeAlias
 from wire.core.memory import WireStruct
 
 OpenEnum: TypeAlias = str | int
-"""An enum value: its name as text, also one that this library does not list, or its number. The
-server sends numbers only if the request asked for `$alt=json;enum-encoding=int`.
+"""An enum value: its name, which may be one that this library does not list, or its number. The
+server sends numbers only if the query of the request has `$alt=json;enum-encoding=int`.
 """
 
 OpenFloat: TypeAlias = float | str
@@ -17,7 +17,7 @@ number.
 """
 
 GEMINI, VERTEX = ("gemini",), ("vertex",)
-"""`Facts.hosts` of fields that only the Gemini API has, and only Vertex."""
+"""Values of `Facts.hosts`: fields that only the Gemini API has, and fields that only Vertex has."""
 
 VENDOR_NAMES: dict[str, str] = {
     "Date": "GoogleTypeDate",

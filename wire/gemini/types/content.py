@@ -26,9 +26,9 @@ class Content(GeminiStruct, frozen=True, kw_only=True):
 class Part(GeminiStruct, frozen=True, kw_only=True):
     """One part of a turn: exactly one data field, and optional fields that describe it.
 
-    A part of the model goes back as it came: `thought_signature` belongs to its part, and a text
-    part with a signature must not be merged with one without (G24 to G27). An empty `text` is a
-    valid part; 3.x models often put the signature of a stream there.
+    Send parts of the model back unchanged: `thought_signature` belongs to its part, and a text part
+    with a signature must not be merged with one without (G24 to G27). An empty `text` is a valid
+    part; 3.x models often put the signature of a stream there.
     """
 
     remembers = True
@@ -59,7 +59,7 @@ class Part(GeminiStruct, frozen=True, kw_only=True):
     part_metadata: Annotated[dict[str, Any] | None, Facts(hosts=GEMINI)] = None
     """Data of the client's own. The model does not read it."""
     video_metadata: VideoMetadata | None = None
-    """Only beside a video. Deprecated in Google's docs."""
+    """Only for a part that is a video. Deprecated in Google's docs."""
     media_resolution: MediaResolution | None = None
     """Gemini 3 and later."""
     media_processing: Annotated[OpenEnum | None, Facts(since="2026-08-12")] = None
@@ -132,7 +132,7 @@ class PartialArg(GeminiStruct, frozen=True, kw_only=True):
 class FunctionResponse(GeminiStruct, frozen=True, kw_only=True):
     """The result of a function call.
 
-    All results of a turn stand in the user turn directly after the calls, one for each call (G11,
+    All results of a turn are in the user turn directly after the calls, one for each call (G11,
     G12).
     """
 

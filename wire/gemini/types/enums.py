@@ -1,10 +1,10 @@
-"""Names of the enum values that are known."""
+"""The known values of enum fields. The fields accept any other text too."""
 
 from __future__ import annotations
 
 import enum
 
-# Names for known values; the fields take any text. The *_UNSPECIFIED zeros are left out.
+# Without the zeros *_UNSPECIFIED: they mean an absent field.
 
 
 class FinishReason(enum.StrEnum):
@@ -79,7 +79,7 @@ class HarmBlockThreshold(enum.StrEnum):
 
 
 class HarmBlockMethod(enum.StrEnum):
-    """What a threshold is compared with."""
+    """The score that a threshold is compared with."""
 
     SEVERITY = "SEVERITY"
     PROBABILITY = "PROBABILITY"
@@ -195,7 +195,7 @@ class DynamicRetrievalMode(enum.StrEnum):
 
 
 class ComputerEnvironment(enum.StrEnum):
-    """What computer use operates."""
+    """The environment that computer use operates."""
 
     BROWSER = "ENVIRONMENT_BROWSER"
     MOBILE = "ENVIRONMENT_MOBILE"  # since 2026-06-15
@@ -342,7 +342,7 @@ class ProminentPeople(enum.StrEnum):
 
 
 class RoutingPreference(enum.StrEnum):
-    """What the server prefers when it chooses a model."""
+    """The server's preference when it chooses a model."""
 
     PRIORITIZE_QUALITY = "PRIORITIZE_QUALITY"
     BALANCED = "BALANCED"

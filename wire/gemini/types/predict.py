@@ -29,7 +29,7 @@ class PredictResponse(GeminiStruct, frozen=True, kw_only=True):
     predictions: list[Any] | None = None
     """In the order of the instances."""
     metadata: Annotated[Any, Facts(hosts=VERTEX, source=TRAFFIC)] = msgspec.UNSET
-    """What is billed."""
+    """Billing data."""
 
 
 class ComputeTokensRequest(GeminiStruct, frozen=True, kw_only=True):

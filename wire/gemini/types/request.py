@@ -227,7 +227,7 @@ class AudioTranscriptionConfig(GeminiStruct, frozen=True, kw_only=True):
     diarization: Annotated[bool | None, Facts(since="2026-07-22")] = None
     word_timestamp: Annotated[bool | None, Facts(since="2026-07-22")] = None
     source_text: Annotated[str | None, Facts(source=SDK)] = None
-    """Text that the speech says how to change, in mode SMART."""
+    """Text to edit, in mode SMART: the speech contains the instructions."""
     adaptation_phrases: Annotated[list[str] | None, Facts(since="2026-07-03")] = None
     """Deprecated; use `custom_vocabulary`."""
     language_auto: Annotated[LanguageAuto | None, Facts(since="2026-07-03")] = None
@@ -247,7 +247,7 @@ class LanguageHints(GeminiStruct, frozen=True, kw_only=True):
 
 
 class ModelConfig(GeminiStruct, frozen=True, kw_only=True):
-    """What the server prefers when it chooses a model."""
+    """The server's preference when it chooses a model."""
 
     feature_selection_preference: OpenEnum | None = None
     """`RoutingPreference`."""
@@ -277,7 +277,7 @@ class SafetySetting(GeminiStruct, frozen=True, kw_only=True):
     """Threshold of one harm category."""
 
     category: OpenEnum | None = None
-    """`HarmCategory`. Each category may stand in one setting only."""
+    """`HarmCategory`. Each category may occur in one setting only."""
     threshold: OpenEnum | None = None
     """`HarmBlockThreshold`."""
     method: Annotated[OpenEnum | None, Facts(hosts=VERTEX, source=SDK)] = None
@@ -291,10 +291,10 @@ class GenerateContentRequest(GeminiStruct, frozen=True, kw_only=True):
     """Body of generateContent and streamGenerateContent."""
 
     contents: list[Content] | None = None
-    """The API requires at least one (G4).
+    """The turns of the conversation; the API requires at least one (G4).
 
-    The order of calls and results: G10 to G13. From 3.6 on the last turn must not be the model's
-    (G15).
+    Results of calls follow their calls directly (G10 to G13). From 3.6 on, the last turn must not
+    be the model's (G15). `gemini.contents` puts turns into this order.
     """
     system_instruction: Content | None = None
     """Text parts only. The server ignores its role."""

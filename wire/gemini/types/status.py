@@ -33,8 +33,8 @@ class Status(GeminiStruct, frozen=True, kw_only=True):
 
 
 class ErrorDetail(GeminiStruct, frozen=True, kw_only=True):
-    """One detail of an error. One struct has the fields of all google.rpc details; `type` tells
-    them apart.
+    """One detail of an error. This struct has the fields of all google.rpc details; `type` names
+    the kind.
     """
 
     type: str | None = msgspec.field(name="@type", default=None)

@@ -14,7 +14,7 @@ from wire.gemini.types.base import GEMINI, VERTEX, GeminiStruct, OpenEnum
 
 class Schema(GeminiStruct, frozen=True, kw_only=True):
     """A node of Google's Schema dialect, which is not JSON Schema: the server refuses any keyword
-    that is no field here (G38).
+    that is not a field here (G38).
     """
 
     type: OpenEnum | None = None
@@ -89,7 +89,7 @@ class Tool(GeminiStruct, frozen=True, kw_only=True):
 
 
 class FunctionDeclaration(GeminiStruct, frozen=True, kw_only=True):
-    """A function that the model may call. Its parameters stand in one of two dialects (G37)."""
+    """A function that the model may call. Its parameters are in one of two dialects (G37)."""
 
     name: str | None = None
     """All models accept a letter or `_`, then letters, digits, `_`, `-`; 64 characters in all
@@ -169,7 +169,7 @@ class GoogleMaps(GeminiStruct, frozen=True, kw_only=True):
 
 
 class GoogleMapsGroundingTypes(GeminiStruct, frozen=True, kw_only=True):
-    """What to look up in Google Maps; the default is places only."""
+    """The kinds of data to look up in Google Maps; the default is places only."""
 
     places: GoogleMapsPlaces | None = None
     routing: GoogleMapsRouting | None = None

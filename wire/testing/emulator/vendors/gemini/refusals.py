@@ -15,7 +15,7 @@ from wire.core.memory import WireStruct
 from wire.errors import RuleError, Violation
 from wire.gemini.decode import decode
 from wire.gemini.rows import provider_row
-from wire.gemini.rules import WORDS, answer_of, check, said
+from wire.gemini.rules import WORDS, check, error_response, server_text
 from wire.gemini.types import Content, GenerateContentRequest
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.routes import Route
@@ -106,7 +106,7 @@ def check_body(
     ):
         contents = decoded(body, GenerateContentRequest).contents or ()
         violations = [each for each in violations if not _is_own(each, contents, signatures)]
-    answer = answer_of(violations, warnings_too=warnings_too)
+    answer = error_response(violations, warnings_too=warnings_too)
     if answer is not None:
         refusing = [each for each in violations if each.severity == "error"] or violations
         raise refused(
@@ -168,7 +168,7 @@ def decoded(body: bytes, kind: type[S]) -> S:
 def rule_refusal(name: str, host: str = "gemini", /, **words: object) -> Refusal:
     """A refusal by a rule, in the words of `wire.gemini.rules`."""
     row = WORDS[name]
-    return refusal(row.status, said(name, host, **words), name, code=row.code)
+    return refusal(row.status, server_text(name, host, **words), name, code=row.code)
 
 
 def check_signatures(
@@ -225,7 +225,7 @@ def no_key(host: str) -> Refusal:
 
 def bad_key() -> Refusal:
     """G73: a wrong key is status 400, not 401."""
-    message = said("G73")
+    message = server_text("G73")
     service = {"service": "generativelanguage.googleapis.com"}
     details: list[dict[str, Any]] = [
         {
