@@ -122,7 +122,7 @@ def neutral_request(**settings: Any) -> Callable[[], object]:
     result = Message.tool_result(reply.tool_calls[0], {"temp_c": 15})
     messages = [Message.user("Hi"), reply.message, result]
     asking = chat(f"gemini:{GEMINI}", **settings)
-    return lambda: asking.whole(messages=messages)
+    return lambda: asking.call(messages=messages)
 
 
 def answered_call(model: str, tools: int = 1) -> Callable[[], object]:
@@ -134,7 +134,7 @@ def answered_call(model: str, tools: int = 1) -> Callable[[], object]:
         Tool(f"tool_{number}", "The weather.", FUNCTION["parameters"]) for number in range(tools)
     ]
     asking = chat(model, tools=declared, max_tokens=99)
-    return lambda: asking.whole(messages=messages)
+    return lambda: asking.call(messages=messages)
 
 
 def added(less: Frames, more: Frames) -> Frames:
@@ -187,10 +187,10 @@ JOURNEYS: dict[str, Callable[[], Frames]] = {
     "raw event of chat completions": lambda: counted(raw_chat_event()),
     "raw event of Gemini": lambda: counted(raw_gemini_event()),
     "neutral event of chat completions": lambda: counted(
-        event(chat(f"openai:{OPENAI}").streamed("Hi"), CHAT_EVENT)
+        event(chat(f"openai:{OPENAI}").stream_call("Hi"), CHAT_EVENT)
     ),
     "neutral event of Gemini": lambda: counted(
-        event(chat(f"gemini:{GEMINI}").streamed("Hi"), GEMINI_EVENT)
+        event(chat(f"gemini:{GEMINI}").stream_call("Hi"), GEMINI_EVENT)
     ),
     "raw signature to the next call": lambda: counted(raw_request()),
     "neutral signature to the next call": lambda: counted(neutral_request()),

@@ -82,7 +82,7 @@ def check(
     """Every rule that the request breaks."""
     found = []
     if not request.text:
-        found.append(Violation("text", "a question is wanted", "F1"))
+        found.append(Violation("text", "expected a question", "F1"))
     if provider_row(provider).dialect.refuses_capitals and request.text.isupper():
         found.append(Violation("text", "no need to shout", "F2"))
     if len(request.text) > 20:

@@ -46,7 +46,7 @@ def asking(**fields: Any) -> Any:
         (lambda: asking(system_instruction="Be terse."), "systemInstruction: "),
         (lambda: CALL.replace(query=5), "query: "),
         (lambda: CALL.replace(timeouts=5), "timeouts: "),
-        (lambda: CALL.replace(body_extra=5), "body_extra: a mapping"),
+        (lambda: CALL.replace(body_extra=5), "body_extra: expected a mapping"),
         (lambda: CALL.replace(headers=5), "headers: "),
         (lambda: CLIENT.preview(5), "call: "),
         (lambda: CLIENT.send(5), "call: "),

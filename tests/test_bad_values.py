@@ -56,14 +56,14 @@ BAD: dict[str, Callable[[], Any]] = {
 WORDS = {
     "NaN": "nan is not a JSON number",
     "infinity": "-inf is not a JSON number",
-    "lone surrogate": "half of a surrogate pair stands in this text, which UTF-8 cannot encode",
-    "surrogate in a key": "half of a surrogate pair stands in a key of this object",
-    "bytes": "a JSON value is wanted, not bytes",
-    "set": "a JSON value is wanted, not set",
-    "object": "a JSON value is wanted, not object",
+    "lone surrogate": "this text contains half of a surrogate pair, which UTF-8 cannot encode",
+    "surrogate in a key": "a key of this object contains half of a surrogate pair",
+    "bytes": "expected a JSON value, not bytes",
+    "set": "expected a JSON value, not set",
+    "object": "expected a JSON value, not object",
     "cyclic list": "this list contains itself",
     "10,000 lists": "nested more than 500 levels deep",
-    "key that is no text": "a JSON key is a text, not 1",
+    "key that is no text": "expected a text as JSON key, not 1",
 }
 
 Door = Callable[[Any], Any]

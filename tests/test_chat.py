@@ -211,7 +211,7 @@ def test_s0_03_s1_71_one_conversation_walks_from_vendor_to_vendor(door: Door) ->
         {"role": "tool", "content": "noon", "tool_call_id": call.id},
     ]
     assert [note.message for note in second.notes if "withheld" in note.message] == [
-        "withheld: metadata of gemini on the call of now"
+        "withheld: metadata of gemini in the call of now"
     ]
     third = Emulator([{"say": "Yes."}])
     door.ask(third, messages=[*said, second.message, Message.user("Sure?")], tools=[now])
@@ -226,19 +226,19 @@ def test_s0_03_s1_71_one_conversation_walks_from_vendor_to_vendor(door: Door) ->
 @pytest.mark.parametrize(
     ("asked", "error", "said"),
     [
-        ({}, RuleError, "messages: either a prompt or messages are wanted"),
+        ({}, RuleError, "messages: expected either a prompt or messages"),
         (
             {"prompt": "Hi", "messages": [Message.user("Hi")]},
             RuleError,
-            "messages: either a prompt or messages are wanted",
+            "messages: expected either a prompt or messages",
         ),
-        ({"messages": ["Hi"]}, RuleError, "messages[0]: a Message is wanted, not str"),
+        ({"messages": ["Hi"]}, RuleError, "messages[0]: expected a Message, not str"),
         ({"messages": []}, HistoryError, "messages: there is no user message [H1]"),
         ({"prompt": "Hi", "temprature": 1}, ConfigurationError, "temprature: no such setting"),
         (
             {"prompt": "Hi", "tool_choice": "get_weather"},
             RuleError,
-            "tool_choice: auto, none or required, not 'get_weather'",
+            "tool_choice: expected auto, none or required, not 'get_weather'",
         ),
         ({"prompt": Media(url="file.xyz")}, RuleError, "messages[0].parts[0]"),
         (
@@ -280,15 +280,16 @@ def test_what_cannot_be_asked_is_refused_before_anything_is_sent(
         ),
         (
             lambda: Chat(GEMINI, client=Client("deepseek")),
-            "client: it asks 'deepseek', and 'gemini:gemini-3-pro-preview' wants 'gemini'",
+            "client: it sends to 'deepseek', but the model 'gemini:gemini-3-pro-preview' is one "
+            "of 'gemini'",
         ),
         (
             lambda: Chat(GEMINI, client=Client("gemini"), api_key="fake"),
-            "api_key: it is an option of the client, and a client was given",
+            "api_key: an option of the client; give it to the client",
         ),
         (
             lambda: Chat(GEMINI, client=Client("gemini"), http="httpx"),
-            "http: it is an option of the client, and a client was given",
+            "http: an option of the client; give it to the client",
         ),
     ],
 )
@@ -385,7 +386,7 @@ def test_a_schema_goes_as_it_is_where_that_is_wanted(door: Door, raw: bool) -> N
     ("said", "why"),
     [
         ('{"name": "Alice", "age": "old"}', "$.age"),
-        ("Alice is 30.", "no JSON"),
+        ("Alice is 30.", "the answer is not JSON"),
         ('{"name": "Alice"}', "age"),
     ],
 )
@@ -628,8 +629,8 @@ def test_what_a_call_leaves_out_is_told_before_it_is_sent_and_with_the_reply(doo
     reply = door.ask(host, messages=said, model="openai:gpt-5.4", search_grounding=True)
     assert ["search_grounding" in str(note) for note in reply.notes] == [True]
     with Chat("openai:gpt-5.4", api_key="fake-key") as chat:
-        assert notes(chat.whole(messages=said, search_grounding=True)) == reply.notes
-        assert notes(chat.whole(messages=said)) == ()
+        assert notes(chat.call(messages=said, search_grounding=True)) == reply.notes
+        assert notes(chat.call(messages=said)) == ()
 
 
 def test_thoughts_go_back_to_the_model_that_had_them(door: Door) -> None:

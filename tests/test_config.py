@@ -216,10 +216,7 @@ def test_s1_65_no_vendors_key_host_or_model_reaches_another(
         else ""
     )
     assert found == (
-        ""
-        if same
-        else f"multi_agent.agents.parser.model: {other} needs one, there is none that it would "
-        "take by default"
+        "" if same else f"multi_agent.agents.parser.model: {other} has no default model; name one"
     )
 
 
@@ -241,7 +238,7 @@ def test_s1_65_a_key_that_was_not_given_for_a_host_does_not_go_to_another_vendor
         else {"multi_agent": {"agents": {"parser": settings}}}
     )
     assert refused({"api_key": "fake-top-key", **source}) == (
-        f"{section}.api_base: a host of deepseek, and the key is one of gemini that was "
+        f"{section}.api_base: a host of deepseek, but the key is one of gemini and was "
         "not given for it; "
         "name the provider, or give its api_key"
     )
@@ -251,7 +248,7 @@ def test_s1_65_a_key_that_was_not_given_for_a_host_does_not_go_to_another_vendor
 
 def test_s1_65_a_key_of_the_environment_that_stands_in_does_not_go_to_another_vendors_host():
     source = {"api_key": "${NOT_SET}", "api_base": "https://api.deepseek.com"}
-    assert "api_base: a host of deepseek, and the key is one of gemini" in refused(source)
+    assert "api_base: a host of deepseek, but the key is one of gemini" in refused(source)
     assert (
         shown(load({**source, "api_base": "https://proxy.example"}).llm)["api_key"]
         == "fake-gemini-key"
@@ -287,10 +284,7 @@ def test_s1_66_routing_is_resolved_in_the_same_way():
 
 
 def test_the_default_model_is_one_of_gemini_only():
-    assert (
-        refused({"provider": "deepseek"})
-        == "model: deepseek needs one, there is none that it would take by default"
-    )
+    assert refused({"provider": "deepseek"}) == "model: deepseek has no default model; name one"
     assert load({"provider": "gemini@openai"}).llm.model == "gemini-2.0-flash"
 
 
@@ -377,11 +371,11 @@ def test_s1_60_a_variable_that_is_not_set_is_named():
 def test_another_form_of_a_variable_is_refused_and_not_sent(said: str):
     assert (
         refused({"model": said}, {"A": "a"})
-        == "model: ${NAME} is read here, and no other form of it"
+        == "model: only the form ${NAME} of a variable is supported"
     )
     assert (
         refused({"api_key": said}, {"A": "a"})
-        == "api_key: ${NAME} is read here, and no other form of it"
+        == "api_key: only the form ${NAME} of a variable is supported"
     )
 
 
@@ -417,55 +411,55 @@ WRONG: dict[str, tuple[Any, str]] = {
         "search_grounding.enabeld: no such key; did you mean enabled?",
     ),
     "key that is no text": ({1: 2}, "1: no such key"),
-    "provider": ({"provider": 5}, "provider: a name as text is wanted, not 5"),
-    "blank model": ({"model": " "}, "model: a name as text is wanted, not ' '"),
-    "empty model": ({"model": ""}, "model: a name as text is wanted, not ''"),
-    "api_base": ({"api_base": 5}, "api_base: a URL as text is wanted, not 5"),
+    "provider": ({"provider": 5}, "provider: expected a name as text, not 5"),
+    "blank model": ({"model": " "}, "model: expected a name as text, not ' '"),
+    "empty model": ({"model": ""}, "model: expected a name as text, not ''"),
+    "api_base": ({"api_base": 5}, "api_base: expected a URL as text, not 5"),
     "max_tokens as text": (
         {"max_tokens": "64"},
-        "max_tokens: a whole number above 0 is wanted, not '64'",
+        "max_tokens: expected a whole number above 0, not '64'",
     ),
-    "max_tokens 0": ({"max_tokens": 0}, "max_tokens: a whole number above 0 is wanted, not 0"),
+    "max_tokens 0": ({"max_tokens": 0}, "max_tokens: expected a whole number above 0, not 0"),
     "max_tokens true": (
         {"max_tokens": True},
-        "max_tokens: a whole number above 0 is wanted, not True",
+        "max_tokens: expected a whole number above 0, not True",
     ),
     "max_tokens 1.5": (
         {"max_tokens": 1.5},
-        "max_tokens: a whole number above 0 is wanted, not 1.5",
+        "max_tokens: expected a whole number above 0, not 1.5",
     ),
     "max_tokens of a variable": (
         {"max_tokens": "${OTHER_KEY}"},
-        "max_tokens: a whole number above 0 is wanted, not ",
+        "max_tokens: expected a whole number above 0, not ",
     ),
-    "temperature": ({"temperature": -1}, "temperature: a number from 0 on is wanted, not -1"),
+    "temperature": ({"temperature": -1}, "temperature: expected a number from 0 on, not -1"),
     "temperature NaN": (
         {"temperature": float("nan")},
-        "temperature: a number from 0 on is wanted, not nan",
+        "temperature: expected a number from 0 on, not nan",
     ),
     "temperature of an agent": (
         {"multi_agent": {"agents": {"parser": {"temperature": "hot"}}}},
-        "multi_agent.agents.parser.temperature: a number from 0 on is wanted, not 'hot'",
+        "multi_agent.agents.parser.temperature: expected a number from 0 on, not 'hot'",
     ),
     "search_grounding": (
         {"search_grounding": 1},
-        "search_grounding: true or false is wanted, not 1",
+        "search_grounding: expected true or false, not 1",
     ),
     "search_grounding enabled": (
         {"search_grounding": {"enabled": "on"}},
-        "search_grounding.enabled: true or false is wanted, not 'on'",
+        "search_grounding.enabled: expected true or false, not 'on'",
     ),
     "agents as list": (
         {"multi_agent": {"agents": []}},
-        "multi_agent.agents: a section with keys is wanted, not list",
+        "multi_agent.agents: expected a section with keys, not list",
     ),
     "agent as text": (
         {"multi_agent": {"agents": {"parser": "deepseek"}}},
-        "multi_agent.agents.parser: a section with keys is wanted, not str",
+        "multi_agent.agents.parser: expected a section with keys, not str",
     ),
     "name of an agent": (
         {"multi_agent": {"agents": {1: {}}}},
-        "multi_agent.agents.1: a name is a text, not 1",
+        "multi_agent.agents.1: expected a text as name, not 1",
     ),
     "unknown provider": (
         {"provider": "deepseak", "model": "m"},
@@ -475,10 +469,10 @@ WRONG: dict[str, tuple[Any, str]] = {
         {"provider": "kimi@mars", "model": "m", "api_base": "https://h.example"},
         "provider: 'kimi@mars' is unknown; ",
     ),
-    "key as number": ({"api_key": 12345678901}, "api_key: a text is wanted"),
+    "key as number": ({"api_key": 12345678901}, "api_key: expected a text"),
     "key as section": (
         {"multi_agent": {"agents": {"parser": {"api_key": {"a": "b"}}}}},
-        "multi_agent.agents.parser.api_key: a text is wanted",
+        "multi_agent.agents.parser.api_key: expected a text",
     ),
     "key with a blank": (
         {"api_key": "fake key"},
@@ -508,11 +502,11 @@ def test_an_unknown_provider_gets_a_hint():
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"max_tokens": 0}, "max_tokens: a whole number above 0"),
-        ({"model": ""}, "model: a name"),
-        ({"api_key": 5}, "api_key: a text is wanted"),
-        ({"provider": None}, "provider: a name"),
-        ({"search_grounding": "yes"}, "search_grounding: true or false"),
+        ({"max_tokens": 0}, "max_tokens: expected a whole number above 0"),
+        ({"model": ""}, "model: expected a name"),
+        ({"api_key": 5}, "api_key: expected a text"),
+        ({"provider": None}, "provider: expected a name"),
+        ({"search_grounding": "yes"}, "search_grounding: expected true or false"),
     ],
 )
 def test_s1_59_a_config_made_by_hand_is_checked(fields: dict[str, Any], told: str):
@@ -540,23 +534,23 @@ FILES = {
 }
 FAULTS = [
     (".json", '"modle": "m"', "modle: no such key"),
-    (".json", '"model": ', "no JSON: Expecting value, line 1"),
-    (".json", '"model": 5', "model: a name as text is wanted"),
+    (".json", '"model": ', "not JSON: Expecting value, line 1"),
+    (".json", '"model": 5', "model: expected a name as text"),
     (
         ".json",
         '"multi_agent": {"agents": {"p": {"api_key": "fake-other-key", "max_tokens": 0}}}',
         "multi_agent.agents.p.max_tokens: ",
     ),
     (".toml", 'modle = "m"', "modle: no such key"),
-    (".toml", "model = ", "no TOML: Invalid value (at line 2, column 9)"),
-    (".toml", 'api_key = "fake-other-key"', "no TOML: Cannot overwrite a value"),
+    (".toml", "model = ", "not TOML: Invalid value (at line 2, column 9)"),
+    (".toml", 'api_key = "fake-other-key"', "not TOML: Cannot overwrite a value"),
     (".yaml", "modle: m", "modle: no such key"),
-    (".yaml", "model: [", "no YAML: expected the node content, but found '<stream end>', line 3"),
-    (".yaml", "  model: m", "no YAML: mapping values are not allowed here, line 2"),
+    (".yaml", "model: [", "not YAML: expected the node content, but found '<stream end>', line 3"),
+    (".yaml", "  model: m", "not YAML: mapping values are not allowed here, line 2"),
     (
         ".yaml",
         "model: !!python/object:os.system x",
-        "no YAML: could not determine a constructor for the tag",
+        "not YAML: could not determine a constructor for the tag",
     ),
 ]
 
@@ -708,11 +702,11 @@ def test_files_that_cannot_be_read(tmp_path: Path):
     )
     assert refused([]) == "no configuration: no path given: no such file"
     for name, data, told in (
-        ("a.ini", b"", ".toml, .json, .yaml, .yml files are read"),
-        ("a.json", b"[]", "keys and values are wanted, not list"),
+        ("a.ini", b"", "expected a file of type .toml, .json, .yaml, .yml"),
+        ("a.json", b"[]", "expected keys and values, not list"),
         ("a.json", b"\xff{}", "byte 0 is not UTF-8"),
         ("b.json", b"[" * 100_000, "nested too deeply"),
-        ("a.yaml", b"- a", "keys and values are wanted, not list"),
+        ("a.yaml", b"- a", "expected keys and values, not list"),
     ):
         (tmp_path / name).write_bytes(data)
         assert refused(tmp_path / name) == f"{tmp_path / name}: {told}"

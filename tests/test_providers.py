@@ -196,7 +196,8 @@ def test_hosts_of_messages(
     }
     assert found.accept(message(), Call) == message()
     with pytest.raises(
-        ConfigurationError, match=f"call: it speaks 'openai', and '{name}' speaks 'anthropic'"
+        ConfigurationError,
+        match=f"call: a call of the wire 'openai', but '{name}' speaks 'anthropic'",
     ):
         found.accept(call(), Call)
 
@@ -533,8 +534,8 @@ def test_what_is_no_name(name: Any):
     message = refused(name, base_url="https://llm.example/v1")
     assert (
         message
-        == f"provider: {name!r} is no name; letters, digits and . _ - are, and one @ before "
-        "a region".replace("\n", "\\n")
+        == f"provider: {name!r} is not a name: expected letters, digits and . _ -, and one @ "
+        "before a region".replace("\n", "\\n")
     )
 
 
@@ -585,7 +586,10 @@ def test_a_base_url_with_a_path(path: str):
 @pytest.mark.parametrize("name", ["openai", "vllm", "my-host"])
 def test_a_base_url_has_no_endpoint_in_it(name: str, path: str):
     message = refused(name, base_url=f"https://llm.example/v1{path}")
-    assert message == f"{name}: base_url: leave the endpoint's path out: https://llm.example/v1"
+    assert (
+        message
+        == f"{name}: base_url: it must not contain the endpoint's path; use https://llm.example/v1"
+    )
 
 
 @pytest.mark.parametrize("path", ["/v1", "/v1/", "/v1/messages", "/V1/models//"])
@@ -593,12 +597,13 @@ def test_a_base_url_has_no_endpoint_in_it(name: str, path: str):
 def test_a_base_url_of_messages_has_no_version_in_it(name: str, path: str):
     message = refused(name, base_url=f"https://llm.example/anthropic{path}")
     assert (
-        message == f"{name}: base_url: leave the endpoint's path out: https://llm.example/anthropic"
+        message
+        == f"{name}: base_url: it must not contain the endpoint's path; use https://llm.example/anthropic"
     )
 
 
 def test_foundry_is_azures_alone():
-    assert "leave the endpoint's path out" in refused(
+    assert "it must not contain the endpoint's path" in refused(
         "openai", base_url="https://services.ai.azure.com.evil.example/models"
     )
 
@@ -614,7 +619,10 @@ def test_a_base_url_of_gemini_may_end_as_it_likes():
 def test_a_base_url_of_gemini_names_no_method(version: str):
     url = f"https://proxy.example/llm{version}/models/gemini-2.5-flash:generateContent"
     message = refused("gemini", base_url=url)
-    assert message == "gemini: base_url: leave the endpoint's path out: https://proxy.example/llm"
+    assert (
+        message
+        == "gemini: base_url: it must not contain the endpoint's path; use https://proxy.example/llm"
+    )
 
 
 @pytest.mark.parametrize("name", [*OWN, "my-host"])
@@ -641,22 +649,22 @@ def test_http_takes_no_key_out_of_the_house(
         )
     message = refused(name, base_url="http://10.0.0.7:8000/v1", **options)
     assert (
-        message
-        == f"{name}: base_url: https is wanted for 10.0.0.7, or the key would travel in the open"
+        message == f"{name}: base_url: expected https for 10.0.0.7: plain http would send the key "
+        "unencrypted"
     )
 
 
 @pytest.mark.parametrize("name", ["openai", "kimi@cn", "ollama@cloud", "gemini"])
 def test_http_is_not_for_those_who_want_a_key(name: str):
     assert refused(name, base_url="http://10.0.0.7/v1") == (
-        f"{name}: base_url: https is wanted for 10.0.0.7, or the key would travel in the open"
+        f"{name}: base_url: expected https for 10.0.0.7: plain http would send the key unencrypted"
     )
 
 
 @pytest.mark.parametrize("name", ["openai", "my-host"])
 def test_there_is_no_version_to_choose(name: str):
     message = refused(name, base_url="https://llm.example/v1", version="v2")
-    assert message == f"{name}: version: {name} has no such option; it stands in the base URL"
+    assert message == f"{name}: version: {name} has no such option; it is part of the base URL"
 
 
 # --- dialects -------------------------------------------------------------------------------------
@@ -805,7 +813,11 @@ def test_the_rules_of_a_host_are_asked_with_its_row(make: Any, kind: type):
 @pytest.mark.parametrize(
     ("name", "options", "problem"),
     [
-        ("gemini", {"api_key": KEY}, "call: it speaks 'openai', and 'gemini' speaks 'gemini'"),
+        (
+            "gemini",
+            {"api_key": KEY},
+            "call: a call of the wire 'openai', but 'gemini' speaks 'gemini'",
+        ),
         ("openai", {}, "no API key"),
     ],
     ids=["other-wire", "no-key"],
@@ -939,10 +951,10 @@ def test_a_dialect_of_the_callers_counts_in_place_of_the_rows():
         (
             "gemini",
             Dialect(),
-            "gemini: dialect: a wire.gemini.Dialect is wanted, not "
+            "gemini: dialect: expected a wire.gemini.Dialect, not "
             "wire.openai.common.dialect.Dialect",
         ),
-        ("deepseek", "kimi", "deepseek: dialect: a wire.openai.Dialect is wanted, not str"),
+        ("deepseek", "kimi", "deepseek: dialect: expected a wire.openai.Dialect, not str"),
     ],
 )
 def test_what_is_no_dialect_is_refused(name: str, dialect: Any, problem: str):

@@ -155,7 +155,7 @@ def test_the_row_of_another_wire_is_refused(name: str):
     for make in (wire.call, wire.stream_call):
         with pytest.raises(ConfigurationError, match=problem):
             make(HI, MODELS[name], PROVIDERS[other])
-        with pytest.raises(ConfigurationError, match=r"^provider: a row or a name is wanted, not "):
+        with pytest.raises(ConfigurationError, match=r"^provider: expected a row or a name, not "):
             make(HI, MODELS[name], None)  # type: ignore[arg-type]
 
 
@@ -265,13 +265,13 @@ def test_a_fourth_wire_is_streamed_by_chat(style: str):
 
 def test_a_fourth_wire_has_options_rules_and_errors_as_the_others():
     with Chat("fourth:m", api_key=KEY, http=Server().http) as chat:
-        call = chat.whole("Hi", options={"fourth": {"mood": "calm"}})
+        call = chat.call("Hi", options={"fourth": {"mood": "calm"}})
         assert json.loads(call.body) == {"model": "m", "text": "Hi", "mood": "calm"}
         with pytest.raises(RuleError) as caught:
             chat.ask("HI")
         assert str(caught.value) == "fourth: text: no need to shout [F2]"
         with pytest.raises(
-            RuleError, match=r"^fourth: options.fourth.mood: a JSON value is wanted, not object"
+            RuleError, match=r"^fourth: options.fourth.mood: expected a JSON value, not object"
         ):
             chat.ask("Hi", options={"fourth": {"mood": object()}})
     server = Server(b"no such model", 404)
@@ -281,9 +281,11 @@ def test_a_fourth_wire_has_options_rules_and_errors_as_the_others():
 
 def test_a_fourth_wire_has_hosts_and_dialects_as_the_others():
     url = "https://llm.example/v1/answers"
-    with pytest.raises(ConfigurationError, match=r"leave the endpoint's path out: .*example$"):
+    with pytest.raises(
+        ConfigurationError, match=r"it must not contain the endpoint's path; use .*example$"
+    ):
         Client("fourth", api_key=KEY, base_url=url)
-    with pytest.raises(ConfigurationError, match=r"a wire.fourth.Dialect is wanted, not wire\."):
+    with pytest.raises(ConfigurationError, match=r"expected a wire.fourth.Dialect, not wire\."):
         Client("fourth", api_key=KEY, dialect=openai.Dialect())
     loud, call = fourth_wire.Dialect(), fourth_wire.ask(fourth_wire.Question(model="m", text="HI"))
     server = Server(b'{"text":"Ho"}')
@@ -429,7 +431,7 @@ def test_a_neutral_call_asks_the_rules_of_the_host_that_it_goes_to(style: str):
 @pytest.mark.parametrize(("version", "paths"), [("v1", ["systemInstruction"]), (None, [])])
 def test_rules_of_one_version_are_asked_where_it_is_called(version: str | None, paths: list[str]):
     with Chat("gemini:gemini-2.5-flash", api_key=KEY, version=version) as chat:
-        call = chat.whole("Hi", system="Be brief.")  # which v1 did not know until 2025 (G2)
+        call = chat.call("Hi", system="Be brief.")  # which v1 did not know until 2025 (G2)
     assert [note.path for note in notes(call)] == paths
 
 

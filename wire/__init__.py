@@ -2,8 +2,7 @@
 
 >>> from wire import Client, gemini
 
-Everything here is loaded when it is first named, so that `import wire.gemini` costs msgspec and
-nothing of an HTTP stack.
+Each name is imported on first use, so that `import wire.gemini` imports msgspec and no HTTP stack.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""One model to be asked, whoever offers it: `Chat` for threads, `AsyncChat` for asyncio and trio.
+"""`Chat` for threads, and `AsyncChat` for asyncio and trio: a client and a model of any provider.
 
-They build calls out of neutral values, by the `rendering.py` of the wire that the provider speaks,
-and send them with a client; that is all they do. Nothing is remembered between two questions: a
-conversation is the list of messages that you pass.
+A chat builds a neutral request, lets the provider's wire render it as a call, and sends the call
+with a client. A chat keeps no conversation: pass the list of messages to each request.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ AnyStream = TypeVar("AnyStream", bound=Stream[Event, Reply] | AsyncStream[Event,
 
 
 class Settings(TypedDict, total=False):
-    """How to ask; `wire.neutral.request.Request` says what each means.
+    """Settings of a request. `wire.neutral.request.Request` documents each of them.
 
-    Given to a chat they hold for all questions, given to a question for it.
+    Settings of a chat apply to all its requests. Settings of one request take precedence.
     """
 
     system: str
@@ -59,11 +58,11 @@ class Settings(TypedDict, total=False):
 
 
 class ChatOptions(Settings, Options, total=False):
-    """Settings, and the options of the client that a chat makes if it is given none."""
+    """Settings, and the options of the client that a chat creates if it gets no `client`."""
 
 
 class ChatState(Generic[AnyClient]):
-    """What a chat is in every style: a client, a model, and how to ask it."""
+    """The part of a chat that `Chat` and `AsyncChat` share: client, model and settings."""
 
     def __init__(
         self,
@@ -74,7 +73,7 @@ class ChatState(Generic[AnyClient]):
         options: ChatOptions,
     ) -> None:
         seal(options)
-        self._called = name
+        self._name = name
         provider, self.model = model_of(name, client.provider if client is not None else "")
         unknown = sorted(set(options) - set(ChatOptions.__annotations__))
         if unknown:
@@ -88,16 +87,17 @@ class ChatState(Generic[AnyClient]):
             self.client = kind(provider, http=http, **of_client)
         elif of_client or http != "auto":
             raise ConfigurationError(
-                f"{next(iter(of_client), 'http')}: it is an option of the client, and a "
-                "client was given"
+                f"{next(iter(of_client), 'http')}: an option of the client; give it to the client "
+                "that you pass"
             )
         elif client.provider != provider.lower():
             raise ConfigurationError(
-                f"client: it asks {client.provider!r}, and {name!r} wants {provider!r}"
+                f"client: it sends to {client.provider!r}, but the model {name!r} is one of "
+                f"{provider!r}"
             )
         else:
             self.client = client
-        self._called = f"{self.provider}:{self.model}"
+        self._name = f"{self.provider}:{self.model}"
         self._own = client is None
         given: dict[str, Any] = dict(options)
         self._settings = {name: given[name] for name in Settings.__annotations__ if name in given}
@@ -105,11 +105,11 @@ class ChatState(Generic[AnyClient]):
 
     @property
     def provider(self) -> str:
-        """The name of who is asked."""
+        """Name of the provider, with its region: `kimi@cn`."""
         return self.client.provider
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._called})"
+        return f"{type(self).__name__}({self._name})"
 
     def request(
         self,
@@ -118,87 +118,91 @@ class ChatState(Generic[AnyClient]):
         messages: Iterable[Message] | None = None,
         **settings: Unpack[Settings],
     ) -> Request:
-        """What would be asked, as a value.
+        """Build the neutral request without sending it.
 
-        Raises `RuleError` unless either a prompt or messages are given.
+        Raises `RuleError` unless exactly one of `prompt` and `messages` is given.
         """
         if (prompt is None) == (messages is None):
             raise RuleError(
-                violations=[Violation("messages", "either a prompt or messages are wanted")]
+                violations=[Violation("messages", "expected either a prompt or messages")]
             )
-        asked = (Message.user(prompt),) if prompt is not None else tuple(messages or ())
-        return Request(messages=asked, **{**self._settings, **_checked(settings)})
+        sent = (Message.user(prompt),) if prompt is not None else tuple(messages or ())
+        return Request(messages=sent, **{**self._settings, **_checked(settings)})
 
-    def whole(self, *args: Any, output: Any = None, **settings: Any) -> Call[Reply]:
-        """The call that `ask` sends."""
+    def call(self, *args: Any, output: Any = None, **settings: Any) -> Call[Reply]:
+        """The call that `ask` sends with the same arguments."""
         call: Call[Reply] = self._rendered("call", args, output, settings)
         return call
 
-    def streamed(self, *args: Any, output: Any = None, **settings: Any) -> StreamCall[Event, Reply]:
-        """The call that `stream` sends."""
+    def stream_call(
+        self, *args: Any, output: Any = None, **settings: Any
+    ) -> StreamCall[Event, Reply]:
+        """The call that `stream` sends with the same arguments."""
         call: StreamCall[Event, Reply] = self._rendered("stream_call", args, output, settings)
         return call
 
     def _rendered(
         self, how: str, args: tuple[Any, ...], output: Any, settings: dict[str, Any]
     ) -> Any:
+        """Render a request; `how` names the function of the wire: `call` or `stream_call`."""
         request = self.request(*args, **settings)
-        wanted = OutputType(output) if output is not None else None
-        if wanted is not None:
-            request = msgspec.structs.replace(request, output=wanted.output)
+        output_type = OutputType(output) if output is not None else None
+        if output_type is not None:
+            request = msgspec.structs.replace(request, output=output_type.output)
         make = getattr(WIRES[self.client.wire], how)
         call = make(request, self.model, self.client.row)
-        return call if wanted is None else expecting(call, wanted)
+        return call if output_type is None else with_output(call, output_type)
 
 
 def _checked(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as `Request` has them."""
-    # What is `None` is as if it was not said.
-    found = {name: value for name, value in settings.items() if value is not None}
-    unknown = sorted(set(found) - set(Settings.__annotations__))
+    """Check the names of settings and convert their values to those of `Request`."""
+    # `None` means "not given".
+    given = {name: value for name, value in settings.items() if value is not None}
+    unknown = sorted(set(given) - set(Settings.__annotations__))
     if unknown:
         raise ConfigurationError(
             f"{unknown[0]}: no such setting; there are messages, output, "
             f"{', '.join(Settings.__annotations__)}"
         )
-    if "tools" in found:
-        found["tools"] = Toolbox(found["tools"]).definitions
-    if isinstance(found.get("stop"), str):
-        found["stop"] = (found["stop"],)
+    if "tools" in given:
+        given["tools"] = Toolbox(given["tools"]).definitions
+    if isinstance(given.get("stop"), str):
+        given["stop"] = (given["stop"],)
     for name in ("stop", "tool_choice"):
-        if isinstance(found.get(name), Sequence) and not isinstance(found[name], str):
-            found[name] = tuple(found[name])
-    return found
+        if isinstance(given.get(name), Sequence) and not isinstance(given[name], str):
+            given[name] = tuple(given[name])
+    return given
 
 
-# --- a reply on its way ---------------------------------------------------------------------------
+# --- streams of replies ---------------------------------------------------------------------------
 
 
 class ChatStreamState(Generic[AnyStream]):
-    """What the stream of a reply is in every style."""
+    """The part of a stream of a reply that the sync and the async one share."""
 
     def __init__(self, stream: AnyStream) -> None:
         self._stream = stream
 
     def partial(self) -> Reply:
-        """The reply so far, read anew each time.
+        """Return the reply so far, built anew each time.
 
-        Nothing is read, and being early is no error. A reply that is not whole has
-        `wire.core.memory.PARTIAL` in its notes; its `stop` is never `end` or `tool_calls`, and of a
-        call that had only begun `arguments` is `None`.
+        It reads nothing and may be called at any time. The notes of an incomplete reply contain
+        `wire.core.memory.PARTIAL`. Its `stop.reason` is never `end` or `tool_calls`. A tool call
+        without complete arguments has `arguments=None`.
         """
         return self._stream.partial()
 
     @property
     def account(self) -> Account:
-        """What the call has cost so far."""
+        """The account of the call so far: attempts, waits, bytes, times."""
         return self._stream.account
 
 
 class ChatStream(ChatStreamState[Stream[Event, Reply]]):
-    """The events of one reply, in order, once.
+    """Iterates over the events of one reply, once.
 
-    `reply()` reads to the end and is what `Chat.ask` gives; `partial()` is the reply so far.
+    `reply()` reads to the end and returns what `Chat.ask` would return. `partial()` returns the
+    reply so far.
     """
 
     def __iter__(self) -> Iterator[Event]:
@@ -208,8 +212,9 @@ class ChatStream(ChatStreamState[Stream[Event, Reply]]):
         return next(self._stream)
 
     def reply(self) -> Reply:
-        """Read to the end, and give the whole reply; the same again afterwards. Raises as
-        `Stream.result`, and as `Chat.ask`.
+        """Read to the end and return the complete reply, the same object each time.
+
+        Raises as `Stream.result` and `Chat.ask`.
 
         >>> from wire.testing.emulator import Emulator, EmulatorTransport
         >>> http = EmulatorTransport(Emulator([{"say": "Hello."}]))
@@ -222,7 +227,7 @@ class ChatStream(ChatStreamState[Stream[Event, Reply]]):
 
 
 class AsyncChatStream(ChatStreamState[AsyncStream[Event, Reply]]):
-    """The events of one reply, in order, once; what `ChatStream` is for threads."""
+    """Iterates over the events of one reply, once: `ChatStream` for asyncio and trio."""
 
     def __aiter__(self) -> AsyncIterator[Event]:
         return self._stream
@@ -231,7 +236,7 @@ class AsyncChatStream(ChatStreamState[AsyncStream[Event, Reply]]):
         return await anext(self._stream)
 
     async def reply(self) -> Reply:
-        """Read to the end, and give the whole reply. As `ChatStream.reply`."""
+        """Read to the end and return the complete reply. As `ChatStream.reply`."""
         return await self._stream.result()
 
 
@@ -253,15 +258,16 @@ async def _async_events(
 
 
 class Chat(ChatState[Client]):
-    """A model to be asked by threads.
+    """Sends requests to one model, for threads.
 
     >>> chat = Chat("gemini:gemini-3-pro-preview", api_key="fake-key", system="Be brief.")
-    >>> print(chat.client.preview(chat.whole("Hi")).body.decode())
+    >>> print(chat.client.preview(chat.call("Hi")).body.decode())
     {"contents":[{"parts":[{"text":"Hi"}],"role":"user"}],"systemInstruction":{"parts":[{"text":"Be brief."}]}}
     >>> chat.close()
 
-    The name is `provider[@region]:model`. Without `client`, a client is made of the options that
-    are its own, and closed with the chat. Raises `ConfigurationError` that names the option.
+    `model` is `provider[@region]:model`. Without `client`, the chat creates a client from the
+    options of `wire.http.target.Options` and closes it at the end. Other options are settings of
+    all requests. Raises `ConfigurationError` that names the option.
     """  # noqa: E501
 
     def __init__(
@@ -282,16 +288,16 @@ class Chat(ChatState[Client]):
         output: Any = None,
         **settings: Unpack[Settings],
     ) -> Reply:
-        """One question, or a conversation in `messages`; the whole reply.
+        """Send a prompt, or the conversation in `messages`, and return the complete reply.
 
-        With `output`, a type that msgspec or pydantic knows or a JSON Schema, the model answers in
-        JSON, and `reply.output` is the value.
+        With `output`, the model replies in JSON, and `reply.output` is its value. `output` is a
+        type that msgspec or pydantic knows, or a JSON Schema.
 
-        Raises `RuleError` or `HistoryError` for what cannot be sent, `BlockedError` if filters left
-        nothing of the answer, `OutputError` if it does not fit `output`, and what the client
-        raises.
+        Raises `RuleError` or `HistoryError` for a request that cannot be sent, `BlockedError` if
+        the provider's filters removed the answer, `OutputError` if the answer does not match
+        `output`, and what the client raises.
         """
-        return self.client.send(self.whole(prompt, messages=messages, output=output, **settings))
+        return self.client.send(self.call(prompt, messages=messages, output=output, **settings))
 
     def stream(
         self,
@@ -301,14 +307,15 @@ class Chat(ChatState[Client]):
         output: Any = None,
         **settings: Unpack[Settings],
     ) -> AbstractContextManager[ChatStream]:
-        """The events of the reply as they come, `Done` with the whole reply last: `with
-        chat.stream("Hi") as events:`. Raises as `ask`.
+        """Stream the events of the reply as they arrive: `with chat.stream("Hi") as events:`.
+
+        The last event is `Done`, which holds the complete reply. Raises as `ask`.
         """
-        call = self.streamed(prompt, messages=messages, output=output, **settings)
+        call = self.stream_call(prompt, messages=messages, output=output, **settings)
         return _events(self.client.stream(call))
 
     def close(self) -> None:
-        """Close the client, if it was made here. Closing twice is fine."""
+        """Close the client if the chat created it. Closing twice has no effect."""
         if self._own:
             self.client.close()
 
@@ -320,7 +327,19 @@ class Chat(ChatState[Client]):
 
 
 class AsyncChat(ChatState[AsyncClient]):
-    """A model to be asked on asyncio and trio; what `Chat` is for threads."""
+    """`Chat` for asyncio and trio: sends requests to one model.
+
+    >>> import anyio
+    >>> from wire.testing.emulator import AsyncEmulatorTransport, Emulator
+    >>> http = AsyncEmulatorTransport(Emulator([{"say": "Hello."}]))
+    >>> async def main() -> str:
+    ...     async with AsyncChat(
+    ...         "gemini:gemini-3-pro-preview", api_key="fake-key", http=http
+    ...     ) as chat:
+    ...         return (await chat.ask("Hi")).text
+    >>> anyio.run(main)
+    'Hello.'
+    """
 
     def __init__(
         self,
@@ -340,9 +359,12 @@ class AsyncChat(ChatState[AsyncClient]):
         output: Any = None,
         **settings: Unpack[Settings],
     ) -> Reply:
-        """One question, or a conversation in `messages`; the whole reply. As `Chat.ask`."""
+        """Send a prompt, or the conversation in `messages`, and return the complete reply.
+
+        As `Chat.ask`.
+        """
         return await self.client.send(
-            self.whole(prompt, messages=messages, output=output, **settings)
+            self.call(prompt, messages=messages, output=output, **settings)
         )
 
     def stream(
@@ -353,15 +375,12 @@ class AsyncChat(ChatState[AsyncClient]):
         output: Any = None,
         **settings: Unpack[Settings],
     ) -> AbstractAsyncContextManager[AsyncChatStream]:
-        """The events of the reply as they come, `Done` with the whole reply last.
-
-        As `Chat.stream`.
-        """
-        call = self.streamed(prompt, messages=messages, output=output, **settings)
+        """Stream the events of the reply as they arrive. As `Chat.stream`."""
+        call = self.stream_call(prompt, messages=messages, output=output, **settings)
         return _async_events(self.client.stream(call))
 
     async def aclose(self) -> None:
-        """Close the client, if it was made here. Closing twice is fine."""
+        """Close the client if the chat created it. Closing twice has no effect."""
         if self._own:
             await self.client.aclose()
 
@@ -376,29 +395,28 @@ class AsyncChat(ChatState[AsyncClient]):
 # --- output ---------------------------------------------------------------------------------------
 
 
-def expecting(call: AnyCall, wanted: OutputType) -> AnyCall:
-    """The call with `reply.output` read from its answer; `OutputError` if the answer does not fit.
+def with_output(call: AnyCall, output_type: OutputType) -> AnyCall:
+    """Make a call set `reply.output`. It then raises `OutputError` for a reply of another type.
 
-    Of a stream only the whole reply gets its output: JSON that was cut off may still fit a type.
+    A partial reply gets no output, because truncated JSON may still match a type.
     """
     if isinstance(call, Call):
-        return cast(
-            AnyCall, dataclasses.replace(call, parse=functools.partial(_parsed, call.parse, wanted))
-        )
+        parse = functools.partial(_parsed, call.parse, output_type)
+        return cast(AnyCall, dataclasses.replace(call, parse=parse))
     assert call.events is not None
-    events = functools.partial(_Expecting, call.events, wanted)
+    events = functools.partial(_OutputEvents, call.events, output_type)
     return cast(AnyCall, dataclasses.replace(call, events=events))
 
 
-def _parsed(parse: Callable[[bytes], Reply], wanted: OutputType, body: bytes) -> Reply:
-    return _read(parse(body), wanted)
+def _parsed(parse: Callable[[bytes], Reply], output_type: OutputType, body: bytes) -> Reply:
+    return _read(parse(body), output_type)
 
 
-def _read(reply: Reply, wanted: OutputType) -> Reply:
+def _read(reply: Reply, output_type: OutputType) -> Reply:
     if reply.tool_calls:
-        return reply  # the answer comes after the results
+        return reply  # the model answers only after it got the results
     try:
-        msgspec.structs.force_setattr(reply, "output", wanted.read(reply.text))
+        msgspec.structs.force_setattr(reply, "output", output_type.read(reply.text))
     except OutputError as error:
         cut = (
             ""
@@ -409,11 +427,11 @@ def _read(reply: Reply, wanted: OutputType) -> Reply:
     return reply
 
 
-class _Expecting:
-    """Events of an answer whose output is wanted."""
+class _OutputEvents:
+    """Sets `output` of the reply in the last event."""
 
-    def __init__(self, events: Callable[[], EventSource], wanted: OutputType) -> None:
-        self._events, self._wanted = events(), wanted
+    def __init__(self, events: Callable[[], EventSource], output_type: OutputType) -> None:
+        self._events, self._output_type = events(), output_type
 
     def feed(self, chunk: Any) -> Sequence[Event]:
         return self._events.feed(chunk)
@@ -421,6 +439,6 @@ class _Expecting:
     def close(self, answer: Reply) -> Sequence[Event]:
         events = self._events.close(answer)
         return [
-            Done(_read(each.reply, self._wanted)) if isinstance(each, Done) else each
+            Done(_read(each.reply, self._output_type)) if isinstance(each, Done) else each
             for each in events
         ]

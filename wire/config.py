@@ -5,11 +5,11 @@ Rules:
 - An agent with the provider of the top level takes all settings from there that it does not have
   itself. An agent with another provider takes `max_tokens` and `temperature` only, so that no key,
   host or model of one vendor is used with another.
-- `${NAME}` in a text stands for an environment variable. If the variable of a key is not set, the
-  provider's own variable is used.
-- A key becomes a `Secret` as soon as it is read: tracebacks show the variables of frames, and the
-  settings are among them (R-28).
-- Loading sends nothing, and a missing key is no error before a client is made.
+- `${NAME}` in a text is replaced by an environment variable. If the variable of a key is not set,
+  the provider's own variable is used.
+- A key becomes a `Secret` as soon as it is read, because tracebacks show the variables of frames,
+  and the settings are among them (R-28).
+- Loading sends nothing. A missing key raises an error only when a client is created.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ANYWHERE = ("max_tokens", "temperature")
 
 
 class LLMConfig(msgspec.Struct, frozen=True):
-    """The settings of one agent: provider, key, model, and how to ask it.
+    """The settings of one agent: provider, key, model, and settings of its requests.
 
     >>> LLMConfig("fake-key", provider="deepseek", model="deepseek-chat").api_key
     Secret('***')
@@ -74,7 +74,7 @@ class LLMConfig(msgspec.Struct, frozen=True):
 
 
 class Config(msgspec.Struct, frozen=True):
-    """A whole configuration, in which each agent has all its settings."""
+    """A loaded configuration, in which each agent has all its settings."""
 
     llm: LLMConfig
     agents: dict[str, LLMConfig] = {}
@@ -159,18 +159,16 @@ def _resolved(
         and not same
         and (top is not None or family_of(provider) != family_of(LLMConfig().provider))
     ):
-        raise ConfigurationError(
-            f"{where}model: {provider} needs one, there is none that it would take by default"
-        )
+        raise ConfigurationError(f"{where}model: {provider} has no default model; name one")
     settings = {**taken, **given}
-    # A key from the top level or from a variable was not given for this api_base.
-    lent = bool(taken.get("api_key")) and "api_base" in given
+    # A key from the top level, or from a variable, may not be meant for this api_base.
+    inherited = bool(taken.get("api_key")) and "api_base" in given
     if "api_key" in given:
-        settings["api_key"], lent = _key(given["api_key"], row, f"{where}api_key", look)
-    owner = _owner(settings.get("api_base", "")) if lent else None
+        settings["api_key"], inherited = _key(given["api_key"], row, f"{where}api_key", look)
+    owner = _owner(settings.get("api_base", "")) if inherited else None
     if owner is not None and family_of(owner.name) != family_of(provider):
         problem = (
-            f"a host of {owner.name}, and the key is one of {provider} that was not given for it"
+            f"a host of {owner.name}, but the key is one of {provider} and was not given for it"
         )
         raise ConfigurationError(
             f"{where}api_base: {problem}; name the provider, or give its api_key"
@@ -241,22 +239,22 @@ def _check(name: str, value: Any, path: str) -> None:
     number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     problem = ""
     if name in ("provider", "model"):
-        problem = "" if isinstance(value, str) and value.strip() else "a name as text is wanted"
+        problem = "" if isinstance(value, str) and value.strip() else "expected a name as text"
     elif name == "api_base":
-        problem = "" if isinstance(value, str) else "a URL as text is wanted"
+        problem = "" if isinstance(value, str) else "expected a URL as text"
     elif name == "search_grounding":
-        problem = "" if isinstance(value, bool) else "true or false is wanted"
+        problem = "" if isinstance(value, bool) else "expected true or false"
     elif name == "max_tokens":
         problem = (
             ""
             if value is None or (number and isinstance(value, int) and value > 0)
-            else "a whole number above 0 is wanted"
+            else "expected a whole number above 0"
         )
     elif name == "temperature":
-        problem = "" if value is None or (number and value >= 0) else "a number from 0 on is wanted"
+        problem = "" if value is None or (number and value >= 0) else "expected a number from 0 on"
     elif value != "" and not (isinstance(value, Secret) and isinstance(value.reveal(), str)):
         raise ConfigurationError(
-            f"{path}: a text is wanted"
+            f"{path}: expected a text"
         )  # without the value, which may be a key
     if problem:
         raise ConfigurationError(f"{path}: {problem}, not {value!r}")
@@ -274,7 +272,7 @@ def _variables(text: str, path: str) -> list[str]:
     names = _VARIABLE.findall(text)
     if len(names) != text.count("${"):
         del text
-        raise ConfigurationError(f"{path}: ${{NAME}} is read here, and no other form of it")
+        raise ConfigurationError(f"{path}: only the form ${{NAME}} of a variable is supported")
     return names
 
 
@@ -309,7 +307,7 @@ def _section(data: dict[str, Any], name: str, where: str) -> dict[str, Any]:
         return {}
     if not isinstance(section, dict):
         raise ConfigurationError(
-            f"{where}{name}: a section with keys is wanted, not {type(section).__name__}"
+            f"{where}{name}: expected a section with keys, not {type(section).__name__}"
         )
     return section
 
@@ -328,7 +326,7 @@ def _meant(name: Any, known: Iterable[str]) -> str:
 
 def _name(name: Any, inside: str) -> str:
     if not isinstance(name, str):
-        raise ConfigurationError(f"{inside}{name}: a name is a text, not {name!r}")
+        raise ConfigurationError(f"{inside}{name}: expected a text as name, not {name!r}")
     return name
 
 
@@ -360,13 +358,13 @@ def _sealed(value: Any, name: Any = None) -> Any:
 
 
 def _parsed(path: Path) -> dict[str, Any]:
-    problem = f"{', '.join(_READERS)} files are read"
+    problem = f"expected a file of type {', '.join(_READERS)}"
     try:
         if path.suffix.lower() in _READERS:
             parsed_value = _sealed(_READERS[path.suffix.lower()](path.read_bytes()))
             if parsed_value is None or isinstance(parsed_value, dict):
                 return parsed_value or {}
-            problem = f"keys and values are wanted, not {type(parsed_value).__name__}"
+            problem = f"expected keys and values, not {type(parsed_value).__name__}"
     except _Unreadable as cause:
         problem = str(cause)
     except OSError as cause:
@@ -387,14 +385,14 @@ def _toml(data: bytes) -> Any:
     try:
         return tomllib.loads(data.decode("utf-8-sig"))
     except tomllib.TOMLDecodeError as cause:
-        raise _Unreadable(f"no TOML: {cause}") from None
+        raise _Unreadable(f"not TOML: {cause}") from None
 
 
 def _json(data: bytes) -> Any:
     try:
         return json.loads(data.decode("utf-8-sig"))
     except json.JSONDecodeError as cause:
-        raise _Unreadable(f"no JSON: {cause.msg}, line {cause.lineno}") from None
+        raise _Unreadable(f"not JSON: {cause.msg}, line {cause.lineno}") from None
 
 
 def _yaml(data: bytes) -> Any:
@@ -410,7 +408,7 @@ def _yaml(data: bytes) -> Any:
         mark = getattr(cause, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark is not None else ""
         raise _Unreadable(
-            f"no YAML: {getattr(cause, 'problem', None) or type(cause).__name__}{line}"
+            f"not YAML: {getattr(cause, 'problem', None) or type(cause).__name__}{line}"
         ) from None
 
 

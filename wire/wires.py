@@ -1,8 +1,8 @@
-"""What a wire offers to the rooms above it, and the table of wires.
+"""The interface of a wire, and the table of wires.
 
-A wire is a vendor's request and response format. Its package is the wire: its names are imported on
-first use, so that a client pays only for the wire that it speaks. A new wire is a folder whose
-package satisfies `Wire`, and one row in `WIRES`.
+A wire is a vendor's request and response format. Its package satisfies `Wire`. The package imports
+its names on first use, so that a client loads only the wire that it speaks. A new wire is a folder
+whose package satisfies `Wire`, and one row in `WIRES`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from wire.neutral.request import Request
 
 
 class Wire(Protocol):
-    """One wire, as the rooms above see it. A package satisfies it with its public functions."""
+    """One wire. A package satisfies this protocol with its public functions."""
 
     @property
     def ROWS(self) -> Sequence[Provider]:
@@ -29,7 +29,9 @@ class Wire(Protocol):
 
     @property
     def Dialect(self) -> type[Any]:
-        """The record of what a host does differently; each row has one."""
+        """The class that describes how a host differs from the vendor's reference. Each row has an
+        instance of it.
+        """
         ...
 
     @property
@@ -38,10 +40,10 @@ class Wire(Protocol):
         ...
 
     def call(self, request: Request, model: str, provider: Provider | str = ...) -> Call[Reply]:
-        """The call for one whole reply.
+        """The call for one complete reply.
 
-        Raises `HistoryError` for turns out of order, `RuleError` for what the model or the provider
-        refuses, `SchemaError` for a schema that the wire cannot express.
+        Raises `HistoryError` for turns out of order, `RuleError` for a request that the model or
+        the provider refuses, `SchemaError` for a schema that the wire cannot express.
         """
         ...
 
@@ -52,9 +54,9 @@ class Wire(Protocol):
         ...
 
     def parse_reply(self, answer: Any, /, *, error: WireError | None = None) -> Reply:
-        """An answer of the raw door as a neutral reply.
+        """Convert a response of the wire to a neutral reply.
 
-        `error` is what its stream ended with, if it broke off: then the reply is a partial one.
+        `error` is the error that ended its stream, if any; the reply is then incomplete.
         """
         ...
 
@@ -65,7 +67,7 @@ class Wire(Protocol):
     def check(
         self, request: Any, model: str = "", provider: Provider | str = ...
     ) -> list[Violation]:
-        """All rules that a raw request breaks at that provider; "" stands for an unknown one."""
+        """All rules that a request of the wire breaks at that provider; "" is an unknown host."""
         ...
 
 
@@ -74,7 +76,7 @@ WIRES: Mapping[str, Wire] = {
     "openai": openai,
     "anthropic": anthropic,
 }
-"""Name of a wire, as rows of providers have it, to the wire."""
+"""Name of a wire, which is the `wire` of a provider's row, to the wire."""
 
 unlisted = openai.unlisted
-"""The row of a host without a row: it is taken for a host of chat completions."""
+"""Makes the row of a host that has none: a host of chat completions."""

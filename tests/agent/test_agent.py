@@ -278,12 +278,12 @@ def test_a_run_waits_is_saved_and_goes_on_in_another_process(style: str) -> None
     [
         (
             '{"format": "wire-session", "version": 1, "messages": []}',
-            "x.json: metadata.run: this is a session without a run",
+            "x.json: metadata.run: missing, this session has no run",
         ),
         (
             '{"format": "wire-session", "version": 1, "messages": [], "metadata": '
             '{"run": {"begun": 3}}}',
-            "x.json: metadata.run.begun: there are 0 messages, not 3",
+            "x.json: metadata.run.begun: 3, but there are 0 messages",
         ),
         (
             '{"format": "wire-session", "version": 1, "messages": [], "metadata": '
@@ -320,7 +320,7 @@ def test_s1_53_an_empty_answer_is_asked_for_again(style: str) -> None:
     said = talk(style, script, "Hi", retry=AT_ONCE)
     assert (said.result.text, len(said.requests)) == ("Here.", 2)
     with pytest.raises(
-        StreamIncomplete, match=r"answered nothing \(finish MALFORMED_FUNCTION_CALL\)"
+        StreamIncomplete, match=r"reply is empty \(finish MALFORMED_FUNCTION_CALL\)"
     ):
         talk(style, [{"times": 0, "answer": empty}], "Hi", retry=AT_ONCE)
 
@@ -586,7 +586,7 @@ def test_s1_13_cancelling_a_run_closes_its_stream_and_the_history_can_go_on(back
     assert on(backend, main) == (1, ["user"])
 
 
-WANTED = "provider: an object with generate and generate_stream, or an AsyncChat, is wanted"
+WANTED = "provider: expected an object with generate and generate_stream, or an AsyncChat"
 CHAT = Chat(MODEL, api_key="fake-key", http=EmulatorTransport(Emulator()))
 ASYNC_CHAT = AsyncChat(MODEL, api_key="fake-key", http=AsyncEmulatorTransport(Emulator()))
 
@@ -602,10 +602,10 @@ ASYNC_CHAT = AsyncChat(MODEL, api_key="fake-key", http=AsyncEmulatorTransport(Em
         (lambda: LLMAgent(CHAT), f"{WANTED}, not Chat"),
         (
             lambda: Agent(object()),
-            "model: a Chat is wanted, not object; LLMAgent takes async models and providers",
+            "model: expected a Chat, not object; LLMAgent takes async models and providers",
         ),
-        (lambda: Agent(ASYNC_CHAT), "model: a Chat is wanted, not AsyncChat"),
-        (lambda: LLMAgent(Scripted(), history=[]), "history: a HistoryManager is wanted, not list"),
+        (lambda: Agent(ASYNC_CHAT), "model: expected a Chat, not AsyncChat"),
+        (lambda: LLMAgent(Scripted(), history=[]), "history: expected a HistoryManager, not list"),
         (
             lambda: LLMAgent(Scripted(), tool=[]),
             "tool: no such option; there are tools, max_tokens, ",

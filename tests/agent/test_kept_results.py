@@ -50,7 +50,7 @@ def call(id: str, name: str, /, **arguments: object) -> ToolCall:
 
 
 def answers(messages: Sequence[Message]) -> dict[str, Any]:
-    """Id of a call -> its answer. A call that is answered twice fails the test."""
+    """Id of a call -> its answer. A call that has two results fails the test."""
     results = [result for message in messages for result in message.tool_results]
     assert max(Counter(result.id for result in results).values(), default=1) == 1
     return {result.id: result.answer for result in results}
@@ -771,7 +771,7 @@ def test_a_tool_whose_own_work_was_cancelled_fails_alone(how: str) -> None:
 
     said = talk(how, calling("wait", "other"), "Hi", tools=[wait, other])
     assert by_name(said.history) == {
-        "wait": {"error": "what it waited for was cancelled"},
+        "wait": {"error": "a task that it waited for was cancelled"},
         "other": {"result": "done"},
     }
     assert said.result.text == "Done."
@@ -788,7 +788,9 @@ def test_a_hook_whose_own_work_was_cancelled_refuses_its_call() -> None:
     tools = [tool(lambda: "noon", name="now"), tool(lambda: "x", name="other")]
     said = talk("asyncio", calling("now", "other"), "Hi", tools=tools, approve=approve)
     assert by_name(said.history) == {
-        "now": {"error": "refused: the approve hook failed: what it waited for was cancelled"},
+        "now": {
+            "error": "refused: the approve hook failed: a task that it waited for was cancelled"
+        },
         "other": {"result": "x"},
     }
 

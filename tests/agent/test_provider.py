@@ -118,7 +118,7 @@ def test_s1_10_options_in_one_object_or_as_keywords_and_not_half_and_half(backen
             await made.generate(ASKED, system_prompt="Be brief.", max_tokens=100, temperature=0.0)
             await made.generate(ASKED, config=config)
             with pytest.raises(
-                ConfigurationError, match="temperature: give it in config or as a keyword"
+                ConfigurationError, match="temperature: given in config and as a keyword"
             ):
                 await made.generate(ASKED, temperature=0.5, config=config)
 
@@ -329,7 +329,7 @@ def test_s1_31_s1_33_s1_34_s1_35_s1_61_providers_by_name_with_their_variables(
     assert missing.value.message == f"no API key: give api_key= or set {variable}"
     monkeypatch.setenv(variable, "fake-key-of-the-environment")
     made = create_provider(name, None, "m")
-    assert made.chat.client.preview(made.chat.whole("Hi")).url == host
+    assert made.chat.client.preview(made.chat.call("Hi")).url == host
     assert made.chat.client.describe()["key"] == variable
 
 
@@ -364,12 +364,12 @@ def test_s1_11_s1_36_an_explicit_key_goes_before_the_environments(
 def test_s1_31_s1_36_another_base_and_names_that_are_in_no_list() -> None:
     made = create_provider("gemini", "fake-key", "m", "https://proxy.example/google/")
     assert (
-        made.chat.client.preview(made.chat.whole("Hi")).url
+        made.chat.client.preview(made.chat.call("Hi")).url
         == "https://proxy.example/google/v1beta/models/m:generateContent"
     )
     mine = create_provider("My-Host", "fake-key", "m", api_base="https://llm.example/v1/")
     assert (
-        mine.chat.client.preview(mine.chat.whole("Hi")).url
+        mine.chat.client.preview(mine.chat.call("Hi")).url
         == "https://llm.example/v1/chat/completions"
     )
     with pytest.raises(
@@ -579,10 +579,10 @@ def test_a_registered_provider_works_in_a_configuration(backend: str) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: register_provider("", Own), "name: letters, digits, '.', '_' and '-' are wanted"),
-        (lambda: register_provider("a:b", Own), "name: letters, digits, '.', '_' and '-' are"),
-        (lambda: register_provider("a@b", Own), "name: letters, digits, '.', '_' and '-' are"),
-        (lambda: register_provider(7, Own), "name: letters, digits, '.', '_' and '-' are wanted"),
+        (lambda: register_provider("", Own), "name: expected letters, digits, '.', '_' and '-'"),
+        (lambda: register_provider("a:b", Own), "name: expected letters, digits, '.', '_' and '-'"),
+        (lambda: register_provider("a@b", Own), "name: expected letters, digits, '.', '_' and '-'"),
+        (lambda: register_provider(7, Own), "name: expected letters, digits, '.', '_' and '-'"),
         (lambda: register_provider("Gemini", Own), "name: 'gemini' is a provider of this library"),
         (
             lambda: register_provider("MINE", Own),
@@ -590,7 +590,7 @@ def test_a_registered_provider_works_in_a_configuration(backend: str) -> None:
         ),
         (
             lambda: register_provider("other", Own(api_key="", model="m")),
-            "factory: a function or class that makes a provider is wanted, not Own",
+            "factory: expected a function or class that makes a provider, not Own",
         ),
         (
             lambda: create_provider("mine", "fake-key", "m", colour="red"),

@@ -139,7 +139,9 @@ def test_s1_56_the_limit_ends_a_run_with_its_text_and_a_history_that_can_go_on()
 
 @pytest.mark.parametrize("limit", [0, -1, True, 1.5, "3"])
 def test_a_limit_that_is_none_is_named(limit: object) -> None:
-    with pytest.raises(ConfigurationError, match="max_steps: a number from 1 up or None"):
+    with pytest.raises(
+        ConfigurationError, match="max_steps: expected a whole number from 1 up or None"
+    ):
         steps_of(max_steps=limit)
 
 
@@ -176,7 +178,7 @@ def test_s1_53_s3_18_an_answer_that_says_nothing_is_tried_again_then_an_error_th
         assert steps.next() == Pause(wait)
     assert isinstance(steps.next(), Ask)
     with pytest.raises(
-        StreamIncomplete, match=r"answered nothing \(finish MALFORMED_FUNCTION_CALL\): bad call"
+        StreamIncomplete, match=r"reply is empty \(finish MALFORMED_FUNCTION_CALL\): bad call"
     ) as failed:
         steps.replied(nothing)
     assert failed.value.partial is nothing
@@ -278,7 +280,7 @@ def test_s1_57_a_repeated_call_stops_the_run_and_leaves_the_history_whole(
     result = finished(steps)
     assert (result.reason, len(result.messages), result.state.asked) == ("guard", 2 * made, made)
     assert result.messages[-1].tool_results[0].answer == {
-        "error": "stopped: the same calls were made again and again"
+        "error": "stopped: the model repeated the same calls too often"
     }
     assert check(result.state.messages) == []
     assert len(result.runs) == made

@@ -179,12 +179,12 @@ def test_betas_are_one_header(make: Any):
     [
         (
             lambda: anthropic.create_message({"model": MODEL}),
-            "request: a MessageRequest is wanted, not dict",
+            "request: expected a MessageRequest, not dict",
         ),
-        (lambda: anthropic.stream_message(b"{}"), "request: a MessageRequest is wanted, not bytes"),
+        (lambda: anthropic.stream_message(b"{}"), "request: expected a MessageRequest, not bytes"),
         (
             lambda: anthropic.count_tokens(None),
-            "request: a CountTokensRequest or MessageRequest is wanted, not NoneType",
+            "request: expected a CountTokensRequest or MessageRequest, not NoneType",
         ),
         (
             lambda: anthropic.create_message(asked(stream=True)),
@@ -198,15 +198,15 @@ def test_betas_are_one_header(make: Any):
             lambda: anthropic.create_message(
                 asked(system=[ContentBlock(type="text", text=object())])
             ),
-            "system[0].text: a JSON value is wanted, not object",
+            "system[0].text: expected a JSON value, not object",
         ),
         (
             lambda: anthropic.create_batch([]),
-            "requests: a non-empty list of BatchRequests is wanted, not list",
+            "requests: expected a non-empty list of BatchRequests, not list",
         ),
         (
             lambda: anthropic.create_batch([asked()]),
-            "requests[0]: a BatchRequest is wanted, not MessageRequest",
+            "requests[0]: expected a BatchRequest, not MessageRequest",
         ),
         (
             lambda: anthropic.create_batch(batch("a", "a")),

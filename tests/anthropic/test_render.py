@@ -757,9 +757,9 @@ def test_the_rules_look_at_the_options_too():
 @pytest.mark.parametrize(
     ("options", "path", "problem"),
     [
-        ({"x": object()}, "options.anthropic.x", "a JSON value is wanted, not object"),
+        ({"x": object()}, "options.anthropic.x", "expected a JSON value, not object"),
         ({"x": float("nan")}, "options.anthropic.x", "nan is not a JSON number"),
-        (5, "options.anthropic", "a mapping is wanted"),
+        (5, "options.anthropic", "expected a mapping"),
     ],
 )
 def test_options_that_are_none(options: Any, path: str, problem: str):
@@ -1029,5 +1029,5 @@ def test_s0_03_snapshot_of_one_conversation(model: str, snapshot: SnapshotAssert
 
 
 def test_a_request_is_wanted():
-    with pytest.raises(RuleError, match="a Request is wanted"):
+    with pytest.raises(RuleError, match="expected a Request"):
         anthropic.stream_call("Hi", MODEL)  # type: ignore[arg-type]

@@ -393,8 +393,8 @@ def test_reading_ends_at_message_stop():  # R-04
 def test_what_is_outside_the_events_is_told():
     reader, _ = read(STREAMS["stray-lines"])
     assert [str(note) for note in reader.notes] == [
-        "event 0: outside: dropped, it is nothing of the wire: <!-- relay -->",
-        'event 1: outside: dropped, it is nothing of the wire: {"relay":"a"}',
+        "event 0: outside: dropped, not a value of the wire: <!-- relay -->",
+        'event 1: outside: dropped, not a value of the wire: {"relay":"a"}',
     ]
 
 

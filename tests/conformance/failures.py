@@ -103,7 +103,7 @@ def check_foretold(case: Case) -> None:
             or not violation.message
             or not violation.remedy
         ):
-            raise Mismatch(f"a path, a message and a remedy are wanted: {violation!r}")
+            raise Mismatch(f"expected a path, a message and a remedy: {violation!r}")
 
 
 # --- refused --------------------------------------------------------------------------------------

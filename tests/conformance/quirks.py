@@ -131,14 +131,14 @@ def read(case: Case, pieces: Sequence[bytes]) -> Seen:
     for index, reply in seen.replies.items():
         check_events(seen.events[index], reply)
     if seen.answer is not None and seen.error is None:
-        dialect = _dialect(case)
+        dialect = dialect_of_case(case)
         check_fold(seen.answer, seen.replies, dialect, _asked(dialect).body)
     return seen
 
 
 def taken(case: Case, pieces: Sequence[bytes]) -> Any:
     """All that the wire's reader takes out of the body."""
-    reader = _asked(_dialect(case)).reader(EVENT_LIMIT)
+    reader = _asked(dialect_of_case(case)).reader(EVENT_LIMIT)
     chunks = [chunk.raw for piece in pieces for chunk in reader.feed(piece)]
     chunks += [chunk.raw for chunk in reader.close()]
     return chunks, repr(reader.error), reader.done, reader.finished, reader.notes
@@ -146,8 +146,8 @@ def taken(case: Case, pieces: Sequence[bytes]) -> Any:
 
 def heard(case: Case, pieces: Sequence[bytes]) -> Seen:
     """The case as a client's caller sees it."""
-    dialect = _dialect(case)
-    call = _asked(_dialect(case))
+    dialect = dialect_of_case(case)
+    call = _asked(dialect_of_case(case))
     readings: dict[int, EventReader] = {0: EventReader(dialect, body=call.body)}
     events: dict[int, list[Event]] = {0: []}
     failure: WireError | None = None
@@ -183,7 +183,7 @@ def heard(case: Case, pieces: Sequence[bytes]) -> Seen:
     return Seen(events, replies, partial, failure, told)
 
 
-def _dialect(case: Case) -> Dialect:
+def dialect_of_case(case: Case) -> Dialect:
     """The dialect of the case's profile, and whether its vendor sends damaged chunks (Q3)."""
     vendor = PROVIDERS.get(case["vendor"], PROVIDERS["openai"])
     damaged = getattr(vendor.dialect, "sends_damaged_chunks", False)

@@ -113,7 +113,7 @@ def chat_of(name: str) -> Any:
 
 def built(name: str) -> str:
     """A request that is made and not sent."""
-    body = chat_of(name).whole("hi").body.decode()
+    body = chat_of(name).call("hi").body.decode()
     return "hi" if '"hi"' in body else body
 
 
@@ -134,7 +134,7 @@ def with_tool(name: str) -> Any:
         raise AssertionError
 
     chat = chat_of(name)
-    chat.whole("hi", tools=[moor])
+    chat.call("hi", tools=[moor])
     return chat.request("hi", tools=[moor]).tools[0].parameters["required"]
 
 

@@ -396,7 +396,7 @@ def test_lines_outside_of_events_are_reported(name: str) -> None:
     body = sse(one.chunks[0]) + b'<!-- relay -->\n{"relay":\n"a"}\n' + sse(*one.chunks[1:])
     reader, chunks = read(one, body)
     assert (reader.error, text_of(one, one.fold(chunks))) == (None, "High tide.")
-    dropped = "event 1: outside: dropped, it is nothing of the wire: "
+    dropped = "event 1: outside: dropped, not a value of the wire: "
     assert [str(note) for note in reader.notes] == [
         f"{dropped}<!-- relay -->",
         f'{dropped}{{"relay": "a"}}',

@@ -189,7 +189,7 @@ def test_bad_names():
     for mask in ("", None):
         with pytest.raises(RuleError, match="updateMask"):
             update_batch("abc", GenerateContentBatch(), update_mask=mask)  # type: ignore[arg-type]
-    with pytest.raises(RuleError, match="EmbedContentBatch is wanted"):
+    with pytest.raises(RuleError, match=r"expected a .*EmbedContentBatch"):
         create_embed_batch(MODEL, GenerateContentBatch())  # type: ignore[arg-type]
 
 

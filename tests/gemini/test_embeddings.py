@@ -199,7 +199,7 @@ def test_predict():
     assert predict("imagen-4", request).parse(
         b'{"predictions":[{"mimeType":"image/png"}]}'
     ).predictions == [{"mimeType": "image/png"}]
-    with pytest.raises(RuleError, match="PredictRequest is wanted"):
+    with pytest.raises(RuleError, match=r"expected a .*PredictRequest"):
         predict("imagen-4", {"instances": []})  # type: ignore[arg-type]
 
 

@@ -92,7 +92,8 @@ def read(stream: bytes, body: bytes = BODY) -> tuple[list[Event], Reply, ChunkRe
     chunks = [*reader.feed(stream), *reader.close()]
     reading = EventReader(body=body, model=MODEL)
     events = [event for chunk in chunks for event in reading.feed(chunk)]
-    reply = parse_reply(fold([kept_bytes(chunk) for chunk in chunks]), body=body, model=MODEL)
+    response = with_notes(fold([kept_bytes(chunk) for chunk in chunks]), reader.notes)
+    reply = parse_reply(response, body=body, model=MODEL)
     if reply.stop.reason == "filter" and reply.empty:
         with pytest.raises(BlockedError) as blocked:
             reading.close(reply)

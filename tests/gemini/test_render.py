@@ -592,7 +592,7 @@ def test_s2_19_names_of_models(model):
 
 
 def test_what_is_no_request():
-    with pytest.raises(RuleError, match="request: a Request is wanted, not str"):
+    with pytest.raises(RuleError, match="request: expected a Request, not str"):
         gemini.stream_call("Hi", MODEL)
 
 

@@ -302,7 +302,7 @@ def test_f_03_calls_of_another_model_get_the_placeholder_and_no_signature():
     ]
     assert told(*messages, model="gemini-3.5-flash") == [
         "messages[1].parts[0]: withheld: a thought of another model",
-        "messages[1].parts[1]: withheld: metadata of gemini on the call of tide",
+        "messages[1].parts[1]: withheld: metadata of gemini in the call of tide",
         "contents[1].parts[0]: an unsigned call was given the documented placeholder",
     ]
     # turns that are over need none

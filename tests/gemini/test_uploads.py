@@ -84,7 +84,7 @@ def test_a_piece_goes_without_the_key_and_without_the_clients_headers():
 @pytest.mark.parametrize(
     ("url", "problem"),
     [
-        ("http://upload.example/s", "https is wanted for upload.example"),
+        ("http://upload.example/s", "expected https for upload.example"),
         ("ftp://upload.example/s", "http"),
         ("upload.example/s", "http"),
         ("https://", "http"),
@@ -95,8 +95,8 @@ def test_a_piece_goes_without_the_key_and_without_the_clients_headers():
         ("https://upload.example/\r\nx: y", "http"),
         ("https://[::1/s", "http"),
         ("https://upload.example:99999/s", "http"),
-        ("http://127.0.0.1.evil.example/s", "https is wanted"),
-        ("http://169.254.169.254/latest", "https is wanted"),
+        ("http://127.0.0.1.evil.example/s", "expected https"),
+        ("http://169.254.169.254/latest", "expected https"),
         ("", "has no URL"),
     ],
 )
@@ -127,7 +127,7 @@ def test_a_url_is_in_place_of_path_and_query():
     piece = send_piece(
         start_upload(File(), size=4, mime_type="a/b"), URL, b"a", offset=0, last=True
     )
-    with pytest.raises(ConfigurationError, match="give either url, or path and query"):
+    with pytest.raises(ConfigurationError, match="expected either url, or path and query"):
         piece.replace(query={"a": "b"})
 
 
@@ -422,7 +422,7 @@ def test_a_file_that_became_shorter():
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
-        ("text", {}, "data: a bytes or a file opened in binary mode is wanted, not str"),
+        ("text", {}, "data: expected a bytes or a file opened in binary mode, not str"),
         (None, {}, "data: "),
         (["a"], {}, "data: "),
         (Trickle(b"a"), {}, "size: required for a file that cannot seek"),

@@ -178,11 +178,11 @@ def test_h8_a_message_has_parts():
 
 
 def test_what_is_no_message_is_named():
-    with pytest.raises(RuleError, match=r"messages\[1\]: a Message is wanted, not dict"):
+    with pytest.raises(RuleError, match=r"messages\[1\]: expected a Message, not dict"):
         check([HI, {"role": "user"}])
-    with pytest.raises(RuleError, match="messages: a list of messages is wanted, not Message"):
+    with pytest.raises(RuleError, match="messages: expected a list of messages, not Message"):
         check(HI)
-    with pytest.raises(RuleError, match="messages: a list of messages is wanted, not str"):
+    with pytest.raises(RuleError, match="messages: expected a list of messages, not str"):
         check("Hi")
 
 

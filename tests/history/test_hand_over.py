@@ -64,7 +64,7 @@ def test_another_model_gets_what_was_said(to):
     assert told(handed) == [
         "messages[1].parts[0]: withheld: a thought of another model",
         "messages[1].parts[1]: withheld: the signature of another model",
-        "messages[1].parts[2]: withheld: metadata of gemini on the call of search",
+        "messages[1].parts[2]: withheld: metadata of gemini in the call of search",
         "messages[1].parts[4]: withheld: executableCode is understood by its own vendor only",
     ]
     assert SAID.parts[2].signature == "s3"
@@ -79,7 +79,7 @@ def test_thoughts_may_stand_as_text():
     )
     assert handed[1] == Message.assistant("<thinking>\nhm\n</thinking>\n", "Hello.")
     assert told(handed) == [
-        "messages[1].parts[0]: a thought of another model, as text",
+        "messages[1].parts[0]: converted to text: a thought of another model",
         "messages[1].parts[1]: withheld: a thought of another model",
     ]
 
@@ -120,9 +120,9 @@ def test_a_message_of_which_nothing_is_left_goes():
     assert check(handed) == []
     assert told(handed) == [
         "messages[1].parts[0]: withheld: a thought of another model",
-        "messages[1]: left out: no part of the message is left",
+        "messages[1]: dropped: no part of the message remains",
         "messages[2].parts[0]: withheld: the signature of another model",
-        "messages[2]: left out: no part of the message is left",
+        "messages[2]: dropped: no part of the message remains",
     ]
 
 
@@ -133,7 +133,9 @@ def test_there_and_back_again():
 
 
 def test_bad_input_is_named():
-    with pytest.raises(ConfigurationError, match="thoughts: withhold or as_text, not 'drop'"):
+    with pytest.raises(
+        ConfigurationError, match="thoughts: expected withhold or as_text, not 'drop'"
+    ):
         hand_over([HI], *THERE, thoughts="drop")
-    with pytest.raises(RuleError, match=r"messages\[0\]: a Message is wanted, not str"):
+    with pytest.raises(RuleError, match=r"messages\[0\]: expected a Message, not str"):
         hand_over(["Hi"], *THERE)

@@ -188,7 +188,8 @@ def test_s4_26_the_first_instruction_goes_if_there_is_no_room_for_it():
 @pytest.mark.parametrize("limit", [0, -1, 1.5, "9", True])
 def test_a_limit_that_is_none_is_named(name, limit):
     with pytest.raises(
-        ConfigurationError, match=f"{name}: an integer of at least 1 or None, not {limit!r}"
+        ConfigurationError,
+        match=f"{name}: expected a whole number from 1 up or None, not {limit!r}",
     ):
         prune(ONE, **{name: limit})
 
@@ -196,10 +197,10 @@ def test_a_limit_that_is_none_is_named(name, limit):
 def test_other_bad_input_is_named():
     with pytest.raises(
         ConfigurationError,
-        match="estimate: a function from a message to its tokens is wanted, not int",
+        match="estimate: expected a function from a message to its tokens, not int",
     ):
         prune(ONE, estimate=4)
-    with pytest.raises(RuleError, match=r"messages\[0\]: a Message is wanted, not str"):
+    with pytest.raises(RuleError, match=r"messages\[0\]: expected a Message, not str"):
         prune(["Hi"])
 
 

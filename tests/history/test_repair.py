@@ -273,12 +273,12 @@ def test_empty_messages_and_parts_in_the_wrong_place_are_dropped():
     assert mended == [HI, WELL]
     assert mended[1] is WELL
     assert told(mended) == [
-        "messages[0].parts[1]: dropped: a tool's result cannot stand in a message of role user",
+        "messages[0].parts[1]: dropped: a message of role user cannot contain a tool's result",
         "messages[1]: dropped: the message has no parts",
-        "messages[2].parts[0]: dropped: media cannot stand in a message of role system",
+        "messages[2].parts[0]: dropped: a message of role system cannot contain media",
         "messages[2]: dropped: the message has no parts",
-        "messages[3].parts[0]: dropped: a vendor-specific part cannot stand in a "
-        "message of role tool",
+        "messages[3].parts[0]: dropped: a message of role tool cannot contain "
+        "a vendor-specific part",
         "messages[3]: dropped: the message has no parts",
     ]
 
@@ -305,9 +305,9 @@ def test_the_user_must_have_said_something():
 
 
 def test_bad_input_is_named():
-    with pytest.raises(ConfigurationError, match="open_calls: answer or drop, not 'keep'"):
+    with pytest.raises(ConfigurationError, match="open_calls: expected answer or drop, not 'keep'"):
         repair([HI], open_calls="keep")
-    with pytest.raises(RuleError, match=r"messages\[0\]: a Message is wanted, not str"):
+    with pytest.raises(RuleError, match=r"messages\[0\]: expected a Message, not str"):
         repair(["Hi"])
 
 

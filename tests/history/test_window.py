@@ -212,13 +212,13 @@ def test_what_it_hands_out_is_not_what_it_holds():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"max_messages": 0}, "max_messages: an integer of at least 1 or None, not 0"),
-        ({"max_tokens": -5}, "max_tokens: an integer of at least 1 or None, not -5"),
+        ({"max_messages": 0}, "max_messages: expected a whole number from 1 up or None, not 0"),
+        ({"max_tokens": -5}, "max_tokens: expected a whole number from 1 up or None, not -5"),
         (
             {"estimate": None},
-            "estimate: a function from a message to its tokens is wanted, not NoneType",
+            "estimate: expected a function from a message to its tokens, not NoneType",
         ),
-        ({"on_open_calls": "keep"}, "on_open_calls: answer or drop, not 'keep'"),
+        ({"on_open_calls": "keep"}, "on_open_calls: expected answer or drop, not 'keep'"),
     ],
 )
 def test_bad_options_are_named(options, words):
@@ -228,7 +228,7 @@ def test_bad_options_are_named(options, words):
 
 def test_what_is_no_message_is_refused_and_changes_nothing():
     made = history(HI)
-    with pytest.raises(RuleError, match="message: a Message is wanted, not str"):
+    with pytest.raises(RuleError, match="message: expected a Message, not str"):
         made.add_message("Well?")
     assert made.messages == [HI]
 
@@ -280,5 +280,5 @@ def test_a_message_takes_the_place_of_another():
     assert (made.messages, made.open_calls, made.notes) == ([HI, calls, all_], (), ())
     made.replace(Message.tool_response(B_DONE), Message.assistant("Done."))  # equal, but not it
     assert made.messages == [HI, calls, all_, Message.assistant("Done.")]
-    with pytest.raises(RuleError, match="message: a Message is wanted, not str"):
+    with pytest.raises(RuleError, match="message: expected a Message, not str"):
         made.replace(all_, "Hi")  # type: ignore[arg-type]

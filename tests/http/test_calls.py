@@ -186,7 +186,7 @@ def test_no_connection(drive: Drive) -> None:
     with respx.mock:
         route = respx.post(URL).mock(side_effect=httpx.ConnectError("refused"))
         with pytest.raises(
-            errors.ConnectionLost, match="no answer: ConnectError: refused"
+            errors.ConnectionLost, match="no response: ConnectError: refused"
         ) as caught:
             drive.send()
         assert route.call_count == 3
@@ -325,7 +325,7 @@ def test_presets_are_what_users_pass(drive: Drive) -> None:
 
 @pytest.mark.parametrize("wrong", [STREAM_CALL, None, "text"])
 def test_wrong_kind_of_call(drive: Drive, wrong: object) -> None:
-    with pytest.raises(errors.ConfigurationError, match="a Call is wanted"):
+    with pytest.raises(errors.ConfigurationError, match="expected a Call"):
         drive.send(wrong)
 
 

@@ -393,10 +393,10 @@ def odd() -> Generator[Any, Any, None]:
 @pytest.mark.parametrize(
     ("flow", "message"),
     [
-        (lambda: CALL, "flow: a generator of calls is wanted, not Call; a call is for send()"),
-        (lambda: None, "flow: a generator of calls is wanted, not NoneType"),
+        (lambda: CALL, "flow: expected a generator of calls, not Call; use send() for a call"),
+        (lambda: None, "flow: expected a generator of calls, not NoneType"),
         (used, "flow: it was run already"),
-        (odd, "flow: it yields calls and pauses, not str"),
+        (odd, "flow: expected it to yield calls and pauses, not str"),
     ],
     ids=["call", "none", "used", "odd"],
 )

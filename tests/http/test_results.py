@@ -368,7 +368,7 @@ def test_the_answer_so_far_has_a_name_of_its_own(door: Door, wire: Wire) -> None
         door.begun(stream, wire)
         partial = stream.partial()
         assert (partial.text, stop_of(partial)) == ("Hel", None)
-        assert [*map(str, notes(partial))][-1] == "partial: the answer was not at its end"
+        assert [*map(str, notes(partial))][-1] == "partial: the response is incomplete"
         if door.neutral:
             assert partial.stop == Stop("other")
         assert stream.stream.account.attempts == 1
@@ -547,9 +547,9 @@ def test_a_call_of_a_partial_needs_its_result_as_any_other(drive: Drive) -> None
             message = stream.partial().message
     with Chat("openai:m", api_key="fake-key") as chat:
         with pytest.raises(errors.HistoryError, match="has no result"):
-            chat.whole(messages=[Message.user("Hi"), message, Message.user("Go on.")])
+            chat.call(messages=[Message.user("Hi"), message, Message.user("Go on.")])
         result = Message.tool_response(ToolResult("c", "now", "noon"))
-        assert chat.whole(messages=[Message.user("Hi"), message, result]).body
+        assert chat.call(messages=[Message.user("Hi"), message, result]).body
 
 
 def test_a_call_of_ones_own_may_fold_to_anything(drive: Drive) -> None:

@@ -122,9 +122,9 @@ def test_a_key_of_another_provider_is_no_key(
 @pytest.mark.parametrize(
     ("key", "problem"),
     [
-        ("", "api_key: a non-empty text"),
+        ("", "api_key: expected a non-empty text"),
         (f"{KEY}\n", "api_key: character 13 "),
-        (4711, "api_key: a non-empty text"),
+        (4711, "api_key: expected a non-empty text"),
     ],
     ids=["empty", "line-end", "number"],
 )
@@ -159,7 +159,7 @@ def test_a_token_is_enough(monkeypatch: pytest.MonkeyPatch):
     ("options", "problem"),
     [
         ({"token": lambda: "x", "api_key": KEY}, "token: give it or api_key, not both"),
-        ({"token": "fake-token"}, "token: a function that returns a token is wanted"),
+        ({"token": "fake-token"}, "token: expected a function that returns a token"),
     ],
     ids=["both", "no-function"],
 )
@@ -250,15 +250,15 @@ def test_s3_30_url(name: str, options: dict[str, Any], url: str):
         ("gemini@vertex", {"project": "p"}, "location: gemini@vertex needs it"),
         ("gemini", {"project": "p"}, "project: gemini has no such option"),
         ("gemini", {"location": "global"}, "location: gemini has no such option"),
-        ("gemini", {"version": "v1/../x"}, "version: 'v1/../x' cannot stand in a path"),
-        ("gemini", {"version": ".."}, "version: '..' cannot stand in a path"),
-        ("gemini", {"version": "v1?x"}, "version: 'v1?x' cannot stand in a path"),
-        ("gemini@vertex", VERTEX | {"project": "a b"}, "project: 'a b' cannot stand in a path"),
-        ("gemini@vertex", VERTEX | {"project": 4711}, "project: 4711 cannot stand in a path"),
+        ("gemini", {"version": "v1/../x"}, "version: 'v1/../x' cannot be part of a path"),
+        ("gemini", {"version": ".."}, "version: '..' cannot be part of a path"),
+        ("gemini", {"version": "v1?x"}, "version: 'v1?x' cannot be part of a path"),
+        ("gemini@vertex", VERTEX | {"project": "a b"}, "project: 'a b' cannot be part of a path"),
+        ("gemini@vertex", VERTEX | {"project": 4711}, "project: 4711 cannot be part of a path"),
         (
             "gemini@vertex",
             VERTEX | {"location": "evil.example/"},
-            "location: 'evil.example/' cannot stand in a path",
+            "location: 'evil.example/' cannot be part of a path",
         ),
     ],
     ids=lambda value: value.partition(" ")[0] if isinstance(value, str) else None,
@@ -296,9 +296,9 @@ def test_a_good_base_url(url: str):
 
 
 OPEN, URL, OPTION = (
-    "https is wanted for",
-    "an http(s) URL with a host is wanted",
-    "no user, key or query may stand in it",
+    "expected https for",
+    "expected an http(s) URL with a host",
+    "it must not contain a user, key or query",
 )
 
 
@@ -377,7 +377,7 @@ def test_wrong_timeouts_are_refused(timeouts: Any):
 @pytest.mark.parametrize("seconds", [-1.0, 0, float("nan"), float("inf"), "5"], ids=repr)
 def test_a_wrong_clock_is_named(name: str, seconds: Any):
     with pytest.raises(
-        ConfigurationError, match=f"^timeouts.{name}: a positive number of seconds or None"
+        ConfigurationError, match=f"^timeouts.{name}: expected a positive number of seconds or None"
     ):
         Timeouts(**{name: seconds})
 
@@ -410,7 +410,7 @@ def test_limits(options: dict[str, Any], limits: Limits):
     ids=repr,
 )
 def test_an_option_of_the_wrong_kind_is_named(option: str, value: Any):
-    assert refused(**{option: value}).startswith(f"{option}: a {option.title()} is wanted, not ")
+    assert refused(**{option: value}).startswith(f"{option}: expected a {option.title()}, not ")
 
 
 # --- headers --------------------------------------------------------------------------------------
@@ -442,16 +442,16 @@ def test_a_header_of_ours_is_replaced_whatever_its_case(name: str, where: str):
 @pytest.mark.parametrize(
     ("headers", "problem"),
     [
-        ({"x y": "a"}, "headers: 'x y' is no header name"),
-        ({"": "a"}, "headers: '' is no header name"),
-        ({"x\n": "a"}, "headers: 'x\\n' is no header name"),
-        ({"x:": "a"}, "headers: 'x:' is no header name"),
-        ({"é": "a"}, "headers: 'é' is no header name"),
-        ({3: "a"}, "headers: 3 is no header name"),
-        ({"x": "a\r\ny: b"}, "headers.x: printable ASCII text is wanted"),
-        ({"x": "a\0"}, "headers.x: printable ASCII text is wanted"),
-        ({"x": "é"}, "headers.x: printable ASCII text is wanted"),
-        ({"x": 3}, "headers.x: printable ASCII text is wanted"),
+        ({"x y": "a"}, "headers: 'x y' is not a header name"),
+        ({"": "a"}, "headers: '' is not a header name"),
+        ({"x\n": "a"}, "headers: 'x\\n' is not a header name"),
+        ({"x:": "a"}, "headers: 'x:' is not a header name"),
+        ({"é": "a"}, "headers: 'é' is not a header name"),
+        ({3: "a"}, "headers: 3 is not a header name"),
+        ({"x": "a\r\ny: b"}, "headers.x: expected printable ASCII text"),
+        ({"x": "a\0"}, "headers.x: expected printable ASCII text"),
+        ({"x": "é"}, "headers.x: expected printable ASCII text"),
+        ({"x": 3}, "headers.x: expected printable ASCII text"),
         ({"x-token": f"{KEY}\n"}, "headers.x-token: character 13 is white space or not ASCII"),
         ({"x-token": ""}, "headers.x-token: "),
         ([("x", "a")], "headers: "),
@@ -627,16 +627,20 @@ def test_preview_without_a_body_ends_with_the_headers():
 @pytest.mark.parametrize(
     ("what", "kind", "problem"),
     [
-        (call("openai"), Call, "gemini: call: it speaks 'openai', and 'gemini' speaks 'gemini'"),
+        (
+            call("openai"),
+            Call,
+            "gemini: call: a call of the wire 'openai', but 'gemini' speaks 'gemini'",
+        ),
         (
             stream("openai"),
             StreamCall,
-            "gemini: call: it speaks 'openai', and 'gemini' speaks 'gemini'",
+            "gemini: call: a call of the wire 'openai', but 'gemini' speaks 'gemini'",
         ),
-        (stream(), Call, "call: a Call is wanted, not StreamCall; use stream() for it"),
-        (call(), StreamCall, "call: a StreamCall is wanted, not Call; use send() for it"),
-        ("hello", Call, "call: a Call is wanted, not str"),
-        (None, StreamCall, "call: a StreamCall is wanted, not NoneType"),
+        (stream(), Call, "call: expected a Call, not StreamCall; use stream() for it"),
+        (call(), StreamCall, "call: expected a StreamCall, not Call; use send() for it"),
+        ("hello", Call, "call: expected a Call, not str"),
+        (None, StreamCall, "call: expected a StreamCall, not NoneType"),
     ],
     ids=["other-wire", "other-wire-stream", "stream-to-send", "call-to-stream", "text", "nothing"],
 )

@@ -12,7 +12,7 @@ import anyio
 import msgspec
 import pytest
 
-from tests.conformance.quirks import PROFILES, Served, read
+from tests.conformance.quirks import Served, dialect_of_case, read
 from tests.conformance.test_quirks import CASES
 from wire import AsyncClient, Client, notes, openai, retry
 from wire.core.memory import PARTIAL, encode
@@ -142,7 +142,7 @@ def test_s1_25_s1_27_s1_52_u_78_every_odd_stream(name: str):
     """
     case = CASES[name]
     body, seen = case["sse"].encode(), read(case, [case["sse"].encode()])
-    call = openai.stream_call(asked(), "m", row_of(PROFILES[case.get("profile")]))
+    call = openai.stream_call(asked(), "m", row_of(dialect_of_case(case)))
     events: list[Event] = []
     failure: WireError | None = None
     with Client("openai", api_key=KEY, http=Served(case, [body]), retry=retry.NONE) as client:
@@ -163,7 +163,7 @@ def test_s1_25_s1_27_s1_52_u_78_every_odd_stream(name: str):
     if reply.answer.choices:
         again = parse_reply(
             parse_completion(reply.answer.raw),
-            PROFILES[case.get("profile")],
+            dialect_of_case(case),
             body=call.body,
             model="m",
         )

@@ -200,8 +200,8 @@ def test_q2_lines_of_text_are_passed_over_and_told():
     seen = told(b"Hello there,\n" + sse(HI) + b"<html>\nbye\n")
     assert (seen.error, seen.reply.text) == (None, "Hi")
     assert [str(note) for note in seen.notes] == [
-        "event 0: outside: dropped, it is nothing of the wire: Hello there,",
-        "event 1: outside: dropped, it is nothing of the wire: <html>",
+        "event 0: outside: dropped, not a value of the wire: Hello there,",
+        "event 1: outside: dropped, not a value of the wire: <html>",
     ]
 
 
@@ -299,7 +299,7 @@ def test_q3_a_host_that_sends_damaged_chunks_is_read_on():
     ]
     assert (texts, reader.error) == (["A", "B"], None)
     assert [str(note) for note in reader.notes] == [
-        'event 1: bad_chunk: dropped, it is nothing of the wire: {"cho'
+        'event 1: bad_chunk: dropped, not a value of the wire: {"cho'
     ]
 
 
@@ -401,7 +401,7 @@ def test_q15_what_is_said_of_an_answer_that_is_not_whole():
     dropped = told(sse(b"<html>")).error
     assert (dropped.message, dropped.retryable) == (
         "the answer ended before its first event; dropped: event 1: bad_chunk: dropped, "
-        "it is nothing of the wire: <html>",
+        "not a value of the wire: <html>",
         True,
     )
     failed = told(sse(chunk({"content": "H"}, "network_error"), DONE)).error
@@ -718,7 +718,7 @@ def test_dropped_pieces_are_told_of_the_reply():
     ) as one:
         with one.stream(openai.stream_chat_completions(REQUEST)) as stream:
             assert [each.text for each in stream] == ["H", "i"]
-            dropped = "event 2: bad_chunk: dropped, it is nothing of the wire: words"
+            dropped = "event 2: bad_chunk: dropped, not a value of the wire: words"
             assert [str(note) for note in wire.notes(stream.result())] == [dropped]
     assert [note.path for note in openai.parse_reply(stream.result()).notes] == ["event 2"]
 

@@ -612,9 +612,9 @@ def test_s1_29_the_rules_look_at_the_options_too():
 @pytest.mark.parametrize(
     ("options", "path", "problem"),
     [
-        ({"x": object()}, "options.openai.x", "a JSON value is wanted, not object"),
+        ({"x": object()}, "options.openai.x", "expected a JSON value, not object"),
         ({"x": float("nan")}, "options.openai.x", "nan is not a JSON number"),
-        (5, "options.openai", "a mapping is wanted"),
+        (5, "options.openai", "expected a mapping"),
     ],
 )
 def test_s1_29_options_that_are_none(options: Any, path: str, problem: str):

@@ -248,11 +248,11 @@ def test_p_85_a_checkpoint_is_read_as_it_was_written() -> None:
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
-        (object(), "a JSON value is wanted, not object"),
-        ({1, 2}, "a JSON value is wanted, not set"),
+        (object(), "expected a JSON value, not object"),
+        ({1, 2}, "expected a JSON value, not set"),
         (float("inf"), "inf is not a JSON number"),
-        (b"x", "a JSON value is wanted, not bytes"),
-        ("\ud800", "half of a surrogate pair"),
+        (b"x", "expected a JSON value, not bytes"),
+        ("\ud800", "this text contains half of a surrogate pair"),
     ],
 )
 def test_p_94_a_value_that_json_cannot_say_is_named(value: Any, problem: str) -> None:

@@ -489,5 +489,7 @@ def test_a_failure_of_a_provider_of_ones_own_names_the_node(backend: str, tmp_pa
 
 def test_what_is_no_model_is_refused_before_the_first_node(backend: str, tmp_path: Path) -> None:
     text = one('model="mine:m", prompt="Write"')
-    with pytest.raises(ConfigurationError, match="node 'n': provider: an object with generate"):
+    with pytest.raises(
+        ConfigurationError, match="node 'n': provider: expected an object with generate"
+    ):
         run(backend, text, connect=lambda name: object(), workdir=tmp_path)

@@ -314,7 +314,7 @@ def test_p_44_handlers_may_be_replaced_and_may_be_plain_functions(backend: str) 
 
 def test_p_94_values_that_json_cannot_say_fail_the_node_and_name_the_key(backend: str) -> None:
     for value, said in (
-        (object(), "a JSON value is wanted, not object"),
+        (object(), "expected a JSON value, not object"),
         (float("nan"), "nan is not a JSON number"),
     ):
         with pytest.raises(NodeError, match=rf"^node 'n': context: bad\.x\[0\]: {said}$"):

@@ -393,8 +393,8 @@ WRONG_FILES: dict[str, tuple[Any, str]] = {
         "messages[0].role: invalid enum value 'narrator'",
     ),
     "no message": ({"messages": ["Hi"]}, "messages[0]: expected `object`, got `str`"),
-    "messages": ({"messages": {}}, "messages: a list is wanted"),
-    "metadata": ({"metadata": [], "messages": []}, "metadata: an object is wanted"),
+    "messages": ({"messages": {}}, "messages: expected a list"),
+    "metadata": ({"metadata": [], "messages": []}, "metadata: expected an object"),
     "base64": (
         {
             "messages": [
@@ -408,7 +408,7 @@ WRONG_FILES: dict[str, tuple[Any, str]] = {
     ),
     "media of nothing": (
         {"messages": [{"role": "user", "parts": [{"type": "media"}]}]},
-        "messages[0].parts[0]: media: either data or url",
+        "messages[0].parts[0]: media: expected either data or url",
     ),
     "bytes of no message": (
         {"messages": [{"role": "user", "parts": [{"type": "text", "text": "a", "at": [0, 3]}]}]},
@@ -443,7 +443,7 @@ WRONG_FILES: dict[str, tuple[Any, str]] = {
                 }
             ]
         },
-        "messages[0].parts[0]: origin and at: one of them is wanted, not both",
+        "messages[0].parts[0]: origin and at: expected one of them, not both",
     ),
 }
 
@@ -470,38 +470,38 @@ def test_what_is_wrong_is_named_with_its_path_and_is_wrong_by_the_schema(name: s
 REFUSED: dict[str, tuple[bytes, str]] = {
     "next version": (
         b'{"format": "wire-session", "version": 2, "messages": [], "shape": 1}',
-        "version 2 of a session file is not known here; this release reads version 1",
+        "version: unknown version 2; this release reads version 1",
     ),
     "version as text": (
         b'{"format": "wire-session", "version": "1", "messages": []}',
-        "version '1' of a session file is not known here",
+        "version: unknown version '1'",
     ),
     "version true": (
         b'{"format": "wire-session", "version": true, "messages": []}',
-        "version True of a session file is not known here",
+        "version: unknown version True",
     ),
     "no version": (
         b'{"format": "wire-session", "messages": []}',
-        "version None of a session file is not known here",
+        "version: unknown version None",
     ),
     "format": (
         b'{"format": "cassette", "version": 1}',
-        "format 'cassette' is that of no session file; 'wire-session' is wanted",
+        "format: expected 'wire-session', not 'cassette'",
     ),
-    "no format": (b'{"version": 1, "messages": []}', "format None is that of no session file"),
+    "no format": (b'{"version": 1, "messages": []}', "format: expected 'wire-session', not None"),
     "another's version": (
         b'{"schema_version": "2.0", "conversation": {"messages": []}}',
-        "schema_version '2.0' of a session is not known here; this release reads 1.0",
+        "schema_version: unknown version '2.0'; this release reads 1.0",
     ),
-    "garbage": (b"\x00\x01 what", "no JSON: "),
-    "nothing": (b"", "no JSON: "),
-    "cut off": (b'{"format": "wire-session", "version": 1, "mess', "no JSON: "),
+    "garbage": (b"\x00\x01 what", "not JSON: "),
+    "nothing": (b"", "not JSON: "),
+    "cut off": (b'{"format": "wire-session", "version": 1, "mess', "not JSON: "),
     "not UTF-8": (b'{"format": "\xff"}', "byte 12 is not UTF-8"),
-    "half a pair": (rb'[{"role": "user", "parts": [{"text": "\ud83d"}]}]', "no JSON: "),
-    "text": (b'"hello"', "a session is an object or a list of messages, not str"),
+    "half a pair": (rb'[{"role": "user", "parts": [{"text": "\ud83d"}]}]', "not JSON: "),
+    "text": (b'"hello"', "expected an object or a list of messages, not str"),
     "something else": (
         b'{"name": "package.json"}',
-        "no session: it has neither a format nor messages",
+        "not a session: it has neither a format nor messages",
     ),
     "deep": (b"[" * 100_000 + b"]" * 100_000, "nested too deeply"),
 }
@@ -545,10 +545,13 @@ def test_s1_63_a_file_is_written_and_read(tmp_path: Path):
 
 
 UNSAYABLE: dict[str, tuple[Message, str]] = {
-    "half a pair": (Message.user("a\ud83d"), "messages[1].parts[0].text: half of a surrogate pair"),
+    "half a pair": (
+        Message.user("a\ud83d"),
+        "messages[1].parts[0].text: this text contains half of a surrogate pair",
+    ),
     "half a pair in a key": (
         Message.tool_result(ToolCall(id="c", name="f"), {"\udc00": 1}),
-        "messages[1].parts[0].content: half of",
+        "messages[1].parts[0].content: a key of this object",
     ),
     "NaN": (
         Message.tool_result(ToolCall(id="c", name="f"), {"a": [float("nan")]}),
@@ -560,20 +563,20 @@ UNSAYABLE: dict[str, tuple[Message, str]] = {
     ),
     "bytes": (
         Message.tool_result(ToolCall(id="c", name="f"), b"a"),
-        "messages[1].parts[0].content: a JSON value is wanted, not bytes",
+        "messages[1].parts[0].content: expected a JSON value, not bytes",
     ),
     "a set": (
         Message.assistant(Other("k", {1})),
-        "messages[1].parts[0].data: a JSON value is wanted, not set",
+        "messages[1].parts[0].data: expected a JSON value, not set",
     ),
     "a key that is no text": (
         Message.assistant(Other("k", {1: 2})),
-        "messages[1].parts[0].data: a JSON key is a text, not 1",
+        "messages[1].parts[0].data: expected a text as JSON key, not 1",
     ),
     "no text": (Message.user(Text(5)), "messages[1].parts[0].text: expected `str`, got `int`"),  # type: ignore
     "media as text": (
         Message.user(Media(data="AAAA", media_type="image/png")),  # type: ignore[arg-type]
-        "messages[1].parts[0].data: bytes are wanted",
+        "messages[1].parts[0].data: expected bytes",
     ),
     "deep": (Message.assistant(Other("k", msgspec.json.decode(b"[" * 500 + b"]" * 500))), ""),
 }
@@ -599,11 +602,11 @@ def test_s1_63_what_json_cannot_say_is_refused_and_the_old_file_stays(name: str,
 
 
 def test_metadata_that_json_cannot_say_is_refused():
-    with pytest.raises(RuleError, match=r"metadata\.when: a JSON value is wanted, not bytes"):
+    with pytest.raises(RuleError, match=r"metadata\.when: expected a JSON value, not bytes"):
         dump_session(Session((), {"when": b""}))
-    with pytest.raises(RuleError, match="metadata: an object is wanted, not list"):
+    with pytest.raises(RuleError, match="metadata: expected an object, not list"):
         dump_session(Session((), []))  # type: ignore[arg-type]
-    with pytest.raises(RuleError, match=r"messages\[0\]: a message is wanted, not str"):
+    with pytest.raises(RuleError, match=r"messages\[0\]: expected a message, not str"):
         dump_session(["Hi"])  # type: ignore[list-item]
 
 
@@ -760,7 +763,7 @@ def test_s1_62_a_text_for_an_answer_goes_to_the_model_as_a_result():
         ({"type": "text", "text": "a", "content": "b"}, "unknown field `content`"),
         (
             {"text": "a", "function_call": {"name": "f"}},
-            "unknown field `text beside function_call`",
+            "unknown field `text next to function_call`",
         ),
         ({"text": "a", "function_call": "f"}, "unknown field `function_call`"),
         ({"smell": 1}, "missing required field `type`"),
@@ -829,7 +832,7 @@ def test_s1_62_calls_without_ids_get_one_that_stays_and_their_answers_too(wrap: 
     told = [str(note) for note in notes(session)]
     assert told[0] == "a session without a version, read as an older one"
     assert f"messages[1].parts[0]: a call without an id, now {calls[0].id}" in told
-    assert "messages[8]: results beside other parts, now a tool message before them" in told
+    assert "messages[8]: results among other parts, moved to a tool message before them" in told
 
 
 def test_answers_with_ids_take_their_calls_first():

@@ -402,39 +402,39 @@ WRONG: dict[str, tuple[str | bytes, str]] = {
     ),
     "two forms": (
         _START + '"status": 200, "end": "eof",\n"body": {"json": 1,\n"text": []}' + _END,
-        "line 9: $.interactions[0].response.body: exactly one of json, events, text, "
-        "base64 is wanted, not json and text",
+        "line 9: $.interactions[0].response.body: expected exactly one of json, events, text, "
+        "base64, not json and text",
     ),
     "no form": (
         _START + '"status": 200, "end": "eof",\n"body": {}' + _END,
-        "line 9: $.interactions[0].response.body: exactly one of json, events, text, "
-        "base64 is wanted, not none",
+        "line 9: $.interactions[0].response.body: expected exactly one of json, events, text, "
+        "base64, not none",
     ),
     "an event of no form": (
         _START
         + '"status": 200, "end": "eof", "body": {"events": [{"data": "a"},\n{"event": "x"}]}'
         + _END,
-        "line 9: $.interactions[0].response.body.events[1]: exactly one of json, data, "
-        "comment, text, base64 is wanted, not none",
+        "line 9: $.interactions[0].response.body.events[1]: expected exactly one of json, data, "
+        "comment, text, base64, not none",
     ),
     "fields beside a text": (
         _START
         + '"status": 200, "end": "eof", "body": {"events": [\n{"event": "x", "text": ["data: a"]}]}'
         + _END,
-        "line 9: $.interactions[0].response.body.events[0]: event, id and retry stand "
-        "beside json or data only, not beside text",
+        "line 9: $.interactions[0].response.body.events[0]: event, id and retry are "
+        "allowed with json or data only, not with text",
     ),
     "a line end in a field": (
         _START + '"status": 200, "end": "eof", "body": {"events": [\n{"data": "a\\n"}]}' + _END,
-        "line 9: $.interactions[0].response.body.events[0]: a field of an event has no "
-        "line end; use text",
+        "line 9: $.interactions[0].response.body.events[0]: a field of an event "
+        "cannot contain a line end; use text",
     ),
     "a layout of many lines": (
         _START
         + '"status": 200, "end": "eof", "body": {\n"layout": "indent 2", "events": []}'
         + _END,
-        "line 8: $.interactions[0].response.body: layout: events are on one line each, "
-        "'indent 2' is not",
+        "line 8: $.interactions[0].response.body: layout: expected a layout on one line "
+        "for events, not 'indent 2'",
     ),
     "no base64": (
         _START + '"status": 200, "end": "eof",\n"body": {"base64": ["a"]}' + _END,

@@ -238,7 +238,7 @@ def test_c18_the_message_names_the_closest_and_what_is_different(
     request = {"content": sent} if isinstance(sent, bytes) else {"json": sent}
     prefix = "" if way.name == "sync" else "Async"
     assert str(play(way, path, url, **request)) == (
-        f"{path}: no recorded answer to POST {url}: the closest is interactions[1], "
+        f"{path}: no recorded response to POST {url}: the closest is interactions[1], "
         f"different in {told}; "
         f"to record it again, call it once with http={prefix}Record({prefix}Lanes(), '{path}')"
     )
@@ -297,7 +297,9 @@ def test_c18_the_error_passes_the_clients_unchanged(drive: Drive, tmp_path: Path
         '$.contents[0]: recorded nothing, sent {"parts": [{"text": "Hi"}], "role": "user"}'
         in str(error)
     )
-    with pytest.raises(CassetteError, match=r"no recorded answer to POST .*:streamGenerateContent"):
+    with pytest.raises(
+        CassetteError, match=r"no recorded response to POST .*:streamGenerateContent"
+    ):
         drive.read(http=Way(drive.name).replay(path))
 
 

@@ -256,7 +256,7 @@ def test_c12_a_known_key_is_found_wherever_it_stands(way: Way, cassette: Path, w
         got = way.get(way.record(cassette), server.url, **request)
     assert (
         refused(got, cassette)
-        == f"the value of header x-goog-api-key stands in {place} (request 1 of this recording)"
+        == f"the value of header x-goog-api-key is in {place} (request 1 of this recording)"
     )
 
 
@@ -267,7 +267,7 @@ def test_c12_a_key_in_the_path(way: Way, cassette: Path):
         )
     assert (
         refused(got, cassette)
-        == "the value of header x-goog-api-key stands in the request's URL (request 1 of "
+        == "the value of header x-goog-api-key is in the request's URL (request 1 of "
         "this recording)"
     )
 
@@ -277,7 +277,7 @@ def test_c12_in_every_form(way: Way, cassette: Path, form: str):
     with serving([whole({"echo": f"<{FORMS[form]}>"})]) as server:
         got = way.get(way.record(cassette), server.url, headers=HEADER)
     assert refused(got, cassette).startswith(
-        "the value of header x-goog-api-key stands in the response's body, $.echo"
+        "the value of header x-goog-api-key is in the response's body, $.echo"
     )
 
 
@@ -313,7 +313,7 @@ def test_c12_where_secrets_are_known_from(way: Way, cassette: Path, source: str)
     headers, options, name = SOURCES[source]
     with serving([whole({"a": KEY})]) as server:
         got = way.get(way.record(cassette, **options), server.url, headers=headers)
-    assert refused(got, cassette).startswith(f"{name} stands in the response's body, $.a")
+    assert refused(got, cassette).startswith(f"{name} is in the response's body, $.a")
 
 
 @pytest.mark.parametrize("name", ["SOME_API_KEY", "SOME_TOKEN", "Some_Secret", "DB_PASSWORD"])
@@ -324,7 +324,7 @@ def test_c12_values_of_the_environment(
     with serving([whole({"a": KEY})]) as server:
         got = way.get(way.record(cassette), server.url)
     assert refused(got, cassette).startswith(
-        f"environment variable {name} stands in the response's body, $.a"
+        f"environment variable {name} is in the response's body, $.a"
     )
 
 
@@ -341,7 +341,7 @@ def test_c12_what_is_too_short_or_not_named_so_is_no_secret(
 
 
 def test_c12_an_empty_secret_is_refused(way: Way, cassette: Path):
-    with pytest.raises(CassetteError, match=re.escape("secrets[1]: a non-empty text is wanted")):
+    with pytest.raises(CassetteError, match=re.escape("secrets[1]: expected a non-empty text")):
         way.record(cassette, secrets=["a", ""])
 
 
@@ -361,9 +361,7 @@ def test_c12_the_answer_is_not_lost(drive: Drive, cassette: Path):
     with serving(_stream("one", KEY)) as server:
         with pytest.raises(
             CassetteError,
-            match=re.escape(
-                "stands in the response's event 1, $.candidates[0].content.parts[0].text"
-            ),
+            match=re.escape("is in the response's event 1, $.candidates[0].content.parts[0].text"),
         ):
             drive.session(
                 lambda door: _into(read, door),
@@ -433,7 +431,7 @@ def test_c12_a_key_that_is_known_later_is_taken_out_of_what_was_written(way: Way
     assert got[0].error is None
     assert isinstance(got[1].error, CassetteError)
     assert got[1].error.message.endswith(
-        "the value of header x-goog-api-key stands in the response's body, $.n (request "
+        "the value of header x-goog-api-key is in the response's body, $.n (request "
         "1 of this recording)"
     )
     assert KEY not in cassette.read_text("utf-8")

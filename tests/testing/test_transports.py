@@ -300,7 +300,7 @@ def test_c07_other_codings_are_refused(way: Way, cassette: Path, coding: str):
     assert (got.body, type(got.error)) == (b"data", CassetteError)
     assert (
         str(got.error)
-        == f"content-encoding: '{coding}' cannot be recorded; ask for identity, gzip or deflate"
+        == f"content-encoding: '{coding}' cannot be recorded; request identity, gzip or deflate"
     )
     assert not cassette.exists()
 
@@ -526,7 +526,9 @@ def test_threads_share_a_recorder_and_a_player(cassette: Path):
 
 
 def test_what_is_no_transport_is_refused(tmp_path: Path):
-    with pytest.raises(ConfigurationError, match="inner: an httpx transport with handle_request"):
+    with pytest.raises(
+        ConfigurationError, match="inner: expected an httpx transport with handle_request"
+    ):
         Record(httpx.AsyncHTTPTransport(), tmp_path / "x")  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="handle_async_request"):
         AsyncRecord(httpx.HTTPTransport(), tmp_path / "x")  # type: ignore[arg-type]

@@ -461,7 +461,7 @@ def test_what_a_partial_has_filled_in_is_neither_told_nor_taken() -> None:
     assert bound(made, {"query": "a", "key": "b"}) == {
         "error": "invalid parameters: $: there is no parameter 'key'"
     }
-    with pytest.raises(ToolError, match="parameter query: it is filled in already"):
+    with pytest.raises(ToolError, match="parameter query: the schema has a property of this name"):
         tool(functools.partial(loose, query="a"), parameters=schema, name="loose")
 
 
@@ -545,11 +545,13 @@ def test_a_type_alone_is_a_passive_tool() -> None:
     assert [tool(kind).description for kind in (Span, Filter, Person)] == ["", "", ""]
     assert tool(Box[int], name="box").parameters["properties"] == {"value": {"type": "integer"}}
     assert tool(Span, response=Place).response == made.parameters
-    with pytest.raises(ToolError, match="tool Span: timeout: it has no function"):
+    with pytest.raises(
+        ToolError, match="tool Span: timeout: only a tool with a function has this option"
+    ):
         tool(Span, timeout=3)  # type: ignore[call-overload]
     with pytest.raises(ToolError, match="tool Path: invalid parameters schema: "):
         tool(Path)
-    with pytest.raises(ToolError, match="a function takes an object, not Unit"):
+    with pytest.raises(ToolError, match="expected a type of JSON objects, not Unit"):
         tool(Unit)
 
 
@@ -571,29 +573,29 @@ def pieces(a: int) -> Any:
     [
         (
             lambda: tool(positional),
-            "tool positional: parameter a: a model gives each argument by a name",
+            "tool positional: parameter a: a model can pass arguments only by the names",
         ),
         (lambda: tool(starred), "tool starred: parameter *a: "),
         (lambda: tool(keywords), "tool keywords: parameter **a: "),
         (lambda: tool(untyped), "tool untyped: parameter b: it has no type"),
         (
             lambda: tool(unknown),
-            "tool unknown: a type cannot be found out where its function stands: name 'Nowhere'",
+            "tool unknown: an annotation of its function cannot be resolved: name 'Nowhere'",
         ),
         (lambda: tool(of_path), "tool of_path: parameter b: "),
         (lambda: tool(of_two), "tool of_two: parameter a: "),
         (
             lambda: tool(of_pattern),
-            "tool of_pattern: a type cannot be found out where its function stands: missing )",
+            "tool of_pattern: an annotation of its function cannot be resolved: missing )",
         ),
         (
             lambda: tool(context_by_place),
-            "tool context_by_place: parameter context: the context is given by name",
+            "tool context_by_place: parameter context: the context is passed by name",
         ),
-        (lambda: tool(pieces), "tool pieces: a generator has no one result"),
+        (lambda: tool(pieces), "tool pieces: a generator function has no single result"),
         (lambda: tool(dict.fromkeys), "tool fromkeys: "),
-        (lambda: tool(5), "a function is wanted, not int"),
-        (lambda: tool(tool(get_weather)), "a function is wanted, not FunctionTool"),
+        (lambda: tool(5), "expected a function, not int"),
+        (lambda: tool(tool(get_weather)), "expected a function, not FunctionTool"),
         (lambda: tool(get_weather, timeout=0), "tool get_weather: timeout: "),
         (lambda: tool(get_weather, timeout=True), "tool get_weather: timeout: "),
         (lambda: tool(get_weather, timeout=float("nan")), "tool get_weather: timeout: "),
@@ -602,7 +604,7 @@ def pieces(a: int) -> Any:
         (lambda: tool(get_weather, final="yes"), "tool get_weather: final: "),
         (
             lambda: tool(lambda: 1, name="f", parameters=Place),
-            "tool f: its function must take the Place as its one positional argument",
+            "tool f: its function must take the Place as its only positional argument",
         ),
         (
             lambda: tool(lambda a, b: 1, name="f", parameters=Place),
@@ -610,7 +612,7 @@ def pieces(a: int) -> Any:
         ),
         (
             lambda: tool(lambda a: 1, name="f", parameters=list[int]),
-            "tool f: invalid parameters schema: a function takes an object",
+            "tool f: invalid parameters schema: expected a type of JSON objects",
         ),
         (
             lambda: tool(lambda a: 1, name="f", parameters=Path),

@@ -111,7 +111,7 @@ def test_s3_02_the_reason_names_the_place() -> None:
 
 
 def test_u_102_parameters_are_an_object() -> None:
-    with pytest.raises(RuleError, match="a function takes an object, not 'array'"):
+    with pytest.raises(RuleError, match="expected the type object, not 'array'"):
         tool(lambda arguments: 1, name="f", parameters={"type": "array"})
     assert bound(lambda arguments: arguments, {"a": 1}, name="f", parameters={}) == {"a": 1}
 
@@ -329,7 +329,7 @@ def of_dict_and_more(arguments, retries=3):
 )
 def test_u_103_keywords_or_one_dict(function: Any, result: Any) -> None:
     if function is dict:
-        with pytest.raises(ToolError, match="tool dict: parameters: it has no function"):
+        with pytest.raises(ToolError, match="tool dict: parameters: only a tool with a function"):
             tool(dict, parameters=PARAMETERS)  # type: ignore[call-overload]
     else:
         assert bound(function, {"location": "Oslo", "days": 2}, parameters=PARAMETERS) == result
@@ -366,7 +366,7 @@ def test_a_parameter_that_only_the_function_needs() -> None:
         (
             lambda: 1,
             "its function must take the schema's properties by name (location, days), or "
-            "the object as its one argument",
+            "the object as its only argument",
         ),
         (lambda location: 1, "its function must take the schema's properties by name"),
         (lambda a, b: 1, "its function must take the schema's properties by name"),
@@ -387,7 +387,7 @@ def test_a_parameter_for_the_context_that_is_a_property_as_well() -> None:
     assert (
         caught.value.message
         == "tool both: its function must take the schema's properties by name (a, context), "
-        + ("or the object as its one argument")
+        + ("or the object as its only argument")
     )
 
 

@@ -89,7 +89,7 @@ def test_s1_50_s3_05_duplicates() -> None:
 
 @pytest.mark.parametrize("tools", ["now", 5, {"a": 1}, None])
 def test_what_is_no_list_of_tools(tools: Any) -> None:
-    with pytest.raises(RuleError, match="tools: a list of tools is wanted"):
+    with pytest.raises(RuleError, match="tools: expected a list of tools"):
         Toolbox(tools)
 
 
@@ -98,7 +98,7 @@ def test_what_is_no_tool() -> None:
         Toolbox([get_weather, "now"])  # type: ignore[list-item]
     assert (
         str(caught.value.violations[0])
-        == "tools[1]: a function, a type or a Tool is wanted, not str"
+        == "tools[1]: expected a function, a type or a Tool, not str"
     )
 
 
@@ -130,11 +130,11 @@ def test_s1_54_u_119_a_call_that_fits() -> None:
         (call(city=1), "$.city: Expected `str`, got `int`"),
         (
             ToolCall(id="call_7", name="get_weather", arguments=None, text='{"city": "Os'),
-            '$: a JSON object is wanted, whole and nothing else, not \'{"city": "Os\'',
+            '$: expected one complete JSON object, not \'{"city": "Os\'',
         ),
         (
             ToolCall(id="call_7", name="get_weather", arguments=["Oslo"]),
-            "$: a JSON object is wanted, whole and nothing else, not \"['Oslo']\"",
+            "$: expected one complete JSON object, not \"['Oslo']\"",
         ),
     ],
 )
@@ -157,7 +157,7 @@ def test_what_is_quoted_of_arguments_is_short() -> None:
 
 def test_u_112_a_passive_tool_is_not_ours_to_run() -> None:
     with pytest.raises(
-        ToolError, match="tool ask_user: it has no function, so its call is the caller's to answer"
+        ToolError, match="tool ask_user: it has no function, so the caller must give the result"
     ):
         Toolbox([Tool("ask_user")]).prepare(call("ask_user"))
 
@@ -177,7 +177,7 @@ def test_what_a_struct_raises_of_its_own_is_told() -> None:
     toolbox = Toolbox([look, tool(lambda it: 1, name="odd", parameters=Odd)])
     result = toolbox.prepare(call("look", at={"type": "media"}))
     assert isinstance(result, ToolResult)
-    assert result.answer == {"error": "invalid parameters: $: media: either data or url is wanted"}
+    assert result.answer == {"error": "invalid parameters: $: media: expected either data or url"}
     result = toolbox.prepare(call("odd", a=1))
     assert isinstance(result, ToolResult)
     assert result.answer == {"error": "invalid parameters: $: KeyError"}
@@ -294,15 +294,16 @@ loop.append(loop)
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (object(), "$: JSON cannot say this: it has no form for object"),
+        (object(), "$: JSON cannot represent this: object has no JSON form"),
         ([{"a": float("nan")}], "$[0].a: nan is not a JSON number"),
         (float("-inf"), "$: -inf is not a JSON number"),
         (
             {(1, 2): 3},
-            "$: JSON cannot say this: Only dicts with str-like or number-like keys are supported",
+            "$: JSON cannot represent this: Only dicts with str-like or number-like keys are "
+            "supported",
         ),
-        (loop, "$: JSON cannot say this: maximum recursion depth exceeded"),
-        (iter([1]), "$: JSON cannot say this: it has no form for list_iterator"),
+        (loop, "$: JSON cannot represent this: maximum recursion depth exceeded"),
+        (iter([1]), "$: JSON cannot represent this: list_iterator has no JSON form"),
     ],
 )
 def test_s3_12_a_result_that_is_no_json(value: Any, message: str) -> None:
@@ -502,7 +503,7 @@ def test_a_call_that_a_hook_failed_on_is_refused_with_the_reason() -> None:
     ("on_error", "told", "note"),
     [
         (lambda error, call: {}[error], "KeyError", "on_error raised KeyError: OSError("),
-        (lambda error, call: 5, "TypeError", "on_error raised TypeError: a text is wanted"),
+        (lambda error, call: 5, "TypeError", "on_error raised TypeError: expected a text"),
     ],
 )
 def test_an_on_error_that_fails_still_hides(on_error: Any, told: str, note: str) -> None:

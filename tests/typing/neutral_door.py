@@ -63,7 +63,7 @@ def threads(chat: Chat) -> None:
         assert_type(events.partial(), Reply)
         assert_type(events.account, Account)
         events.result()  # type: ignore[attr-defined]
-    with chat.client.stream(chat.streamed("Hi")) as sent:
+    with chat.client.stream(chat.stream_call("Hi")) as sent:
         assert_type(sent, Stream[Event, Reply])
         assert_type(sent.result(), Reply)
 
@@ -76,7 +76,7 @@ async def tasks(chat: AsyncChat) -> None:
             assert_type(event, Event)
         assert_type(await events.reply(), Reply)
         assert_type(events.partial(), Reply)
-    async with chat.client.stream(chat.streamed("Hi")) as sent:
+    async with chat.client.stream(chat.stream_call("Hi")) as sent:
         assert_type(sent, AsyncStream[Event, Reply])
         assert_type(await sent.result(), Reply)
 

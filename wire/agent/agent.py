@@ -1,7 +1,7 @@
 """`LLMAgent` for asyncio and trio, `Agent` for threads: a model, its tools and a history.
 
 Both drive the state machine of `wire.agent.steps`: they ask the model, run its calls, wait, and
-report the results. Nothing is decided here, so the two classes differ in `await` only.
+report the results. They decide nothing, so the two classes differ in `await` only.
 """
 
 from __future__ import annotations
@@ -102,13 +102,15 @@ class LLMAgent(AgentState):
 
     @property
     def provider(self) -> AsyncModel | ChatProvider:
-        """What the agent was given. A new value is asked from the next request on."""
+        """The provider or model of the agent. A new value is used from the next request on."""
         return self._provider
 
     @provider.setter
     def provider(self, provider: AsyncModel | ChatProvider) -> None:
         self.model: AsyncModel = as_model(provider)
-        """What the agent asks: the provider itself, or the adapter of a `ChatProvider`."""
+        """The model that gets the requests: the provider itself, or the adapter of a
+        `ChatProvider`.
+        """
         self._provider = provider
 
     @classmethod
@@ -149,11 +151,11 @@ class LLMAgent(AgentState):
 
         With `stream`, `on_stream_delta` (a function or an async function) gets the deltas of the
         model's replies as they arrive. Without `user_input` the run continues from the history. The
-        result holds exactly the messages that the run added. `max_steps` limits how often the model
-        is asked; a run that reaches the limit returns with the reason `max_steps`.
+        result holds exactly the messages that the run added. `max_steps` limits the number of
+        requests to the model; a run that reaches the limit returns with the reason `max_steps`.
 
-        Errors of the provider are raised, never in an `ExceptionGroup`. However the run ends, by a
-        cancellation too, results that exist are in the history, and `last_run.state` can be
+        Errors of the provider are raised, never in an `ExceptionGroup`. However the run ends, even
+        by a cancellation, results that exist are in the history, and `last_run.state` can be
         resumed. A tool that was started is never started again: if it had not returned, its result
         is the error "cancelled while it ran; it may have had effects". A tool that is `read_only`
         has no effects and is run again.
@@ -261,7 +263,8 @@ class LLMAgent(AgentState):
     async def _streamed(self, messages: Sequence[Message]) -> AsyncGenerator[Event, None]:
         """The events of one reply.
 
-        A stream that fails before its first event is worth one request without streaming (S1-72).
+        If a stream fails before its first event, the request is sent once more without streaming
+        (S1-72).
         """
         begun = False
         try:
@@ -326,7 +329,7 @@ class Agent(AgentState):
         super().__init__(system_prompt, **options)
         if not is_model(model):
             raise ConfigurationError(
-                f"model: a Chat is wanted, not {type(model).__name__}; LLMAgent takes async models "
+                f"model: expected a Chat, not {type(model).__name__}; LLMAgent takes async models "
                 "and providers"
             )
         self.model = model

@@ -1,6 +1,7 @@
 """`keep`: a task that creates a context cache, refreshes it in time and deletes it (S3-28).
 
-`wire.gemini.ContextCache` decides what is due and when; the task here only waits for it.
+`wire.gemini.ContextCache` decides when the cache is created, refreshed and deleted; this task only
+waits.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ class CacheKeeper:
     async def generate(self, request: GenerateContentRequest) -> GenerateContentResponse:
         """Send a request without the contents that are in the cache.
 
-        If the server has lost the cache, the whole request is sent and the cache is created again.
+        If the server has lost the cache, the complete request is sent and the cache is created
+        again.
         """
         had = self.cache.name
         answer = await self._client.run(self.cache.generate(request))

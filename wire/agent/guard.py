@@ -15,7 +15,7 @@ from wire.tools import Toolbox
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guard:
-    """The limits of repetition, and what happens beyond them.
+    """Limits of repeated calls, and the action if a limit is reached.
 
     >>> Guard().counted([ToolCall(name="now")], {"now{}": 0})
     {'now{}': 1}
@@ -28,7 +28,7 @@ class Guard:
     """
 
     repeats: int = 1
-    """The number of repetitions that is too many: 1 is the second time of the same call."""
+    """Number of repetitions at which the guard acts: 1 is the second time of the same call."""
     read_only_repeats: int = 2
     """As `repeats`, for tools that are `read_only`."""
     tool_only: int | None = 8
@@ -45,14 +45,16 @@ class Guard:
             if not (type(value) is int and value >= 1) and not (
                 name == "tool_only" and value is None
             ):
-                raise ConfigurationError(f"guard.{name}: a number from 1 up, not {value!r}")
+                raise ConfigurationError(
+                    f"guard.{name}: expected a whole number from 1 up, not {value!r}"
+                )
         if self.then not in ("stop", "steer"):
-            raise ConfigurationError(f"guard.then: 'stop' or 'steer', not {self.then!r}")
+            raise ConfigurationError(f"guard.then: expected 'stop' or 'steer', not {self.then!r}")
 
     def counted(self, calls: Iterable[ToolCall], before: Mapping[str, int]) -> dict[str, int]:
         """For each call of a turn, the number of turns in a row that made it before.
 
-        `before` is what this returned for the turn before. The keys are name and arguments.
+        `before` is the result of this method for the turn before. The keys are name and arguments.
         """
         counts: dict[str, int] = {}
         for call in calls:

@@ -1,4 +1,4 @@
-"""What an agent asks: one model that answers a conversation with a reply, or with its events.
+"""The interface of a model: it answers a conversation with a reply, or with the reply's events.
 
 `wire.Chat` is a `Model` and `wire.AsyncChat` is an `AsyncModel`. Classes of your own need the same
 two methods and no base class.
@@ -43,7 +43,7 @@ class Model(Protocol):
     """A model for threads, such as `wire.Chat`. An agent uses it for one request at a time."""
 
     def ask(self, *, messages: Sequence[Message], **settings: Unpack[Settings]) -> Reply:
-        """Return the whole reply to a conversation.
+        """Return the complete reply to a conversation.
 
         Agents pass the settings `system`, `tools`, `max_tokens` and `temperature`, each only if it
         was given.
@@ -61,7 +61,7 @@ class AsyncModel(Protocol):
     """A model for asyncio and trio, such as `wire.AsyncChat`."""
 
     async def ask(self, *, messages: Sequence[Message], **settings: Unpack[Settings]) -> Reply:
-        """Return the whole reply to a conversation. As `Model.ask`."""
+        """Return the complete reply to a conversation. As `Model.ask`."""
         ...
 
     def stream(
@@ -82,7 +82,7 @@ def is_async_model(value: Any) -> TypeGuard[AsyncModel]:
 
 
 def _has_methods(value: Any) -> bool:
-    # A class in place of its instance has the methods too, but cannot be asked.
+    # A class in place of its instance has the methods too, but they need an instance.
     return (
         not isinstance(value, type)
         and callable(getattr(value, "ask", None))

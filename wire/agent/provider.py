@@ -22,7 +22,7 @@ from wire.agent.model import AsyncModel, close_model, events_of, is_async_model
 from wire.chat import AsyncChat, Settings
 from wire.core import retry
 from wire.core.decoders import decoder
-from wire.core.memory import Beside
+from wire.core.memory import MetadataStruct
 from wire.core.provider import key_variable_of
 from wire.core.secret import Secret
 from wire.errors import ConfigurationError, StreamIncomplete
@@ -53,16 +53,20 @@ FunctionCall = ToolCall
 _REPLY = "_reply"
 
 
-class GenerationConfig(Beside, frozen=True):
-    """The settings of `generate` and `generate_stream` as one object instead of keywords."""
+class GenerationConfig(MetadataStruct, frozen=True):
+    """The settings of `generate` and `generate_stream` as one object instead of keywords.
+
+    >>> GenerationConfig(system_prompt="Be brief.", max_tokens=100).max_tokens
+    100
+    """
 
     system_prompt: str = ""
     max_tokens: int | None = None
     temperature: float | None = None
 
 
-class LLMResponse(Beside, frozen=True, kw_only=True):
-    """A whole reply, as a `ChatProvider` returns it.
+class LLMResponse(MetadataStruct, frozen=True, kw_only=True):
+    """A complete reply, as a `ChatProvider` returns it.
 
     >>> LLMResponse(text="Hello.").reply.stop.reason
     'end'
@@ -73,7 +77,7 @@ class LLMResponse(Beside, frozen=True, kw_only=True):
     function_calls: tuple[ToolCall, ...] = ()
     usage: Usage | None = None
     raw: Any = None
-    """The body of the HTTP response, in bytes; `None` if there was none."""
+    """The body of the HTTP response in bytes; `None` if there was no HTTP response."""
     finish_reason: str = ""
     """A reason of `wire.neutral.messages.Stop`; empty if only text and calls are known."""
 
@@ -119,11 +123,14 @@ class LLMResponse(Beside, frozen=True, kw_only=True):
         return [*map(converter.delta, events_of(self.reply)[:-1]), last]
 
 
-class StreamDelta(Beside, frozen=True, kw_only=True):
+class StreamDelta(MetadataStruct, frozen=True, kw_only=True):
     """One piece of a streamed reply.
 
-    A piece of a call names its call, by `call_id` and by `index`, which counts the calls of a reply
-    from 0. The last delta has `finish_reason`, `usage` and the whole `response`.
+    >>> StreamDelta(text="Hel").text + StreamDelta(text="lo.", finish_reason="end").text
+    'Hello.'
+
+    A piece of a call names its call by `call_id` and by `index`, which counts the calls of a reply
+    from 0. The last delta has `finish_reason`, `usage` and the complete `response`.
     """
 
     text: str = ""
@@ -169,7 +176,7 @@ class ChatProvider(Protocol):
         max_tokens: int | None = None,
         temperature: float | None = None,
     ) -> LLMResponse:
-        """Return the whole reply."""
+        """Return the complete reply."""
         ...
 
     def generate_stream(
@@ -210,7 +217,7 @@ class AsyncChatProvider:
         *,
         config: GenerationConfig | None = None,
     ) -> LLMResponse:
-        """Return the whole reply.
+        """Return the complete reply.
 
         Raises what `AsyncChat.ask` raises, and `ConfigurationError` for a setting that is given
         twice, in `config` and as a keyword.
@@ -259,7 +266,10 @@ def _settings(
     temperature: float | None,
     config: GenerationConfig | None,
 ) -> Settings:
-    """Both styles as settings of a chat. The chat's own value stands for each `None`."""
+    """Convert keywords or `config` to settings of a chat.
+
+    A setting that is `None` is left out, so the chat's own value applies.
+    """
     keywords = {
         "system_prompt": system_prompt,
         "max_tokens": max_tokens,
@@ -268,9 +278,7 @@ def _settings(
     if config is not None:
         twice = next((name for name, value in keywords.items() if value is not None), None)
         if twice is not None:
-            raise ConfigurationError(
-                f"{twice}: give it in config or as a keyword, not both styles at once"
-            )
+            raise ConfigurationError(f"{twice}: given in config and as a keyword; give it once")
         keywords = {
             name: getattr(config, name) or None
             if name == "system_prompt"
@@ -305,7 +313,7 @@ class ProviderModel:
         return str(getattr(self.wrapped, "model", ""))
 
     async def ask(self, *, messages: Sequence[Message], **settings: Unpack[Settings]) -> Reply:
-        """Return the whole reply of `generate`.
+        """Return the complete reply of `generate`.
 
         Raises `ConfigurationError` for a setting that a `ChatProvider` does not take and for a
         result that is no `LLMResponse`, and what the provider raises.
@@ -348,10 +356,10 @@ class ProviderModel:
             )
         return {_ARGUMENTS[name]: value for name, value in settings.items()}
 
-    def _checked(self, value: Any, wanted: type[AnyValue], method: str) -> AnyValue:
-        if not isinstance(value, wanted):
+    def _checked(self, value: Any, kind: type[AnyValue], method: str) -> AnyValue:
+        if not isinstance(value, kind):
             raise ConfigurationError(
-                f"provider {self.provider}: {method} must give {wanted.__name__}, "
+                f"provider {self.provider}: {method} must give {kind.__name__}, "
                 f"not {type(value).__name__}"
             )
         return value
@@ -394,7 +402,7 @@ def as_model(value: AsyncModel | ChatProvider) -> AsyncModel:
         return ProviderModel(value)
     kind = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
     raise ConfigurationError(
-        "provider: an object with generate and generate_stream, or an AsyncChat, is wanted, "
+        "provider: expected an object with generate and generate_stream, or an AsyncChat, "
         f"not {kind}"
     )
 
@@ -463,9 +471,7 @@ def register_provider(
     that is registered already (unless `replace`), and for a factory that cannot be called.
     """
     if not isinstance(name, str) or not _PROVIDER_NAME.fullmatch(name):
-        raise ConfigurationError(
-            f"name: letters, digits, '.', '_' and '-' are wanted, not {name!r}"
-        )
+        raise ConfigurationError(f"name: expected letters, digits, '.', '_' and '-', not {name!r}")
     name = name.lower()
     if name in PROVIDERS:
         raise ConfigurationError(f"name: {name!r} is a provider of this library")
@@ -475,7 +481,7 @@ def register_provider(
         )
     if not callable(factory):
         raise ConfigurationError(
-            f"factory: a function or class that makes a provider is wanted, "
+            f"factory: expected a function or class that makes a provider, "
             f"not {type(factory).__name__}"
         )
     FACTORIES[name] = factory
@@ -542,8 +548,7 @@ class EventsToDeltas:
 class ResponseBuilder:
     """Builds the response of a stream from its deltas, and converts them to events.
 
-    Deltas of any provider are taken: a call may come without its end, and a stream without a whole
-    response.
+    A provider may leave out the end of a call, and the complete response in the last delta.
     """
 
     def __init__(self) -> None:
@@ -556,7 +561,7 @@ class ResponseBuilder:
         self._response: LLMResponse | None = None
 
     def add(self, delta: StreamDelta) -> list[Event]:
-        """Add the next delta; the events that it stands for."""
+        """Add the next delta and return its events."""
         events: list[Event] = []
         if delta.thought:
             events.append(ThoughtDelta(delta.thought))
@@ -580,7 +585,7 @@ class ResponseBuilder:
         return events
 
     def end(self) -> list[Event]:
-        """The events that the stream lacks at its end: of calls without an end, and `Done`.
+        """The events that the deltas did not contain: `ToolCallEnd` of open calls, and `Done`.
 
         Raises as `response`.
         """
@@ -626,7 +631,7 @@ def _call_of(name: str, id: str, text: str) -> ToolCall:
 
 
 async def collect(deltas: AsyncIterator[StreamDelta]) -> LLMResponse:
-    """The response that a stream of deltas amounts to, equal to what `generate` returns for it.
+    """The response built from a stream of deltas, equal to what `generate` returns for it.
 
     Raises as `ResponseBuilder.response`.
     """

@@ -1,7 +1,7 @@
 """`dump_run` and `load_run`: a run as a session file, with its state in the metadata.
 
-Everything that reads session files reads it too. While calls of the last turn are open, the last
-message has the results of the other calls.
+`wire.sessions.read_session` reads it too. While calls of the last turn are open, the last message
+has the results of the other calls.
 """
 
 from __future__ import annotations
@@ -65,15 +65,15 @@ def load_run(source: bytes | str | Mapping[str, Any], name: str = "run") -> RunS
     """
     session = load_session(source, name)
     if _KEY not in session.metadata:
-        raise ConfigurationError(f"{name}: metadata.{_KEY}: this is a session without a run")
+        raise ConfigurationError(f"{name}: metadata.{_KEY}: missing, this session has no run")
     try:
         saved: _SavedFields = convert(session.metadata[_KEY], _SavedFields)
     except msgspec.ValidationError as cause:
         raise ConfigurationError(f"{name}: metadata.{_KEY}: {cause}") from None
     if not 0 <= saved.begun <= len(session.messages):
         raise ConfigurationError(
-            f"{name}: metadata.{_KEY}.begun: there are {len(session.messages)} messages, "
-            f"not {saved.begun}"
+            f"{name}: metadata.{_KEY}.begun: {saved.begun}, but there are "
+            f"{len(session.messages)} messages"
         )
     return RunState(
         messages=session.messages,

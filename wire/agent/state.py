@@ -1,4 +1,4 @@
-"""`AgentState`: what `Agent` and `LLMAgent` share. Tools, history, and the start of runs."""
+"""`AgentState`: tools, history and the start of runs, which `Agent` and `LLMAgent` share."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class AgentState:
         history = options.get("history")
         if history is not None and not isinstance(history, HistoryManager):
             raise ConfigurationError(
-                f"history: a HistoryManager is wanted, not {type(history).__name__}"
+                f"history: expected a HistoryManager, not {type(history).__name__}"
             )
         self.system_prompt = system_prompt
         self.max_tokens, self.temperature = options.get("max_tokens"), options.get("temperature")
@@ -139,7 +139,7 @@ class AgentState:
 
     @contextmanager
     def _driven(self, steps: Steps) -> Iterator[None]:
-        """Around a driver: however it ends, the results that exist are in the history."""
+        """Context of a driver: however it ends, the results that exist are in the history."""
         try:
             with without_groups():
                 yield
@@ -149,7 +149,7 @@ class AgentState:
 
     @property
     def _settings(self) -> Settings:
-        """The settings that go with each request."""
+        """The settings of each request."""
         settings: Settings = {}
         if self.tools.definitions:
             settings["tools"] = self.tools.definitions

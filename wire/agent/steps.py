@@ -1,9 +1,9 @@
 """The loop of an agent as a state machine, without a clock and without I/O.
 
 `Steps.next()` returns the next step: ask the model, run calls, pause, or finished. A driver
-(`agent.py`) takes the step and reports: each call when it starts, each result when it exists. So a
-run that ends in the middle of a turn loses no result. Everything that a run needs to continue later
-is in its `RunState`, which can be saved at any moment.
+(`agent.py`) executes the step and reports each call when it starts, and each result as soon as it
+exists. So a run that ends in the middle of a turn loses no result. The `RunState` contains
+everything that is needed to continue the run later. It can be saved at any moment.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 from wire.agent.guard import Guard
 from wire.core import retry as presets
 from wire.core.exchange import Pause
-from wire.core.memory import Beside
+from wire.core.memory import MetadataStruct
 from wire.core.retry import Retry
 from wire.errors import (
     ConfigurationError,
@@ -37,7 +37,7 @@ from wire.tools import Toolbox, ToolRun
 Reason: TypeAlias = Literal["end", "final", "max_steps", "guard", "waiting", "stopped"]
 
 Verdict: TypeAlias = bool | str | None
-"""On one call: `True` or `None` lets it run, `False` or a reason refuses it."""
+"""Decision on one call: `True` or `None` lets it run, `False` or a text, the reason, refuses it."""
 
 
 INTERRUPTED = "cancelled while it ran; it may have had effects"
@@ -77,14 +77,14 @@ class Finished(msgspec.Struct, frozen=True):
 Step: TypeAlias = Ask | RunCalls | Pause | Finished
 
 
-class StepRecord(Beside, frozen=True):
+class StepRecord(MetadataStruct, frozen=True):
     """One reply of the model, and the runs of its calls."""
 
     reply: Reply
     runs: tuple[ToolRun, ...] = ()
 
 
-class RunState(Beside, frozen=True, kw_only=True):
+class RunState(MetadataStruct, frozen=True, kw_only=True):
     """The state of a run: enough to continue it later, in another process or with another model."""
 
     messages: tuple[Message, ...]
@@ -92,7 +92,7 @@ class RunState(Beside, frozen=True, kw_only=True):
     begun: int
     """The number of messages from before the run."""
     asked: int = 0
-    """The number of replies, since the run began or was resumed after `max_steps`."""
+    """The number of replies since the run began, or since it was resumed after `max_steps`."""
     tool_only: int = 0
     """The number of turns in a row with calls and no text."""
     repeats: dict[str, int] = msgspec.field(default_factory=dict)
@@ -101,7 +101,7 @@ class RunState(Beside, frozen=True, kw_only=True):
     started: tuple[str, ...] = ()
     """Ids of open calls whose tools were started, and may have had effects."""
     reason: Reason | None = None
-    """Why it stopped; `None` while it runs."""
+    """Why the run stopped; `None` while it runs."""
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
@@ -109,7 +109,7 @@ class RunState(Beside, frozen=True, kw_only=True):
         return unanswered(self.messages)
 
 
-class RunResult(Beside, frozen=True, kw_only=True):
+class RunResult(MetadataStruct, frozen=True, kw_only=True):
     """The messages that a run added, their usage and tool runs, and why the run stopped."""
 
     state: RunState
@@ -176,11 +176,11 @@ class Steps:
     >>> steps.next().result.text
     'Hello.'
 
-    - `max_steps`: how often the model is asked at most; `None` for no limit.
+    - `max_steps`: the maximum number of requests to the model; `None` for no limit.
     - `view`: returns the messages to send, given all messages.
     - `stop_when`: called between steps; the run stops if it returns true, and can be resumed.
-    - `asks_approval`: the driver asks somebody about each call. Without it, calls of tools that
-      need approval wait.
+    - `asks_approval`: whether the driver asks for approval of each call. If not, calls of tools
+      that need approval wait.
     - `on_change`: called with each new state.
 
     `started`, `answered` and `interrupted` may be called from any thread, one at a time.
@@ -202,7 +202,9 @@ class Steps:
         on_change: Callable[[RunState], None] | None = None,
     ) -> None:
         if max_steps is not None and (type(max_steps) is not int or max_steps < 1):
-            raise ConfigurationError(f"max_steps: a number from 1 up or None, not {max_steps!r}")
+            raise ConfigurationError(
+                f"max_steps: expected a whole number from 1 up or None, not {max_steps!r}"
+            )
         self.state = state
         self._toolbox = toolbox
         self._max_steps = max_steps
@@ -273,7 +275,7 @@ class Steps:
         return None
 
     def replied(self, reply: Reply) -> bool:
-        """Report the model's reply; whether the run takes it.
+        """Report the model's reply; return whether the run accepts it.
 
         An empty reply counts as a transient failure, unless it was cut off at its length.
         """
@@ -282,7 +284,7 @@ class Steps:
             message = f": {reply.stop.message}" if reply.stop.message else ""
             self.failed(
                 StreamIncomplete(
-                    f"the model answered nothing (finish {finish}){message}",
+                    f"the model's reply is empty (finish {finish}){message}",
                     retryable=True,
                     partial=reply,
                 )
@@ -307,11 +309,11 @@ class Steps:
         return True
 
     def failed(self, error: BaseException, *, seen: bool = False) -> None:
-        """Report a failed request: the next step is a pause, or the error is raised.
+        """Report a failed request. The next step is a pause, or the error is raised.
 
-        It is raised without the group that it came in. There is no retry if `seen`, that is if
-        events of the reply were handed out, and none after an error that is no `Exception`, such
-        as a cancellation.
+        An error in an `ExceptionGroup` is raised without the group. There is no retry if `seen` is
+        true, which means that events of the reply were handed out, and none after an error that is
+        not an `Exception`, such as a cancellation.
         """
         error = ungrouped(error)
         if seen or not isinstance(error, Exception):
@@ -324,7 +326,7 @@ class Steps:
             raise error
         self._pause = wait
 
-    # --- the guard: if it raises, only the calls that it was asked about are refused
+    # --- the guard: if it raises, only the calls that were passed to it are refused
 
     def _counted(self, calls: Iterable[ToolCall]) -> dict[str, int]:
         self._refusals.clear()
@@ -339,13 +341,13 @@ class Steps:
         return counts
 
     def _stops(self, calls: Iterable[ToolCall], counts: Mapping[str, int], tool_only: int) -> bool:
-        asked = [call for call in calls if call.id not in self._refusals]
-        if self._guard is None or not asked:
+        checked = [call for call in calls if call.id not in self._refusals]
+        if self._guard is None or not checked:
             return False
         try:
-            return self._guard.stops(asked, counts, tool_only, self._toolbox)
+            return self._guard.stops(checked, counts, tool_only, self._toolbox)
         except Exception as error:
-            for call in asked:
+            for call in checked:
                 self._refusals[call.id] = self._toolbox.hook_failed(call, "guard", error)
             return False
 
@@ -358,10 +360,10 @@ class Steps:
             return self._toolbox.hook_failed(call, "guard", error)
         return _answered_with(call, steering) if steering else None
 
-    # --- its calls
+    # --- the calls of a turn
 
     def _calls(self) -> Step | None:
-        """Calls to run; `None` if all open calls got a result here, or wait."""
+        """The step that runs calls; `None` if every open call got its result here, or waits."""
         answered, to_run, waiting = [], [], False
         for call in self.state.open_calls:
             run = self._answer_at_once(call)
@@ -381,7 +383,7 @@ class Steps:
 
     def _answer_at_once(self, call: ToolCall) -> ToolRun | None:
         if self._guarded:
-            return _answered_with(call, "stopped: the same calls were made again and again")
+            return _answered_with(call, "stopped: the model repeated the same calls too often")
         verdict = self._verdicts.get(call.id)
         steered = self._steered(call)
         if steered is not None:
@@ -474,7 +476,7 @@ def begun(messages: Iterable[Message]) -> RunState:
 
 
 def resumed(state: RunState, results: Iterable[ToolResult] = ()) -> RunState:
-    """The state of a stopped run that continues, with results of calls that waited.
+    """The state with which a stopped run continues, with results of calls that waited.
 
     Raises `RuleError` for a result that no call waits for.
     """
@@ -488,12 +490,12 @@ def resumed(state: RunState, results: Iterable[ToolResult] = ()) -> RunState:
                 ]
             )
         waiting.remove(result.id)
-    goes_on = state.reason in ("waiting", "stopped", "max_steps")
+    can_continue = state.reason in ("waiting", "stopped", "max_steps")
     ids = {result.id for result in results}
     return msgspec.structs.replace(
         state,
         messages=with_results(state.messages, results),
         started=tuple(id for id in state.started if id not in ids),
         asked=0 if state.reason == "max_steps" else state.asked,
-        reason=None if goes_on else state.reason,
+        reason=None if can_continue else state.reason,
     )

@@ -1,7 +1,7 @@
 """Runs the calls of one turn at the same time, on asyncio and trio or in threads.
 
-Each call is reported when its tool starts and when it has its result. `wire.tools` decides what a
-result says, `wire.agent.steps` what happens to calls that a cancelled run leaves open.
+Each call is reported when its tool starts and when it has its result. `wire.tools` builds the
+results. `wire.agent.steps` decides about calls that a cancelled run leaves open.
 """
 
 from __future__ import annotations
@@ -30,11 +30,13 @@ Approve: TypeAlias = Callable[[ToolCall], Verdict | Awaitable[Verdict]]
 log = logging.getLogger("wire.agent")
 
 _MAX_WAIT_SECONDS = 0.5
-"""A wait is cut into pieces: a Ctrl-C just before it begins does not wake the thread."""
+"""Maximum time of one wait. A Ctrl-C just before a wait begins does not wake the thread, so a long
+wait is split.
+"""
 
 
 class Progress(Protocol):
-    """Receives reports about calls, such as `Steps`: from any thread, one report at a time."""
+    """Receives reports about calls, from any thread, one at a time. `Steps` is one."""
 
     def started(self, call: ToolCall) -> None:
         """The tool of this call is about to start."""
@@ -163,7 +165,7 @@ async def _await_contained(awaitable: Awaitable[Any]) -> Any:
     except anyio.get_cancelled_exc_class() as cancelled:
         if anyio.current_effective_deadline() == -math.inf:
             raise
-        raise ToolError("what it waited for was cancelled") from cancelled
+        raise ToolError("a task that it waited for was cancelled") from cancelled
 
 
 def run_calls_in_threads(

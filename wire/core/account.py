@@ -25,7 +25,15 @@ _REQUEST_IDS = (
 
 @dataclass(slots=True)
 class Account:
-    """Attempts, waits, bytes and times of one call; `client.account(answer)` returns it.
+    """Attempts, waits, bytes and times of one call; `client.account(result)` returns it.
+
+    >>> from wire import Chat
+    >>> from wire.testing.emulator import Emulator, EmulatorTransport
+    >>> http = EmulatorTransport(Emulator([{"say": "Hello."}]))
+    >>> with Chat("gemini:gemini-3-pro-preview", api_key="fake-key", http=http) as chat:
+    ...     account = chat.client.account(chat.ask("Hi"))
+    >>> account.attempts, account.status
+    (1, 200)
 
     Times are seconds since the call began. Bytes are those of the bodies of the last attempt, as
     sent and received, before decompression.
@@ -51,7 +59,10 @@ class Account:
 
 
 def answer_account(answer: Any) -> Account | None:
-    """The account of a received result; `None` if no client of this process received it."""
+    """The account of a received result; `None` if no client of this process received it.
+
+    `client.account(result)` returns the same.
+    """
     account: Account | None = getattr(answer, "__dict__", {}).get(ACCOUNT)
     return account
 

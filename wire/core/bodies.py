@@ -1,8 +1,8 @@
-"""A request as the bytes of its body, read back to see that they say what the types allow.
+"""Encodes the body of a request and checks it by decoding it again.
 
-Structs do not check what they are given, so what was built here is read back with the same types
-before anything is sent. What came from the wire was read when it came, and plain texts are seen to
-be texts: of a long history little is left to read.
+msgspec's structs do not check the types of their fields. The body is therefore decoded with the
+same types before it is sent. Received messages were checked when they were decoded, and plain texts
+need no decoding, so a long history costs little.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from wire.errors import RuleError, Violation
 T = TypeVar("T", bound=WireStruct)
 
 
-def wrong_type(path: str, value: object, wanted: str) -> RuleError:
-    """The error for an argument that is something else altogether."""
+def wrong_type(path: str, value: object, expected: str) -> RuleError:
+    """The error for an argument of a wrong type."""
     return RuleError(
-        violations=[Violation(path, f"a {wanted} is wanted, not {type(value).__name__}")]
+        violations=[Violation(path, f"expected a {expected}, not {type(value).__name__}")]
     )
 
 
 def merged_options(
     options: Mapping[str, Mapping[str, Any]], provider: str, built: WireStruct
 ) -> dict[str, Any]:
-    """Further keys of the body for this provider: those of its region go before those of its name,
-    and both before what was built.
+    """Merge the options for this provider: further keys of the body, by provider name.
 
-    Where both are objects, such as `generationConfig`, they are put together key by key. Raises
-    `RuleError` for what is no mapping.
+    Options of `name@region` take precedence over those of `name`, and both over `built`. Two
+    objects under one key, such as `generationConfig`, are merged key by key. Raises `RuleError` for
+    options that are not a mapping.
     """
     merged: dict[str, Any] = {}
     names = dict(zip(built.__struct_encode_fields__, built.__struct_fields__, strict=True))
     for name in dict.fromkeys((provider.partition("@")[0], provider)):
-        found = options.get(name, {})
-        if not isinstance(found, Mapping):
-            raise wrong_type(f"options.{name}", found, "mapping")
-        for key, value in found.items():
+        extra = options.get(name, {})
+        if not isinstance(extra, Mapping):
+            raise wrong_type(f"options.{name}", extra, "mapping")
+        for key, value in extra.items():
             before = merged.get(key)
             if before is None and isinstance(value, Mapping) and key in names:
                 before = msgspec.to_builtins(getattr(built, names[key]))
@@ -56,8 +56,9 @@ def merged_options(
 
 
 def with_options(built: T, options: Mapping[str, Any]) -> T:
-    """The request that the rules look at; what an option says in a way that no field allows is the
-    server's to judge.
+    """Return the request that the rules check, with the options in its fields.
+
+    An option whose value does not have the type of its field is left out: the server judges it.
     """
     known = {}
     for field in msgspec.structs.fields(built):
@@ -79,23 +80,26 @@ def checked_body(
     is_sound: Callable[[object], bool] = bool,
     recognised: Callable[[object, Any], Any] = _as_read,
 ) -> tuple[bytes, T]:
-    """The request as JSON, and as what the JSON says.
+    """Return the request as JSON, and the request decoded from that JSON.
 
-    `turns` names the field with the long list. Items that `is_sound` are not read back;
-    `recognised` makes of one that was, and of what was read, what is looked at. Raises `RuleError`
-    with the JSON path of what its type does not allow, or JSON cannot say.
+    `turns` names the field with the list of messages. Items for which `is_sound` is true are not
+    decoded again. For the others, `recognised` gets the item and its decoded form, and returns the
+    one to put into the result. Raises `RuleError` with the JSON path of a value of a wrong type, or
+    one that JSON cannot represent.
     """
     items = getattr(request, turns, None) if turns else None
     if not isinstance(items, (list, tuple)):
         items = []
-    places = [index for index, item in enumerate(items) if not is_sound(item)]
+    unsure_indexes = [index for index, item in enumerate(items) if not is_sound(item)]
     try:
         body = encode(request)
     except (TypeError, ValueError, OverflowError, RecursionError) as cause:
         checked(request)
-        raise RuleError(violations=[Violation("", f"JSON cannot say this: {cause}")]) from None
+        raise RuleError(
+            violations=[Violation("", f"JSON cannot represent this: {cause}")]
+        ) from None
     unsure = (
-        msgspec.structs.replace(request, **{turns: [items[index] for index in places]})
+        msgspec.structs.replace(request, **{turns: [items[index] for index in unsure_indexes]})
         if items
         else request
     )
@@ -105,7 +109,7 @@ def checked_body(
     try:
         data = encode(unsure)
         read = decoder(type(request)).decode(data)
-        # msgspec writes NaN as null, and bytes as text: what is read back is then another value.
+        # msgspec encodes NaN as null, and bytes as text, which decode to other values.
         unchanged = read == unsure and not is_deep(data)
     except (ValueError, RecursionError) as cause:
         problem = cause
@@ -115,16 +119,19 @@ def checked_body(
         except RuleError as error:
             raise RuleError(
                 violations=[
-                    msgspec.structs.replace(each, path=_placed(each.path, turns, places))
+                    msgspec.structs.replace(
+                        each, path=_original_path(each.path, turns, unsure_indexes)
+                    )
                     for each in error.violations
                 ]
             ) from None
     if problem:
         message, _, path = str(problem).partition(" - at `$")
-        raise RuleError(violations=[Violation(_placed(path.strip("`."), turns, places), message)])
+        path = _original_path(path.strip("`."), turns, unsure_indexes)
+        raise RuleError(violations=[Violation(path, message)])
     if not items:
         return body, read
-    inner = dict(zip(places, getattr(read, turns, ()), strict=True))
+    inner = dict(zip(unsure_indexes, getattr(read, turns, ()), strict=True))
     items = [
         recognised(item, inner[index]) if index in inner else item
         for index, item in enumerate(items)
@@ -132,10 +139,10 @@ def checked_body(
     return body, msgspec.structs.replace(read, **{turns: items})
 
 
-def _placed(path: str, turns: str, places: list[int]) -> str:
-    """A path into the items that were read back, as one into all of them."""
-    if not places:
+def _original_path(path: str, turns: str, indexes: list[int]) -> str:
+    """Convert a path into the decoded items, whose original indexes are `indexes`."""
+    if not indexes:
         return path
     return re.sub(
-        rf"{turns}\[(\d+)\]", lambda found: f"{turns}[{places[int(found[1])]}]", path, count=1
+        rf"{turns}\[(\d+)\]", lambda match: f"{turns}[{indexes[int(match[1])]}]", path, count=1
     )

@@ -49,7 +49,7 @@ class Timeouts:
     """Between two events of a stream, and between two reads of any other body. Comments and
     keep-alives are not events."""
     total: float | None = None
-    """The whole call with its attempts and waits, for a stream until its last event."""
+    """The call with all its attempts and waits, for a stream until its last event."""
 
     def __post_init__(self) -> None:
         for each in dataclasses.fields(self):
@@ -58,7 +58,8 @@ class Timeouts:
                 isinstance(seconds, (int, float)) and 0 < seconds < math.inf
             ):
                 raise ConfigurationError(
-                    f"timeouts.{each.name}: a positive number of seconds or None, not {seconds!r}"
+                    f"timeouts.{each.name}: expected a positive number of seconds or None, "
+                    f"not {seconds!r}"
                 )
 
 
@@ -207,14 +208,14 @@ class _Request:
         if not isinstance(query, Mapping) or not all(
             isinstance(each, str) for pair in query.items() for each in pair
         ):
-            raise ConfigurationError("query: a mapping of str to str is wanted")
+            raise ConfigurationError("query: expected a mapping of str to str")
         if self.url and (self.path or self.query):
-            raise ConfigurationError("url: give either url, or path and query")
+            raise ConfigurationError("url: expected either url, or path and query")
         if self.url and (problem := _unsafe(self.url)):
             raise ConfigurationError(f"url: {problem}")
         if not isinstance(self.timeouts, Timeouts | None):
             raise ConfigurationError(
-                f"timeouts: a Timeouts is wanted, not {type(self.timeouts).__name__}"
+                f"timeouts: expected a Timeouts, not {type(self.timeouts).__name__}"
             )
 
     def replace(
@@ -299,11 +300,11 @@ def _unsafe(url: str) -> str | None:
             else None
         )
     except ValueError:
-        return "an http(s) URL is wanted"  # an unclosed bracket, an invalid port
+        return "expected an http(s) URL"  # an unclosed bracket, an invalid port
     if not host or parts.scheme not in ("http", "https"):
-        return "an http(s) URL with a host is wanted, without user and fragment"
+        return "expected an http(s) URL with a host, without user and fragment"
     if parts.scheme == "http" and not LOOPBACK.fullmatch(host):
-        return f"https is wanted for {host}, or what is sent would travel in the open"
+        return f"expected https for {host}: plain http would send the request unencrypted"
     return None
 
 
@@ -313,7 +314,7 @@ def _extended(body: bytes, extra: Mapping[str, Any]) -> bytes:
             violations=[
                 Violation(
                     "body_extra",
-                    f"a mapping of keys to values is wanted, not {type(extra).__name__}",
+                    f"expected a mapping of keys to values, not {type(extra).__name__}",
                 )
             ]
         )
@@ -321,7 +322,7 @@ def _extended(body: bytes, extra: Mapping[str, Any]) -> bytes:
         merged: dict[str, Any] = decoder(dict[str, msgspec.Raw]).decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise RuleError(
-            violations=[Violation("body_extra", "this call has no JSON object for a body")]
+            violations=[Violation("body_extra", "the body of this call is not a JSON object")]
         ) from None
     added = {
         key: msgspec.Raw(encode(value)) for key, value in checked(dict(extra), "body_extra").items()
@@ -331,7 +332,12 @@ def _extended(body: bytes, extra: Mapping[str, Any]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Call(_Request, Generic[Answer]):
-    """One request; its response is decoded as a whole, to an `Answer`."""
+    """One request whose body is decoded at once, to an `Answer`.
+
+    >>> from wire import gemini
+    >>> gemini.get_model("gemini-3-pro-preview").target
+    '/models/gemini-3-pro-preview'
+    """
 
     parse: Callable[[bytes], Answer] = field(kw_only=True, repr=False)
     read_error: ReadError = field(kw_only=True, repr=False)
@@ -350,6 +356,11 @@ class StreamCall(_Request, Generic[Chunk, Answer]):
     of a chunk whose text may be joined to its neighbour's before that. A neutral call also sets
     `events`, which converts chunks to events, and `convert`, which converts the folded response to
     a `Reply`.
+
+    >>> from wire import gemini
+    >>> request = gemini.GenerateContentRequest(contents=gemini.contents("Hi"))
+    >>> gemini.stream_generate_content("gemini-3-pro-preview", request).target
+    '/models/gemini-3-pro-preview:streamGenerateContent?alt=sse'
     """
 
     reader: Callable[[int], Reader[Any]] = field(kw_only=True, repr=False)

@@ -64,7 +64,7 @@ def converter(kind: Any, read_other: Callable[[Any, Any], Any]) -> Callable[[Any
 
 
 def json_schema(kind: Any) -> dict[str, Any]:
-    """`msgspec.json.schema`, which builds tables too; each description stands on one line."""
+    """`msgspec.json.schema`, which builds tables too. Each description is put on one line."""
     _build(kind)
     schema = msgspec.json.schema(kind)
     for part in schema.get("$defs", {}).values():

@@ -2,11 +2,11 @@
 
 Hosts put the same error into many envelopes: `{"error": {...}}`, `{"error": "text"}`, a flat
 `{"message", "type", "code"}`, `{"detail": ...}`, MiniMax's `base_resp`, a list of one envelope, a
-page of HTML, nothing at all. It comes with an error status, as the whole body of status 200, or as
-an event of a stream.
+page of HTML, an empty body. The error is the body of a response with an error status, the body of a
+response with status 200, or an event of a stream.
 
-A wire subclasses `ErrorReader` and sets its struct and its tables. The HTTP
-status selects the class of the exception; the rows of `classes` refine it by words.
+A wire subclasses `ErrorReader` and sets its struct and its tables. The HTTP status selects the
+class of the exception; the rows of `classes` refine it by the words of the message.
 """
 
 from __future__ import annotations
@@ -24,21 +24,22 @@ from wire.errors import APIError, class_of_status, one_line, retryable_status
 E = TypeVar("E", bound=WireStruct)
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)s")
-_TEXT_LIMIT = 300  # bytes shown of a body that has no error object, such as a page of HTML
+_TEXT_LIMIT = 300
+"""Bytes that a message quotes of a body without an error object, such as a page of HTML."""
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A row of `ErrorReader.classes`: words and status that make an error one of `kind`.
+    """A row of `ErrorReader.classes`: the words and statuses that select the class `kind`.
 
     An error of such a class is never retryable: the same request fails again.
     """
 
     kind: type[APIError]
     pattern: re.Pattern[str] | None = None
-    """Searched in `ErrorReader.words`; `None`: the status is enough."""
+    """Pattern to search for in `ErrorReader.words`; `None` matches every error."""
     statuses: frozenset[int] | None = None
-    """`None`: any."""
+    """`None` matches every status."""
 
     def fits(self, status: int, words: str) -> bool:
         """Whether an error of this status with these words is of `kind`."""
@@ -53,11 +54,13 @@ class ErrorReader(Generic[E]):
     kind: type[E]
     """The struct of an error object. Has `message`, and `type` unless `type_keys` is empty."""
     flat_keys: ClassVar[tuple[str, ...]] = ()
-    """Keys by which an object without envelope is an error, where the status says that it is."""
+    """Keys of an error object without envelope. They count only in a response that is known to be
+    an error.
+    """
     flat_mark: ClassVar[tuple[str, str] | None] = None
-    """Key and value by which an object without envelope is an error, whatever the status."""
+    """Key and value that mark an object without envelope as an error, with any status."""
     inner_keys: ClassVar[tuple[str, ...]] = ()
-    """Keys of an answer under which an object, or the objects of a list, may hold an `error`."""
+    """Keys of a response whose object, or list of objects, may contain an `error`."""
     beside_keys: ClassVar[tuple[str, ...]] = ("code",)
     """Keys next to `error` that belong to the error."""
     message_keys: ClassVar[tuple[str, ...]] = ("message", "msg", "detail")
@@ -67,7 +70,7 @@ class ErrorReader(Generic[E]):
     status_keys: ClassVar[tuple[str, ...]] = ("code",)
     """Fields of `kind`, best first, that may hold an HTTP status."""
     status_of_word: ClassVar[Mapping[str, int]] = {}
-    """The HTTP status of a code or type in lower case, where none came with the response."""
+    """Error code or type in lower case to its HTTP status, for errors without a status."""
     classes: ClassVar[tuple[Words, ...]] = ()
     """The first row that fits selects the class."""
     quota: ClassVar[re.Pattern[str] | None] = None
@@ -200,32 +203,34 @@ class ErrorReader(Generic[E]):
         return None
 
     def _unwrapped(self, envelope: dict[str, Any]) -> dict[str, Any]:
-        """The object under `error`, with the `beside_keys` next to it."""
+        """The object under `error`, merged with the `beside_keys` of its envelope."""
         error = envelope["error"]
         inside = error if isinstance(error, dict) else {"message": _text(error)}
-        beside = {key: envelope[key] for key in self.beside_keys if key in envelope}
-        if beside.get("type") == "error":  # of the envelope, not of the error
-            del beside["type"]
-        return {**beside, **inside}
+        outside = {key: envelope[key] for key in self.beside_keys if key in envelope}
+        if outside.get("type") == "error":  # the type of the envelope, not of the error
+            del outside["type"]
+        return {**outside, **inside}
 
-    def _object(self, found: dict[str, Any]) -> E:
-        """An error object. Values of a wrong type are dropped."""
+    def _object(self, received: dict[str, Any]) -> E:
+        """Convert an error object to `kind`. Values of a wrong type are dropped."""
         try:
-            return fitted(self.fields(found), self.kind)
+            return fitted(self.fields(received), self.kind)
         except RecursionError:
             return fitted({"message": "an error that is nested too deeply"}, self.kind)
 
-    def fields(self, found: dict[str, Any]) -> dict[str, Any]:
-        """The fields of `kind`, where `found` has them under its own keys."""
+    def fields(self, received: dict[str, Any]) -> dict[str, Any]:
+        """Map the keys of a received error object to the fields of `kind`."""
+        keys = (*self.message_keys, *self.type_keys, "code")
         message = next(
-            (found[key] for key in (*self.message_keys, *self.type_keys, "code") if found.get(key)),
-            next((found[key] for key in self.message_keys if key in found), None),
+            (received[key] for key in keys if received.get(key)),
+            next((received[key] for key in self.message_keys if key in received), None),
         )
         kind = next(
-            (word for key in self.type_keys if isinstance(word := found.get(key), str) and word),
+            (word for key in self.type_keys if isinstance(word := received.get(key), str) and word),
             None,
         )
-        known = {key: found[key] for key in self.kind.__struct_encode_fields__ if key in found}
+        fields = self.kind.__struct_encode_fields__
+        known = {key: received[key] for key in fields if key in received}
         known["message"] = "" if message is None else _words(message)
         if self.type_keys:
             known["type"] = kind
@@ -234,25 +239,25 @@ class ErrorReader(Generic[E]):
 
 def request_id_in(value: Any) -> str | None:
     """The `request_id` next to an error object."""
-    found = value.get("request_id") if isinstance(value, dict) else None
-    return found if isinstance(found, str) and found else None
+    id = value.get("request_id") if isinstance(value, dict) else None
+    return id if isinstance(id, str) and id else None
 
 
 def seconds_in(delay: Any) -> float | None:
     """The seconds of a `google.protobuf.Duration` such as `"34.4s"`."""
-    found = _DURATION.fullmatch(delay) if isinstance(delay, str) else None
-    return float(found[1]) if found else None
+    match = _DURATION.fullmatch(delay) if isinstance(delay, str) else None
+    return float(match[1]) if match else None
 
 
 def _text(value: Any) -> str:
-    """A text, or the JSON of another value."""
+    """The value itself if it is a text, else its JSON."""
     if isinstance(value, str):
         return value
     return sayable(json.dumps(value, ensure_ascii=False, separators=(",", ":"))).decode()
 
 
 def _words(value: Any) -> str:
-    """The words of a message: a text, an object that holds one, or FastAPI's list of violations."""
+    """The text of a message: a text, an object that holds one, or FastAPI's list of violations."""
     if isinstance(value, dict):
         return _text(value.get("message") or value.get("msg") or value.get("detail") or value)
     if isinstance(value, list) and value:

@@ -8,7 +8,7 @@ back. The steps alternate:
     Send -> Failed  no attempt is left, the error is not retryable, or the wait would exceed the
                     total time: raises the error
 
-The total time is checked before a pause begins, because a wait that ends after it helps nobody.
+The total time is checked before a pause begins, because no attempt could follow a longer wait.
 
 A plain call succeeds when its response is decoded. A stream succeeds when its first event is
 decoded; an error in place of the first event is an error of the call. Nothing is retried after the
@@ -37,7 +37,11 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Sleep for `seconds`."""
+    """Sleep for `seconds`.
+
+    >>> Pause(0.5).seconds
+    0.5
+    """
 
     seconds: float
 

@@ -1,9 +1,9 @@
 """Facts about a field of a wire struct that its type cannot express.
 
-They stand in the annotation, `Annotated[str | None, Facts(hosts=("vertex",))]`, and nowhere else:
-rules, docs and the tests of the field inventories read them with `facts_of`. Annotations are text
-until they are evaluated, so a declaration costs nothing at import, and msgspec ignores
-metadata that is not its own, so it costs nothing while decoding.
+They are part of the annotation, `Annotated[str | None, Facts(hosts=("vertex",))]`, and nothing
+repeats them: rules, docs and the tests of the field inventories read them with `facts_of`.
+Annotations are text until they are evaluated, so a declaration costs nothing at import. msgspec
+ignores metadata that is not its own, so it costs nothing while decoding.
 """
 
 from __future__ import annotations

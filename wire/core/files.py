@@ -1,4 +1,4 @@
-"""Files that are read and written as a whole."""
+"""Reads files completely, and writes them completely or not at all."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def write_whole(path: str | os.PathLike[str], data: bytes, error: type[WireError
 
 
 def _reason(cause: OSError | ValueError) -> str:
-    """Why a path was refused; `ValueError` is a path that no system accepts, as one with a NUL."""
+    """Why a path was refused. A path that no system accepts, such as one with a NUL, is a
+    `ValueError`.
+    """
     if isinstance(cause, OSError):
         return cause.strerror or type(cause).__name__
     return str(cause)
@@ -101,8 +103,8 @@ def _mode_of_regular_file(name: str, dir_fd: int | None) -> int | None:
 def _sync_folder(folder: str, dir_fd: int | None) -> None:
     """Ask the system to put the rename on disk.
 
-    A failure is ignored: some file systems cannot sync a folder, and after a loss of power the name
-    then stands for the old file or the new one, each of them complete.
+    A failure is ignored: some file systems cannot sync a folder. After a loss of power the name is
+    then that of the old file or of the new one, and either is complete.
     """
     with suppress(OSError):
         if dir_fd is not None:

@@ -25,13 +25,13 @@ and returns an `Answer`.
 
 
 def ask(call: Call[Answer]) -> Flow[Answer]:
-    """A flow of one call, for `yield from`, which keeps the type of the result."""
+    """A flow of one call: `response = yield from ask(call)` has the type of the call's result."""
     answer: Answer = yield call
     return answer
 
 
 class FlowRun(Generic[Answer]):
-    """Runs a flow: `step` is what to do next, `None` once the flow has returned its `answer`.
+    """Runs a flow: `step` is its next call or pause, `None` once the flow has returned `answer`.
 
     >>> def doubled(call: Call[int]) -> Flow[int]:
     ...     return 2 * (yield call)
@@ -48,8 +48,8 @@ class FlowRun(Generic[Answer]):
     def __init__(self, flow: Flow[Answer]) -> None:
         if not isinstance(flow, Generator):
             raise ConfigurationError(
-                f"flow: a generator of calls is wanted, not {type(flow).__name__}; a call "
-                "is for send()"
+                f"flow: expected a generator of calls, not {type(flow).__name__}; use send() for a "
+                "call"
             )
         if inspect.getgeneratorstate(flow) != inspect.GEN_CREATED:
             raise ConfigurationError("flow: it was run already; make a new one")
@@ -74,7 +74,7 @@ class FlowRun(Generic[Answer]):
         if not isinstance(self.step, Call | Pause):
             self._flow.close()
             raise ConfigurationError(
-                f"flow: it yields calls and pauses, not {type(self.step).__name__}"
+                f"flow: expected it to yield calls and pauses, not {type(self.step).__name__}"
             )
 
     def __enter__(self) -> Self:

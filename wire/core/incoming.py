@@ -1,9 +1,9 @@
-"""The state of one stream between its bytes and its reader: chunks that wait, how it ended, what to
-fold.
+"""The state of one streamed response: decoded chunks, how the stream ended, the bytes to fold.
 
-- A chunk is handed out before the error that came after it. An error carries all that had arrived.
-- A stream whose last chunk has a finish is whole, also if its connection then broke (R-01, R-02).
-- A stream that its caller left before the end has no result, even if the rest had arrived (R-22).
+- A chunk is handed out before an error that arrived after it. The error has the response so far.
+- A stream whose last chunk has a finish reason is complete, even if its connection then broke
+  (R-01, R-02).
+- A stream that its caller left before the end has no result, even if all bytes had arrived (R-22).
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from wire.core.account import Account, keep_account
 from wire.core.call import Answer, Chunk, StreamCall
 from wire.core.chunk_bytes import ChunkBytes
 from wire.core.limits import Inflater, Limits
-from wire.core.memory import PARTIAL, Beside, kept_bytes, with_notes
+from wire.core.memory import PARTIAL, MetadataStruct, kept_bytes, with_notes
 from wire.errors import StreamIncomplete, WireError
 
 _LEFT = "the stream was left before its end: read the rest inside its block, or take partial()"
 
 
 class Incoming(Generic[Chunk, Answer]):
-    """Bytes of one streamed answer in, chunks in `ready`, an end in `over`."""
+    """Decodes the bytes of one streamed response: chunks are in `ready`, `over` is its end."""
 
     def __init__(
         self,
@@ -36,8 +36,8 @@ class Incoming(Generic[Chunk, Answer]):
         self.ready: deque[Chunk] = deque()
         self.over = False
         self.drains = False
-        """The wire's terminator was read and the body's end was not: it is about to come, and lets
-        the connection be used again.
+        """Whether the end of the body is still to be read after the wire's terminator. A connection
+        can be used again only if its body was read to the end.
         """
         self.account = account
         self._call = call
@@ -53,7 +53,7 @@ class Incoming(Generic[Chunk, Answer]):
         self._answer: Answer | None = None
 
     def feed(self, data: bytes) -> bool:
-        """Take bytes off the wire; True if they completed a chunk."""
+        """Decode received bytes; return True if they completed a chunk."""
         if self.over:
             return False
         try:
@@ -69,7 +69,7 @@ class Incoming(Generic[Chunk, Answer]):
         return bool(chunks)
 
     def end(self) -> None:
-        """The body ended as bodies end."""
+        """Process the regular end of the body."""
         if self.over:
             return
         if self._inflater.cut and not self._reader.finished:
@@ -78,7 +78,7 @@ class Incoming(Generic[Chunk, Answer]):
             self._close()
 
     def lost(self, error: WireError) -> None:
-        """The body broke off, or a clock ran out."""
+        """Process an interruption: the connection broke, or a timeout expired."""
         if self.over:
             return
         if self._reader.finished:
@@ -87,11 +87,11 @@ class Incoming(Generic[Chunk, Answer]):
             self._end(error)
 
     def abandon(self) -> None:
-        """The caller left the stream: nothing is handed out any more.
+        """End the stream because its caller left it. No further chunk is handed out.
 
-        The stream has a result only if all of it was handed out before. What had arrived and still
-        waited depends on how the bytes were cut into packets: a result that was there or not by
-        such a chance would pass every test and fail in use.
+        The stream then has a result only if all chunks were handed out before. Whether undelivered
+        chunks had arrived depends on how the network cut the bytes: a result that depends on such
+        chance would pass every test and fail in use.
         """
         if self._error is None and (self.ready or not self.over):
             self._left, self._complete, self._answer = True, False, None
@@ -99,26 +99,26 @@ class Incoming(Generic[Chunk, Answer]):
         self.ready.clear()
 
     def check(self) -> None:
-        """Raise what the stream ended with, if it was not a finish."""
+        """Raise the error that ended the stream, if any."""
         if self._left and self._error is None:
-            # Made when it is wanted: most who leave a stream early ask for nothing afterwards, and
-            # its `partial` costs a fold.
+            # Created on demand: most callers that leave a stream early do not use its result, and
+            # the error's `partial` costs a fold.
             self._end(StreamIncomplete(_LEFT))
         if self._error is not None:
             raise self._error
 
     def result(self) -> Answer:
-        """The whole answer of a stream that is over, always the same. Raises as `check`."""
+        """The result of a stream that is over, the same object each time. Raises as `check`."""
         self.ready.clear()
         self.check()
         return self.partial()
 
     def partial(self) -> Answer:
-        """The answer folded from what has been received; its notes say if it is not whole."""
+        """The response folded from the chunks so far; `PARTIAL` is in its notes if incomplete."""
         if self._answer is not None:
             return self._answer
         answer: Any = self._call.fold(self._kept.all())
-        if isinstance(answer, Beside):  # a call of a user's own may fold to anything
+        if isinstance(answer, MetadataStruct):  # a call of a user's own may fold to anything
             cut = [] if self._complete else [PARTIAL]
             answer = with_notes(answer, [*self._reader.notes, *cut])
         if self._call.convert is not None:
@@ -135,8 +135,8 @@ class Incoming(Generic[Chunk, Answer]):
         if error is None and self._events is not None:
             try:
                 self._hand_out(self._events.close(self.partial()))
-            except WireError as meant:
-                error = meant
+            except WireError as from_response:  # the complete response means an error
+                error = from_response
         self._end(error)
 
     def _take(self, chunks: Sequence[Any]) -> None:
@@ -148,9 +148,9 @@ class Incoming(Generic[Chunk, Answer]):
             for chunk in chunks:
                 self._hand_out(self._events.feed(chunk))
 
-    def _hand_out(self, told: Sequence[Any]) -> None:
-        self.ready.extend(told)
-        self._handed_out = self._handed_out or bool(told)
+    def _hand_out(self, items: Sequence[Any]) -> None:
+        self.ready.extend(items)
+        self._handed_out = self._handed_out or bool(items)
 
     def _end(self, error: WireError | None) -> None:
         self.over = True
@@ -164,4 +164,4 @@ class Incoming(Generic[Chunk, Answer]):
                 error.partial = self.partial()
                 error.retryable = (
                     error.retryable and not self._handed_out
-                )  # or a part of the answer was seen
+                )  # the caller has seen a part of the response

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from wire.core.decoders import decoder
-from wire.core.memory import RAW, Beside, encode, key_path
+from wire.core.memory import RAW, MetadataStruct, encode, key_path
 from wire.errors import RuleError, Violation
 
 T = TypeVar("T")
@@ -39,15 +39,14 @@ _NOT_JSON = (bytes, bytearray, memoryview, set, frozenset)
 
 
 def checked(value: T, path: str = "", *, plain: bool = False, max_depth: int = MAX_DEPTH) -> T:
-    """Return `value` if JSON in UTF-8 represents it as it is.
+    """Return `value` if JSON in UTF-8 can represent it without a change.
 
     >>> checked({"temp": [15, float("nan")]}, "response")
     Traceback (most recent call last):
     wire.errors.RuleError: response.temp[1]: nan is not a JSON number
 
-    Structs, dataclasses, enums, times, UUIDs and decimals are taken too, in the form in which
-    msgspec writes them, unless `plain` is true. A received struct is not looked into: its bytes are
-    sent as they came.
+    Structs, dataclasses, enums, times, UUIDs and decimals are accepted too, since msgspec encodes
+    them, unless `plain` is true. A received struct is not checked: its received bytes are sent.
 
     Raises `RuleError` with the JSON path, below `path`, of NaN and infinity, half of a surrogate
     pair, bytes, sets, other objects, a list or dict that contains itself, nesting deeper than
@@ -55,7 +54,9 @@ def checked(value: T, path: str = "", *, plain: bool = False, max_depth: int = M
     """
     try:
         sound = (
-            _is_read_back(value) if isinstance(value, Beside) and not plain else are_sound((value,))
+            _is_read_back(value)
+            if isinstance(value, MetadataStruct) and not plain
+            else are_sound((value,))
         )
         if sound:
             return value
@@ -109,8 +110,8 @@ def is_deep(data: bytes) -> bool:
     return len(brackets) > MAX_DEPTH and _CLOSING_RUN.search(brackets) is not None
 
 
-def _is_read_back(value: Beside) -> bool:
-    """Whether a struct is read back as it was written, which costs no walk in Python."""
+def _is_read_back(value: MetadataStruct) -> bool:
+    """Whether a struct decodes to itself after encoding, which is faster than a walk in Python."""
     if RAW in value.__dict__:
         return True
     try:
@@ -188,12 +189,12 @@ class _Search:
             value = value.value
         if isinstance(value, str):
             if not _is_utf8(value):
-                return "half of a surrogate pair stands in this text, which UTF-8 cannot encode"
+                return "this text contains half of a surrogate pair, which UTF-8 cannot encode"
         elif isinstance(value, float) and not math.isfinite(value):
             return f"{value} is not a JSON number"
         if isinstance(value, str | int | float | None) if self._plain else _is_encodable(value):
             return ""
-        return f"a JSON value is wanted, not {type(value).__name__}"
+        return f"expected a JSON value, not {type(value).__name__}"
 
     def _report(self, steps: _Steps, problem: str) -> None:
         path = self._path
@@ -215,12 +216,12 @@ def _is_encodable(value: object) -> bool:
 
 def _key_problem(key: object) -> str:
     if not isinstance(key, str):
-        return f"a JSON key is a text, not {key!r:.50}"
-    return "" if _is_utf8(key) else "half of a surrogate pair stands in a key of this object"
+        return f"expected a text as JSON key, not {key!r:.50}"
+    return "" if _is_utf8(key) else "a key of this object contains half of a surrogate pair"
 
 
 def _nesting_start(steps: _Steps) -> _Steps:
-    """Where the run of equal steps begins that led too deep, such as `[0][0][0]`."""
+    """The path to the first of the equal steps at the end of `steps`, such as `[0][0][0]`."""
     end = len(steps)
     while end and steps[end - 1] == steps[-1]:
         end -= 1

@@ -1,8 +1,8 @@
 """Splits a stream of JSON into its objects: the items of one array, or consecutive objects.
 
-Some servers answer a request for events with plain JSON: one array of chunks, one whole object, or
-an error object after good events. `Cutter` finds where each object ends without decoding it. It
-counts brackets outside strings.
+Some servers respond to a request for events with plain JSON: one array of chunks, one complete
+object, or an error object after good events. `Cutter` locates the end of each object without
+decoding it. It counts brackets outside strings.
 
 State between two calls of `feed`:
 
@@ -31,7 +31,7 @@ _BETWEEN = b" \t\r\n,"
 
 
 class Cutter:
-    """Splits the bytes of a body into whole JSON objects. An array around them is removed.
+    """Splits the bytes of a body into complete JSON objects. An array around them is removed.
 
     >>> cutter = Cutter()
     >>> cutter.feed(b'[{"a": "}"},'), cutter.feed(b' {"b"'), cutter.feed(b': 1}]')

@@ -17,9 +17,9 @@ def lazy_names(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the `__getattr__` and the `__dir__` of a package, and set its `__all__`.
 
-    `names` maps a module to the names that the package takes from it. `modules` maps a name to the
-    module that it stands for. `types` is a module whose `__all__` the package offers as well; those
-    names are not in the `__all__` of the package, since listing them would import the module.
+    `names` maps a module to the names that the package takes from it. `modules` maps a name of the
+    package to a module. `types` is a module whose `__all__` the package offers as well; those names
+    are not in the `__all__` of the package, since listing them would import the module.
     """
     homes = {name: module for module, those in names.items() for name in those}
     modules = modules or {}

@@ -18,7 +18,8 @@ S = TypeVar("S", bound=msgspec.Struct)
 W = TypeVar("W", bound=WireStruct)
 
 _POSITION = re.compile(r"([^.\[\]]+)|\[(\d+|\.\.\.)\]")
-_MOST_MISFITS = 100
+_MAX_MISFITS = 100
+"""Values of wrong types that `fitted` removes before it gives up."""
 
 NOT_STRICT = "_not_strict"
 """Metadata key of a struct whose bytes are not strict JSON: a lone surrogate, NaN, invalid UTF-8.
@@ -51,7 +52,7 @@ def decoded(data: bytes, kind: type[W]) -> W:
     except RecursionError:
         raise LimitError("JSON is nested too deeply", raw=data) from None
     if not isinstance(value, dict):
-        raise Unreadable("no object")
+        raise Unreadable("not a JSON object")
     read = remember(fitted(value, kind), data)
     if not _is_strict(data):
         vars(read)[NOT_STRICT] = True
@@ -89,25 +90,25 @@ Fields: TypeAlias = dict[str, Any]
 def fields_of(raw: Any) -> Fields:
     """The members of an object as bytes; empty if `raw` is not an object."""
     try:
-        found: Fields = decoder(dict[str, msgspec.Raw]).decode(raw)
+        fields: Fields = decoder(dict[str, msgspec.Raw]).decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
         value = _readable(raw)
-        found = (
+        fields = (
             {said(key): _written(item) for key, item in value.items()}
             if isinstance(value, dict)
             else {}
         )
-    return found
+    return fields
 
 
 def items_of(raw: Any) -> list[msgspec.Raw]:
     """The items of a list as bytes; empty if `raw` is not a list."""
     try:
-        found: list[msgspec.Raw] = decoder(list[msgspec.Raw]).decode(raw)
+        items: list[msgspec.Raw] = decoder(list[msgspec.Raw]).decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
         value = _readable(raw)
-        found = list(map(_written, value)) if isinstance(value, list) else []
-    return found
+        items = list(map(_written, value)) if isinstance(value, list) else []
+    return items
 
 
 def _written(value: Any) -> msgspec.Raw:
@@ -169,27 +170,23 @@ def fitted(plain: Any, kind: type[S]) -> S:
 
 
 def _fitted(plain: Any, kind: type[S]) -> S:
-    for _ in range(_MOST_MISFITS):
+    for _ in range(_MAX_MISFITS):
         try:
             read: S = convert(plain, kind)
             return read
         except msgspec.ValidationError as cause:
-            words = str(cause)
-            if not _drop(
-                plain,
-                [
-                    key or number
-                    for key, number in _POSITION.findall(words.rpartition("at `$")[2].rstrip("`"))
-                ],
-            ):
-                raise Unreadable(words) from None
-    raise Unreadable(f"more than {_MOST_MISFITS} values of other types than their fields'")
+            problem = str(cause)
+            path = problem.rpartition("at `$")[2].rstrip("`")
+            steps = [key or number for key, number in _POSITION.findall(path)]
+            if not _drop(plain, steps):
+                raise Unreadable(problem) from None
+    raise Unreadable(f"more than {_MAX_MISFITS} values of other types than their fields'")
 
 
 def _drop(plain: Any, steps: list[str]) -> bool:
     """Remove the value at a position from its object; False if there is none.
 
-    A list or a map with an item of a wrong type is removed as a whole.
+    A list or a map with an item of a wrong type is removed with all its items.
     """
     while steps and (steps[-1].isdigit() or "..." in steps):
         steps.pop()
@@ -225,7 +222,7 @@ class Halves:
 
 
 def said(text: str) -> str:
-    """The text with U+FFFD in place of lone surrogates, so that UTF-8 can encode it."""
+    """Replace lone surrogates by U+FFFD, so that UTF-8 can encode the text (R-08)."""
     return text if _is_sayable(text) else sayable(text).decode()
 
 

@@ -27,7 +27,7 @@ class Limits:
     event: int = EVENT_LIMIT
     """One event of a stream."""
     body: int = 256 * 1024 * 1024
-    """A whole body, decompressed."""
+    """A body after decompression."""
     error_body: int = 1024 * 1024
     """The body of an error response. Only its beginning is read."""
     ratio: int = 200
@@ -46,7 +46,9 @@ class Inflater:
     def __init__(self, encoding: str, limits: Limits) -> None:
         encoding = encoding.strip().lower()
         if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
-            raise StreamInvalid(f"the body is encoded as {encoding!r}, which was not asked for")
+            raise StreamInvalid(
+                f"the body has the content encoding {encoding!r}, which was not requested"
+            )
         self.taken = 0
         self._given = 0
         self._limits = limits
@@ -98,7 +100,7 @@ class Inflater:
 
 
 class BodyReader:
-    """Collects a whole body piece by piece.
+    """Collects a body piece by piece.
 
     A body over `limit` bytes raises `LimitError`. With `cut` it is cut at the limit instead.
     """

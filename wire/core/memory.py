@@ -1,16 +1,12 @@
-"""What a struct remembers of the wire beside its fields: the bytes it came in, its account, the
-notes of whoever built it.
+"""Metadata of structs: the received bytes, the account of the call, the notes of the builder.
 
-Rules of this file:
-
-- A struct that came from the wire remembers its bytes; one that you build does not, and neither
-  does one made by `msgspec.structs.replace`. Structs are frozen, and the lists and dicts of a
-  remembering struct are frozen with it: otherwise a change would be seen by the reader and not be
-  sent.
-- The memory lies beside the fields: equality, `repr` and plain encoding do not see it; copies and
-  pickles keep it.
-- `encode` is the one way to the wire. It puts remembered bytes in place of encoding, at every
-  depth.
+- A received struct keeps its bytes. A struct that you build has none, and neither has a copy made
+  by `msgspec.structs.replace`. Received structs are read-only, with the lists and dicts in them: a
+  change would be visible in the fields and absent from the bytes that are sent.
+- Metadata is not a field: equality, `repr` and plain encoding ignore it; copies and pickles keep
+  it.
+- Requests are encoded by `encode` only. It writes the received bytes of a struct instead of
+  encoding its fields, at every depth.
 """
 
 from __future__ import annotations
@@ -27,15 +23,15 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 import msgspec
 
 T = TypeVar("T")
-B = TypeVar("B", bound="Beside")
+B = TypeVar("B", bound="MetadataStruct")
 S = TypeVar("S", bound="WireStruct")
 
 RAW, ACCOUNT, NOTES, FINDINGS = "_raw", "_account", "_notes", "_findings"
 _PLAIN_KEY = re.compile(r"[^.\[\]\"\\]+")
-_BESIDE, _RAW_OF = operator.attrgetter("__dict__"), operator.itemgetter(RAW)
+_METADATA_OF, _RAW_OF = operator.attrgetter("__dict__"), operator.itemgetter(RAW)
 
 
-class Beside(
+class MetadataStruct(
     msgspec.Struct,
     frozen=True,
     kw_only=True,
@@ -43,8 +39,9 @@ class Beside(
     repr_omit_defaults=True,
     dict=True,
 ):
-    """Base of immutable structs that have members beside their fields: copies and pickles keep
-    them, `msgspec.structs.replace` does not.
+    """Base of immutable structs with metadata, which is stored in `__dict__`.
+
+    Copies and pickles keep the metadata; `msgspec.structs.replace` does not.
     """
 
     def __copy__(self: B) -> B:
@@ -55,45 +52,50 @@ class Beside(
         return _restore, (type(self), fields, dict(self.__dict__))
 
 
-def _restore(cls: type[B], fields: dict[str, Any], beside: dict[str, Any]) -> B:
+def _restore(cls: type[B], fields: dict[str, Any], metadata: dict[str, Any]) -> B:
     struct = cls(**fields)
-    vars(struct).update(beside)
+    vars(struct).update(metadata)
     return struct
 
 
-class WireStruct(Beside, frozen=True, kw_only=True):
-    """Base of every struct that travels: absent fields are `None` and are not sent, the bytes that
-    it came in lie beside the fields.
+class WireStruct(MetadataStruct, frozen=True, kw_only=True):
+    """Base of the structs of all wires. A field that is `None` is absent and not sent.
+
+    A received struct has its bytes as metadata.
     """
 
     remembers: ClassVar[bool] = False
-    """Structs of this class may have bytes of their own inside a larger struct; `encode` looks for
-    them there.
+    """Whether a struct of this class may keep its own bytes inside a larger struct. `encode`
+    searches for such structs.
     """
 
     @property
     def raw(self) -> bytes | None:
-        """The bytes this struct came in, or `None` if it was built here."""
+        """The received bytes of this struct; `None` if it was not received."""
         return bytes(kept_bytes(self)) if RAW in self.__dict__ else None
 
 
 class Note(msgspec.Struct, frozen=True):
-    """One thing that was changed, added or dropped on the way to the wire: where, and what."""
+    """Reports one thing that was changed, added or dropped: its path, and a message.
+
+    >>> print(Note("tools[0].name", "renamed to get_weather"))
+    tools[0].name: renamed to get_weather
+    """
 
     path: str
+    """JSON path of the value; empty for the request or response itself."""
     message: str
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}" if self.path else self.message
 
 
-PARTIAL = Note("", "partial: the answer was not at its end")
-"""In the notes of an answer that was folded before its stream ended, so that nobody takes it for a
-whole one: `PARTIAL in wire.notes(answer)`."""
+PARTIAL = Note("", "partial: the response is incomplete")
+"""Marks a response that was folded before its stream ended: `PARTIAL in wire.notes(response)`."""
 
 
 class Noted(list[T]):
-    """A list that a builder made, with the notes of what it changed."""
+    """A list made by a builder, with the notes of the builder."""
 
     def __init__(self, items: typing.Iterable[T] = (), notes: typing.Iterable[Note] = ()) -> None:
         super().__init__(items)
@@ -101,7 +103,7 @@ class Noted(list[T]):
 
 
 def notes(built: object) -> tuple[Note, ...]:
-    """Return what builders changed, added or dropped while they made `built`; often nothing.
+    """Return the notes on what was changed, added or dropped while `built` was built.
 
     >>> from wire import gemini
     >>> config = gemini.GenerationConfig(
@@ -112,20 +114,20 @@ def notes(built: object) -> tuple[Note, ...]:
     ...     print(note)
     generationConfig.responseSchema.additionalProperties: dropped, the Schema proto has no such keyword
 
-    `built` is what a builder returned, a request that holds it, or a call of that request. Each
+    `built` is the result of a builder, a request that contains it, or a call of that request. Each
     path begins at `built`.
     """  # noqa: E501
     own = getattr(built, "notes", None)
-    if own is None and isinstance(built, Beside):
+    if own is None and isinstance(built, MetadataStruct):
         own = built.__dict__.get(NOTES)
     return tuple(own) if own is not None else tuple(_notes(built, ""))
 
 
 def _notes(value: Any, path: str) -> Iterator[Note]:
-    """Notes in a struct or a list. What has notes of its own reports all that is inside it."""
+    """The notes in a struct or a list. Notes of a struct cover all values inside it."""
     if isinstance(value, Noted):
         yield from value.notes  # their paths begin at the request that the list is for
-    elif isinstance(value, Beside):
+    elif isinstance(value, MetadataStruct):
         own = value.__dict__.get(NOTES)
         if own is not None:
             yield from (Note(_joined(path, each.path), each.message) for each in own)
@@ -138,63 +140,62 @@ def _notes(value: Any, path: str) -> Iterator[Note]:
                     yield from _notes(inner, _joined(path, name))
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
-            # Turns have no notes of their own, and a history is long.
+            # Messages have no notes, and a history is long, so they are skipped.
             if isinstance(item, WireStruct) and not item.remembers:
                 yield from _notes(item, f"{path}[{index}]")
 
 
-_WITH_NOTES = (Beside, list, tuple)
+_WITH_NOTES = (MetadataStruct, list, tuple)
 
 
 def _joined(path: str, step: str) -> str:
     return f"{path}.{step}" if path and step else path or step
 
 
-def with_notes(built: B, found: typing.Iterable[Note]) -> B:
-    """`built`, with the notes of its making beside it; a struct that has a field for them gets them
-    there.
-    """
-    found = tuple(found)
+def with_notes(built: B, added: typing.Iterable[Note]) -> B:
+    """Add notes to `built`: to its field `notes` if it has one, else as metadata."""
+    added = tuple(added)
     if "notes" not in built.__struct_fields__:
-        # No notes are kept too: then nobody looks for notes inside it.
-        vars(built)[NOTES] = found
-    elif found:
-        msgspec.structs.force_setattr(built, "notes", (*notes(built), *found))
+        # An empty tuple is stored too: it tells `notes` not to search the fields.
+        vars(built)[NOTES] = added
+    elif added:
+        msgspec.structs.force_setattr(built, "notes", (*notes(built), *added))
     return built
 
 
-# --- remembering ----------------------------------------------------------------------------------
+# --- received bytes -------------------------------------------------------------------------------
 
 
 def remember(struct: S, raw: msgspec.Raw | bytes) -> S:
-    """Put the bytes beside the struct.
+    """Attach the received bytes to a struct.
 
-    A view on a larger buffer is copied, so that it does not keep the buffer alive.
+    A view of a larger buffer is copied, so that it does not keep the buffer alive.
     """
     vars(struct)[RAW] = raw.copy() if isinstance(raw, msgspec.Raw) else msgspec.Raw(raw)
     return struct
 
 
 class Slice:
-    """Bytes inside other bytes, not yet cut out: most answers are read, and few of them are sent
-    back.
+    """A range of received bytes that is copied on first use.
+
+    Most responses are never sent back, so most ranges are never copied.
     """
 
-    __slots__ = ("_cut", "_place")
+    __slots__ = ("_cut", "_position")
 
-    def __init__(self, cut: Callable[..., msgspec.Raw], *place: int) -> None:
-        self._cut, self._place = cut, place
+    def __init__(self, cut: Callable[..., msgspec.Raw], *position: int) -> None:
+        self._cut, self._position = cut, position
 
     def raw(self) -> msgspec.Raw:
-        """The bytes."""
-        return self._cut(*self._place)
+        """Copy the bytes: call `cut` with the position."""
+        return self._cut(*self._position)
 
     def __reduce__(self) -> tuple[type[msgspec.Raw], tuple[bytes]]:
         return msgspec.Raw, (bytes(self.raw()),)
 
 
 def kept_bytes(struct: WireStruct) -> msgspec.Raw:
-    """The bytes that a received struct remembers, as `encode` puts them into a body."""
+    """The received bytes of a struct, as `encode` writes them into a body."""
     kept: msgspec.Raw | Slice = struct.__dict__[RAW]
     if isinstance(kept, Slice):
         vars(struct)[RAW] = kept = kept.raw()
@@ -203,13 +204,12 @@ def kept_bytes(struct: WireStruct) -> msgspec.Raw:
 
 def _read_only(self: object, *_: object, **__: object) -> NoReturn:
     raise TypeError(
-        "this came from the wire and is read-only, since its bytes are sent back as they "
-        "came; change a copy"
+        "a received value is read-only, because its received bytes are sent back; change a copy"
     )
 
 
 class FrozenList(list[T]):
-    """A list of a remembering struct: equal to the list it is, but not to be changed."""
+    """A read-only list in a received struct. It equals a plain list with the same items."""
 
     __slots__ = ()
 
@@ -224,7 +224,7 @@ class FrozenList(list[T]):
 
 
 class FrozenDict(dict[str, Any]):
-    """A JSON object of a remembering struct: equal to the dict it is, but not to be changed."""
+    """A read-only dict in a received struct. It equals a plain dict with the same items."""
 
     __slots__ = ()
 
@@ -239,8 +239,9 @@ class FrozenDict(dict[str, Any]):
 
 
 def freeze(value: T) -> T:
-    """Lists and dicts in a received `value` made read-only, at every depth; structs are changed in
-    place.
+    """Make the lists and dicts in a received `value` read-only, at every depth.
+
+    Returns the read-only value. Structs are changed in place.
     """
     frozen: Any = value
     if isinstance(value, dict):
@@ -275,7 +276,7 @@ def shared(struct: S) -> S:
 
 @functools.cache
 def _containers(cls: type[WireStruct]) -> tuple[str, ...]:
-    """Names of the fields of `cls` that can hold a list or a dict, at whatever depth."""
+    """Names of the fields of `cls` that can hold a list or a dict, at any depth."""
     return tuple(
         name
         for name, hint in typing.get_type_hints(cls).items()
@@ -300,20 +301,18 @@ _encoder = msgspec.json.Encoder()
 
 
 def encode(value: Any) -> bytes:
-    """JSON bytes of `value`, remembered bytes in place of encoding.
+    """Encode `value` as JSON; received structs are written as their received bytes.
 
-    Raises `TypeError` or `UnicodeEncodeError` for what JSON has not.
+    Raises `TypeError` or `UnicodeEncodeError` for a value that JSON cannot represent.
     """
     try:
         return _encoder.encode(_lowered(value))
-    except TypeError:  # a slice that was not cut out yet, or something that JSON cannot say
+    except TypeError:  # a `Slice` that is not copied yet, or a value that JSON cannot represent
         return _encoder.encode(_lowered(value, cut=True))
 
 
 def _lowered(value: Any, cut: bool = False) -> Any:
-    """`value` with remembered bytes in place of the structs that have them; the same object if
-    nothing in it has.
-    """
+    """Replace received structs in `value` by their bytes; `value` itself if it contains none."""
     if isinstance(value, WireStruct):
         if RAW in value.__dict__:
             return kept_bytes(value)
@@ -326,9 +325,9 @@ def _lowered(value: Any, cut: bool = False) -> Any:
                     changed[name] = lowered
         return msgspec.structs.replace(value, **changed) if changed else value
     if isinstance(value, (list, tuple)):
-        try:  # a history of messages that all came from the wire costs one look at each
+        try:  # the fast path for a history in which all messages were received
             if not cut:
-                return list(map(_RAW_OF, map(_BESIDE, value)))
+                return list(map(_RAW_OF, map(_METADATA_OF, value)))
         except (AttributeError, KeyError):
             pass
         items = [_lowered(item, cut) if isinstance(item, _HOLDERS) else item for item in value]
@@ -347,7 +346,7 @@ _HOLDERS = (WireStruct, list, tuple, dict)
 
 @functools.cache
 def _holders(cls: type[WireStruct]) -> tuple[str, ...]:
-    """Names of the fields of `cls` in which a remembering struct can be, at whatever depth."""
+    """Names of the fields of `cls` that can hold a struct with received bytes, at any depth."""
     hints = typing.get_type_hints(cls)
     return tuple(
         name
@@ -377,9 +376,7 @@ def _structs(hint: Any) -> Iterator[type[WireStruct]]:
 
 
 def sayable(text: str) -> bytes:
-    """UTF-8 of a text in which halves of surrogate pairs stand: neighbours are joined, one alone
-    becomes U+FFFD (R-08).
-    """
+    """Encode a text as UTF-8: surrogate pairs are joined, lone ones become U+FFFD (R-08)."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
@@ -387,15 +384,19 @@ def sayable(text: str) -> bytes:
 
 
 def unknown(struct: WireStruct) -> list[tuple[str, Any]]:
-    """Keys of the received JSON that the struct has no field for: `[(json path, value), ...]`, in
-    document order.
+    """Return the keys of the received JSON without a field: `[(json path, value), ...]`.
 
-    So are values of another type than their field's, which a lenient reader left out. A `null` says
-    no more than an absent field. Looked up on demand in the remembered bytes; a struct that was
-    built here has none.
+    >>> from wire.gemini.types import GenerateContentResponse
+    >>> from wire.core.lenient import decoded
+    >>> unknown(decoded(b'{"responseId": "r1", "mood": "calm"}', GenerateContentResponse))
+    [('mood', 'calm')]
+
+    They are in document order. A value of another type than its field's counts as unknown too,
+    because the decoder left it out of the struct. A `null` under a known key does not count. A
+    struct that was not received has none.
     """
     raw = struct.raw if isinstance(struct, WireStruct) else None
-    # Of the standard library, since it reads half a surrogate pair as well.
+    # The standard library accepts lone surrogates; msgspec does not.
     return (
         []
         if raw is None
@@ -406,13 +407,13 @@ def unknown(struct: WireStruct) -> list[tuple[str, Any]]:
 
 
 def integer(digits: str) -> int | float:
-    """An integer of JSON; one that `int` may refuse for its length becomes infinity."""
-    # `int` raises ValueError above a number of digits that the user can set, 640 at the least.
+    """Parse an integer of JSON; one of 640 digits or more becomes infinity."""
+    # `int` raises ValueError above a number of digits that the user can set to 640 or more.
     return int(digits) if len(digits) < 640 else float(digits)
 
 
 def key_path(path: str, key: str) -> str:
-    """Return the JSON path of a key below `path`; a key that would be ambiguous stands in brackets.
+    """Return the JSON path of a key below `path`; an ambiguous key is written in brackets.
 
     >>> key_path("labels", "team"), key_path("labels", "a.b")
     ('labels.team', 'labels["a.b"]')

@@ -15,7 +15,11 @@ from wire.errors import ConfigurationError
 class Provider:
     """One row of `wire.providers.PROVIDERS`: data only.
 
-    `{...}` in `base_url` and `prefix` stands for an option of the client.
+    `{...}` in `base_url` and `prefix` is replaced by an option of the client.
+
+    >>> from wire.providers import PROVIDERS
+    >>> PROVIDERS["deepseek"].key_variable
+    'DEEPSEEK_API_KEY'
     """
 
     name: str
@@ -24,12 +28,12 @@ class Provider:
     base_url: str
     """Empty where each customer has a URL of their own; then `base_url=` is required."""
     prefix: str
-    """Stands between the base URL and the path of a call. Paths of calls name no version."""
+    """Inserted between the base URL and the path of a call. Paths of calls contain no version."""
     key_variable: str
     """The environment variable that is read when no `api_key` is given."""
     key_header: str
     key_scheme: str = ""
-    """Stands before the key in the header: `Bearer `."""
+    """Precedes the key in the header: `Bearer `."""
     version: str = ""
     """Default of the option `version`; empty if there is no such option."""
     options: tuple[str, ...] = ()
@@ -46,7 +50,7 @@ class Provider:
     prefixes: Mapping[str, str] = field(default_factory=dict, hash=False)
     """First segment of a call's path to the prefix that replaces `prefix`."""
     dialect: Any = field(default=None, hash=False)
-    """The `Dialect` of its wire: what this host does differently from the vendor's reference."""
+    """The `Dialect` of its wire: how this host differs from the vendor's reference."""
 
     @property
     def family(self) -> str:
@@ -85,7 +89,7 @@ class ProviderNames:
             return self._rows.get(provider) or dataclasses.replace(self._unlisted, name=provider)
         if not isinstance(provider, Provider):
             raise ConfigurationError(
-                f"provider: a row or a name is wanted, not {type(provider).__name__}"
+                f"provider: expected a row or a name, not {type(provider).__name__}"
             )
         if provider.wire != self._unlisted.wire:
             raise ConfigurationError(

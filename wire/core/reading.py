@@ -1,9 +1,9 @@
-"""Decodes bodies, streamed and whole. A wire defines how one JSON value is read.
+"""Decodes response bodies, streamed or not. A wire defines how one JSON value is read.
 
 The machine has four stages. Each gives the same output wherever the network cut the bytes:
 
-1. `Framing` holds the first bytes back until one that is not blank shows whether the body is events
-   or JSON. The content type is ignored, because hosts send the wrong one.
+1. `Framing` buffers the body until its first non-blank byte shows whether it is events or JSON. The
+   content type is ignored, because hosts send the wrong one.
 2. `Decoder` splits events, `Cutter` splits JSON objects: one object, consecutive objects, or the
    items of one array.
 3. `FramedReader` passes each value to the wire's `read`. A value that begins as JSON and is
@@ -55,7 +55,7 @@ class FramedReader(Generic[C]):
     value_name: ClassVar[str]
     """Name of one value in error messages, such as `an event of Messages`."""
     ending: ClassVar[str]
-    """What a complete stream ends with, such as `message_stop`, for error messages."""
+    """Name of the end of a complete stream, such as `message_stop`, for error messages."""
     own_keys: ClassVar[frozenset[str]] = frozenset()
     """Keys of an object outside of events that mark it as a chunk, not as noise."""
 
@@ -265,7 +265,7 @@ class FramedReader(Generic[C]):
             self.notes.append(
                 Note(
                     f"event {self._seen}",
-                    f"{code}: dropped, it is nothing of the wire: {shown(data)}",
+                    f"{code}: dropped, not a value of the wire: {shown(data)}",
                 )
             )
 
@@ -303,7 +303,7 @@ def _is_damaged(data: bytes) -> bool:
     return False
 
 
-# --- whole bodies ---------------------------------------------------------------------------------
+# --- bodies that are not streamed -----------------------------------------------------------------
 
 
 def parse_whole(
@@ -314,7 +314,7 @@ def parse_whole(
     reader: FramedReader[C],
     fold: Callable[[Sequence[C]], W],
 ) -> W:
-    """Decode a whole body to one struct. Events, or an array of chunks, are folded (R-05).
+    """Decode a complete body to one struct. Events, or an array of chunks, are folded (R-05).
 
     `read` and `is_whole` are tried first, for a body that is one object; `keep_bytes` then attaches
     the received bytes to its parts. Raises the provider's error if the body contains one,
@@ -360,7 +360,7 @@ def parse_plain(
     *,
     may_be_empty: bool,
 ) -> W:
-    """Decode a whole body that is one struct, such as a list of models.
+    """Decode a complete body that is one struct, such as a list of models.
 
     If `is_response` is false, the body is searched for an error. Raises the provider's error, or
     `StreamInvalid` if the body is not a JSON object, if all its known fields have a wrong type, or
@@ -371,7 +371,7 @@ def parse_plain(
     except Unreadable as cause:
         response, problem = None, str(cause)
     else:
-        problem = "none of its fields is there"
+        problem = "it has none of the known fields"
     if response is None or not is_response(response):
         error = errors.in_success(body, certain=response is not None)
         if error is not None:

@@ -37,10 +37,11 @@ class Retry:
     """
 
     attempts: int = 3
-    """Attempts in all, the first one included."""
+    """Maximum number of attempts, the first one included."""
     base: float = 1.0
-    """Seconds."""
+    """Seconds. The wait after the first attempt, before `spread`."""
     factor: float = 2.0
+    """Factor of each wait to the wait before it."""
     cap: float = 60.0
     """Seconds. The longest wait before `spread`, and the longest `retry-after` that is obeyed."""
     spread: tuple[float, float] = (0.0, 1.0)
@@ -48,11 +49,13 @@ class Retry:
 
     def __post_init__(self) -> None:
         if type(self.attempts) is not int or self.attempts < 1:
-            raise ConfigurationError(f"retry.attempts: a number from 1 up, not {self.attempts!r}")
+            raise ConfigurationError(
+                f"retry.attempts: expected a whole number from 1 up, not {self.attempts!r}"
+            )
         for name in ("base", "factor", "cap"):
             if not _is_time(getattr(self, name)):
                 raise ConfigurationError(
-                    f"retry.{name}: a finite number from 0 up, not {getattr(self, name)!r}"
+                    f"retry.{name}: expected a finite number from 0 up, not {getattr(self, name)!r}"
                 )
         if not (
             isinstance(self.spread, tuple)
@@ -61,7 +64,7 @@ class Retry:
             and self.spread[0] <= self.spread[1]
         ):
             raise ConfigurationError(
-                "retry.spread: two finite numbers from 0 up, the smaller one first, not "
+                "retry.spread: expected two finite numbers from 0 up, the smaller one first, not "
                 f"{self.spread!r}"
             )
 

@@ -56,7 +56,7 @@ class Secret:
         Raises `ConfigurationError` if the secret was unpickled: pickles do not contain the text.
         """
         if self._reveal() == SHOWN:
-            raise ConfigurationError("api_key: a key does not travel in pickles; give it again")
+            raise ConfigurationError("api_key: a pickle does not contain the key; give it again")
         return self._reveal()
 
     def mask(self, error: WireError) -> None:
@@ -87,7 +87,7 @@ class Secret:
 def _problem(reveal: Callable[[], Any], blanks: bool) -> str | None:
     """Why no header can carry the text. The message does not contain the text."""
     if not isinstance(reveal(), str) or not reveal():
-        return "a non-empty text is wanted"
+        return "expected a non-empty text"
     position = next(
         (
             position
@@ -132,12 +132,12 @@ def checked_headers(headers: Any, where: str = "headers") -> dict[str, str | Sec
     """
     if not isinstance(headers, Mapping):
         raise ConfigurationError(
-            f"{where}: a mapping of names to texts is wanted, not {type(headers).__name__}"
+            f"{where}: expected a mapping of names to texts, not {type(headers).__name__}"
         )
     checked: dict[str, str | Secret] = {}
     for name in headers:
         if not isinstance(name, str) or not _HEADER_NAME.fullmatch(name):
-            raise ConfigurationError(f"{where}: {name!r} is no header name")
+            raise ConfigurationError(f"{where}: {name!r} is not a header name")
         if isinstance(headers[name], Secret):
             headers[name].check(f"{where}.{name}", blanks=True)
         elif (
@@ -145,7 +145,7 @@ def checked_headers(headers: Any, where: str = "headers") -> dict[str, str | Sec
             or not headers[name].isascii()
             or not headers[name].isprintable()
         ):
-            raise ConfigurationError(f"{where}.{name}: printable ASCII text is wanted")
+            raise ConfigurationError(f"{where}.{name}: expected printable ASCII text")
         checked[name.lower()] = headers[name]
     return checked
 

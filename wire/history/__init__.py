@@ -1,7 +1,8 @@
 """Functions on conversations, which are lists of messages. None of them does I/O.
 
-`check` reports what cannot be sent, `repair` fixes it, `prune` drops old turns, and `hand_over`
-prepares a conversation for another model. `HistoryManager` holds one conversation that grows.
+`check` reports violations that prevent sending, `repair` fixes them, `prune` drops old turns, and
+`hand_over` prepares a conversation for another model. `HistoryManager` holds one conversation that
+grows.
 """
 
 from wire.history.hand_over import hand_over, handed, sendable

@@ -50,7 +50,7 @@ def handed(
 ) -> tuple[dict[int, Message], list[Note]]:
     """Like `hand_over`, but returns the remaining messages by their input index, and the notes."""
     if thoughts not in get_args(Thoughts):
-        raise ConfigurationError(f"thoughts: withhold or as_text, not {thoughts!r}")
+        raise ConfigurationError(f"thoughts: expected withhold or as_text, not {thoughts!r}")
     return _handed(listed(messages), provider, model, as_text=thoughts == "as_text")
 
 
@@ -77,7 +77,7 @@ def _handed(
         if parts or same:
             result[index] = message if same else Message("assistant", parts)
         else:
-            notes.append(Note(path, "left out: no part of the message is left"))
+            notes.append(Note(path, "dropped: no part of the message remains"))
     return result, notes
 
 
@@ -85,9 +85,9 @@ class Sendable(NamedTuple):
     """Messages that are about to be sent to one model."""
 
     messages: dict[int, Message]
-    """What is left of them, each under its index among those that were given."""
+    """The remaining messages by their input index."""
     notes: list[Note]
-    """What was withheld."""
+    """Reports of withheld parts."""
     answers: dict[str, Answers]
     """Path of a message with calls to their results, in the order of the calls."""
 
@@ -97,10 +97,10 @@ def sendable(messages: Iterable[Message], provider: str, model: str) -> Sendable
 
     Raises `HistoryError` if `check` reports a violation.
     """
-    asked = listed(messages)
-    paired = turns(asked)
-    refuse(violations(asked, paired), HistoryError)
-    return Sendable(*_handed(asked, provider, model), answers(paired))
+    history = listed(messages)
+    paired = turns(history)
+    refuse(violations(history, paired), HistoryError)
+    return Sendable(*_handed(history, provider, model), answers(paired))
 
 
 def _is_own(message: Message, provider: str, model: str) -> bool:
@@ -115,7 +115,7 @@ def _kept(
         yield part
     elif isinstance(part, Thought):
         if as_text and part.text:
-            notes.append(Note(path, "a thought of another model, as text"))
+            notes.append(Note(path, "converted to text: a thought of another model"))
             yield Text(f"<thinking>\n{part.text}\n</thinking>\n")
         else:
             notes.append(Note(path, "withheld: a thought of another model"))
@@ -124,7 +124,7 @@ def _kept(
     elif isinstance(part, ToolCall):
         if part.signature or part.extra:
             notes.append(
-                Note(path, f"withheld: metadata of {origin.provider} on the call of {part.name}")
+                Note(path, f"withheld: metadata of {origin.provider} in the call of {part.name}")
             )
         yield msgspec.structs.replace(part, signature="", extra=None)
     elif isinstance(part, Text):

@@ -1,8 +1,8 @@
 """The rules of turns: `check` reports each violation. docs/rules.md lists the rule ids.
 
 A group is one assistant message with calls plus the tool messages that follow it. Every call has
-exactly one result in its group; the order of the results does not matter. System messages may
-stand anywhere and do not end a group.
+exactly one result in its group; the order of the results does not matter. System messages are
+allowed at any position and do not end a group.
 """
 
 from __future__ import annotations
@@ -61,9 +61,7 @@ def listed(messages: Iterable[Message]) -> list[Message]:
     if not isinstance(messages, Iterable) or isinstance(messages, (str, bytes)):
         raise RuleError(
             violations=[
-                Violation(
-                    "messages", f"a list of messages is wanted, not {type(messages).__name__}"
-                )
+                Violation("messages", f"expected a list of messages, not {type(messages).__name__}")
             ]
         )
     history = list(messages)
@@ -72,26 +70,26 @@ def listed(messages: Iterable[Message]) -> list[Message]:
             raise RuleError(
                 violations=[
                     Violation(
-                        f"messages[{index}]", f"a Message is wanted, not {type(message).__name__}"
+                        f"messages[{index}]", f"expected a Message, not {type(message).__name__}"
                     )
                 ]
             )
     return history
 
 
-# A violation with its sort key (message index, part index). The part index -1 stands for the
-# message itself, so that a message sorts before its parts.
+# A violation with its sort key (message index, part index). The part index -1 means the message
+# itself, so that a message sorts before its parts.
 _Located = tuple[tuple[int, int], Violation]
 
 
 def _ends(history: list[Message]) -> Iterator[_Located]:
-    spoken = [
+    roles = [
         (index, message.role) for index, message in enumerate(history) if message.role != "system"
     ]
-    if not spoken:
+    if not roles:
         yield (-1, -1), Violation("messages", "there is no user message", "H1")
         return
-    index, role = spoken[0]
+    index, role = roles[0]
     if role != "user":
         remedy = "begin with a user message"
         yield (
@@ -100,7 +98,7 @@ def _ends(history: list[Message]) -> Iterator[_Located]:
                 f"messages[{index}]", f"the first message has the role {role}", "H1", remedy=remedy
             ),
         )
-    index, role = spoken[-1]
+    index, role = roles[-1]
     if role == "assistant":
         remedy = "end with a user message, or with the results of calls"
         yield (
@@ -120,24 +118,25 @@ def _each(history: list[Message]) -> Iterator[_Located]:
                     f"messages[{index}]", "the message has no parts", "H8", remedy="leave it out"
                 ),
             )
-        for place, part in enumerate(message.parts):
+        for position, part in enumerate(message.parts):
             if not isinstance(part, ALLOWED[message.role]):
-                problem = f"{NAMES[type(part)]} cannot stand in a message of role {message.role}"
-                yield (index, place), Violation(f"messages[{index}].parts[{place}]", problem, "H7")
+                path = f"messages[{index}].parts[{position}]"
+                problem = f"a message of role {message.role} cannot contain {NAMES[type(part)]}"
+                yield (index, position), Violation(path, problem, "H7")
 
 
 def _groups(turns: Iterable[Turn]) -> Iterator[_Located]:
     """Calls without a result, and results without a call."""
     for turn in turns:
         known: set[str] = set()
-        for (position, call), found in zip(turn.calls, turn.pairs, strict=True):
+        for (position, call), result in zip(turn.calls, turn.pairs, strict=True):
             where, path = (turn.index, position), f"messages[{turn.index}].parts[{position}]"
             named = f"{call.name} ({call.id})"
             if call.id in known:
                 problem = f"two calls of one message have the id {call.id}"
                 yield where, Violation(path, problem, "H6", remedy="one id for each")
             known.add(call.id)
-            if found is None:
+            if result is None:
                 problem = f"the call of {named} has no result in the messages after it"
                 remedy = "add one, or repair the messages"
                 yield where, Violation(path, problem, "H3", remedy=remedy)
@@ -148,7 +147,7 @@ def _groups(turns: Iterable[Turn]) -> Iterator[_Located]:
                 continue
             named = f"{each.result.name} ({each.result.id})"
             if each.result.id in known:
-                problem, rule = f"the call of {named} is answered twice", "H5"
+                problem, rule = f"the call of {named} has two results", "H5"
                 remedy = "leave one out"
             else:
                 problem = f"the result of {named} answers no call of the turn before it"
@@ -160,7 +159,7 @@ def unanswered(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
     """Returns the calls of the last turn that have no result yet."""
     calls, results = _last_turn(messages)
     pairs = pair(calls, results, same_id)
-    return tuple(call for call, found in zip(calls, pairs, strict=True) if found is None)
+    return tuple(call for call, result in zip(calls, pairs, strict=True) if result is None)
 
 
 def with_results(messages: Sequence[Message], results: Iterable[ToolResult]) -> tuple[Message, ...]:

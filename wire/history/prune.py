@@ -1,6 +1,7 @@
 """Drops the oldest turns of a long conversation.
 
-A turn is dropped whole, since a call without its result cannot be sent. The current turn stays.
+A turn is dropped with all its messages, since a call without its result cannot be sent. The current
+turn stays.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from wire.history.tokens import Estimate, estimate_tokens
 from wire.neutral.messages import Message
 
 MAX_MESSAGES, MAX_TOKENS = 50, 100_000
+"""Default limits of a conversation."""
 
 
 def prune(
@@ -35,8 +37,8 @@ def prune(
     messages up to the next user message. The last turn is never cut; a note says so if it alone is
     over a limit. System messages stay where they are, and count. `keep_first` keeps the first user
     message, which often holds the task, when the rest of its turn is dropped. It is dropped as well
-    if it does not fit beside the last turn. Pruning breaks no rule of `check`, and messages within
-    the limits are returned unchanged.
+    if it exceeds the limits together with the last turn. Pruning breaks no rule of `check`, and
+    messages within the limits are returned unchanged.
 
     Raises `ConfigurationError` for a limit below 1 or an `estimate` that is not callable,
     `RuleError` for an item that is not a `Message`.
@@ -74,12 +76,12 @@ def prune(
         weight -= sum(tokens[index] for index in leaving)
     notes: list[Note] = []
     if dropped:
-        saved = "; the user's first message stays" if first else ""
-        what = (
+        exception = "; the user's first message stays" if first else ""
+        report = (
             f"dropped: {_counted(dropped_turns, 'turn')}, {_counted(len(dropped), 'message')}, "
-            f"for the limit of {exceeded}{saved}"
+            f"for the limit of {exceeded}{exception}"
         )
-        notes.append(Note(f"messages[{dropped[0]}]", what))
+        notes.append(Note(f"messages[{dropped[0]}]", report))
     if still := _over(count, weight, max_messages, max_tokens):
         path = f"messages[{current[0]}]" if current else "messages"
         notes.append(Note(path, f"still over the limit of {still}: the current turn is never cut"))
@@ -93,10 +95,12 @@ def checked_limits(max_messages: object, max_tokens: object, estimate: object) -
         if limit is not None and (
             not isinstance(limit, int) or isinstance(limit, bool) or limit < 1
         ):
-            raise ConfigurationError(f"{name}: an integer of at least 1 or None, not {limit!r}")
+            raise ConfigurationError(
+                f"{name}: expected a whole number from 1 up or None, not {limit!r}"
+            )
     if not callable(estimate):
         raise ConfigurationError(
-            "estimate: a function from a message to its tokens is wanted, not "
+            "estimate: expected a function from a message to its tokens, not "
             f"{type(estimate).__name__}"
         )
 

@@ -39,23 +39,23 @@ def repair(
     different ids. Adjacent assistant messages are joined, and so are the tool messages of one turn.
 
     Unchanged messages stay the same objects; `wire.notes(result)` lists every change. Two
-    violations are left alone: a last message of the assistant (H2), since a stored history may end
-    there, and a missing user message (H1). Without a user message only system messages remain.
+    violations remain: a last message of the assistant (H2), since a stored history may end there,
+    and a missing user message (H1). Without a user message only system messages remain.
 
     Raises `RuleError` for an item that is not a `Message`, `ConfigurationError` for an unknown
     value of `open_calls`.
     """
     if open_calls not in get_args(OpenCalls):
-        raise ConfigurationError(f"open_calls: answer or drop, not {open_calls!r}")
-    repairing = _Repair(reason if open_calls == "answer" else None)
+        raise ConfigurationError(f"open_calls: expected answer or drop, not {open_calls!r}")
+    state = _Repair(reason if open_calls == "answer" else None)
     for index, message in enumerate(listed(messages)):
-        repairing.take(index, message)
-    repairing.settle()
-    return Noted([draft.message for draft in repairing.drafts if draft.parts], repairing.notes)
+        state.take(index, message)
+    state.settle()
+    return Noted([draft.message for draft in state.drafts if draft.parts], state.notes)
 
 
 class _Draft:
-    """A message, and where the parts that are left of it, or were joined to it, stood."""
+    """A repaired message: its remaining and joined parts, each with its path in the input."""
 
     def __init__(self, path: str, source: Message, parts: list[tuple[str, Part]]) -> None:
         self.path, self.source, self.parts = path, source, parts
@@ -92,8 +92,8 @@ class _Repair:
         """Error result of an open call; `None` drops the calls of its turn."""
         self.drafts: list[_Draft] = []
         self.notes: list[Note] = []
-        self._begun = False  # whether a user message came
-        self._turn: _Draft | None = None  # the assistant's, if it or its results came last
+        self._begun = False  # whether there was a user message
+        self._turn: _Draft | None = None  # `None` after a user message
         self._answers: _Draft | None = None
 
     def take(self, index: int, message: Message) -> None:
@@ -123,8 +123,7 @@ class _Repair:
             else:
                 self._note(
                     here,
-                    f"dropped: {NAMES[type(part)]} cannot stand in a message of role "
-                    f"{message.role}",
+                    f"dropped: a message of role {message.role} cannot contain {NAMES[type(part)]}",
                 )
         return parts
 
@@ -184,13 +183,15 @@ class _Repair:
         first open one.
         """
         results = answers.results
-        found = pair(
+        positions = pair(
             [call for _, call in calls],
             [result for _, result in results],
             lambda call, result: call.id == result.id and call.name == result.name,
             same_id,
         )
-        pairs = {position: results[at][0] for position, at in enumerate(found) if at is not None}
+        pairs = {
+            position: results[at][0] for position, at in enumerate(positions) if at is not None
+        }
         ids = {call.id for _, call in calls}
         for path, result in results:
             if path in pairs.values():

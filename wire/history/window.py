@@ -40,7 +40,9 @@ class HistoryManager:
     ) -> None:
         checked_limits(max_messages, max_tokens, estimate)
         if on_open_calls not in get_args(OpenCalls):
-            raise ConfigurationError(f"on_open_calls: answer or drop, not {on_open_calls!r}")
+            raise ConfigurationError(
+                f"on_open_calls: expected answer or drop, not {on_open_calls!r}"
+            )
         self.max_messages, self.max_tokens, self.estimate = max_messages, max_tokens, estimate
         self.on_open_calls: OpenCalls = on_open_calls
         self._stored: list[Message] = []
@@ -117,6 +119,6 @@ class HistoryManager:
 
 def _message(message: Message) -> Message:
     if not isinstance(message, Message):
-        problem = f"a Message is wanted, not {type(message).__name__}"
+        problem = f"expected a Message, not {type(message).__name__}"
         raise RuleError(violations=[Violation("message", problem)])
     return message

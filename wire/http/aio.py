@@ -129,7 +129,7 @@ async def _close(*bodies: Any) -> None:
             try:
                 await close() if close else None
             except TRANSPORT_ERRORS:
-                pass  # the lane is dropped; an error of its close concerns nobody
+                pass  # the lane is dropped, so an error while closing it has no effect
 
 
 class AsyncClient(ClientState):

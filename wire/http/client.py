@@ -129,7 +129,7 @@ def _close(body: httpx.SyncByteStream) -> None:
     try:
         body.close()
     except TRANSPORT_ERRORS:
-        pass  # the lane is dropped; an error of its close concerns nobody
+        pass  # the lane is dropped, so an error while closing it has no effect
 
 
 class Client(ClientState):

@@ -256,7 +256,17 @@ class _Leased(httpx.SyncByteStream):
 
 
 class AsyncLanes(httpx.AsyncBaseTransport):
-    """The connection pool for asyncio and trio; `limit` and `keep` hold for each event loop."""
+    """The connection pool for asyncio and trio; `limit` and `keep` apply to each event loop.
+
+    >>> import anyio
+    >>> from wire import AsyncClient
+    >>> async def main() -> str:
+    ...     http = AsyncLanes(limit=20)
+    ...     async with AsyncClient("gemini", api_key="fake-key", http=http) as client:
+    ...         return client.describe()["http"]
+    >>> anyio.run(main)
+    'AsyncLanes'
+    """
 
     def __init__(self, limit: int = MAX_LANES, keep: int = MAX_IDLE_LANES) -> None:
         self._limit, self._keep = limit, keep

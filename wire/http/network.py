@@ -65,7 +65,7 @@ def opened(
     if isinstance(http, str):
         if http not in ("auto", "httpx"):
             raise ConfigurationError(
-                f"http: 'auto', 'httpx', a transport or a client, not {http!r}"
+                f"http: expected 'auto', 'httpx', a transport or a client, not {http!r}"
             )
         transport = lanes()
         return transport, getattr(transport, handle)
@@ -74,6 +74,6 @@ def opened(
     if callable(getattr(http, handle, None)):
         return http, getattr(http, handle)
     raise ConfigurationError(
-        f"http: an httpx transport with {handle}() or an httpx.{client.__name__} is "
-        f"wanted, not {type(http).__name__}"
+        f"http: expected an httpx transport with {handle}() or an httpx.{client.__name__}, "
+        f"not {type(http).__name__}"
     )

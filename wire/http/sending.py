@@ -148,7 +148,7 @@ class Attempt:
             made.stream = _Body(self.call.body)
             return made
         except Exception as cause:  # any kind, because its frames hold the key
-            problem = f"call: httpx cannot make a request of it: {type(cause).__name__}"
+            problem = f"call: httpx cannot build a request from it: {type(cause).__name__}"
         raise ConfigurationError(problem, provider=self.target.provider.name)
 
     def head(self, response: httpx.Response) -> bool:
@@ -182,9 +182,9 @@ class Attempt:
     def refused(self, response: httpx.Response, body: bytes) -> WireError:
         """Map a response with a status other than 2xx to an error."""
         if 300 <= response.status_code < 400:
-            where = response.headers.get("location", "nowhere")
+            location = response.headers.get("location", "no location")
             return APIError(
-                f"redirects are not followed, this one is to {where}",
+                f"redirects are not followed; this one is to {location}",
                 status=response.status_code,
                 raw=body,
             )
@@ -202,15 +202,16 @@ class Attempt:
         elif late and self._head:
             error = IdleClock(f"no event within {_shown(clocks.idle)}", retryable=True)
         elif late:
-            error = FirstByteClock(f"no answer within {_shown(clocks.first_byte)}", retryable=True)
+            seconds = _shown(clocks.first_byte)
+            error = FirstByteClock(f"no response within {seconds}", retryable=True)
         else:
-            what = "the answer broke off" if self._head else "no answer"
-            error = ConnectionLost(f"{what}: {type(cause).__name__}: {cause}", retryable=True)
+            problem = "the response broke off" if self._head else "no response"
+            error = ConnectionLost(f"{problem}: {type(cause).__name__}: {cause}", retryable=True)
         error.__cause__ = _frameless(cause)
         return error
 
     def answer(self, body: bytes) -> Any:
-        """Decode a whole body and attach the account."""
+        """Decode a complete body and attach the account."""
         assert isinstance(self.call, Call)
         answer = self.call.parse(body)
         if self.call.read_headers is not None:
@@ -301,7 +302,7 @@ class ClientState:
 
     @property
     def dialect(self) -> Any:
-        """What this provider does differently: the `Dialect` of its wire."""
+        """The `Dialect` of its wire: how this provider differs from the vendor's reference."""
         return self._target.provider.dialect
 
     @property
@@ -366,7 +367,7 @@ def _least(*seconds: float | None) -> float | None:
 
 
 def _shown(seconds: float | None) -> str:
-    return "the time of the transport" if seconds is None else f"{seconds:g} s"
+    return "the timeout of the transport" if seconds is None else f"{seconds:g} s"
 
 
 def _frameless(cause: BaseException) -> BaseException:

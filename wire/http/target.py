@@ -73,11 +73,11 @@ class Target:
                 else ""
             )
             raise ConfigurationError(
-                f"call: a {kind.__name__} is wanted, not {type(call).__name__}{hint}"
+                f"call: expected a {kind.__name__}, not {type(call).__name__}{hint}"
             )
         if call.wire != self.provider.wire:
             message = (
-                f"call: it speaks {call.wire!r}, and {self.provider.name!r} speaks "
+                f"call: a call of the wire {call.wire!r}, but {self.provider.name!r} speaks "
                 f"{self.provider.wire!r}"
             )
             raise ConfigurationError(message, provider=self.provider.name)
@@ -141,7 +141,7 @@ class Target:
         """Return the request without sending it. Needs no key and shows none."""
         if not isinstance(call, Call | StreamCall):
             raise ConfigurationError(
-                f"call: a Call or StreamCall is wanted, not {type(call).__name__}"
+                f"call: expected a Call or StreamCall, not {type(call).__name__}"
             )
         name, scheme = self._auth
         keyless = call.url or (
@@ -220,22 +220,22 @@ def target(name: str, options: Options) -> Target:
         )
     base_url = options.get("base_url")
     provider = _with_dialect(_provider(name, base_url), options.get("dialect"))
-    place = {
+    path_options = {
         "version": options.get("version") or provider.version or None,
         "project": options.get("project"),
         "location": options.get("location"),
     }
     for option in ("project", "location"):
-        if bool(place[option]) != (option in provider.options):
-            problem = "has no such option" if place[option] else "needs it"
+        if bool(path_options[option]) != (option in provider.options):
+            problem = "has no such option" if path_options[option] else "needs it"
             raise ConfigurationError(f"{option}: {provider.name} {problem}", provider=provider.name)
-    if place["version"] and not provider.version:
-        message = f"version: {provider.name} has no such option; it stands in the base URL"
+    if path_options["version"] and not provider.version:
+        message = f"version: {provider.name} has no such option; it is part of the base URL"
         raise ConfigurationError(message, provider=provider.name)
-    for option, value in place.items():
+    for option, value in path_options.items():
         if value is not None and not (isinstance(value, str) and _OPTION.fullmatch(value)):
             raise ConfigurationError(
-                f"{option}: {value!r} cannot stand in a path", provider=provider.name
+                f"{option}: {value!r} cannot be part of a path", provider=provider.name
             )
     token = options.get("token")
     key, source = (
@@ -246,15 +246,18 @@ def target(name: str, options: Options) -> Target:
     if base_url is None and not provider.base_url:
         message = f"base_url: {provider.name} needs it, such as {provider.base_url_like}"
         raise ConfigurationError(message, provider=provider.name)
-    host = "" if place["location"] in (None, "global") else f"{place['location']}-"
+    location = path_options["location"]
+    host = "" if location in (None, "global") else f"{location}-"
     return Target(
-        # Rules that hold for one version of the API are asked about the version that is called.
-        provider=dataclasses.replace(provider, version=place["version"] or ""),
+        # Rules that apply to one version of the API read the version that is called.
+        provider=dataclasses.replace(provider, version=path_options["version"] or ""),
         base_url=provider.base_url.format(host=host)
         if base_url is None
         else _checked_url(base_url, provider, source),
-        prefix=provider.prefix.format(**place),
-        prefixes={word: prefix.format(**place) for word, prefix in provider.prefixes.items()},
+        prefix=provider.prefix.format(**path_options),
+        prefixes={
+            segment: prefix.format(**path_options) for segment, prefix in provider.prefixes.items()
+        },
         headers=checked_headers(options.get("headers") or {}),
         key=key,
         key_source=source,
@@ -270,7 +273,7 @@ def _checked(value: Any, default: T, option: str) -> T:
         return default
     if not isinstance(value, type(default)):
         raise ConfigurationError(
-            f"{option}: a {type(default).__name__} is wanted, not {type(value).__name__}"
+            f"{option}: expected a {type(default).__name__}, not {type(value).__name__}"
         )
     return value
 
@@ -294,7 +297,7 @@ def _key(given: str | Secret | None, provider: Provider) -> tuple[Secret | None,
 def _no_key(token: object, options: Options, provider: Provider) -> tuple[None, str]:
     if not callable(token):
         raise ConfigurationError(
-            "token: a function that returns a token is wanted", provider=provider.name
+            "token: expected a function that returns a token", provider=provider.name
         )
     if options.get("api_key") is not None:
         raise ConfigurationError("token: give it or api_key, not both", provider=provider.name)
@@ -315,7 +318,7 @@ def _provider(name: Any, base_url: Any) -> Provider:
         )
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ConfigurationError(
-            f"provider: {name!r} is no name; letters, digits and . _ - are, and one @ "
+            f"provider: {name!r} is not a name: expected letters, digits and . _ -, and one @ "
             "before a region"
         )
     scheme, host = _scheme_and_host(base_url)
@@ -332,7 +335,7 @@ def _with_dialect(provider: Provider, dialect: Any) -> Provider:
         kind = type(dialect)
         given = f"{kind.__module__}.{kind.__name__}".removeprefix("builtins.")
         raise ConfigurationError(
-            f"dialect: a wire.{provider.wire}.Dialect is wanted, not {given}",
+            f"dialect: expected a wire.{provider.wire}.Dialect, not {given}",
             provider=provider.name,
         )
     return dataclasses.replace(provider, dialect=dialect)
@@ -362,15 +365,15 @@ def _checked_url(base_url: Any, provider: Provider, source: str) -> str:
     local = LOOPBACK.fullmatch(host)
     owner = owner_of(host) if source == provider.key_variable and not local else None
     if isinstance(base_url, str) and _KEYED_URL.search(base_url):
-        problem = "no user, key or query may stand in it; give api_key="
+        problem = "it must not contain a user, key or query; give api_key="
     elif not host:
-        problem = "an http(s) URL with a host is wanted"
+        problem = "expected an http(s) URL with a host"
     elif match := WIRES[provider.wire].endpoint_paths.search(base_url):
-        problem = f"leave the endpoint's path out: {base_url[: match.start()]}"
+        problem = f"it must not contain the endpoint's path; use {base_url[: match.start()]}"
     elif (
         scheme == "http" and not local and (provider.key_required or not source.startswith("none "))
     ):
-        problem = f"https is wanted for {host}, or the key would travel in the open"
+        problem = f"expected https for {host}: plain http would send the key unencrypted"
     elif owner is not None and owner.family != provider.family:
         problem = (
             f"{host} is a host of {owner.name!r}, and the key in {source} is not for it; "

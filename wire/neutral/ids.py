@@ -1,5 +1,6 @@
-"""Ids of tool calls: those that are made for a call without one, and those that a host takes, made
-of ids that it does not. Both are the same each time.
+"""Ids of tool calls: generated for calls without one, and mapped to the form that a host accepts.
+
+Both are deterministic, so a replayed conversation has the same ids.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from dataclasses import dataclass
 
 
 def made_id(source: bytes, position: int) -> str:
-    """The id of a call that came without one: the same on replay, and unique in a conversation.
+    """Generate the id of a call without one: the same on replay, and unique in a conversation.
 
-    `source` is the body of the request that was answered, or the message with the calls;
-    `position` counts the calls from 0.
+    `source` is the body of the request, or the message with the calls. `position` counts the calls
+    from 0.
 
     >>> made_id(b"{}", 1)
     'call_44136fa355b3_1'
@@ -33,7 +34,8 @@ class CallIds:
 
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_USUAL = 24
+_USUAL_LENGTH = 24
+"""Characters of a generated id, if the host allows that many."""
 
 
 class LegalIds:
@@ -77,7 +79,8 @@ class LegalIds:
             hashlib.sha256(f"{turn}:{id}".encode("utf-8", "surrogatepass")).digest(), "big"
         )
         letters: list[str] = []
-        for _ in range(max(self._rule.least, min(self._rule.most or _USUAL, _USUAL))):
+        most = self._rule.most or _USUAL_LENGTH
+        for _ in range(max(self._rule.least, min(most, _USUAL_LENGTH))):
             number, digit = divmod(number, len(_ALPHABET))
             letters.append(_ALPHABET[digit])
         return "".join(letters)

@@ -1,10 +1,8 @@
-"""What is said in a conversation, whoever says it: parts, messages, replies, and the events of a
-reply that is on its way.
+"""Vendor-neutral values: messages and their parts, replies, and the events of a streamed reply.
 
-These values hold no wire's names and no wire's order of things; each wire's `parse.py` makes them,
-its `rendering.py` writes them. They compare by what they say. Where a message and its parts came
-from a model, they remember it beside their fields (`origin`); what `msgspec.structs.replace` makes
-of them does not, so that the memory cannot lie.
+Each wire's `parse.py` builds them from responses, and its `rendering.py` converts them to requests.
+They compare by their fields. A message or part that came from a model has an `origin` as metadata.
+A copy made by `msgspec.structs.replace` has no origin, so an origin always matches the fields.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from typing import Any, Literal, Self, TypeAlias, TypeVar, cast
 import msgspec
 
 from wire.core import json_values
-from wire.core.memory import Beside, Note, WireStruct, encode
+from wire.core.memory import MetadataStruct, Note, WireStruct, encode
 from wire.errors import APIError, BlockedError, RuleError, Violation, WireError
 
 W = TypeVar("W", bound=WireStruct)
@@ -29,11 +27,13 @@ _ORIGIN, _ANSWER = "_origin", "_answer"
 
 
 class Origin:
-    """Where a message or a part came from: provider and model as they were asked, the wire, and the
-    JSON that it was there.
+    """Where a message or a part came from: provider, model, wire, and its JSON on that wire.
 
-    `raw` is empty for a part that has no JSON of its own on its wire, such as the text of a chat
-    completion.
+    >>> Origin("gemini", "gemini-3-pro-preview", "gemini", b'{"text":"Hi"}')
+    Origin(gemini:gemini-3-pro-preview, 13 bytes)
+
+    Provider and model are those that the request was sent to. `raw` is empty for a part without
+    JSON of its own on the wire, such as the text of a chat completion.
     """
 
     __slots__ = ("_raw", "_source", "model", "provider", "wire")
@@ -47,21 +47,19 @@ class Origin:
 
     @property
     def raw(self) -> bytes:
-        """The JSON that it was on its wire."""
+        """The received JSON."""
         if self._raw is None:
             self._raw = encode(self._source)
         return self._raw
 
     def is_of(self, provider: str, model: str) -> bool:
-        """Whether it came from this model of this provider, which alone takes it back as it
-        came.
+        """Whether it came from this model of this provider, so that its received JSON can be sent
+        back.
         """
         return (self.provider, self.model) == (provider, model)
 
     def source(self, read: Callable[[bytes], W]) -> W:
-        """The wire's own struct, which `read` makes of the bytes if they were loaded from a
-        file.
-        """
+        """The wire's own struct; decoded by `read` if the origin was loaded from a file."""
         if self._source is None:
             self._source = read(self.raw)
         return cast(W, self._source)
@@ -82,17 +80,17 @@ class Origin:
         return Origin, (self.provider, self.model, self.wire, self.raw)
 
 
-class Value(Beside, frozen=True):
-    """Base of what may have come from a model."""
+class Value(MetadataStruct, frozen=True):
+    """Base of messages and parts, which may have come from a model."""
 
     @property
     def origin(self) -> Origin | None:
-        """Where it came from, `None` if it was made here."""
+        """Where it came from; `None` if it was not received."""
         return self.__dict__.get(_ORIGIN)
 
 
 def with_origin(value: V, origin: Origin | None) -> V:
-    """`value` as one that came from there; a copy without an origin for `None`."""
+    """Set the origin of `value` in place; for `None`, return a copy without an origin."""
     if origin is None:
         return msgspec.structs.replace(value) if value.origin is not None else value
     vars(value)[_ORIGIN] = origin
@@ -103,21 +101,29 @@ def with_origin(value: V, origin: Origin | None) -> V:
 
 
 class Text(Value, frozen=True, tag="text"):
-    """Something said to be read."""
+    """Text of a message.
+
+    >>> Message.user(Text("Hi")).text
+    'Hi'
+    """
 
     text: str
     signature: str = ""
-    """Base64, of a vendor that signs texts; an empty text is there for its sake."""
+    """Base64, for vendors that sign texts. An empty text may carry a signature."""
 
 
 class Thought(Value, frozen=True, tag="thought"):
-    """Something the model thought; it goes back to that model as it came, or not at all."""
+    """A thought of the model (reasoning). It is sent back unchanged, and to that model only.
+
+    >>> Message.assistant(Thought("The user greets."), "Hello.").thought
+    'The user greets.'
+    """
 
     text: str = ""
     slot: str = ""
-    """The field of the wire that it came in."""
+    """Name of the wire's field that contained it."""
     details: tuple[dict[str, Any], ...] = ()
-    """What the wire says of it beside the text, encrypted parts included."""
+    """Further objects of the wire about the thought, such as encrypted parts."""
     signature: str = ""
 
 
@@ -126,27 +132,30 @@ def _new_id() -> str:
 
 
 class ToolCall(Value, frozen=True, kw_only=True, tag="tool_call"):
-    """A call that the model wants made."""
+    """A tool call that the model requests.
+
+    >>> ToolCall(id="call_1", name="get_weather", arguments={"city": "Bergen"}).arguments
+    {'city': 'Bergen'}
+    """
 
     id: str = msgspec.field(default_factory=_new_id)
-    """The vendor's own; where it gave none, one that is the same on replay and unique in a
+    """The vendor's id. If the vendor sent none, an id that is the same on replay and unique in the
     conversation.
     """
     name: str
     arguments: dict[str, Any] | None = msgspec.field(default_factory=dict)
-    """`None`: what came is no JSON object, or was cut off; it stands in `text`."""
+    """`None`: the received arguments, in `text`, are not a JSON object or are truncated."""
     text: str = ""
-    """The arguments as they came, where they came as text."""
+    """The arguments as received, if the wire sends them as text."""
     kind: Literal["function", "custom"] = "function"
-    """Of a custom tool the arguments are `{"input": text}`."""
+    """The arguments of a custom tool are `{"input": text}`."""
     extra: dict[str, Any] | None = None
-    """What the wire sent beside the call and wants back with it."""
+    """Further keys of the call on its wire, which are sent back with it."""
     signature: str = ""
 
 
 class Media(Value, frozen=True, kw_only=True, tag="media"):
-    """An image, a sound, a film, a document: its bytes, or where it lies. A `data:` URL becomes
-    bytes.
+    """An image, sound, video or document, as bytes or as a URL. A `data:` URL becomes bytes.
 
     >>> Media(url="data:image/png;base64,iVBORw==").data
     b'\\x89PNG'
@@ -156,20 +165,22 @@ class Media(Value, frozen=True, kw_only=True, tag="media"):
 
     data: bytes | None = None
     url: str | None = None
-    """http(s), `gs:`, or what a vendor's file service calls a file."""
+    """An http(s) or `gs:` URL, or the id or URI of a file in the vendor's file service."""
     media_type: str = ""
     name: str = ""
-    """What to call it, where the vendor shows one."""
+    """File name, for vendors that take one."""
     detail: Literal["", "low", "high", "auto"] = ""
-    """How closely to look, where the vendor offers that."""
+    """Resolution at which the model reads an image, for vendors that let you choose."""
     start: str = ""
-    """Of a film: from where, such as `1.5s`."""
+    """Start of the part of a video to use, such as `1.5s`."""
     end: str = ""
+    """End of that part."""
     fps: float | None = None
+    """Frames per second that the model reads of a video."""
 
     def __post_init__(self) -> None:
         if (self.data is None) == (self.url is None):
-            raise RuleError(violations=[Violation("media", "either data or url is wanted")])
+            raise RuleError(violations=[Violation("media", "expected either data or url")])
         if self.url is not None and self.url[:5].lower() == "data:":
             media_type, data = _inline(self.url)
             msgspec.structs.force_setattr(self, "url", None)
@@ -177,7 +188,9 @@ class Media(Value, frozen=True, kw_only=True, tag="media"):
             msgspec.structs.force_setattr(self, "media_type", self.media_type or media_type)
         if self.data is not None and not self.media_type:
             raise RuleError(
-                violations=[Violation("media.media_type", "data needs one, such as image/png")]
+                violations=[
+                    Violation("media.media_type", "data needs a media type, such as image/png")
+                ]
             )
 
 
@@ -196,31 +209,34 @@ def _inline(url: str) -> tuple[str, bytes]:
             pass
     if data is None:
         raise RuleError(
-            violations=[Violation("media.url", "this is no data URL: data:TYPE;base64,BYTES")]
+            violations=[Violation("media.url", "not a data URL: expected data:TYPE;base64,BYTES")]
         )
     return media_type or "text/plain", data
 
 
 class ToolResult(Value, frozen=True, tag="tool_result"):
-    """The answer to one call.
+    """The result of one tool call.
 
     >>> ToolResult("call_1", "get_weather", "no such city", error=True).answer
     {'error': 'no such city'}
     """
 
     id: str
-    """Of the call."""
+    """Id of the call."""
     name: str
+    """Name of the tool."""
     content: Any = ""
     """A text, or any JSON value."""
     error: bool = False
+    """Whether the content is an error message."""
     media: tuple[Media, ...] = ()
-    """Images and the like that belong to it."""
+    """Media that the tool returned."""
 
     @property
     def answer(self) -> dict[str, Any]:
-        """The object that the model is told: a text or list under `result`, an error under
-        `error`.
+        """The object that is sent to the model.
+
+        An object is sent as it is, any other value under the key `result`, an error under `error`.
         """
         if self.error and not (isinstance(self.content, Mapping) and "error" in self.content):
             return {"error": self.content}
@@ -228,12 +244,13 @@ class ToolResult(Value, frozen=True, tag="tool_result"):
 
 
 class Other(Value, frozen=True, tag="other"):
-    """Something that only its vendor understands, such as code that it ran: it goes back there as
-    it came, and nowhere else.
+    """A part without a neutral form, such as code that the vendor ran.
+
+    It is sent back unchanged to the model that it came from, and is left out elsewhere.
     """
 
     kind: str
-    """The vendor's name for it."""
+    """The vendor's name of this kind of part."""
     data: Any = None
 
 
@@ -246,7 +263,7 @@ _PARTS = (Text, Thought, ToolCall, ToolResult, Media, Other)
 
 
 class Message(Value, frozen=True):
-    """One turn: who, and what.
+    """One message of a conversation: a role and parts.
 
     >>> Message.user("What is this?", Media(url="https://example.com/a.png")).text
     'What is this?'
@@ -262,7 +279,7 @@ class Message(Value, frozen=True):
             raise RuleError(
                 violations=[
                     Violation(
-                        "message.role", f"one of {', '.join(ROLES)} is wanted, not {self.role!r}"
+                        "message.role", f"expected one of {', '.join(ROLES)}, not {self.role!r}"
                     )
                 ]
             )
@@ -273,32 +290,32 @@ class Message(Value, frozen=True):
 
     @classmethod
     def system(cls, *parts: Parts) -> Self:
-        """What holds for all that follows."""
+        """A message with instructions to the model."""
         return cls("system", tuple(_flat(parts)))
 
     @classmethod
     def user(cls, *parts: Parts) -> Self:
-        """What the user says: texts, media."""
+        """A message of the user: texts and media."""
         return cls("user", tuple(_flat(parts)))
 
     @classmethod
     def assistant(cls, *parts: Parts) -> Self:
-        """What the model said."""
+        """A message of the model."""
         return cls("assistant", tuple(_flat(parts)))
 
     @classmethod
     def assistant_tool_calls(cls, calls: Iterable[ToolCall], text: str = "") -> Self:
-        """A turn of the model that wants calls made, with what it said before them."""
+        """A message of the model with tool calls, after `text` if it is given."""
         return cls("assistant", (*((Text(text),) if text else ()), *_flat((calls,))))
 
     @classmethod
     def tool_response(cls, *results: ToolResult | Iterable[ToolResult]) -> Self:
-        """The answers to the calls of one turn."""
+        """A message with the results of the tool calls of one turn."""
         return cls("tool", tuple(_flat(results)))
 
     @classmethod
     def tool_result(cls, call: ToolCall, content: Any = "", *, is_error: bool = False) -> Self:
-        """The answer to one call."""
+        """A message with the result of one tool call."""
         return cls("tool", (ToolResult(call.id, call.name, content, is_error),))
 
     @property
@@ -313,12 +330,12 @@ class Message(Value, frozen=True):
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """The calls, in their order."""
+        """The tool calls, in order."""
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
     @property
     def tool_results(self) -> tuple[ToolResult, ...]:
-        """The answers to calls, in their order."""
+        """The tool results, in order."""
         return tuple(part for part in self.parts if isinstance(part, ToolResult))
 
 
@@ -329,7 +346,7 @@ def _is_part(part: object) -> bool:
 def _no_part(part: object) -> RuleError:
     return RuleError(
         violations=[
-            Violation("message.parts", f"a text or a part is wanted, not {type(part).__name__}")
+            Violation("message.parts", f"expected a text or a part, not {type(part).__name__}")
         ]
     )
 
@@ -349,20 +366,24 @@ def _flat(parts: Any) -> Iterator[Part]:
 StopReason: TypeAlias = Literal["end", "tool_calls", "length", "filter", "error", "other"]
 
 
-class Stop(Beside, frozen=True):
-    """Why the model stopped."""
+class Stop(MetadataStruct, frozen=True):
+    """Why the model stopped.
+
+    >>> Stop("length", raw="MAX_TOKENS").reason
+    'length'
+    """
 
     reason: StopReason
     raw: str | None = None
-    """The vendor's word; `None` if there was none."""
+    """The vendor's stop reason; `None` if the vendor sent none."""
     message: str = ""
-    """What was said about it: a refusal, an error."""
+    """Text of a refusal or of an error."""
 
 
 def partial_stop(stop: Stop, error: WireError | None) -> Stop:
-    """The `stop` of an answer that is not whole; `error` is what its stream broke with, if it did.
+    """The `stop` of an incomplete reply; `error` is the error that ended its stream, if any.
 
-    `end` and `tool_calls` become `other`: with either of them the answer would look whole.
+    `end` and `tool_calls` become `other`, because with them the reply would look complete.
     """
     if isinstance(error, APIError):
         return Stop("error", stop.raw, error.message)
@@ -371,9 +392,13 @@ def partial_stop(stop: Stop, error: WireError | None) -> Stop:
     return stop
 
 
-class Usage(Beside, frozen=True, kw_only=True):
-    """Tokens, counted one way for all vendors: `input` includes `cached`, `output` includes
-    `reasoning`.
+class Usage(MetadataStruct, frozen=True, kw_only=True):
+    """Token counts with the same meaning for all vendors.
+
+    >>> (Usage(input=10, output=5, total=15) + Usage(input=20, output=5, total=25)).total
+    40
+
+    `input` includes `cached`, and `output` includes `reasoning`.
     """
 
     input: int = 0
@@ -383,7 +408,7 @@ class Usage(Beside, frozen=True, kw_only=True):
     reasoning: int = 0
     total: int = 0
     by_modality: dict[str, int] = msgspec.field(default_factory=dict)
-    """Such as `input_audio`, where a vendor tells them apart."""
+    """Counts by kind of media, such as `input_audio`, if the vendor sends them."""
 
     def __add__(self, other: Usage) -> Usage:
         if not isinstance(other, Usage):
@@ -402,29 +427,33 @@ class Usage(Beside, frozen=True, kw_only=True):
         )
 
 
-class Reply(Beside, frozen=True):
-    """One answer of a model."""
+class Reply(MetadataStruct, frozen=True):
+    """One reply of a model.
+
+    >>> Reply(Message.assistant("Hello."), Stop("end")).text
+    'Hello.'
+    """
 
     message: Message
     stop: Stop
     usage: Usage | None = None
     """`None` if the vendor sent none."""
     notes: tuple[Note, ...] = ()
-    """What was changed or dropped, in the request on its way there and in the answer on its way
-    back.
+    """Reports of what was changed or dropped while the request was rendered and the response
+    parsed.
     """
     id: str = ""
-    """The vendor's name for this answer."""
+    """The vendor's id of the response."""
     model: str = ""
-    """The model that answered, as the vendor calls it."""
+    """The vendor's name of the model that replied."""
     output: Any = None
-    """What the answer says as a value, if one was asked for with `output=`."""
+    """The reply's JSON as a value of the type `output=`, if the request had one."""
 
     @property
     def answer(self) -> Any:
-        """The wire's own struct: everything that the vendor said, as the raw door has it.
+        """The response as the wire's own struct, with all its fields.
 
-        `None` for a reply that was made here.
+        `None` for a reply that was not received.
         """
         return self.__dict__.get(_ANSWER)
 
@@ -440,7 +469,7 @@ class Reply(Beside, frozen=True):
 
     @property
     def empty(self) -> bool:
-        """Nothing was said: no text, no call, nothing else but thoughts."""
+        """Whether the reply has no text, no call and no other part except thoughts."""
         return all(
             isinstance(part, Thought) or (isinstance(part, Text) and not part.text)
             for part in self.message.parts
@@ -448,32 +477,33 @@ class Reply(Beside, frozen=True):
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """The calls of the message."""
+        """The tool calls of the message, in order."""
         return self.message.tool_calls
 
 
 def with_answer(reply: Reply, answer: WireStruct) -> Reply:
-    """`reply`, with the wire's struct that it was read from."""
+    """Attach the wire's struct that `reply` was parsed from."""
     vars(reply)[_ANSWER] = answer
     return reply
 
 
 def checked(reply: Reply) -> Reply:
-    """The reply.
+    """Return the reply unless the vendor's filters removed all of it.
 
-    Raises `BlockedError` if the vendor's filters left nothing of it; `partial` is the reply, `code`
-    the vendor's word.
+    Raises `BlockedError`; its `partial` is the reply, its `code` the vendor's stop reason.
     """
     if reply.stop.reason == "filter" and reply.empty:
-        said = f": {reply.stop.message}" if reply.stop.message else ""
+        detail = f": {reply.stop.message}" if reply.stop.message else ""
         raise BlockedError(
-            f"blocked by the provider ({reply.stop.raw}){said}", code=reply.stop.raw, partial=reply
+            f"blocked by the provider ({reply.stop.raw}){detail}",
+            code=reply.stop.raw,
+            partial=reply,
         )
     return reply
 
 
 def check_values(message: Message, path: str, *, plain: bool = False) -> None:
-    """Raise `RuleError` with the JSON paths, below `path`, of what JSON cannot represent.
+    """Raise `RuleError` with the JSON paths, below `path`, of values that JSON cannot represent.
 
     `plain` as in `wire.core.json_values.checked`.
     """
@@ -509,56 +539,64 @@ def _check_part(part: Part, path: str, plain: bool) -> None:
     for name in part.__struct_fields__:
         value = getattr(part, name)
         if value is None or (name != "data" and type(value) is str and not value):
-            continue  # as most fields of most parts: the check would find nothing
+            continue  # most fields of most parts are empty, and an empty one needs no check
         if isinstance(part, ToolResult) and name == "media":
             for position, each in enumerate(part.media):
                 _check_part(each, f"{path}.media[{position}]", plain)
         elif name != "data" or not isinstance(part, Media):
             json_values.checked(value, f"{path}.{name}", plain=plain)
-        elif isinstance(value, str):  # it would be read back as the bytes that it is base64 of
-            raise RuleError(violations=[Violation(f"{path}.data", "bytes are wanted, not str")])
+        elif isinstance(value, str):  # msgspec would decode it as base64, to other bytes
+            raise RuleError(violations=[Violation(f"{path}.data", "expected bytes, not str")])
 
 
-# --- a reply on its way ---------------------------------------------------------------------------
+# --- events of a streamed reply -------------------------------------------------------------------
 
 
 class TextDelta(msgspec.Struct, frozen=True):
-    """More text."""
+    """A piece of the reply's text.
+
+    >>> "".join(event.text for event in [TextDelta("Hel"), TextDelta("lo.")])
+    'Hello.'
+    """
 
     text: str
 
 
 class ThoughtDelta(msgspec.Struct, frozen=True):
-    """More thought."""
+    """A piece of a thought's text."""
 
     text: str
 
 
 class ToolCallStart(msgspec.Struct, frozen=True):
-    """A call begins; `position` counts the calls of a reply from 0 and tells them apart."""
+    """A tool call begins. `position` counts the calls of a reply from 0 and identifies the call."""
 
     position: int
     name: str
     id: str = ""
-    """That of the call that it becomes; empty where the vendor tells it later."""
+    """Id of the call; empty if the vendor sends it later."""
 
 
 class ToolCallDelta(msgspec.Struct, frozen=True):
-    """More of a call's arguments, as text."""
+    """A piece of the JSON text of a call's arguments."""
 
     position: int
     text: str
 
 
 class ToolCallEnd(msgspec.Struct, frozen=True):
-    """A call is whole, or as whole as it will be."""
+    """No more pieces of this call follow. `call.arguments` is `None` if its JSON is malformed."""
 
     position: int
     call: ToolCall
 
 
 class Done(msgspec.Struct, frozen=True):
-    """The last event."""
+    """The last event of a reply. It holds the complete reply.
+
+    >>> Done(Reply(Message.assistant("Hello."), Stop("end"))).reply.text
+    'Hello.'
+    """
 
     reply: Reply
 

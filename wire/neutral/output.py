@@ -12,6 +12,7 @@ from wire.neutral.request import Output
 from wire.neutral.validation import Mismatch, SchemaShape, Shape, TypeShape, shape_of
 
 NAME = "answer"
+"""Name of a schema without a title."""
 WRAPPED = "value"
 """Property of the object that wraps a value of another type: vendors accept only objects."""
 
@@ -23,8 +24,8 @@ _LIMIT = 200  # bytes of the model's text that an error quotes
 class OutputType:
     """A type, a pydantic model or a JSON Schema that the model's text must match.
 
-    >>> wanted = OutputType(list[int])
-    >>> wanted.output.schema["properties"], wanted.read('{"value": [1, 2]}')
+    >>> numbers = OutputType(list[int])
+    >>> numbers.output.schema["properties"], numbers.read('{"value": [1, 2]}')
     ({'value': {'type': 'array', 'items': {'type': 'integer'}}}, [1, 2])
 
     `output` is the value for `Request.output`. Raises `SchemaError` for an invalid schema or a type
@@ -47,7 +48,7 @@ class OutputType:
         except (TypeError, ValueError, NameError, re.error) as cause:
             raise SchemaError(
                 violations=[
-                    Violation("output", f"an answer cannot be asked for as {_shown(kind)}: {cause}")
+                    Violation("output", f"{_shown(kind)} cannot be the type of output: {cause}")
                 ]
             ) from None
         # Vendors restrict the characters of a name; a title may be any text.
@@ -56,7 +57,7 @@ class OutputType:
         self._name = _shown(kind) if self._wrapped else name
 
     def read(self, text: str) -> Any:
-        """Parses the model's text, which may stand in a code fence, and returns its value.
+        """Parse the model's text, which may be inside a code fence, and return its value.
 
         Raises `OutputError` with the JSON path of the error.
         """
@@ -65,13 +66,15 @@ class OutputType:
             json = json[len(_FENCE) : -len(_FENCE)]
             json = (json[len("json") :] if json[: len("json")].lower() == "json" else json).strip()
         if not json:
-            raise OutputError("nothing was said, and JSON is wanted")
+            raise OutputError("expected JSON, and the model's text is empty")
         try:
             value = self._shape.read(msgspec.json.decode(json))
         except Mismatch as mismatch:
-            raise OutputError(f"the answer does not fit {self._name}: {mismatch}") from None
+            raise OutputError(f"the answer does not match {self._name}: {mismatch}") from None
         except (msgspec.DecodeError, UnicodeError, RecursionError) as cause:
-            raise OutputError(f"the answer is no JSON: {cause}: {one_line(json, _LIMIT)}") from None
+            raise OutputError(
+                f"the answer is not JSON: {cause}: {one_line(json, _LIMIT)}"
+            ) from None
         return getattr(value, WRAPPED) if self._wrapped else value
 
     def __repr__(self) -> str:

@@ -1,9 +1,8 @@
-"""Which result answers which call.
+"""Pairs tool calls with their results.
 
-`pair` is the algorithm; what makes a result the answer to a call differs, so it is given as tests
-in order of preference. `turns` applies it to a neutral conversation, once a request: the rules of
-`wire.history` read from it what is missing or left over, and each wire takes from it the results in
-the order of their calls.
+`pair` is the algorithm. Its callers pass the tests that decide whether a result answers a call.
+`turns` applies it once to the conversation of a request. The rules of `wire.history` read missing
+and surplus results from the turns, and each wire takes the results in the order of their calls.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ def pair(
 ) -> list[int | None]:
     """For each call the position of its result, `None` for a call without one.
 
-    Each test in `answers` is tried on all calls before the next test. Of several results that pass
-    it a call takes the first that is free, so that the k-th result under an id answers the k-th
-    call of that id.
+    Each test in `answers` is applied to all calls before the next test. If several results pass, a
+    call takes the first free one, so that the k-th result with an id answers the k-th call with
+    that id.
 
     >>> pair("aba", "baac", lambda call, result: call == result)
     [1, 0, 2]
@@ -44,12 +43,12 @@ def pair(
 
 
 def same_id(call: ToolCall, result: ToolResult) -> bool:
-    """Whether a result names the id of a call: the rule of a neutral conversation."""
+    """Whether a result has the id of a call. This is the test for neutral conversations."""
     return call.id == result.id
 
 
 class Result(NamedTuple):
-    """A result, and where it stands in the conversation."""
+    """A result and its position in the conversation."""
 
     message: int
     """Index of its message."""
@@ -65,16 +64,15 @@ class Result(NamedTuple):
 
 @dataclass(slots=True)
 class Turn:
-    """One message, and the results in the tool messages after it.
+    """One message of the user or the assistant, and the results in the tool messages after it.
 
-    A message of the user or of the assistant begins a turn. The first turn begins with the
-    conversation, before any message.
+    The first turn has no message: it holds results before the first message of user or assistant.
     """
 
     index: int = -1
     """Index of the message; -1 for the first turn."""
     calls: list[tuple[int, ToolCall]] = field(default_factory=list)
-    """The calls of a message of the assistant, with their positions among its parts."""
+    """The calls of an assistant message, with their positions among its parts."""
     results: list[Result] = field(default_factory=list)
     pairs: list[int | None] = field(default_factory=list)
     """For each call the position of its result in `results`."""
@@ -85,7 +83,7 @@ class Answers(NamedTuple):
 
     results: tuple[Result, ...] = ()
     moved: str = ""
-    """Path of the message with the first result, if the results stood in another order."""
+    """Path of the message with the first result, if the results were in another order."""
 
 
 NO_ANSWERS = Answers()
@@ -94,12 +92,12 @@ NO_ANSWERS = Answers()
 def turns(messages: Iterable[Message]) -> list[Turn]:
     """The turns of a conversation, with each call's result."""
     turn = Turn()
-    found = [turn]
+    all_turns = [turn]
     for index, message in enumerate(messages):
         role = message.role
         if role == "user" or role == "assistant":
             turn = Turn(index)
-            found.append(turn)
+            all_turns.append(turn)
             if role == "assistant":
                 for position, part in enumerate(message.parts):
                     if isinstance(part, ToolCall):
@@ -108,24 +106,24 @@ def turns(messages: Iterable[Message]) -> list[Turn]:
             for position, part in enumerate(message.parts):
                 if isinstance(part, ToolResult):
                     turn.results.append(Result(index, position, part))
-    for turn in found:
+    for turn in all_turns:
         if turn.calls:
             turn.pairs = pair(
                 [call for _, call in turn.calls],
                 [each.result for each in turn.results],
                 same_id,
             )
-    return found
+    return all_turns
 
 
 def answers(turns: Iterable[Turn]) -> dict[str, Answers]:
-    """Path of a message with calls to their results, of which none is missing."""
-    found: dict[str, Answers] = {}
+    """Map the path of each message with calls to their results. No result may be missing."""
+    by_path: dict[str, Answers] = {}
     for turn in turns:
         if turn.calls:
             given = [position for position in turn.pairs if position is not None]
             moved = f"messages[{turn.results[0].message}]" if given != sorted(given) else ""
-            found[f"messages[{turn.index}]"] = Answers(
+            by_path[f"messages[{turn.index}]"] = Answers(
                 tuple(turn.results[each] for each in given), moved
             )
-    return found
+    return by_path

@@ -1,7 +1,7 @@
-"""From a wire's own call to a neutral one, for all wires.
+"""Converts a wire's own call to a neutral one, for all wires.
 
-A wire renders the request as its own struct. Here the request's `options` are merged into it, the
-rules are asked, and the call is changed so that its answers are read as replies and events.
+A wire renders the request as its own struct. This module merges the request's `options` into it,
+applies the wire's rules, and makes the call return replies and events.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Built = TypeVar("Built", bound=WireStruct)
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
 SCHEMA_WORDS = "Answer with JSON that fits this schema: "
-"""Stands before the schema in the system text where the host or the model takes no schema."""
+"""Precedes the schema in the system text, if the host or the model accepts no schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +85,15 @@ def wire_call(
     make: Callable[[Built], AnyCall],
     check: Check,
 ) -> AnyCall:
-    """The call of the raw door for a rendered request, checked for `provider`.
+    """Build the wire's own call for a rendered request, and check it for `provider`.
 
     `options` are those of the neutral request: provider name to further keys of the body. The notes
-    of the call are those of rendering, and the warnings of `check`. Raises `RuleError` for what the
-    provider refuses; sent to another provider, the call is checked for that one again.
+    of the call are those of rendering and the warnings of `check`. Raises `RuleError` for a request
+    that the provider refuses. If the call is sent to another provider, it is checked again.
     """
     extra = merged_options(options, provider.name, built)
-    asked = with_options(built, extra)
-    raw: Any = make(asked)
+    request = with_options(built, extra)
+    raw: Any = make(request)
     try:
         raw = raw.replace(body_extra=extra) if extra else raw
     except RuleError as error:
@@ -103,25 +103,26 @@ def wire_call(
             for each in error.violations
         ]
         raise RuleError(violations=violations, provider=provider.name) from None
-    # Rules read values of the right types only, so they are asked once the body is made.
-    found = check(asked, provider)
-    refuse(found, provider=provider.name)
-    warnings = (Note(each.path, f"warning: {each.message}") for each in found)
+    # Rules expect values of the right types, which building the body has checked.
+    violations = check(request, provider)
+    refuse(violations, provider=provider.name)
+    warnings = (Note(each.path, f"warning: {each.message}") for each in violations)
+    check_request = functools.partial(check, request)
     call = dataclasses.replace(
         raw.judge(provider),
-        host_rules=functools.partial(_judged_elsewhere, provider, functools.partial(check, asked)),
+        host_rules=functools.partial(_check_other_provider, provider, check_request),
         notes=(*notes(built), *warnings),
     )
     return cast(AnyCall, call)
 
 
-def _judged_elsewhere(
+def _check_other_provider(
     rendered_for: Provider,
     check: Callable[[Provider], list[Violation]],
     call: AnyCall,
     provider: Provider,
 ) -> AnyCall:
-    """Ask the rules of a provider that the call was not rendered for."""
+    """Apply the rules of `provider`, unless the call was rendered and checked for it."""
     if provider != rendered_for:
         refuse(check(provider), provider=provider.name)
     return call
@@ -129,14 +130,14 @@ def _judged_elsewhere(
 
 @dataclass(frozen=True, slots=True)
 class ReplyReader(Generic[A]):
-    """How the answers to one call become replies; each wire gives its own functions."""
+    """Converts the responses to one call to replies, with the functions of its wire."""
 
     parse_reply: Callable[..., Reply]
     events: Callable[[], EventSource]
     notes: tuple[Note, ...]
 
     def whole_call(self, raw: Call[A]) -> Call[Reply]:
-        """The call, whose whole answer is a reply."""
+        """The same call, returning a `Reply`."""
         call: Any = raw
         return cast(
             Call[Reply],
@@ -144,7 +145,7 @@ class ReplyReader(Generic[A]):
         )
 
     def event_call(self, raw: StreamCall[Any, A]) -> StreamCall[Event, Reply]:
-        """The call, whose stream hands out events and ends in a reply."""
+        """The same call, streaming events and returning a `Reply`."""
         call: Any = raw
         return cast(
             StreamCall[Event, Reply],
@@ -161,7 +162,7 @@ class ReplyReader(Generic[A]):
         return checked(self._reply(answer))
 
     def _reply(self, answer: Any, error: WireError | None = None) -> Reply:
-        # Not `checked`: a blocked answer is an error only once its stream has ended.
+        # Not `checked`: a blocked reply is an error only when its stream has ended.
         reply = self.parse_reply(answer, error=error)
         return with_answer(
             msgspec.structs.replace(reply, notes=(*self.notes, *reply.notes)), answer

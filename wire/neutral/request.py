@@ -14,7 +14,7 @@ import msgspec
 
 from wire.core.bodies import wrong_type
 from wire.core.json_values import are_sound, checked
-from wire.core.memory import Beside
+from wire.core.memory import MetadataStruct
 from wire.errors import RuleError, Violation
 from wire.neutral.messages import Message, check_values, values_of
 
@@ -26,7 +26,7 @@ TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """Tool names that every vendor accepts (G28)."""
 
 
-class Tool(Beside, frozen=True):
+class Tool(MetadataStruct, frozen=True):
     """The declaration of a function that the model may call.
 
     >>> Tool("now", "The time.").parameters
@@ -51,18 +51,18 @@ class Tool(Beside, frozen=True):
             raise RuleError(
                 violations=[
                     Violation(
-                        "tool.name", f"{self.name!r} is no name of a tool", "G28", remedy=remedy
+                        "tool.name", f"{self.name!r} is not a tool name", "G28", remedy=remedy
                     )
                 ]
             )
         for path in ("parameters", "response"):
             schema = getattr(self, path)
             if not isinstance(schema, Mapping) and not (path == "response" and schema is None):
-                problem = f"a JSON Schema as a mapping is wanted, not {type(schema).__name__}"
+                problem = f"expected a JSON Schema as a mapping, not {type(schema).__name__}"
                 raise RuleError(violations=[Violation(f"tool {self.name}: {path}", problem)])
         kind = self.parameters.get("type", "object")
         if kind != "object":
-            problem = f"a function takes an object, not {kind!r}"
+            problem = f"expected the type object, not {kind!r}"
             remedy = "give the parameter a name: an object with one property"
             raise RuleError(
                 violations=[
@@ -71,15 +71,16 @@ class Tool(Beside, frozen=True):
             )
 
     def lowered(self, key: Hashable, lower: Callable[[], T]) -> T:
-        """What `lower` makes of this tool, made once for each key, such as the name of a wire, and
-        remembered beside the tool.
+        """Return `lower()`, computed once for each `key` and cached on the tool.
 
-        It is made anew when a schema has changed since: the dicts of a tool are its owner's. What
-        `lower` raises is not remembered.
+        `key` names the form, such as a wire.
+
+        It is computed again if a schema has changed, because the caller may change the dicts of a
+        tool. An exception of `lower` is not cached.
         """
         known: dict[Hashable, tuple[object, T]] = vars(self).setdefault(_LOWERED, {})
-        # Text as well, which tells True from 1, and NaN from null. What JSON cannot say may be a
-        # mapping whose text does not show its content: it is lowered each time.
+        # `repr` as well, since JSON alone does not distinguish NaN from null. A schema that JSON
+        # cannot represent may hold a mapping whose `repr` hides its content: it is never cached.
         schemas = (self.parameters, self.response)
         try:
             state = (repr(schemas), msgspec.json.encode(schemas))
@@ -90,19 +91,26 @@ class Tool(Beside, frozen=True):
         return known[key][1]
 
 
-class Output(Beside, frozen=True):
-    """Asks for JSON that matches a schema instead of prose."""
+class Output(MetadataStruct, frozen=True):
+    """Requests JSON that matches a schema, instead of prose.
+
+    >>> Output({"type": "object", "properties": {"city": {"type": "string"}}}, "weather").name
+    'weather'
+    """
 
     schema: dict[str, Any]
     name: str = "answer"
     strict: bool = False
-    """Asks hosts of chat completions to enforce the schema; they then accept only a subset of JSON
+    """Makes hosts of chat completions enforce the schema; they then accept only a subset of JSON
     Schema.
     """
 
 
-class Request(Beside, frozen=True, kw_only=True):
+class Request(MetadataStruct, frozen=True, kw_only=True):
     """One request to a model; fields that are `None` or empty are not sent.
+
+    >>> Request(messages=(Message.user("Hi"),), max_tokens=100).max_tokens
+    100
 
     Raises `RuleError` for two tools with one name, a `tool_choice` that names an unknown tool, and
     a field of the wrong type.
@@ -129,7 +137,7 @@ class Request(Beside, frozen=True, kw_only=True):
     """Provider name -> further keys of the body that are sent to this provider only."""
 
     def __post_init__(self) -> None:
-        # What no wire's types look at.
+        # The body's types do not contain these fields, so the wires do not check them.
         for index, message in enumerate(self.messages):
             if not isinstance(message, Message):
                 raise _wrong_type(f"messages[{index}]", message, (Message,))
@@ -151,7 +159,9 @@ class Request(Beside, frozen=True, kw_only=True):
             raise RuleError(
                 violations=[
                     Violation(
-                        "tool_choice", f"auto, none or required, not {choice!r}", remedy=remedy
+                        "tool_choice",
+                        f"expected auto, none or required, not {choice!r}",
+                        remedy=remedy,
                     )
                 ]
             )
@@ -163,16 +173,15 @@ class Request(Beside, frozen=True, kw_only=True):
 
 
 def _wrong_type(path: str, value: object, kinds: tuple[type, ...]) -> RuleError:
-    wanted = " or ".join(kind.__name__ for kind in kinds if kind is not NoneType)
-    problem = f"a {wanted} is wanted, not {type(value).__name__}"
-    return RuleError(violations=[Violation(path, problem)])
+    expected = " or ".join(kind.__name__ for kind in kinds if kind is not NoneType)
+    return wrong_type(path, value, expected)
 
 
 def checked_request(request: object) -> Request:
     """Return `request` if it is a `Request` and JSON can represent each value in it.
 
     Raises `RuleError` with the JSON path in the request, such as `messages[1].parts[0].content[2]`.
-    Messages that came from a model are not looked into: they go back in their bytes.
+    Messages that came from a model are not checked: their received bytes are sent back.
     """
     if not isinstance(request, Request):
         raise wrong_type("request", request, "Request")
@@ -205,7 +214,7 @@ def _check_each(request: Request) -> None:
         if value is not None:
             checked(value, name)
     for provider, extra in request.options.items():
-        if isinstance(extra, Mapping):  # what else there is, `merged_options` refuses
+        if isinstance(extra, Mapping):  # `merged_options` refuses any other type
             checked(dict(extra), f"options.{provider}")
 
 

@@ -86,7 +86,7 @@ def schema_from(source: Any) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError, msgspec.DecodeError) as cause:
         raise ValueError(f"it cannot be read: {cause}") from None
     if not isinstance(read, dict):
-        raise ValueError(f"an object is wanted, not {one_line(repr(read), 100)}")
+        raise ValueError(f"expected an object, not {one_line(repr(read), 100)}")
     return read
 
 

@@ -104,8 +104,10 @@ class Engine:
             raise PipelineError(f"workdir: {workdir}: not a folder")
         self.checkpoint = checkpoint
         self.timeout = None if timeout is None else seconds(timeout)
-        asking = [node for node in self.graph.nodes.values() if self.types[node.type].needs_model]
-        self._models = models_of(asking, model)
+        with_model = [
+            node for node in self.graph.nodes.values() if self.types[node.type].needs_model
+        ]
+        self._models = models_of(with_model, model)
         self._pairs = fan_ins(self.graph)
         self._connect, self._report, self._ask, self._now = connect, report, ask, now
 
@@ -277,8 +279,8 @@ class _Run:
             for index in range(len(targets)):
                 group.start_soon(branch, index)
         if failed:
-            # Each message is shortened by itself, because an error shortens a long text by leaving
-            # out its middle, which would drop whole messages.
+            # Each message is shortened by itself: an error shortens a long text by removing its
+            # middle, which would remove complete messages.
             limit = max(120, 1200 // len(failed))
             messages = "; ".join(one_line(str(error), limit) for _, error in sorted(failed.items()))
             raise PipelineError(

@@ -27,7 +27,7 @@ class Finding:
     """One problem of a pipeline. An `error` prevents the run, a `warning` does not.
 
     `node_id` or `edge`, the ids of its two ends, is the subject; both are empty if the subject is
-    the whole pipeline. `fix` proposes a change.
+    the pipeline itself. `fix` proposes a change.
     """
 
     rule: str

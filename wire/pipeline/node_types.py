@@ -22,7 +22,7 @@ AttributeKind: TypeAlias = Literal["text", "template", "count", "seconds"]
 duration such as `90s`, or a number of seconds."""
 
 LintRule: TypeAlias = Literal["path_to_exit", "edge_order", "fan_in", "prompt_on_llm_nodes"]
-"""The rules of lint that hold for some types only."""
+"""The rules of lint that apply to some types only."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Attribute:
     """The name of a template attribute that is used where this one is blank."""
 
     def problem(self, node: Node) -> str:
-        """What is wrong with the attribute of this node; empty if nothing is."""
+        """The problem of the attribute of this node; empty if there is none."""
         if self.kind in ("count", "seconds") and self.name in node.attributes:
             try:
                 (count if self.kind == "count" else seconds)(node.attributes[self.name])
@@ -87,9 +87,9 @@ class NodeType:
     `None` means not known: lint then reports no missing key in the nodes after it.
     """
     needs_model: bool = False
-    """Whether its nodes ask a model: the engine connects it, lint checks its name."""
+    """Whether its nodes use a model: the engine connects it, lint checks its name."""
     rules: tuple[LintRule, ...] = ("path_to_exit", "edge_order")
-    """The rules of lint that hold for its nodes, beside those for all types."""
+    """The rules of lint that apply to its nodes, in addition to those for all types."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -166,11 +166,11 @@ class NodeTypes(Mapping[str, NodeType]):
             "shape": (self._shapes, row.shapes),
             "id": (self._ids, row.ids),
         }
-        for what, (table, keys) in tables.items():
+        for kind, (table, keys) in tables.items():
             for key in keys:
                 if table.get(key, row.name) != row.name:
                     raise PipelineError(
-                        f"node type {row.name!r}: {what} {key!r} belongs to {table[key]!r}"
+                        f"node type {row.name!r}: {kind} {key!r} belongs to {table[key]!r}"
                     )
         for table, keys in tables.values():
             for key in [key for key, name in table.items() if name == row.name]:
@@ -181,8 +181,9 @@ class NodeTypes(Mapping[str, NodeType]):
     def register(self, type: str, handler: Handler) -> None:
         """Let `handler` run the nodes of a type; a new type is added.
 
-        A type that exists keeps its row, but no model is connected for it: the handler asks whom it
-        likes. Raises `PipelineError` for an empty name and for a handler that is not callable.
+        A type that exists keeps its row, but the engine connects no model for it: the handler has
+        to connect its own. Raises `PipelineError` for an empty name and for a handler that is not
+        callable.
         """
         if not callable(handler):
             raise PipelineError(
@@ -271,9 +272,9 @@ _BUILT_IN = (
         shapes=("box",),
         attributes=(
             *_MODEL,
-            Attribute("prompt", "template", "what the model is asked", fallback="label"),
+            Attribute("prompt", "template", "the prompt for the model", fallback="label"),
             Attribute("system_prompt", "template", "the system instruction"),
-            Attribute("max_turns", "count", "how often the model is asked at most", default=50),
+            Attribute("max_turns", "count", "maximum number of requests to the model", default=50),
         ),
         sets=("last_output", "{id}_output"),
         needs_model=True,
@@ -325,8 +326,8 @@ _BUILT_IN = (
         shapes=("diamond",),
         sets=(),
     ),
-    # Shapes of the other dialect. Run as prompts for a model, they would do something else than the
-    # file says, so they have no handler unless you register one.
+    # Shapes of the other dialect. Treating them as prompts for a model would change the meaning of
+    # the file, so they have no handler unless you register one.
     NodeType("tool", shapes=("parallelogram",)),
     NodeType("stack.manager_loop", shapes=("house",)),
 )

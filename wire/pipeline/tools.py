@@ -205,16 +205,16 @@ def _lines(file: BinaryIO, path: str, offset: int, limit: int) -> str:
     while before < offset - 1 and _skip(file):
         before += 1
     lines: list[bytes] = []
-    room, whole = _MAX_READ_BYTES, True
+    room, line_is_complete = _MAX_READ_BYTES, True
     while room > 0 and len(lines) < limit and (line := file.readline(room)):
         lines.append(line)
         room -= len(line)
-        whole = line.endswith(b"\n")
+        line_is_complete = line.endswith(b"\n")
     if not lines and offset > 1:
         return f"[there is no line {offset}: the file has {before} lines]"
     more = bool(file.read(1))
     notes: list[str] = []
-    if more and not whole:
+    if more and not line_is_complete:
         if len(lines) > 1:
             lines.pop()
         else:

@@ -1,8 +1,8 @@
 """The structs of a session file; `wire/schemas/session.schema.json` is their JSON Schema.
 
 Their fields are those of the values in `wire.neutral.messages`, so that a new field there is a new
-key here and a diff in the schema. The bytes of a wire are JSON in UTF-8 and are stored as text. If
-the bytes of a part are contained in those of its message, the part stores only their range.
+key here and a diff in the schema. Received bytes are JSON in UTF-8 and are stored as text. If the
+bytes of a part are contained in those of its message, the part stores only their range.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ VERSION = 1
 
 
 class _Strict(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Base of all: a key that is not known is an error, since what it holds would be lost when the
-    file is written again.
+    """Base of all structs here. An unknown key is an error, because its value would be lost when
+    the file is written again.
     """
 
 
 class Origin(_Strict, frozen=True):
-    """Where a message or a part came from, and the JSON that it was there."""
+    """Where a message or a part came from: provider, model, wire, and its received JSON."""
 
     provider: str
     model: str
     wire: str
     raw: str = ""
     base64: bytes = b""
-    """In place of `raw`, for bytes that are no UTF-8."""
+    """Replaces `raw` for bytes that are not UTF-8."""
 
     def __post_init__(self) -> None:
         if self.raw and self.base64:
-            raise ValueError("raw and base64: one of them is wanted, not both")
+            raise ValueError("raw and base64: expected one of them, not both")
 
     @property
     def source(self) -> bytes:
-        """The bytes, whichever way they stand here."""
+        """The received bytes, from `raw` or from `base64`."""
         return self.base64 or self.raw.encode()
 
 
@@ -49,24 +49,24 @@ class _Part(_Strict, frozen=True, kw_only=True, tag_field="type"):
     at: (
         Annotated[list[Annotated[int, Meta(ge=0)]], Meta(min_length=2, max_length=2)] | UnsetType
     ) = UNSET
-    """In place of `origin`: it came with the message, and its bytes are those from here up to
-    there.
+    """Replaces `origin` for a part that came with its message: start and end of the part's bytes in
+    those of the message.
     """
 
     def __post_init__(self) -> None:
         if self.origin is not UNSET and self.at is not UNSET:
-            raise ValueError("origin and at: one of them is wanted, not both")
+            raise ValueError("origin and at: expected one of them, not both")
 
 
 class Text(_Part, frozen=True, tag="text"):
-    """Something said to be read."""
+    """Text of a message."""
 
     text: str
     signature: str = ""
 
 
 class Thought(_Part, frozen=True, tag="thought"):
-    """Something the model thought."""
+    """A thought of the model (reasoning)."""
 
     text: str = ""
     slot: str = ""
@@ -75,7 +75,7 @@ class Thought(_Part, frozen=True, tag="thought"):
 
 
 class ToolCall(_Part, frozen=True, tag="tool_call"):
-    """A call that the model wants made."""
+    """A tool call that the model requests."""
 
     id: str
     name: str
@@ -87,7 +87,7 @@ class ToolCall(_Part, frozen=True, tag="tool_call"):
 
 
 class Media(_Part, frozen=True, tag="media"):
-    """An image, a sound, a film, a document; bytes are base64."""
+    """An image, sound, video or document; bytes are base64."""
 
     data: bytes | None = None
     url: str | None = None
@@ -100,7 +100,7 @@ class Media(_Part, frozen=True, tag="media"):
 
 
 class ToolResult(_Part, frozen=True, tag="tool_result"):
-    """The answer to one call."""
+    """The result of one tool call."""
 
     id: str
     name: str
@@ -110,7 +110,7 @@ class ToolResult(_Part, frozen=True, tag="tool_result"):
 
 
 class Other(_Part, frozen=True, tag="other"):
-    """Something that only its vendor understands."""
+    """A part without a neutral form, which only its vendor understands."""
 
     kind: str
     data: Any = None
@@ -124,7 +124,7 @@ KINDS: dict[str, type[Part]] = {
 
 
 class Message(_Strict, frozen=True):
-    """One turn."""
+    """One message of a conversation."""
 
     role: Literal["system", "user", "assistant", "tool"]
     parts: list[Part]
@@ -132,7 +132,7 @@ class Message(_Strict, frozen=True):
 
 
 class Session(_Strict, frozen=True, kw_only=True):
-    """A conversation, and what its owner wants to know of it."""
+    """A conversation, with metadata of the application."""
 
     format: Literal["wire-session"]
     version: Literal[1]

@@ -1,9 +1,9 @@
-"""Converts sessions of the time before the format had a version to the current format.
+"""Converts sessions from before the format had a version to the current format.
 
 Their parts are `{"text": ...}`, `{"function_call": {"name", "arguments", "id"}}` and
-`{"function_response": {"name", "response", "call_id"}}`, or the same keys flat beside a `type`.
-Their roles are those of Gemini. Nothing is validated here: the result is decoded as strictly as a
-current file, and that decoder reports the keys that were not converted.
+`{"function_response": {"name", "response", "call_id"}}`, or the same keys in an object with a
+`type`. Their roles are those of Gemini. This module validates nothing: the result is decoded as
+strictly as a current file, and that decoder reports the keys that were not converted.
 """
 
 from __future__ import annotations
@@ -34,17 +34,14 @@ def refusal(document: Any) -> str:
     if isinstance(document, list):
         return ""
     if not isinstance(document, dict):
-        return f"a session is an object or a list of messages, not {type(document).__name__}"
+        return f"expected an object or a list of messages, not {type(document).__name__}"
     version = document.get(_VERSION_KEY, _OLD_VERSION)
     if version != _OLD_VERSION:
-        return (
-            f"{_VERSION_KEY} {version!r} of a session is not known here; "
-            f"this release reads {_OLD_VERSION}"
-        )
+        return f"{_VERSION_KEY}: unknown version {version!r}; this release reads {_OLD_VERSION}"
     return (
         ""
         if isinstance(_holder(document).get("messages"), list)
-        else "no session: it has neither a format nor messages"
+        else "not a session: it has neither a format nor messages"
     )
 
 
@@ -115,16 +112,16 @@ def _part(part: Any, path: str, index: int, notes: list[Note]) -> Any:
     )
     if name is not None:
         if name in left:
-            # Keys beside the call belong to the part. Only a signature has a place in the current
-            # format; the decoder reports the others as unknown.
-            inside, along = (
+            # Keys next to the call belong to the part. The current format has only a signature
+            # there; the decoder reports the others as unknown.
+            inside, signatures = (
                 _without_nulls(left.pop(name)),
                 {key: left.pop(key) for key in _SIGNATURE if key in left},
             )
             left = {
                 **inside,
-                **along,
-                **{f"{key} beside {name}": value for key, value in left.items() if value != ""},
+                **signatures,
+                **{f"{key} next to {name}": value for key, value in left.items() if value != ""},
             }
         kind = _KINDS[name]
     elif kind is None and "text" in left:
@@ -171,7 +168,7 @@ def _split_results(message: Any, path: str, notes: list[Note]) -> Iterator[Any]:
     if not isinstance(parts, list) or not any(map(_is_result, parts)):
         yield message
         return
-    notes.append(Note(path, "results beside other parts, now a tool message before them"))
+    notes.append(Note(path, "results among other parts, moved to a tool message before them"))
     yield {**message, "role": "tool", "parts": [part for part in parts if _is_result(part)]}
     yield {**message, "parts": [part for part in parts if not _is_result(part)]}
 

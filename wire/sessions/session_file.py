@@ -1,8 +1,8 @@
 """Session files: conversations that are saved and loaded without loss.
 
-A loaded message equals the saved one, with its signatures and the bytes of its wire. A file of
-another version, or that is not a session, is refused and stays unchanged. Sessions of the time
-before the format had a version are converted (`old_formats`).
+A loaded message equals the saved one, with its signatures and its received bytes. A file that is
+not a session, or has another version, is refused and stays unchanged. Sessions from before the
+format had a version are converted (`old_formats`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from msgspec import UNSET
 from wire.core.decoders import convert, decoder
 from wire.core.files import read_whole, write_whole
 from wire.core.json_values import MAX_FILE_DEPTH, checked
-from wire.core.memory import Beside, Note, with_notes
+from wire.core.memory import MetadataStruct, Note, with_notes
 from wire.errors import ConfigurationError, RuleError, Violation
 from wire.neutral import messages as chat
 from wire.neutral.messages import Message, Origin, check_values, with_origin
@@ -26,7 +26,7 @@ from wire.sessions import file_format, old_formats
 _KEYS = ("format", "version", "metadata", "messages")
 
 
-class Session(Beside, frozen=True):
+class Session(MetadataStruct, frozen=True):
     """The messages of a conversation, with metadata of the application: any JSON object.
 
     >>> load_session(dump_session(Session((Message.user("Hi"),), {"title": "Greetings"}))).metadata
@@ -64,7 +64,7 @@ def dump_session(session: Session | Iterable[Message]) -> bytes:
     if not isinstance(session.metadata, dict):
         raise RuleError(
             violations=[
-                Violation("metadata", f"an object is wanted, not {type(session.metadata).__name__}")
+                Violation("metadata", f"expected an object, not {type(session.metadata).__name__}")
             ]
         )
     checked(session.metadata, "metadata", plain=True)
@@ -89,7 +89,7 @@ def save_session(path: str | os.PathLike[str], session: Session | Iterable[Messa
 def _written(message: Message, path: str) -> bytes:
     if not isinstance(message, Message):
         raise RuleError(
-            violations=[Violation(path, f"a message is wanted, not {type(message).__name__}")]
+            violations=[Violation(path, f"expected a message, not {type(message).__name__}")]
         )
     check_values(message, path, plain=True)
     parts = [_stored_part(part, message.origin) for part in message.parts]
@@ -148,7 +148,7 @@ def deserialize_message(data: Mapping[str, Any]) -> Message:
     Raises `ConfigurationError` with the JSON path of the problem.
     """
     data = dict(data) if isinstance(data, Mapping) else data
-    _refuse_unsayable(data, "message", "")
+    _check_json(data, "message", "")
     notes: list[Note] = []
     return with_notes(_message(old_formats.today(data, "message", notes), "message", ""), notes)
 
@@ -166,7 +166,7 @@ def load_session(
     Raises `ConfigurationError` with `name` and the JSON path of the problem.
     """
     document = _document(source, name)
-    _refuse_unsayable(document, "", f"{name}: ")
+    _check_json(document, "", f"{name}: ")
     notes: list[Note] = []
     if isinstance(document, dict) and ("format" in document or "version" in document):
         _check_head(document, name)
@@ -204,7 +204,7 @@ def _document(source: Any, name: str) -> Any:
     except UnicodeDecodeError as cause:
         problem = f"byte {cause.start} is not UTF-8"
     except (msgspec.DecodeError, UnicodeEncodeError) as cause:
-        problem = f"no JSON: {cause}"
+        problem = f"not JSON: {cause}"
     except RecursionError:
         problem = "nested too deeply"
     raise ConfigurationError(f"{name}: {problem}")
@@ -214,21 +214,18 @@ def _check_head(document: dict[str, Any], name: str) -> None:
     version = document.get("version")
     problem = ""
     if document.get("format") != file_format.FORMAT:
-        problem = (
-            f"format {document.get('format')!r} is that of no session file; {file_format.FORMAT!r} "
-            "is wanted"
-        )
+        problem = f"format: expected {file_format.FORMAT!r}, not {document.get('format')!r}"
     elif type(version) is not int or version != file_format.VERSION:
         problem = (
-            f"version {version!r} of a session file is not known here; this release reads "
-            f"version {file_format.VERSION}"
+            f"version: unknown version {version!r}; this release reads version "
+            f"{file_format.VERSION}"
         )
     elif unknown := [key for key in document if key not in _KEYS]:
         problem = f"{unknown[0]}: no such key; there are {', '.join(_KEYS)}"
     elif not isinstance(document.get("messages"), list):
-        problem = "messages: a list is wanted"
+        problem = "messages: expected a list"
     elif not isinstance(document.get("metadata", {}), dict):
-        problem = "metadata: an object is wanted"
+        problem = "metadata: expected an object"
     if problem:
         raise ConfigurationError(f"{name}: {problem}")
 
@@ -282,10 +279,10 @@ def _part(part: file_format.Part, message: Origin | None, path: str) -> chat.Par
     )
 
 
-# --- what JSON can say ----------------------------------------------------------------------------
+# --- checks ---------------------------------------------------------------------------------------
 
 
-def _refuse_unsayable(value: Any, path: str, head: str) -> None:
+def _check_json(value: Any, path: str, head: str) -> None:
     try:
         checked(value, path, plain=True, max_depth=MAX_FILE_DEPTH)
     except RuleError as cause:

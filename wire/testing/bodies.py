@@ -127,16 +127,16 @@ def _as_json(data: bytes) -> Body | None:
     if payload[:1] not in (b"{", b"["):
         return None  # a bare word or number is more readable as text
     before, _, after = data.partition(payload)
-    found = readable(payload, LAYOUTS)
-    if found is None:
+    form = readable(payload, LAYOUTS)
+    if form is None:
         return None
-    layout, escapes = found.style
+    layout, escapes = form.style
     return Body(
         layout=layout,
         escapes=_unless_raw(escapes),
         before=before.decode() or UNSET,
         after=after.decode() or UNSET,
-        json=msgspec.Raw(found.json),
+        json=msgspec.Raw(form.json),
     )
 
 
@@ -154,13 +154,13 @@ class _ReadEvent(NamedTuple):
 def _as_events(data: bytes) -> Body:
     end = "crlf" if b"\r\n" in data else "lf"
     framing = cast(Framing, end if b"data: " in data else f"{end} tight")
-    found: list[_ReadEvent] = []
+    read: list[_ReadEvent] = []
     style = _PLAIN
     for piece in _EVENT.findall(data):
-        found.append(_as_event(piece, framing, style))
-        style = found[-1].style or style
-    common = _common(found)
-    events = [_restyled(each, common) for each in found]
+        read.append(_as_event(piece, framing, style))
+        style = read[-1].style or style
+    common = _common(read)
+    events = [_restyled(each, common) for each in read]
     if common is None:
         return Body(framing=framing, events=events)
     return Body(
@@ -184,8 +184,8 @@ def _as_event(piece: bytes, framing: Framing, first: Style) -> _ReadEvent:
         payload = fields.pop("data").encode()
         if "retry" in fields:
             fields["retry"] = int(fields["retry"])
-        for found in _json_forms(payload, first):
-            event = _event(fields | found)
+        for form in _json_forms(payload, first):
+            event = _event(fields | form)
             if event is not None and event_bytes(event, body) == piece:
                 assert event.layout is not UNSET
                 style = Style(event.layout, event.escapes or _PLAIN.escapes)
@@ -205,13 +205,13 @@ def _json_forms(payload: bytes, first: Style) -> Iterator[dict[str, Any]]:
         return
     blanks = len(payload) - 1 - len(payload[:-1].rstrip(b" "))
     for pad in (UNSET, blanks) if blanks and payload.endswith(b"}") else (UNSET,):
-        found = readable(_unpadded(payload, pad), ON_ONE_LINE, first)
-        if found is not None:
+        form = readable(_unpadded(payload, pad), ON_ONE_LINE, first)
+        if form is not None:
             yield {
-                "layout": found.style.layout,
-                "escapes": found.style.escapes,
+                "layout": form.style.layout,
+                "escapes": form.style.escapes,
                 "pad": pad,
-                "json": msgspec.Raw(found.json),
+                "json": msgspec.Raw(form.json),
             }
 
 
@@ -227,35 +227,35 @@ def _event(fields: dict[str, Any]) -> Event | None:
         return None
 
 
-def _common(found: list[_ReadEvent]) -> Style | None:
+def _common(events: list[_ReadEvent]) -> Style | None:
     """Returns the style that fits most events.
 
-    Each event is tried in each style: `{}` fits every style, so the style that it was read with
-    says little.
+    Each event is tried in each style, because the style that it was read with is only one of those
+    that fit: `{}` fits every style.
     """
-    styles = {each.style for each in found if each.style is not None}
+    styles = {each.style for each in events if each.style is not None}
     if len(styles) < 2:
         return next(iter(styles), None)
     return max(
-        sorted(styles), key=lambda style: sum(_in_style(each, style) is not None for each in found)
+        sorted(styles), key=lambda style: sum(_in_style(each, style) is not None for each in events)
     )
 
 
-def _in_style(found: _ReadEvent, style: Style) -> msgspec.Raw | None:
+def _in_style(read: _ReadEvent, style: Style) -> msgspec.Raw | None:
     """Returns the JSON of an event for the cassette if `style` reproduces its bytes."""
-    if found.style is None:
+    if read.style is None:
         return None
-    json = readable(found.payload, (style.layout,), style)
-    return msgspec.Raw(json.json) if json is not None and json.style == style else None
+    form = readable(read.payload, (style.layout,), style)
+    return msgspec.Raw(form.json) if form is not None and form.style == style else None
 
 
-def _restyled(found: _ReadEvent, common: Style | None) -> Event:
-    """Removes from the event the style that its body names already."""
-    if common is None or found.style is None:
-        return found.event
-    json = found.event.json if found.style == common else _in_style(found, common)
+def _restyled(read: _ReadEvent, common: Style | None) -> Event:
+    """Removes the style of the event, as far as it equals the style of the body."""
+    if common is None or read.style is None:
+        return read.event
+    json = read.event.json if read.style == common else _in_style(read, common)
     if json is not None:
-        return msgspec.structs.replace(found.event, layout=UNSET, escapes=UNSET, json=json)
-    layout = UNSET if found.style.layout == common.layout else found.style.layout
-    escapes = UNSET if found.style.escapes == common.escapes else found.style.escapes
-    return msgspec.structs.replace(found.event, layout=layout, escapes=escapes)
+        return msgspec.structs.replace(read.event, layout=UNSET, escapes=UNSET, json=json)
+    layout = UNSET if read.style.layout == common.layout else read.style.layout
+    escapes = UNSET if read.style.escapes == common.escapes else read.style.escapes
+    return msgspec.structs.replace(read.event, layout=layout, escapes=escapes)

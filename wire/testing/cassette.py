@@ -17,8 +17,8 @@ from msgspec import UNSET, Meta, UnsetType
 
 from wire.core.decoders import decoder, json_schema
 from wire.errors import CassetteError
-from wire.testing.file_position import Fault, found_fault
-from wire.testing.writing import ON_ONE_LINE, Escapes, Layout, OneLineLayout, seen
+from wire.testing.file_position import Fault, fault_of
+from wire.testing.writing import ON_ONE_LINE, Escapes, Layout, OneLineLayout, escape_invisible
 
 VERSION = 1
 
@@ -37,24 +37,23 @@ _LINE_END = re.compile(r"[\r\n]")
 
 
 class _Strict(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Base of all: a key that is not known is an error, since a misspelt one would be ignored in
-    silence.
-    """
+    """Base of all structs here. An unknown key, which may be a misspelt one, is an error."""
 
 
 class Event(_Strict, frozen=True, kw_only=True):
-    """One event: its fields if they give back its bytes in the framing of its body, else its text,
-    else base64.
+    """One event of a stream: its fields if they reproduce its bytes in the framing of its body,
+    else its text, else base64.
     """
 
     event: OneLine | UnsetType = UNSET
     id: OneLine | UnsetType = UNSET
     retry: Annotated[int, Meta(ge=0)] | UnsetType = UNSET
     layout: OneLineLayout | UnsetType = UNSET
-    """Only where it differs from the body's."""
+    """Present only if it differs from the body's."""
     escapes: Escapes | UnsetType = UNSET
+    """Present only if it differs from the body's."""
     pad: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
-    """So many blanks before the last brace: Anthropic hides lengths with them."""
+    """Number of blanks before the last brace. Anthropic inserts them to hide lengths."""
     json: msgspec.Raw | UnsetType = UNSET
     data: OneLine | UnsetType = UNSET
     comment: OneLine | UnsetType = UNSET
@@ -69,45 +68,45 @@ class Event(_Strict, frozen=True, kw_only=True):
             UNSET,
         ):
             raise ValueError(
-                f"event, id and retry stand beside json or data only, not beside {forms}"
+                f"event, id and retry are allowed with json or data only, not with {forms}"
             )
         if any(
             _LINE_END.search(value)
             for value in (self.event, self.id, self.data, self.comment)
             if value is not UNSET
         ):
-            raise ValueError(
-                "a field of an event has no line end; use text"
-            )  # the pattern's $ lets a last one pass
+            # Checked here too, because the `$` of the pattern accepts a line end at the end.
+            raise ValueError("a field of an event cannot contain a line end; use text")
         _check_base64(self.base64)
 
 
 class Body(_Strict, frozen=True, kw_only=True):
-    """Bytes in a readable form: a JSON value with its style, or events, or lines of text, or
-    base64.
-    """
+    """A body in a readable form: a JSON value with its style, events, lines of text, or base64."""
 
     framing: Framing | UnsetType = UNSET
     layout: Layout | UnsetType = UNSET
     escapes: Escapes | UnsetType = UNSET
     before: str | UnsetType = UNSET
-    """White space around the JSON."""
+    """White space before the JSON."""
     after: str | UnsetType = UNSET
+    """White space after the JSON."""
     json: msgspec.Raw | UnsetType = UNSET
     events: list[Event] | UnsetType = UNSET
     text: Lines | UnsetType = UNSET
-    """Lines with their ends; put together they are the body."""
+    """Lines with their ends. The body is their concatenation."""
     base64: Lines | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         form = _only_one(self, ("json", "events", "text", "base64"))
         if form == "events" and self.layout not in (UNSET, *ON_ONE_LINE):
-            raise ValueError(f"layout: events are on one line each, {self.layout!r} is not")
+            raise ValueError(
+                f"layout: expected a layout on one line for events, not {self.layout!r}"
+            )
         _check_base64(self.base64)
 
 
 class Request(_Strict, frozen=True, kw_only=True):
-    """What was sent, without its secrets."""
+    """A sent request, without its secrets."""
 
     method: str
     url: str
@@ -116,12 +115,14 @@ class Request(_Strict, frozen=True, kw_only=True):
 
 
 class Response(_Strict, frozen=True, kw_only=True):
-    """What came back."""
+    """The received response."""
 
     status: Annotated[int, Meta(ge=100, le=999)]
     headers: dict[str, str] = {}
     decoded: str | UnsetType = UNSET
-    """The content coding that the body had on the wire; here and on replay it is decoded (C-07)."""
+    """The content encoding of the received body. In the cassette and on replay the body is decoded
+    (C-07).
+    """
     body: Body | UnsetType = UNSET
     end: End
 
@@ -155,10 +156,10 @@ def load(data: bytes, name: str) -> Cassette:
     try:
         plain = msgspec.json.decode(text)
         _check_version(plain)
-        found: Cassette = decoder(Cassette).decode(text)
-        return found
+        cassette: Cassette = decoder(Cassette).decode(text)
+        return cassette
     except (ValueError, RecursionError) as cause:
-        fault = found_fault(text, cause)
+        fault = fault_of(text, cause)
     where = f", line {fault.line}" if fault.line else ""
     at = f"{fault.path}: " if fault.path else ""
     raise CassetteError(f"{name}{where}: {at}{fault.message}")
@@ -172,9 +173,8 @@ def dump(interactions: Iterable[Interaction]) -> str:
 def block(interaction: Interaction) -> str:
     """Returns the text of one interaction, indented as in the file."""
     text = msgspec.json.format(msgspec.json.encode(interaction), indent=2).decode()
-    return seen(
-        "    " + text.replace("\n", "\n    ")
-    )  # safe: JSON escapes line ends inside strings
+    # JSON escapes line ends inside strings, so this changes the indentation only.
+    return escape_invisible("    " + text.replace("\n", "\n    "))
 
 
 def assembled(blocks: Iterable[str]) -> str:
@@ -204,11 +204,11 @@ def schema() -> dict[str, Any]:
 def _check_version(plain: object) -> None:
     if (
         isinstance(plain, dict)
-        and isinstance(found := plain.get("wire_cassette", VERSION), int)
-        and found != VERSION
+        and isinstance(version := plain.get("wire_cassette", VERSION), int)
+        and version != VERSION
     ):
         raise Fault(
-            "$.wire_cassette", f"version {found} is unknown; this release reads version {VERSION}"
+            "$.wire_cassette", f"version {version} is unknown; this release reads version {VERSION}"
         )
 
 
@@ -216,7 +216,7 @@ def _only_one(struct: msgspec.Struct, forms: tuple[str, ...]) -> str:
     given = [form for form in forms if getattr(struct, form) is not UNSET]
     if len(given) != 1:
         raise ValueError(
-            f"exactly one of {', '.join(forms)} is wanted, not {' and '.join(given) or 'none'}"
+            f"expected exactly one of {', '.join(forms)}, not {' and '.join(given) or 'none'}"
         )
     return given[0]
 

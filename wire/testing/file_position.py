@@ -32,8 +32,8 @@ class Fault(ValueError):
         self.line = line
 
 
-def found_fault(text: str, cause: BaseException) -> Fault:
-    """Returns the fault behind `cause`, which the decoder raised while it read `text`."""
+def fault_of(text: str, cause: BaseException) -> Fault:
+    """Converts `cause`, which the decoder raised while it read `text`, to a fault."""
     if isinstance(cause, RecursionError):
         return Fault("", "nested too deeply")
     if isinstance(cause, Fault):
@@ -75,11 +75,11 @@ def line_of(text: str, path: Path) -> int:
 def _broken(text: str, cause: BaseException) -> Fault:
     try:
         json.loads(text)
-    except (ValueError, RecursionError) as found:
-        if isinstance(found, json.JSONDecodeError):
-            return Fault("", f"not JSON: {found.msg}, column {found.colno}", found.lineno)
-    found_byte = _BYTE.search(str(cause))
-    line = text.encode()[: int(found_byte[1])].count(b"\n") + 1 if found_byte else 0
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, json.JSONDecodeError):
+            return Fault("", f"not JSON: {error.msg}, column {error.colno}", error.lineno)
+    offset = _BYTE.search(str(cause))
+    line = text.encode()[: int(offset[1])].count(b"\n") + 1 if offset else 0
     return Fault("", f"not JSON: {cause}", line)
 
 
@@ -88,8 +88,8 @@ def _positions(text: str) -> Iterator[tuple[Path, int]]:
     # One entry for each open bracket: the step to the current value, or `None` before a key.
     open_: list[list[Any]] = []
     key_at = 0
-    for found in _TOKEN.finditer(text):
-        token, at = found[0], found.start()
+    for match in _TOKEN.finditer(text):
+        token, at = match[0], match.start()
         if token in "]}":
             open_.pop()
         elif token == ",":

@@ -21,13 +21,14 @@ from wire.testing.cassette import Body, Interaction
 from wire.testing.file_position import Path, shown
 from wire.testing.written_headers import SHOWN, Headers, key_like
 
-SHORTEST = 8
-"""Minimum length of a secret in a header or URL, in characters.
+MIN_SECRET_LENGTH = 8
+"""Characters of a secret in a header or URL.
 
 A shorter value such as `test` is not searched for, since it occurs in many responses.
 """
 
-_SHORTEST_OF_ENVIRONMENT = 12
+_MIN_VARIABLE_LENGTH = 12
+"""Characters of a secret in an environment variable."""
 _VARIABLE = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 
@@ -57,7 +58,7 @@ class Known:
     def __len__(self) -> int:
         return len(self._names)
 
-    def learn(self, value: str, name: str, shortest: int = SHORTEST) -> None:
+    def learn(self, value: str, name: str, shortest: int = MIN_SECRET_LENGTH) -> None:
         """Adds a secret; `name` describes it in error messages."""
         if len(value) < shortest or value in self._names:
             return
@@ -82,7 +83,7 @@ class Known:
         """Adds the values of variables named ...KEY, ...TOKEN, ...SECRET, ...PASSWORD."""
         for name, value in environment.items():
             if _VARIABLE.search(name):
-                self.learn(value.strip(), f"environment variable {name}", _SHORTEST_OF_ENVIRONMENT)
+                self.learn(value.strip(), f"environment variable {name}", _MIN_VARIABLE_LENGTH)
 
     def within(self, text: str) -> str | None:
         """Returns the name of the first secret that `text` contains in any form, else `None`."""
@@ -105,10 +106,10 @@ class Known:
         if self.within("\0".join(part.text for part in parts)) is None:
             return None  # the usual case: one search of all text costs a tenth of one per part
         for part in parts:
-            found = self.within(part.text)
-            if found is not None:
+            secret = self.within(part.text)
+            if secret is not None:
                 return Leak(
-                    found,
+                    secret,
                     self.masked(part.words + (shown(part.path) if part.path is not None else "")),
                 )
         return None
@@ -128,8 +129,8 @@ def _in_base64(value: bytes) -> Iterator[str]:
     Characters that also depend on neighbouring bytes are cut off.
     """
     for before, skipped in ((0, 0), (1, 2), (2, 3)):
-        whole = (before + len(value)) * 8 // 6
-        text = base64.b64encode(b"\0" * before + value).decode()[skipped:whole]
+        end = (before + len(value)) * 8 // 6
+        text = base64.b64encode(b"\0" * before + value).decode()[skipped:end]
         yield text
         if "+" in text or "/" in text:
             yield text.translate(str.maketrans("+/", "-_"))
@@ -138,7 +139,7 @@ def _in_base64(value: bytes) -> Iterator[str]:
 def _header_secrets(value: str) -> Iterator[str]:
     """Yields the secret parts of a header's value.
 
-    These are the whole value, the credentials after a scheme, the password of Basic, and the
+    These are the complete value, the credentials after a scheme, the password of Basic, and the
     values of cookies.
     """
     scheme, _, rest = value.strip().partition(" ")
@@ -193,27 +194,27 @@ def _body_parts(whose: str, body: Body | UnsetType) -> Iterator[_Part]:
         yield _Part("".join(leaf for _, leaf in leaves), f"{whose} body, over several values")
         return
     events = [event_bytes(event, body) for event in body.events]
-    found: list[Leaf] = []
+    all_leaves: list[Leaf] = []
     for number, (event, data) in enumerate(zip(body.events, events, strict=True)):
         leaves = (
             list(_leaves(bytes(event.json)))
             if isinstance(event.json, msgspec.Raw)
             else [(("data",), event.data or "")]
         )
-        found += leaves
+        all_leaves += leaves
         for path, leaf in leaves:
             yield _Part(leaf, f"{whose} event {number}, ", path)
         yield _Part(_text(data), f"{whose} event {number}")
     yield _Part(_text(b"".join(events)), f"{whose} body, over several events")
-    yield from _dealt_out(whose, found)
+    yield from _split_texts(whose, all_leaves)
 
 
-def _dealt_out(whose: str, found: Iterable[Leaf]) -> Iterator[_Part]:
+def _split_texts(whose: str, leaves: Iterable[Leaf]) -> Iterator[_Part]:
     """Joins the texts that a client joins from events: those with one path, and those whose paths
     differ only in list indexes.
     """
     together: dict[Path, list[str]] = {}
-    for path, text in found:
+    for path, text in leaves:
         together.setdefault(path, []).append(text)
         anywhere = tuple("*" if isinstance(step, int) else step for step in path)
         if anywhere != path:

@@ -14,8 +14,8 @@ from wire.testing.written_headers import kept_url, open_query
 
 SHOWN_VALUE = 200
 """Characters of a value that a message shows."""
-# Characters of all differences in one message: an error's message has at most 1,500.
-_LISTED = 900
+_MAX_LISTED = 900
+"""Characters of all differences in one message. An error's message has at most 1,500."""
 
 _NOTHING = object()
 
@@ -73,12 +73,12 @@ def closest(
         for each in recorded
     ]
     least = min(map(sum, heads))
-    found = [
+    candidates = [
         (index, list(differences(recorded[index].body, sent.body)))
         for index, head in enumerate(heads)
         if sum(head) == least
     ]
-    index, changed = min(found, key=lambda each: len(each[1]))
+    index, changed = min(candidates, key=lambda each: len(each[1]))
     near = recorded[index]
     names = ("method", "host", "path", "query")
     reported = [
@@ -96,7 +96,7 @@ def listed(reported: Sequence[str]) -> str:
     """Joins differences to one line, as many as fit."""
     taken: list[str] = []
     for each in reported:
-        if taken and sum(map(len, taken)) + len(each) > _LISTED:
+        if taken and sum(map(len, taken)) + len(each) > _MAX_LISTED:
             return f"{'; '.join(taken)}; and {len(reported) - len(taken)} more"
         taken.append(each)
     return "; ".join(taken)

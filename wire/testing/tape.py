@@ -1,8 +1,8 @@
 """The recorder and the player behind the transports, without httpx.
 
-Invariants: the cassette holds an interaction as soon as its body is closed, and is replaced as a
-whole (C-25). An interaction in which a secret was detected never reaches the disk (C-12). A player
-plays each interaction once (C-19).
+Invariants: the cassette contains an interaction as soon as its body is closed, and its file is
+replaced atomically (C-25). An interaction in which a secret was detected never reaches the disk
+(C-12). A player plays each interaction once (C-19).
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from wire.testing.matching import closest, compared, listed
 from wire.testing.written_headers import Headers, kept_url, request_headers, response_headers
 
 _INFLATED = ("gzip", "x-gzip", "deflate")
-_PIECE = 512  # bytes inflated at a time, so that the output before a malformed byte is not lost
+_INFLATED_AT_ONCE = 512
+"""Bytes. Small pieces, so that the output before a malformed byte is not lost."""
 
 
 class Sent(NamedTuple):
@@ -46,7 +47,7 @@ class Recorder:
         self._known = Known()
         for number, secret in enumerate([secrets] if isinstance(secrets, str) else secrets):
             if not secret:
-                raise CassetteError(f"secrets[{number}]: a non-empty text is wanted")
+                raise CassetteError(f"secrets[{number}]: expected a non-empty text")
             self._known.learn(secret, f"secrets[{number}]", shortest=1)
         self._lock = threading.Lock()
         self._sent = 0
@@ -91,20 +92,20 @@ class Recorder:
         searched = [position] if old else sorted(self._kept)
         leaks = {each: self._known.leak(*self._kept[each]) for each in searched}
         self._checked = len(self._known)
-        found = [(each, leak) for each, leak in leaks.items() if leak is not None]
-        for each, _ in found:
+        refused = [(each, leak) for each, leak in leaks.items() if leak is not None]
+        for each, _ in refused:
             del self._kept[each]
-        if found != [(position, leaks[position])]:
+        if refused != [(position, leaks[position])]:
             self._write()
-        if found:
-            raise CassetteError(self._refusal(found))
+        if refused:
+            raise CassetteError(self._refusal(refused))
 
-    def _refusal(self, found: list[tuple[int, Leak]]) -> str:
+    def _refusal(self, refused: list[tuple[int, Leak]]) -> str:
         positions = "; ".join(
-            f"{leak.secret} stands in {leak.position} (request {number} of this recording)"
-            for number, leak in found
+            f"{leak.secret} is in {leak.position} (request {number} of this recording)"
+            for number, leak in refused
         )
-        return f"{self._path.name}: not written, since it would hold a secret: {positions}"
+        return f"{self._path.name}: not written, because it contains a secret: {positions}"
 
     def _write(self) -> None:
         text = assembled(self._kept[position][1] for position in sorted(self._kept))
@@ -123,10 +124,10 @@ def _response(
         kept.pop("content-encoding", None)
         decoded, content, data = UNSET, body, body
     elif coding in _INFLATED:
-        content, whole = _inflated(coding, body)
+        content, complete = _inflated(coding, body)
         # A malformed body stays compressed, and so does a truncated one whose connection ended
         # cleanly: replay must fail to decode it where the original failed.
-        if whole or (whole is None and end != "eof"):
+        if complete or (complete is None and end != "eof"):
             kept.pop("content-encoding")
             decoded, data = coding, content
         else:
@@ -134,7 +135,7 @@ def _response(
     else:
         # A body that cannot be decoded cannot be searched for secrets.
         raise CassetteError(
-            f"content-encoding: {coding!r} cannot be recorded; ask for identity, gzip or deflate"
+            f"content-encoding: {coding!r} cannot be recorded; request identity, gzip or deflate"
         )
     response = Response(
         status=status,
@@ -155,8 +156,8 @@ def _inflated(coding: str, body: bytes) -> tuple[bytes, bool | None]:
     inflater = Inflater(coding, Limits())
     content = b""
     try:
-        for at in range(0, len(body), _PIECE):
-            content += inflater.feed(body[at : at + _PIECE])
+        for at in range(0, len(body), _INFLATED_AT_ONCE):
+            content += inflater.feed(body[at : at + _INFLATED_AT_ONCE])
     except (StreamInvalid, LimitError):
         return content, False
     return content, None if inflater.cut else True
@@ -198,9 +199,9 @@ class Player:
 
         Raises `CassetteError` with the differences to the closest recorded request.
         """
-        wanted = compared(sent.method, sent.url, sent.body)
+        request = compared(sent.method, sent.url, sent.body)
         with self._lock:
-            left = self._left.get(wanted.key)
+            left = self._left.get(request.key)
             index = left.popleft() if left else None
         if index is None:
             known = Known()
@@ -211,17 +212,17 @@ class Player:
         return Played(response.status, response.headers, body_chunks(response.body), response.end)
 
     def _unmatched(self, sent: Sent) -> str:
-        wanted = compared(sent.method, sent.url, sent.body)
-        times = sum(each.key == wanted.key for each in self._recorded)
+        request = compared(sent.method, sent.url, sent.body)
+        times = sum(each.key == request.key for each in self._recorded)
         if times:
-            what = (
+            reason = (
                 f"it is recorded {times} time{'s' if times > 1 else ''}, and each was played once"
             )
-        elif (near := closest(wanted, self._recorded)) is not None:
-            what = f"the closest is interactions[{near[0]}], different in {listed(near[1])}"
+        elif (near := closest(request, self._recorded)) is not None:
+            reason = f"the closest is interactions[{near[0]}], different in {listed(near[1])}"
         else:
-            what = "the cassette is empty"
+            reason = "the cassette is empty"
         return (
-            f"{self._name}: no recorded answer to {wanted.method} {wanted.url}: {what}; "
+            f"{self._name}: no recorded response to {request.method} {request.url}: {reason}; "
             f"{self._again}"
         )

@@ -134,7 +134,7 @@ class Replay(httpx.BaseTransport):
         self._player = Player(path, _AGAIN)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Answer; nothing goes over the network."""
+        """Return the recorded response. Nothing is sent over the network."""
         return _replayed(self._player.play(_sent(request, request.read())), request)
 
 
@@ -145,14 +145,14 @@ class AsyncReplay(httpx.AsyncBaseTransport):
         self._player = Player(path, _ASYNC_AGAIN)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Answer; nothing goes over the network."""
+        """Return the recorded response. Nothing is sent over the network."""
         return _replayed(self._player.play(_sent(request, await request.aread())), request)
 
 
 def _transport(inner: T, handle: str) -> T:
     if not callable(getattr(inner, handle, None)):
         raise ConfigurationError(
-            f"inner: an httpx transport with {handle}() is wanted, not {type(inner).__name__}"
+            f"inner: expected an httpx transport with {handle}(), not {type(inner).__name__}"
         )
     return inner
 

@@ -17,8 +17,8 @@ import msgspec
 from wire.core.decoders import decoder
 
 OneLineLayout = Literal["compact", "google", "spaced", "commas"]
-"""`{"a":1,"b":2}`; `{"a": 1,"b": 2}` of Gemini's events; `{"a": 1, "b": 2}` of Python; `{"a":1,
-"b":2}`.
+"""White space of JSON on one line. `compact`: `{"a":1,"b":2}`. `google`: `{"a": 1,"b": 2}`, as in
+Gemini's events. `spaced`: `{"a": 1, "b": 2}`, as Python writes it. `commas`: `{"a":1, "b":2}`.
 """
 
 Layout = Literal[
@@ -32,21 +32,21 @@ Layout = Literal[
     "tabs",
     "google list",
 ]
-"""One of those, or one item a line, so many blanks deep; the same with tabs; Gemini's array of
-chunks.
+"""White space of JSON. `indent 2` and the like: one item on each line, with that many blanks for
+each level. `tabs`: a tab for each level. `google list`: Gemini's array of chunks.
 """
 
 Escapes = Literal["raw", "google", "ascii", "html", "as received"]
-r"""Letters stand for themselves; `<` and `>` as `\u003c`; all beyond ASCII escaped; `<`, `>`, `&`
-and U+2028 escaped, as Go does; neither of these, so the escapes stand in the cassette as they
-came."""
+r"""Characters that are written as a `\u` escape. `raw`: none. `google`: `<` and `>`. `ascii`: all
+beyond ASCII. `html`: `<`, `>`, `&`, U+2028 and U+2029, as Go does. `as received`: any others, so
+the cassette keeps the received escapes."""
 
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 ON_ONE_LINE: tuple[OneLineLayout, ...] = get_args(OneLineLayout)
 _ESCAPES: tuple[Escapes, ...] = get_args(Escapes)
 
-DEEPEST = 100
-"""Maximum nesting of a body that is stored as JSON; a deeper one is stored as text.
+MAX_JSON_DEPTH = 100
+"""Levels of a body that is stored as JSON; a deeper one is stored as text.
 
 msgspec recurses in C for each level, and the cassette adds levels of its own.
 """
@@ -58,7 +58,7 @@ _ESCAPED = re.compile(r"\\(?!u).|(?:\\u[0-9a-fA-F]{4})+", re.DOTALL)
 _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 # Invisible in a diff: line ends that only some editors know, marks of the writing direction, and
 # byte order marks.
-UNSEEN = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+INVISIBLE = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
@@ -87,31 +87,29 @@ def readable(
     Readable(json=b'{"a":"\xc3\xbc"}', style=Style(layout='google', escapes='ascii'))
     """
     try:
-        msgspec.json.decode(
-            payload
-        )  # `format` alone takes invalid UTF-8 and numbers that nobody can read
+        msgspec.json.decode(payload)  # `format` alone accepts invalid UTF-8 and malformed numbers
         text = payload.decode()
-        if _depth(text) > DEEPEST:
+        if _depth(text) > MAX_JSON_DEPTH:
             return None
         compact = _format(payload, indent=-1)
     except (ValueError, RecursionError):
         return None
-    wanted: list[Layout] = list(layouts)
-    styles: list[Escapes] = list(_ESCAPES)
+    candidates: list[Layout] = list(layouts)
+    all_escapes: list[Escapes] = list(_ESCAPES)
     if first is not None:
-        wanted.sort(key=lambda each: each != first.layout)
-        styles.sort(key=lambda each: each != first.escapes)
+        candidates.sort(key=lambda each: each != first.layout)
+        all_escapes.sort(key=lambda each: each != first.escapes)
     layout: Layout | None = next(
-        (each for each in wanted if _laid_out(compact, each) == payload), None
+        (each for each in candidates if _laid_out(compact, each) == payload), None
     )
     if layout is None:
         return None
     received = compact.decode()
     shown = _shown(received)
-    for escapes in styles:
+    for escapes in all_escapes:
         kept = received if escapes == "as received" else shown
         if (
-            UNSEEN.search(kept) is None
+            INVISIBLE.search(kept) is None
             and written(kept.encode(), Style(layout, escapes)) == payload
         ):
             return Readable(kept.encode(), Style(layout, escapes))
@@ -119,16 +117,16 @@ def readable(
 
 
 def written(json: bytes, style: Style) -> bytes:
-    """Writes a JSON value of a cassette in a style, whatever its layout in the cassette."""
+    """Writes a JSON value of a cassette in a style. Its layout in the cassette does not matter."""
     compact = _format(json, indent=-1)
     if style.escapes != "as received":
         compact = _WRITERS[style.escapes](_plain(compact.decode())).encode()
     return _laid_out(compact, style.layout)
 
 
-def seen(text: str) -> str:
+def escape_invisible(text: str) -> str:
     """Escapes the invisible characters of a JSON text."""
-    return UNSEEN.sub(_escape, text)
+    return INVISIBLE.sub(_escape, text)
 
 
 def _laid_out(compact: bytes, layout: Layout) -> bytes:
@@ -137,11 +135,11 @@ def _laid_out(compact: bytes, layout: Layout) -> bytes:
     if layout == "spaced":
         return _format(compact, indent=0)
     if layout == "google":
-        return _PUNCTUATION.sub(lambda found: b": " if found[1] == b":" else found[0], compact)
+        return _PUNCTUATION.sub(lambda match: b": " if match[1] == b":" else match[0], compact)
     if layout == "commas":
-        return _PUNCTUATION.sub(lambda found: b", " if found[1] == b"," else found[0], compact)
+        return _PUNCTUATION.sub(lambda match: b", " if match[1] == b"," else match[0], compact)
     if layout == "tabs":
-        return _INDENT.sub(lambda found: b"\t" * len(found[0]), _format(compact, indent=1))
+        return _INDENT.sub(lambda match: b"\t" * len(match[0]), _format(compact, indent=1))
     if layout == "google list":
         if compact[:1] != b"[":
             return b""
@@ -151,43 +149,44 @@ def _laid_out(compact: bytes, layout: Layout) -> bytes:
 
 
 def _depth(text: str) -> int:
-    if text.count("[") + text.count("{") <= DEEPEST:
+    """The nesting of a JSON text; 0 if it has too few brackets to exceed the maximum."""
+    if text.count("[") + text.count("{") <= MAX_JSON_DEPTH:
         return 0
     depth = deepest = 0
-    for found in _BRACKET.finditer(text):
-        if found[0] in "[{":
+    for match in _BRACKET.finditer(text):
+        if match[0] in "[{":
             depth += 1
             deepest = max(deepest, depth)
-        elif found[0] in "]}":
+        elif match[0] in "]}":
             depth -= 1
     return deepest
 
 
-# --- escapes: everything below works on JSON text, in which these letters stand inside strings only
+# --- escapes: JSON text contains the characters that are escaped below inside strings only
 
 
-def _escape(found: re.Match[str]) -> str:
-    code = found[0].encode("utf-16-be")
+def _escape(match: re.Match[str]) -> str:
+    code = match[0].encode("utf-16-be")
     return "".join(f"\\u{code[at : at + 2].hex()}" for at in range(0, len(code), 2))
 
 
-def _letters(found: re.Match[str]) -> str:
-    return bytes.fromhex(found[0].replace("\\u", "")).decode("utf-16-be")
+def _letters(match: re.Match[str]) -> str:
+    return bytes.fromhex(match[0].replace("\\u", "")).decode("utf-16-be")
 
 
 def _shown(text: str) -> str:
     """Unescapes readable characters and escapes invisible ones."""
     if "\\" in text:
         text = _ESCAPED.sub(_show, text)
-    return seen(text)
+    return escape_invisible(text)
 
 
-def _show(found: re.Match[str]) -> str:
-    if found[0][1] != "u":
-        return found[0]
+def _show(match: re.Match[str]) -> str:
+    if match[0][1] != "u":
+        return match[0]
     return "".join(
         each if each >= " " and each not in '"\\' else f"\\u{ord(each):04x}"
-        for each in _letters(found)
+        for each in _letters(match)
     )
 
 
@@ -196,10 +195,10 @@ def _plain(text: str) -> str:
     return _ESCAPED.sub(_unshow, text) if "\\u" in text else text
 
 
-def _unshow(found: re.Match[str]) -> str:
-    if found[0][1] != "u":
-        return found[0]
-    return "".join(each if each >= "\x7f" else f"\\u{ord(each):04x}" for each in _letters(found))
+def _unshow(match: re.Match[str]) -> str:
+    if match[0][1] != "u":
+        return match[0]
+    return "".join(each if each >= "\x7f" else f"\\u{ord(each):04x}" for each in _letters(match))
 
 
 _WRITERS: dict[str, Callable[[str], str]] = {

@@ -1,5 +1,5 @@
-"""Selects what a cassette stores of headers and URLs: allow-listed headers, URLs without keys and
-user names (C-11, C-12).
+"""Selects the parts of headers and URLs that a cassette stores: allow-listed headers, and URLs
+without keys and user names (C-11, C-12).
 """
 
 from __future__ import annotations
@@ -76,12 +76,12 @@ def open_query(url: str) -> list[tuple[str, str]]:
 
 
 def _listed(headers: Headers, names: re.Pattern[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    stored: dict[str, str] = {}
     for name, value in headers:
         name = name.lower()
         if names.fullmatch(name):
-            found[name] = f"{found[name]}, {value}" if name in found else value
-    return dict(sorted(found.items()))
+            stored[name] = f"{stored[name]}, {value}" if name in stored else value
+    return dict(sorted(stored.items()))
 
 
 def _without_value(parameter: str) -> str:

@@ -1,6 +1,6 @@
-"""Tools: functions that a model may call. How they are defined, called and answered.
+"""Tools: functions that a model may call. Defines them, prepares their calls, builds results.
 
-Nothing is run here: `wire.agent` runs the calls.
+This package runs no call; `wire.agent` does.
 """
 
 from wire.tools.definition import FunctionTool, tool

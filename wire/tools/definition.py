@@ -15,7 +15,7 @@ from wire.tools.signature import Signature, gives_pieces, name_of, signature_of,
 
 
 class FunctionTool(Tool, frozen=True, kw_only=True):
-    """A tool with its function; `tool` makes it. Calling the tool calls the function."""
+    """A tool with its function, made by `tool`. Calling the tool calls the function."""
 
     function: Callable[..., Any]
     signature: Signature
@@ -135,19 +135,19 @@ def tool(
             [*filter(options.get, options), *(["parameters"] if parameters else [])],
         )
     if not callable(function) or isinstance(function, Tool):
-        raise ToolError(f"a function is wanted, not {type(function).__name__}")
+        raise ToolError(f"expected a function, not {type(function).__name__}")
     name = name_of(function) if name is None else name
     if gives_pieces(function):
-        raise ToolError(f"tool {name}: a generator has no one result")
+        raise ToolError(f"tool {name}: a generator function has no single result")
     if timeout is not None and (
         isinstance(timeout, bool)
         or not isinstance(timeout, (int, float))
         or not 0 < timeout < math.inf
     ):
-        raise ToolError(f"tool {name}: timeout: seconds from 0 up are wanted, not {timeout!r}")
+        raise ToolError(f"tool {name}: timeout: expected more than 0 seconds, not {timeout!r}")
     if not isinstance(final, bool) and not callable(final):
         raise ToolError(
-            f"tool {name}: final: a bool or a function of the result is wanted, not {final!r}"
+            f"tool {name}: final: expected a bool or a function of the result, not {final!r}"
         )
     signature = signature_of(function, name, parameters)
     returns = None if response is None else _returns(response, name)
@@ -164,18 +164,18 @@ def tool(
 
 
 def _of_type(
-    kind: Any, name: str | None, description: str | None, response: Any, unwanted: list[str]
+    kind: Any, name: str | None, description: str | None, response: Any, refused: list[str]
 ) -> Tool:
     name = name_of(kind) if name is None else name
-    if unwanted:
-        raise ToolError(f"tool {name}: {unwanted[0]}: it has no function")
+    if refused:
+        raise ToolError(f"tool {name}: {refused[0]}: only a tool with a function has this option")
     try:
         shape = shape_of(kind)
     except (TypeError, ValueError, NameError, re.error) as cause:
         raise ToolError(f"tool {name}: invalid parameters schema: {cause}") from None
     if shape.schema.get("type") != "object":
         raise ToolError(
-            f"tool {name}: invalid parameters schema: a function takes an object, not {name}"
+            f"tool {name}: invalid parameters schema: expected a type of JSON objects, not {name}"
         )
     returns = None if response is None else _returns(response, name)
     return Tool(

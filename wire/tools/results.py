@@ -1,4 +1,4 @@
-"""What a function returned, converted to the result that the model gets."""
+"""Converts the return value of a function to the result that the model gets."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def result_of(call: ToolCall, value: Any, shape: Shape | None = None) -> ToolRes
     {'result': 'noon'}
 
     JSON values, structs, dataclasses and pydantic models become its content. `Media`, alone or in a
-    list, become its media. A `ToolResult` is taken as it is, with the id and name of the call: so a
-    function can fail without raising. Of an object with `to_message()` the returned message is the
-    content; it is an error if the object has a false `success`.
+    list, become its media. A `ToolResult` keeps its content, error and media, and gets the id and
+    name of the call: so a function can report an error without raising. For an object with
+    `to_message()`, the returned message is the content; a false `success` makes it an error.
 
     Raises `Mismatch` for a value that has no JSON form and for one that does not match `shape`.
     """
@@ -42,7 +42,7 @@ def result_of(call: ToolCall, value: Any, shape: Shape | None = None) -> ToolRes
 
 
 def _apart(value: Any) -> tuple[Any, tuple[Media, ...]]:
-    """The content, and the media."""
+    """Split a value into content and media."""
     items = value if isinstance(value, (list, tuple)) else [value]
     media = tuple(item for item in items if isinstance(item, Media))
     if not media:
@@ -52,8 +52,8 @@ def _apart(value: Any) -> tuple[Any, tuple[Media, ...]]:
 
 
 def as_json(value: Any) -> Any:
-    """A JSON copy of `value`. It shares no object with `value`, which its owner may change later
-    without changing the history.
+    """A JSON copy of `value`. It shares no object with `value`, so changing that later does not
+    change the history.
     """
     try:
         copy = _mended(msgspec.to_builtins(value, str_keys=True, enc_hook=_other))
@@ -61,18 +61,16 @@ def as_json(value: Any) -> Any:
     except RuleError as error:
         raise Mismatch(error.violations[0].path, error.violations[0].message) from None
     except (TypeError, ValueError, OverflowError, RecursionError) as cause:
-        raise Mismatch("$", f"JSON cannot say this: {cause}") from None
+        raise Mismatch("$", f"JSON cannot represent this: {cause}") from None
 
 
 def text_of(text: str) -> str:
-    """The text with lone surrogates, as in odd file names, replaced by U+FFFD: they have no UTF-8
-    form (R-08).
-    """
+    """Replace lone surrogates, as in odd file names, by U+FFFD: UTF-8 cannot encode them (R-08)."""
     return text if text.isascii() else sayable(text).decode()
 
 
 def _mended(value: Any) -> Any:
-    """A copy in which each text can be sent."""
+    """A copy without lone surrogates."""
     if isinstance(value, str):
         return text_of(value)
     if isinstance(value, dict):
@@ -92,4 +90,4 @@ def _other(value: Any) -> Any:
         return dict(value)
     if isinstance(value, (Sequence, Set)):
         return list(value)
-    raise TypeError(f"it has no form for {type(value).__name__}")
+    raise TypeError(f"{type(value).__name__} has no JSON form")

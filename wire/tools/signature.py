@@ -18,7 +18,7 @@ from wire.errors import ToolError
 from wire.neutral.messages import Message, ToolCall
 from wire.neutral.validation import Mismatch, Shape, TypeShape, is_schema, shape_of
 
-How: TypeAlias = Literal["struct", "names", "any names", "whole"]
+How: TypeAlias = Literal["struct", "names", "any names", "object"]
 
 _ABSENT: Final = object()
 _Parameter = inspect.Parameter
@@ -27,7 +27,7 @@ _ENTRY = re.compile(r"(\w+)\s*(?:\([^)]*\))?:\s*(.*)")
 
 
 class ToolContext(msgspec.Struct, frozen=True):
-    """What a function may know besides its arguments: the call, the model and the messages so far.
+    """The context of a call that a function may receive: the call, the model, the messages so far.
 
     >>> from wire.tools import tool
     >>> @tool
@@ -37,7 +37,8 @@ class ToolContext(msgspec.Struct, frozen=True):
     >>> list(remember.parameters["properties"])
     ['fact']
 
-    A parameter annotated with it gets it. The schema for the model does not have that parameter.
+    A parameter annotated with `ToolContext` receives it. The schema for the model does not have
+    that parameter.
     """
 
     call: ToolCall
@@ -53,10 +54,11 @@ class Signature:
     how: How
     """Which arguments the function gets: `struct`, keywords from a struct of its parameters;
     `names`, keywords from a JSON object, only those in `names`; `any names`, all keywords of it;
-    `whole`, the object as the one argument.
+    `object`, the object as the only argument.
     """
     names: tuple[str, ...] = ()
-    """Keywords that a model may give; with `whole` the name of the one argument, if it has one."""
+    """Keywords that a model may give; with `object` the name of the only argument, if it has one.
+    """
     needed: tuple[str, ...] = ()
     """Keywords that the function requires, even if the schema does not."""
     hidden: frozenset[str] = frozenset()
@@ -73,7 +75,7 @@ class Signature:
         """
         read = self.shape.read(arguments)
         keywords: dict[str, Any] = dict.fromkeys(self.contexts, context)
-        if self.how == "whole":
+        if self.how == "object":
             return ((), {self.names[0]: read} | keywords) if self.names else ((read,), keywords)
         if self.how == "struct":
             # Absent arguments are left out, so that the function uses its own default object and
@@ -111,21 +113,23 @@ def signature_of(function: Callable[..., Any], name: str, parameters: Any = None
         return _by_schema(params, contexts, filled, name, shape)
     if shape.schema.get("type") != "object":
         raise ToolError(
-            f"tool {name}: invalid parameters schema: a function takes an object, not "
+            f"tool {name}: invalid parameters schema: expected a type of JSON objects, not "
             f"{_shown(parameters)}"
         )
     if not _takes_one(params):
         raise ToolError(
-            f"tool {name}: its function must take the {_shown(parameters)} as its one "
+            f"tool {name}: its function must take the {_shown(parameters)} as its only "
             "positional argument"
         )
-    return _whole(params, contexts, shape)
+    return _with_object(params, contexts, shape)
 
 
-def _whole(params: list[inspect.Parameter], contexts: tuple[str, ...], shape: Shape) -> Signature:
+def _with_object(
+    params: list[inspect.Parameter], contexts: tuple[str, ...], shape: Shape
+) -> Signature:
     """The object is passed by name if possible: a context parameter may come before it."""
     names = () if params[0].kind is _Parameter.POSITIONAL_ONLY else (params[0].name,)
-    return Signature(shape, "whole", names, contexts=contexts)
+    return Signature(shape, "object", names, contexts=contexts)
 
 
 def _typed(
@@ -145,13 +149,13 @@ def _typed(
         ):
             # `str(parameter)` includes the stars of `*args` and `**kwargs`.
             raise ToolError(
-                f"tool {name}: parameter {str(each).partition(':')[0]}: a model gives "
-                "each argument by a name that is known"
+                f"tool {name}: parameter {str(each).partition(':')[0]}: a model can pass arguments "
+                "only by the names of parameters"
             )
         if each.annotation is _Parameter.empty:
             raise ToolError(
-                f"tool {name}: parameter {each.name}: it has no type (annotate it, or "
-                "give the schema in parameters=)"
+                f"tool {name}: parameter {each.name}: it has no type (annotate it, or pass a "
+                "schema in parameters=)"
             )
         kind = _described(each.annotation, descriptions.get(each.name, ""))
         try:
@@ -166,15 +170,15 @@ def _typed(
                 defaults[each.name] = msgspec.to_builtins(each.default, str_keys=True)
                 shape.read(defaults[each.name])
             except (TypeError, ValueError, RecursionError):
-                # The default has no JSON form or is not of the type: the schema does not have it.
+                # A default without a JSON form, or of another type, is left out of the schema.
                 defaults.pop(each.name, None)
     try:
         struct = msgspec.defstruct(name, fields, forbid_unknown_fields=True, kw_only=True)
-        whole = TypeShape(struct)
+        struct_shape = TypeShape(struct)
     except (TypeError, ValueError) as cause:
         raise ToolError(f"tool {name}: {cause}") from None
-    whole.schema = _of_function(whole.schema, defaults)
-    return Signature(whole, "struct", struct.__struct_fields__, contexts=contexts)
+    struct_shape.schema = _of_function(struct_shape.schema, defaults)
+    return Signature(struct_shape, "struct", struct.__struct_fields__, contexts=contexts)
 
 
 def _absent() -> Any:
@@ -201,7 +205,7 @@ def _by_schema(
 ) -> Signature:
     """A signature from a JSON Schema.
 
-    The function gets keywords if it names the schema's properties, else the object as its one
+    The function gets keywords if it names the schema's properties, else the object as its only
     argument.
     """
     properties = shape.schema.get("properties", {})
@@ -221,8 +225,8 @@ def _by_schema(
         clash = next((each for each in properties if each in taken), None)
         if clash is not None:
             raise ToolError(
-                f"tool {name}: parameter {clash}: it is filled in already, and the schema "
-                "has a property of that name"
+                f"tool {name}: parameter {clash}: the schema has a property of this name, but the "
+                "parameter is filled in already"
             )
         needed = tuple(each for each in named if _is_needed(named[each]))
         hidden = taken | (named.keys() - properties.keys())
@@ -235,11 +239,11 @@ def _by_schema(
             contexts,
         )
     if _takes_one(params) and params[0].name not in properties:
-        return _whole(params, contexts, shape)
+        return _with_object(params, contexts, shape)
     names = ", ".join(properties) or "none"
     raise ToolError(
         f"tool {name}: its function must take the schema's properties by name ({names}), "
-        "or the object as its one argument"
+        "or the object as its only argument"
     )
 
 
@@ -259,7 +263,7 @@ def _is_needed(parameter: inspect.Parameter) -> bool:
     )
 
 
-# --- looking at a function ------------------------------------------------------------------------
+# --- inspecting a function ------------------------------------------------------------------------
 
 
 def _parameters(function: Callable[..., Any], name: str) -> list[inspect.Parameter]:
@@ -267,12 +271,12 @@ def _parameters(function: Callable[..., Any], name: str) -> list[inspect.Paramet
     try:
         params = inspect.signature(function).parameters.values()
     except (TypeError, ValueError) as cause:
-        raise ToolError(f"tool {name}: its parameters cannot be seen: {cause}") from None
+        raise ToolError(f"tool {name}: its parameters cannot be inspected: {cause}") from None
     try:
         hints = get_type_hints(_inner(function), include_extras=True)
     except Exception as cause:  # resolving an annotation runs the user's code, which may raise all
         raise ToolError(
-            f"tool {name}: a type cannot be found out where its function stands: {cause}"
+            f"tool {name}: an annotation of its function cannot be resolved: {cause}"
         ) from None
     result = [each.replace(annotation=hints.get(each.name, each.annotation)) for each in params]
     for each in result:
@@ -280,7 +284,10 @@ def _parameters(function: Callable[..., Any], name: str) -> list[inspect.Paramet
             _Parameter.POSITIONAL_OR_KEYWORD,
             _Parameter.KEYWORD_ONLY,
         ):
-            raise ToolError(f"tool {name}: parameter {each.name}: the context is given by name")
+            raise ToolError(
+                f"tool {name}: parameter {each.name}: the context is passed by name, so this "
+                "parameter must accept a keyword"
+            )
     return result
 
 

@@ -1,7 +1,7 @@
-"""`Toolbox`: the tools of a conversation; decides whether a call can run, and what its result says.
+"""`Toolbox`: the tools of a conversation. It prepares calls and builds their results.
 
-Nothing is run here. The caller calls or awaits `Ready.run`, and passes the value or the exception
-to `Toolbox.finish`.
+It runs no tool. The caller calls or awaits `Ready.run`, and passes the value or the exception to
+`Toolbox.finish`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from wire.tools.signature import ToolContext, is_async
 log = logging.getLogger("wire.tools")
 
 _MAX_QUOTED_BYTES = 200
-"""Of malformed arguments, quoted to the model."""
+"""Bytes of malformed arguments that an error quotes to the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +82,14 @@ class Toolbox:
         if isinstance(tools, (str, Mapping)) or not isinstance(tools, Iterable):
             raise RuleError(
                 violations=[
-                    Violation("tools", f"a list of tools is wanted, not {type(tools).__name__}")
+                    Violation("tools", f"expected a list of tools, not {type(tools).__name__}")
                 ]
             )
         self._tools: dict[str, Tool] = {}
         self._on_error = on_error
         for index, each in enumerate(tools):
             if not isinstance(each, Tool) and not callable(each):
-                problem = f"a function, a type or a Tool is wanted, not {type(each).__name__}"
+                problem = f"expected a function, a type or a Tool, not {type(each).__name__}"
                 raise RuleError(violations=[Violation(f"tools[{index}]", problem)])
             self.register(each)
 
@@ -108,7 +108,7 @@ class Toolbox:
 
     @property
     def definitions(self) -> tuple[Tool, ...]:
-        """The tools in the order of registration, as requests have them."""
+        """The tools in the order of registration, for `Request.tools`."""
         return tuple(self._tools.values())
 
     def get(self, name: str) -> Tool | None:
@@ -145,8 +145,7 @@ class Toolbox:
             return False
 
     def prepare(self, call: ToolCall, context: ToolContext | None = None) -> Ready | ToolResult:
-        """The call, ready to run; or an error as its result, for an unknown tool or invalid
-        arguments.
+        """Return the call ready to run, or an error result for an unknown tool or bad arguments.
 
         Raises `ToolError` for a tool without a function: the caller answers its calls.
         """
@@ -155,7 +154,7 @@ class Toolbox:
             return _error(call, f"unknown tool: {call.name}")
         if not isinstance(registered, FunctionTool):
             raise ToolError(
-                f"tool {call.name}: it has no function, so its call is the caller's to answer"
+                f"tool {call.name}: it has no function, so the caller must give the result"
             )
         try:
             args, keywords = registered.signature.bind(
@@ -205,10 +204,10 @@ class Toolbox:
         if self._on_error is None:
             return ToolRun(call, _error(call, message), error)
         try:
-            words = self._on_error(error, call)
-            if not isinstance(words, str):
-                raise TypeError(f"a text is wanted, not {type(words).__name__}")
-            result = _error(call, words)
+            replacement = self._on_error(error, call)
+            if not isinstance(replacement, str):
+                raise TypeError(f"expected a text, not {type(replacement).__name__}")
+            result = _error(call, replacement)
         except Exception as raised:
             # `on_error` is there to hide internals, so the model gets neither message.
             kind = type(raised).__name__
@@ -236,17 +235,15 @@ def _arguments(call: ToolCall) -> dict[str, Any]:
     if call.arguments is None and not call.text.strip():
         return {}
     text = call.text if call.arguments is None else repr(call.arguments)
-    came = one_line(text, _MAX_QUOTED_BYTES)
+    quoted = one_line(text, _MAX_QUOTED_BYTES)
     raise Mismatch(
         "$",
-        f"a JSON object is wanted, whole and nothing else, not {came!r}",
+        f"expected one complete JSON object, not {quoted!r}",
     )
 
 
 def _unshared(context: ToolContext) -> ToolContext:
-    """The context with a copy of the call: a function may change its arguments, the history must
-    not change.
-    """
+    """Copy the call in the context, so that a function that changes it leaves the history as is."""
     call = context.call
     if call.arguments is None:
         return context
