@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from wire.anthropic.error_body import ERRORS, STATUS_OF_TYPE, parse_error
+from wire.anthropic.error_body import ERRORS, parse_error
 from wire.anthropic.types import ErrorObject
 from wire.core.account import completed
 from wire.errors import (
@@ -228,9 +228,32 @@ def test_headers_complete_an_error():
     )
 
 
+STATUS_OF_TYPE = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "conflict_error": 409,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""The table of Anthropic's documentation of errors."""
+
+
+def in_success(**error: object) -> APIError:
+    """The error that a response of status 200 holds."""
+    found = ERRORS.in_success(json.dumps({"error": error}).encode())
+    assert found is not None
+    return found
+
+
 @pytest.mark.parametrize("kind", STATUS_OF_TYPE)
 def test_inside_a_good_answer_the_type_says_the_status(kind: str):
-    error = ERRORS.typed(ErrorObject(type=kind, message="x"), 200, b"")
+    error = in_success(type=kind, message="x")
     assert (error.status, type(error)) == (
         STATUS_OF_TYPE[kind],
         type(parse_error(STATUS_OF_TYPE[kind], {}, body_of(kind, "x"))),
@@ -238,10 +261,10 @@ def test_inside_a_good_answer_the_type_says_the_status(kind: str):
 
 
 def test_inside_a_good_answer_other_hosts_say_it_otherwise():
-    assert ERRORS.typed(ErrorObject(type="x", http_code="403"), 200, b"").status == 403
-    assert ERRORS.typed(ErrorObject(code=404), 200, b"").status == 404
-    assert ERRORS.typed(ErrorObject(message="insufficient balance"), 200, b"").status == 429
-    assert ERRORS.typed(ErrorObject(message="?"), 200, b"").status == 500
+    assert in_success(type="x", http_code="403").status == 403
+    assert in_success(code=404).status == 404
+    assert in_success(message="insufficient balance").status == 429
+    assert in_success(message="?").status == 200
 
 
 @pytest.mark.parametrize(

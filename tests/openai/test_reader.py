@@ -16,7 +16,6 @@ from wire.errors import (
     APIError,
     LimitError,
     RateLimitError,
-    ServerError,
     StreamIncomplete,
     StreamInvalid,
     WireError,
@@ -140,7 +139,8 @@ def test_q1_documents_that_are_not_whole(body, text):
 )
 def test_q1_a_document_without_choices_is_an_error(body):
     error = told(body).error
-    assert (type(error), error.message, error.status) == (ServerError, body.decode(), 500)
+    assert (type(error), error.status, error.retryable) == (StreamInvalid, None, False)
+    assert error.message.endswith(f"(no choices): {body.decode()}")
 
 
 @pytest.mark.parametrize("body", [b'{\n"choices": [}\n}', b'{"a" "b"}', b"{\n\n}}"])

@@ -24,29 +24,11 @@ _QUOTA = re.compile(
     re.IGNORECASE,
 )
 
-STATUS_OF_TYPE = {
-    "invalid_request_error": 400,
-    "authentication_error": 401,
-    "billing_error": 402,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "conflict": 409,
-    "conflict_error": 409,
-    "request_too_large": 413,
-    "rate_limit_error": 429,
-    "api_error": 500,
-    "timeout_error": 504,
-    "overloaded_error": 529,
-}
-"""The HTTP status of each error type, for errors in a response of status 200."""
-
 
 class _Errors(ErrorReader[ErrorObject]):
     kind = ErrorObject
     flat_keys = ("message", "msg", "detail")
     flat_mark = ("type", "error")
-    status_keys = ("http_code", "code")
-    status_of_word = STATUS_OF_TYPE
     quota = _QUOTA
     classes = (
         Words(QuotaError, statuses=frozenset({402})),

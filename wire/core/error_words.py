@@ -19,13 +19,104 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from wire.core.lenient import fitted, plain
 from wire.core.memory import WireStruct, sayable
-from wire.errors import APIError, class_of_status, one_line, retryable_status
+from wire.errors import (
+    APIError,
+    AuthenticationError,
+    BadRequestError,
+    ServerError,
+    class_of_status,
+    one_line,
+    retryable_status,
+)
 
 E = TypeVar("E", bound=WireStruct)
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)s")
 _TEXT_LIMIT = 300
 """Bytes that a message quotes of a body without an error object, such as a page of HTML."""
+
+
+STATUS_OF_WORD: Mapping[str, int] = {
+    # google.rpc codes
+    "invalid_argument": 400,
+    "invalid-argument": 400,
+    "failed_precondition": 400,
+    "out_of_range": 400,
+    "unauthenticated": 401,
+    "permission_denied": 403,
+    "not_found": 404,
+    "aborted": 409,
+    "already_exists": 409,
+    "resource_exhausted": 429,
+    "internal": 500,
+    "unimplemented": 501,
+    "unavailable": 503,
+    "deadline_exceeded": 504,
+    # codes and types of other hosts
+    "invalid_request_error": 400,
+    "bad_request": 400,
+    "badrequesterror": 400,
+    "context_length_exceeded": 400,
+    "exceed_context_size_error": 400,
+    "content_filter": 400,
+    "content_filter_error": 400,
+    "content_policy_violation": 400,
+    "data_inspection_failed": 400,
+    "responsibleaipolicyviolation": 400,
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "unauthorized": 401,
+    "billing_error": 402,
+    "forbidden": 403,
+    "permission_error": 403,
+    "model_not_found": 404,
+    "not_found_error": 404,
+    "request_timeout": 408,
+    "conflict": 409,
+    "conflict_error": 409,
+    "payload_too_large": 413,
+    "request_too_large": 413,
+    "insufficient_quota": 429,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "ratelimitreached": 429,
+    "too_many_requests": 429,
+    "api_error": 500,
+    "internal_error": 500,
+    "internal_server_error": 500,
+    "server_error": 500,
+    "bad_gateway": 502,
+    "service_unavailable": 503,
+    "gateway_timeout": 504,
+    "timeout": 504,
+    "timeout_error": 504,
+    "overloaded": 529,
+    "overloaded_error": 529,
+}
+"""The HTTP status of a code, type or status in lower case, with `_` for blanks. It decides where
+the error came with status 200."""
+
+_STATUS_KEYS = (
+    "status_code",
+    "http_code",
+    "http_status",
+    "statusCode",
+    "httpStatus",
+    "status",
+    "code",
+)
+"""Keys of an error object that may hold an HTTP status."""
+_WORD_KEYS = ("code", "status", "type", "reason")
+"""Keys of an error object that may hold a word of `STATUS_OF_WORD`, most exact first."""
+
+_FILTER = re.compile(
+    r"content.?filter|content_policy_violation|data_inspection_failed|responsible.?ai.?policy",
+    re.IGNORECASE,
+)
+_KEY = re.compile(
+    r"(api.?key|x-api-key)\b.{0,9} (not valid|invalid)|(invalid|incorrect) (x-)?api.?key",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +134,19 @@ class Words:
 
     def fits(self, status: int, words: str) -> bool:
         """Whether an error of this status with these words is of `kind`."""
-        return (self.statuses is None or status in self.statuses) and (
-            self.pattern is None or self.pattern.search(words) is not None
-        )
+        if self.pattern is not None and self.pattern.search(words) is None:
+            return False
+        if self.pattern is not None and status < 400:
+            return True  # the error names no status, so the words decide alone
+        return self.statuses is None or status in self.statuses
+
+
+_CLASSES = (
+    # No later attempt passes the same filter, whatever the status.
+    Words(BadRequestError, _FILTER),
+    Words(AuthenticationError, _KEY, frozenset({400, 401})),
+)
+"""Rows for every wire."""
 
 
 class ErrorReader(Generic[E]):
@@ -67,12 +168,8 @@ class ErrorReader(Generic[E]):
     """Keys of an error object, best first. The first that is not empty is the message."""
     type_keys: ClassVar[tuple[str, ...]] = ("type",)
     """Keys of an error object, best first. The first that is a non-empty text is the type."""
-    status_keys: ClassVar[tuple[str, ...]] = ("code",)
-    """Fields of `kind`, best first, that may hold an HTTP status."""
-    status_of_word: ClassVar[Mapping[str, int]] = {}
-    """Error code or type in lower case to its HTTP status, for errors without a status."""
     classes: ClassVar[tuple[Words, ...]] = ()
-    """The first row that fits selects the class."""
+    """The first row that fits selects the class. The rows of `_CLASSES` follow."""
     quota: ClassVar[re.Pattern[str] | None] = None
     """Words of an exhausted quota, which mean 429 if the error has no status."""
 
@@ -91,10 +188,6 @@ class ErrorReader(Generic[E]):
         """The message, in one line."""
         return one_line(getattr(error, "message", None) or "") or "no message"
 
-    def statuses(self, error: E) -> tuple[Any, ...]:
-        """Values that may be an HTTP status, best first."""
-        return tuple(getattr(error, key) for key in self.status_keys)
-
     def details(self, error: E) -> tuple[Any, ...]:
         """`details` of the exception."""
         return (error,)
@@ -108,8 +201,9 @@ class ErrorReader(Generic[E]):
     def parse(self, status: int, body: bytes) -> APIError:
         """The error of a response with an error status, whatever its body is."""
         value = plain(body)
-        error = self.error_in(value, certain=True) or self._unnamed(body)
-        return self.typed(error, status, body, request_id_in(value))
+        found = self._found(value, certain=True)
+        error = self._unnamed(body) if found is None else self._object(found)
+        return self._typed(error, status, body, request_id_in(value))
 
     def in_success(self, data: bytes, *, certain: bool = False) -> APIError | None:
         """The error in the JSON of a response with status 200; `None` if there is none.
@@ -117,32 +211,39 @@ class ErrorReader(Generic[E]):
         `certain`: as in `error_in`.
         """
         # Decoding each chunk a second time would double the cost of a stream. Without one of these
-        # bytes `error_in` finds nothing. A text that quotes them has a backslash in between.
+        # bytes there is no error. A text that quotes them has a backslash in between.
         if not ((certain and self.flat_keys) or b'"error"' in data or b'"base_resp"' in data):
             return None
         value = plain(data)
-        error = self.error_in(value, certain=certain)
-        return None if error is None else self.typed(error, 200, data, request_id_in(value))
+        found = self._found(value, certain=certain)
+        if found is None:
+            return None
+        error = self._object(found)
+        status = self._status_in(found, error)
+        typed = self._typed(error, status, data, request_id_in(value))
+        if status < 400 and found is value:  # no envelope: nothing tells that it is transient
+            typed.retryable = False
+        return typed
 
     def without_words(self, data: bytes) -> APIError:
         """An error with status 200 whose body has no error object."""
-        return self.typed(self._unnamed(data), 200, data)
+        return self._typed(self._unnamed(data), 200, data)
 
     def _unnamed(self, body: bytes) -> E:
         text = one_line(body.decode("utf-8", "replace"), _TEXT_LIMIT)
         return fitted({"message": text}, self.kind)
 
-    def typed(
-        self, error: E, http_status: int, body: bytes, request_id: str | None = None
-    ) -> APIError:
+    def _typed(self, error: E, status: int, body: bytes, request_id: str | None = None) -> APIError:
         """Convert an error object to an exception.
 
-        If the HTTP status is a success, the error object decides the status.
+        A status below 400 means that the error does not tell its status. Its class is then
+        `ServerError`, and the same request may succeed later.
         """
-        status = http_status if http_status >= 400 else self._status_in(error)
         cls, retryable = class_of_status(status), retryable_status(status)
+        if status < 400:
+            cls, retryable = ServerError, True
         words = self.words(error)
-        row = next((row for row in self.classes if row.fits(status, words)), None)
+        row = next((row for row in (*self.classes, *_CLASSES) if row.fits(status, words)), None)
         if row is not None:
             cls, retryable = row.kind, False
         return cls(
@@ -156,19 +257,24 @@ class ErrorReader(Generic[E]):
             raw=body,
         )
 
-    def _status_in(self, error: E) -> int:
-        for code in self.statuses(error):
-            number = (
-                int(code) if isinstance(code, str) and len(code) == 3 and code.isdecimal() else code
-            )
-            if isinstance(number, int) and 400 <= number < 600:
-                return number
-        for word in (getattr(error, "code", None), getattr(error, "type", None)):
-            status = self.status_of_word.get(str(word).lower())
+    def _status_in(self, found: dict[str, Any], error: E) -> int:
+        """The HTTP status that an error object names; 200 if it names none."""
+        metadata = found.get("metadata")
+        sources = [found, metadata] if isinstance(metadata, dict) else [found]
+        for source in sources:
+            for key in _STATUS_KEYS:
+                value = source.get(key)
+                if isinstance(value, str) and len(value) == 3 and value.isdecimal():
+                    value = int(value)
+                if type(value) is int and 400 <= value < 600:
+                    return value
+        for key in _WORD_KEYS:
+            word = str(found.get(key)).strip().lower().replace(" ", "_")
+            status = STATUS_OF_WORD.get(word)
             if status is not None:
                 return status
         message = getattr(error, "message", None) or ""
-        return 429 if self.quota is not None and self.quota.search(message) else 500
+        return 429 if self.quota is not None and self.quota.search(message) else 200
 
     # --- JSON values to errors --------------------------------------------------------------------
 
@@ -178,35 +284,39 @@ class ErrorReader(Generic[E]):
         `certain`: the value is known to be an error, so keys that a normal response may have too
         are read as an error.
         """
+        found = self._found(value, certain=certain)
+        return None if found is None else self._object(found)
+
+    def _found(self, value: Any, *, certain: bool) -> dict[str, Any] | None:
+        """The error in a JSON value, in the provider's keys."""
         if isinstance(value, list):
             value = value[0] if value else None
         if isinstance(value, str):
-            return self._object({"message": value}) if certain else None
+            return {"message": value} if certain else None
         if not isinstance(value, dict):
             return None
         if value.get("error"):
-            return self._object(self._unwrapped(value))
+            return self._unwrapped(value)
         base = value.get("base_resp")
         if isinstance(base, dict) and base.get("status_code"):
-            return self._object({"code": base["status_code"], "message": base.get("status_msg")})
+            return {"code": base["status_code"], "message": base.get("status_msg")}
         for key in self.inner_keys:
             inner = value.get(key)
             for each in inner if isinstance(inner, list) else [inner]:
                 if isinstance(each, dict) and each.get("error"):
-                    return self._object(self._unwrapped({"error": each["error"]}))
+                    return self._unwrapped({"error": each["error"]})
         if self.flat_mark is not None and value.get(self.flat_mark[0]) == self.flat_mark[1]:
-            return self._object(
-                {key: item for key, item in value.items() if (key, item) != self.flat_mark}
-            )
+            return {key: item for key, item in value.items() if (key, item) != self.flat_mark}
         if certain and any(value.get(key) for key in self.flat_keys):
-            return self._object(value)
+            return value
         return None
 
     def _unwrapped(self, envelope: dict[str, Any]) -> dict[str, Any]:
-        """The object under `error`, merged with the `beside_keys` of its envelope."""
+        """The object under `error`, with the status and the `beside_keys` of its envelope."""
         error = envelope["error"]
         inside = error if isinstance(error, dict) else {"message": _text(error)}
-        outside = {key: envelope[key] for key in self.beside_keys if key in envelope}
+        keys = (*self.beside_keys, *_STATUS_KEYS)
+        outside = {key: envelope[key] for key in keys if key in envelope}
         if outside.get("type") == "error":  # the type of the envelope, not of the error
             del outside["type"]
         return {**outside, **inside}

@@ -228,7 +228,7 @@ class FramedReader(Generic[C]):
 
     def _unreadable(self, data: bytes, name: str, problem: str, *, cut: bool) -> None:
         if name == "error":
-            raise self.errors.parse(500, data)
+            raise self.errors.in_success(data, certain=True) or self.errors.without_words(data)
         if error := self.errors.in_success(data):
             raise error
         if not self.as_json and not _is_damaged(data):

@@ -9,9 +9,9 @@
 from __future__ import annotations
 
 from wire.core.lenient import decoded
-from wire.core.reading import FramedReader, parse_whole
+from wire.core.reading import FramedReader, parse_whole, shown
 from wire.core.sse import EVENT_LIMIT
-from wire.errors import StreamError, StreamIncomplete
+from wire.errors import StreamError, StreamIncomplete, StreamInvalid
 from wire.openai.chat.finish import finish_of, reason_of
 from wire.openai.chat.fold import fold, whole
 from wire.openai.chat.types import ChatCompletion, ChatCompletionChunk, Choice
@@ -81,6 +81,8 @@ class ChunkReader(FramedReader[ChatCompletionChunk]):
         )
         error = ERRORS.in_success(data, certain=certain)
         if error is None and certain:
+            if name != "error":
+                raise StreamInvalid(f"not {self.value_name} (no choices): {shown(data)}", raw=data)
             error = ERRORS.without_words(data)
         if error is None or chunk.choices or chunk.usage is not None:
             self.emit(chunk)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar
 
 from wire.core.error_words import ErrorReader, Words, seconds_in
 from wire.core.lenient import plain
@@ -36,30 +35,6 @@ class _Errors(ErrorReader[ErrorObject]):
     beside_keys = ("code", "type", "status_code", "detail")
     message_keys = ("message", "msg", "detail", "reason")
     type_keys = ("type", "status", "reason")
-    status_keys = ("status_code", "http_code", "code")
-    status_of_word: ClassVar[Mapping[str, int]] = {
-        "insufficient_quota": 429,
-        "rate_limit_exceeded": 429,
-        "rate_limit_error": 429,
-        "ratelimitreached": 429,
-        "resource_exhausted": 429,
-        "too_many_requests": 429,
-        "invalid_request_error": 400,
-        "invalid_argument": 400,
-        "invalid-argument": 400,
-        "badrequesterror": 400,
-        "exceed_context_size_error": 400,
-        "context_length_exceeded": 400,
-        "invalid_api_key": 401,
-        "authentication_error": 401,
-        "permission_error": 403,
-        "permission_denied": 403,
-        "model_not_found": 404,
-        "not_found_error": 404,
-        "overloaded_error": 503,
-        "unavailable": 503,
-        "timeout": 504,
-    }
     quota = _QUOTA
     classes = (
         Words(QuotaError, statuses=frozenset({402})),
@@ -75,10 +50,6 @@ class _Errors(ErrorReader[ErrorObject]):
         """The message; from a gateway, followed by the message of the host behind it."""
         message, upstream = super().message(error), upstream_message(error)
         return f"{message}: {upstream}" if upstream and upstream not in message else message
-
-    def statuses(self, error: ErrorObject) -> tuple[Any, ...]:
-        """The usual fields with an HTTP status, and `metadata.status_code`."""
-        return (*super().statuses(error), (error.metadata or {}).get("status_code"))
 
     def retry_after(self, error: ErrorObject) -> float | None:
         """Seconds to wait, from a google.rpc RetryInfo; Gemini's compatible endpoint sends one."""
