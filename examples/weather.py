@@ -43,15 +43,17 @@ def weather_tool(http: httpx.AsyncClient) -> FunctionTool:
         location = arguments["location"]
         url = f"https://wttr.in/{quote(location, safe='')}?format=j1"
         try:
-            async with http.stream("GET", url, timeout=TIMEOUT) as response:
-                if response.status_code != 200:
-                    raise WeatherError(f"API returned error status {response.status_code}")
-                body = b""
-                async for data in response.aiter_bytes():
-                    body += data
-                    if len(body) > MOST_BYTES:
-                        raise WeatherError("API response is too large")
-        except httpx.TimeoutException:
+            # httpx's own timeout is one of each read, and a slow server may send many pieces.
+            with anyio.fail_after(TIMEOUT):
+                async with http.stream("GET", url, timeout=TIMEOUT) as response:
+                    if response.status_code != 200:
+                        raise WeatherError(f"API returned error status {response.status_code}")
+                    body = b""
+                    async for data in response.aiter_bytes():
+                        body += data
+                        if len(body) > MOST_BYTES:
+                            raise WeatherError("API response is too large")
+        except (httpx.TimeoutException, TimeoutError):
             raise WeatherError("API request failed: timeout") from None
         except httpx.HTTPError as error:
             raise WeatherError(f"API request failed: {type(error).__name__}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -117,6 +117,25 @@ def test_s3_15_s3_16_a_failure_is_told_and_the_details_are_not(
         raise problem
 
     assert asked(weather, answer, location="Oslo") == {"error": said}
+
+
+class Slow(httpx.AsyncByteStream):
+    """A body of which each piece comes in time, and the whole does not."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for _ in range(500):
+            yield b" "
+            await anyio.sleep(0.001)
+
+
+def test_s3_15_s3_16_the_time_is_that_of_the_whole_request(
+    weather: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert weather.TIMEOUT == 3
+    monkeypatch.setattr(weather, "TIMEOUT", 0.05)
+    response = httpx.Response(200, stream=Slow())
+    said = asked(weather, lambda request: response, location="Oslo")
+    assert said == {"error": "API request failed: timeout"}
 
 
 @pytest.mark.parametrize("location", ["", "x" * 101, "a@b", "http://x", "a/b", 5])

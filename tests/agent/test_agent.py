@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import anyio
@@ -12,6 +13,7 @@ import anyio.lowlevel
 import pytest
 
 from tests.agent.agents import MODEL, Scripted, Talk, on, talk
+from tests.http.loopback import Loopback, loopback
 from wire import create_provider
 from wire.agent import (
     Agent,
@@ -586,6 +588,44 @@ def test_s1_13_cancelling_a_run_closes_its_stream_and_the_history_can_go_on(back
     assert on(backend, main) == (1, ["user"])
 
 
+@pytest.mark.parametrize("method", ["generate", "generate_stream"])
+@pytest.mark.parametrize("backend", TASKS)
+def test_s1_13_a_request_is_awaited_and_cancelling_closes_its_connection(
+    backend: str, method: str
+) -> None:
+    """No thread waits for the answer, and the server sees the end of the connection at once."""
+
+    async def until(done: Callable[[], bool]) -> None:
+        with anyio.fail_after(10):
+            while not done():  # noqa: ASYNC110 - the server runs in threads
+                await anyio.sleep(0.002)
+
+    async def ask(provider: Any) -> None:
+        if method == "generate":
+            await provider.generate([Message.user("Hi")])
+        else:
+            async for _ in provider.generate_stream([Message.user("Hi")]):
+                pass
+
+    async def main(server: Loopback) -> list[str]:
+        before = set(threading.enumerate())
+        async with create_provider(
+            "gemini", "fake-key", "gemini-3.5-flash", server.url, retry=NONE
+        ) as provider:
+            async with anyio.create_task_group() as group:
+                group.start_soon(ask, provider)
+                await until(lambda: bool(server.requests))
+                names = [each.name for each in set(threading.enumerate()) - before]
+                assert not server.closed.acquire(blocking=False)
+                group.cancel_scope.cancel()
+            await until(lambda: server.closed.acquire(blocking=False))
+        return names
+
+    with loopback(["hold"]) as server:
+        threads = on(backend, main, server)
+    assert set(threads) <= {"loopback serves"}
+
+
 WANTED = "provider: expected an object with generate and generate_stream, or an AsyncChat"
 CHAT = Chat(MODEL, api_key="fake-key", http=EmulatorTransport(Emulator()))
 ASYNC_CHAT = AsyncChat(MODEL, api_key="fake-key", http=AsyncEmulatorTransport(Emulator()))
@@ -708,20 +748,29 @@ def test_s1_11_a_missing_key_is_named_before_anything_is_sent() -> None:
 
 @pytest.mark.parametrize("backend", TASKS)
 def test_s3_20_closed_is_closed_and_twice_is_fine(backend: str) -> None:
+    emulator = Emulator()
+
     async def main() -> None:
         agent = LLMAgent(
             create_provider(
                 "gemini",
                 "fake-key",
                 "gemini-3-pro-preview",
-                http=AsyncEmulatorTransport(Emulator()),
+                http=AsyncEmulatorTransport(emulator),
                 retry=NONE,
             )
         )
+        await agent.run("Hi")
         await agent.aclose()
         await agent.aclose()
+        for stream in (False, True):
+            with pytest.raises(ConfigurationError, match="the client is closed"):
+                await agent.run("Hi again", stream=stream)
+        with pytest.raises(ConfigurationError, match="the client is closed"):
+            await agent.provider.generate([Message.user("Hi")])
 
     on(backend, main)
+    assert len(emulator.requests) == 1
 
 
 @pytest.mark.parametrize("backend", TASKS)

@@ -54,6 +54,8 @@ from wire.neutral.messages import (
     Usage,
 )
 from wire.neutral.request import Tool
+from wire.pipeline.dot import parse
+from wire.pipeline.linting import lint
 from wire.providers import FACTORIES, PROVIDERS
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator
 
@@ -318,19 +320,61 @@ def test_s1_01_s1_06_names_of_the_field_are_names_of_the_same_things() -> None:
         ("kimi@cn", "KIMI_API_KEY", "https://api.moonshot.cn/v1/chat/completions"),
         ("deepseek", "DEEPSEEK_API_KEY", "https://api.deepseek.com/chat/completions"),
         ("minimax", "MINIMAX_API_KEY", "https://api.minimax.io/v1/chat/completions"),
+        ("minimax@cn", "MINIMAX_API_KEY", "https://api.minimaxi.com/v1/chat/completions"),
+        ("minimax@old", "MINIMAX_API_KEY", "https://api.minimax.chat/v1/chat/completions"),
+        ("glm@cn", "GLM_API_KEY", "https://open.bigmodel.cn/api/paas/v4/chat/completions"),
     ],
 )
-def test_s1_31_s1_33_s1_34_s1_35_s1_61_providers_by_name_with_their_variables(
+def test_s1_31_s1_32_s1_33_s1_34_s1_35_s1_61_providers_by_name_with_their_variables(
     name: str, variable: str, host: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(ConfigurationError) as missing:
         create_provider(name, "", "m")
-    variable = PROVIDERS[name.lower()].key_variable
     assert missing.value.message == f"no API key: give api_key= or set {variable}"
     monkeypatch.setenv(variable, "fake-key-of-the-environment")
     made = create_provider(name, None, "m")
     assert made.chat.client.preview(made.chat.call("Hi")).url == host
     assert made.chat.client.describe()["key"] == variable
+
+
+@pytest.mark.usefixtures("registry")
+def test_s4_02_providers_by_name_and_their_factories() -> None:
+    """The vendors' are there on import; one's own is made when it is asked for, not when a
+    pipeline is linted.
+    """
+    assert {"gemini", "openai", "anthropic", "glm", "kimi", "deepseek", "minimax"} <= set(PROVIDERS)
+    made: list[dict[str, Any]] = []
+
+    def parrot(**options: Any) -> Scripted:
+        made.append(options)
+        return Scripted()
+
+    register_provider("parrot-of-mine", parrot)
+    with pytest.raises(ConfigurationError, match="parrot-of-mine"):
+        register_provider("parrot-of-mine", parrot)
+    text = """digraph g {
+        start [type=start]; ask [type=codergen, model="parrot-of-mine:m", prompt="Hi"];
+        gem [type=codergen, model="gemini:m", prompt="Hi"]; done [type=exit];
+        start -> ask -> gem -> done;
+    }"""
+    assert (lint(parse(text, "g")), made) == ([], [])
+    assert isinstance(create_provider("parrot-of-mine", "fake-key", "m"), Scripted)
+    assert len(made) == 1
+    with pytest.raises(ConfigurationError) as unknown:
+        create_provider("nobody", "fake-key", "m")
+    known = str(unknown.value).partition("known are ")[2]
+    for name in ("parrot-of-mine", *(name for name in PROVIDERS if "@" not in name)):
+        assert name in known
+    with pytest.raises(ConfigurationError, match="GEMINI_API_KEY"):
+        create_provider("gemini", None, "m")
+
+
+def test_s1_33_s1_35_a_key_given_for_one_host_goes_to_no_other_of_the_vendor() -> None:
+    for vendor in ("kimi", "minimax"):
+        source = {"provider": vendor, "api_key": "fake-key", "model": "m"}
+        agents = {"here": {}, "there": {"provider": f"{vendor}@cn", "model": "m"}}
+        config = load_config({**source, "multi_agent": {"agents": agents}})
+        assert [bool(config.agents[name].api_key) for name in agents] == [True, False]
 
 
 def test_s1_11_s1_36_an_explicit_key_goes_before_the_environments(

@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> int:
     ):
         print(
             "usage: python -m tests.conformance corpus|quirks|failures PATH..., or seeds "
-            "[S0 S1 ...]",
+            "[S0 S1 ...]; corpus --every-cut PATH...",
             file=sys.stderr,
         )
         return 2

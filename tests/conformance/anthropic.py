@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-import wire
-from tests.conformance.compare import same, written
-from tests.conformance.gemini import Checks
-from tests.conformance.records import Record, body_of, cut_at_random, same_bytes
+from tests.conformance.compare import identical, same, typed
+from tests.conformance.gemini import Checks, check_opaque
+from tests.conformance.neutral import Expected, check_cut_short, check_events, check_reply
+from tests.conformance.records import Record, body_of, cut_at_random, path_of, same_bytes
 from tests.conformance.result import Mismatch
 from wire import errors
 from wire.anthropic import types
@@ -24,7 +26,7 @@ from wire.anthropic.reader import ChunkReader, parse_message, parse_plain, parse
 from wire.core.call import Call, StreamCall
 from wire.core.lenient import decoded
 from wire.core.memory import WireStruct, encode
-from wire.neutral.messages import Reply, TextDelta, ThoughtDelta, ToolCallEnd
+from wire.neutral.messages import Done
 from wire.providers import PROVIDERS
 
 REQUESTS: dict[str, type[WireStruct]] = {
@@ -40,10 +42,10 @@ ANSWERS: dict[str, type[WireStruct]] = {
     "batches": types.MessageBatchList,
     "deleted batch": types.DeletedBatch,
 }
-_VERTEX = re.compile(r"/models/([^/:]+):(stream)?rawPredict", re.IGNORECASE)
+_VERTEX = re.compile(r"/models/([^/:]+):(stream)?[rR]awPredict", re.IGNORECASE)
 
 
-def scope(record: Record) -> Checks | None:
+def scope(record: Record, *, every: bool = False) -> Checks | None:
     """What is to hold of a record, `None` if its endpoint is not built."""
     endpoint = _endpoint(record)
     if endpoint is None:
@@ -51,32 +53,43 @@ def scope(record: Record) -> Checks | None:
     checks: Checks = []
     if isinstance(record.get("request_body"), dict) and endpoint in REQUESTS:
         checks.append(check_request)
+    elif record.get("request_body"):
+        checks.append(check_opaque)
     if not 200 <= record["status"] < 300:
         return [*checks, check_error]
     if endpoint == "results":
         return [*checks, check_results]
     if endpoint in ANSWERS:
         return [*checks, check_plain]
-    return [*checks, check_stream if record.get("framing") == "sse" else check_answer]
+    if record.get("framing") == "sse":
+        return [*checks, functools.partial(check_stream, every=every)]
+    return [*checks, check_answer]
+
+
+_OPERATIONS = [
+    ("POST", r"/messages|/models/[^/:]+:(stream)?[rR]awPredict", "messages"),
+    ("POST", r"/messages/count_tokens", "count_tokens"),
+    ("GET", r"/models", "models"),
+    ("GET", r"/models/[^/]+", "model"),
+    ("POST", r"/messages/batches|/messages/batches/[^/]+/cancel", "batch"),
+    ("GET", r"/messages/batches", "batches"),
+    ("GET", r"/messages/batches/[^/]+/results", "results"),
+    ("GET", r"/messages/batches/[^/]+", "batch"),
+    ("DELETE", r"/messages/batches/[^/]+", "deleted batch"),
+]
 
 
 def _endpoint(record: Record) -> str | None:
-    """The endpoint that the record belongs to, by its name, method and URL."""
-    named, method = str(record.get("endpoint")), str(record.get("method") or "POST")
-    url = str(record.get("url")).partition("?")[0].rstrip("/")
-    if named in ("messages", "rawPredict", "streamRawPredict"):
-        return "messages"
-    if named == "messages/count_tokens":
-        return "count_tokens"
-    if named == "models":
-        return "models" if url.endswith("/models") else "model"
-    if named == "messages/batches":
-        if url.endswith("/results"):
-            return "results"
-        if url.endswith("/batches"):
-            return "batch" if method == "POST" else "batches"
-        return "deleted batch" if method == "DELETE" else "batch"
-    return None
+    """The endpoint that the record belongs to, by method and path."""
+    method, path = record.get("method"), path_of(record)
+    return next(
+        (
+            name
+            for verb, pattern, name in _OPERATIONS
+            if method == verb and re.search(f"(?:{pattern})$", path)
+        ),
+        None,
+    )
 
 
 def check_request(record: Record) -> None:
@@ -89,17 +102,18 @@ def check_request(record: Record) -> None:
         plain = {"model": on_vertex[1], **plain}  # there it stands in the URL
     body = json.dumps(plain).encode()
     request = decoded(body, REQUESTS[str(_endpoint(record))])
-    same(written(request), plain, "request")
+    typed(request, plain, "request")
     same_bytes(encode(request), body)
     if record["status"] == 200:
         call = _call(request)
+        if not on_vertex and not path_of(record).endswith(f"/v1{call.path}"):
+            raise Mismatch(f"{call.path} is not {record['url']}")
         call.judge(PROVIDERS["anthropic"])  # raises what Anthropic would refuse
         # What no field holds cannot be sent without the bytes that it came in.
-        same(
-            json.loads(call.body),
-            plain if not wire.unknown(request) else json.loads(msgspec.json.encode(request)),
-            "sent",
-        )
+        sent = decoded(call.body, type(request))
+        typed(sent, json.loads(call.body), "sent")
+        if sent != request:
+            raise Mismatch("what is sent is not the request")
 
 
 def _call(request: WireStruct) -> Call[Any] | StreamCall[Any, Any]:
@@ -135,7 +149,7 @@ def check_plain(record: Record) -> None:
     """One struct, equal as JSON and as bytes."""
     body = body_of(record)
     answer = parse_plain(ANSWERS[str(_endpoint(record))], body)
-    same(written(answer), json.loads(body), "answer")
+    typed(answer, json.loads(body), "answer")
     same_bytes(answer.raw, body)
 
 
@@ -146,7 +160,7 @@ def check_results(record: Record) -> None:
     if len(results) != len(lines):
         raise Mismatch(f"{len(results)} results of {len(lines)} lines")
     for result, line in zip(results, lines, strict=True):
-        same(written(result), json.loads(line), "result")
+        typed(result, json.loads(line), "result")
         same_bytes(result.raw, line)
         if result.result is not None and result.result.message is not None:
             check_blocks(result.result.message, json.loads(line)["result"]["message"])
@@ -158,95 +172,117 @@ def check_answer(record: Record) -> None:
     """
     body = body_of(record)
     answer, plain = parse_message(body), json.loads(body)
-    same(written(answer), plain, "answer")
+    typed(answer, plain, "answer")
     same_bytes(answer.raw, body)
     check_blocks(answer, plain)
-    check_reply(parse_reply(answer), plain)
+    check_reply(parse_reply(answer), expected(plain))
 
 
 def check_blocks(answer: types.MessageResponse, plain: Any) -> None:
     """Each block kept the bytes that say what it says, and goes into a request with them."""
-    same(
+    identical(
         [json.loads(block.raw or b"null") for block in answer.content or ()],
         plain["content"],
         "content",
     )
     again = encode(answer.message)
-    same(json.loads(again)["content"], plain["content"], "message")
+    identical(json.loads(again)["content"], plain["content"], "message")
     if any((block.raw or b"?") not in again for block in answer.content or ()):
         raise Mismatch("a block does not go back with its bytes")
-    same(
+    identical(
         answer.text,
         "".join(block["text"] for block in plain["content"] if block["type"] == "text"),
         "text",
     )
 
 
-def check_reply(reply: Reply, plain: Any) -> None:
-    """The neutral reading holds every block, and of them all texts, thoughts and calls."""
+STOPS = {
+    "end_turn": "end",
+    "stop_sequence": "end",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "refusal": "filter",
+    "pause_turn": "other",
+}
+
+
+def expected(plain: Any) -> Expected:
+    """What an answer says."""
     content = plain["content"]
-    same(len(reply.message.parts), len(content), "parts")
-    same(reply.text, "".join(block["text"] for block in content if block["type"] == "text"), "text")
-    same(
-        reply.message.thought,
-        "".join(block["thinking"] for block in content if block["type"] == "thinking"),
-        "thought",
-    )
+    usage = plain["usage"]
+    cached = usage.get("cache_read_input_tokens") or 0
+    written = usage.get("cache_creation_input_tokens") or 0
+    given, output = usage["input_tokens"] + cached + written, usage["output_tokens"]
     calls = [
-        [block["id"], block["name"], block["input"]]
+        {"id": block["id"], "name": block["name"], "arguments": block["input"]}
         for block in content
         if block["type"] == "tool_use"
     ]
-    same(
-        [[call.id, call.name, call.arguments] for call in reply.message.tool_calls], calls, "calls"
-    )
-    same(reply.stop.raw, plain["stop_reason"], "stop")
-    same(
-        reply.usage.output if reply.usage is not None else None,
-        plain["usage"]["output_tokens"],
-        "output tokens",
+    reason = STOPS.get(plain["stop_reason"])
+    return Expected(
+        text=_texts(content, "text", "text"),
+        thought=_texts(content, "thinking", "thinking"),
+        calls=calls,
+        parts=len(content),
+        reason="tool_calls" if reason == "end" and calls else reason,
+        raw=plain["stop_reason"],
+        usage={
+            "input": given,
+            "output": output,
+            "cached": cached,
+            "cache_written": written,
+            "total": given + output,
+        },
     )
 
 
-def check_told(events: list[types.MessageStreamEvent], answer: types.MessageResponse) -> None:
-    """What the neutral events say is what the answer says that they fold into."""
-    reading, reply = EventReader(), parse_reply(answer)
-    told = [each for event in events for each in reading.feed(event)]
-    same(
-        "".join(each.text for each in told if isinstance(each, TextDelta)), reply.text, "told text"
-    )
-    same(
-        "".join(each.text for each in told if isinstance(each, ThoughtDelta)),
-        reply.message.thought,
-        "told thought",
-    )
-    if [each.call for each in told if isinstance(each, ToolCallEnd)] != list(
-        reply.message.tool_calls
-    ):
-        raise Mismatch("the calls that are told are not those of the answer")
+def _texts(content: Sequence[Any], kind: str, key: str) -> str:
+    return "".join(block[key] for block in content if block["type"] == kind)
 
 
-def check_stream(record: Record) -> None:
-    """Each event as a chunk; the fold holds all of them; the same whole and cut at random."""
+def check_stream(record: Record, *, every: bool = False) -> None:
+    """Each event as a chunk; the fold holds all of them; the same whole and cut at random; cut
+    shorter it is incomplete.
+    """
     body = body_of(record)
-    events, reader = _read([body])
-    again, reader_again = _read(cut_at_random(body, record["id"]))
-    if [event.raw for event in again] != [event.raw for event in events] or type(
-        reader.error
-    ) is not type(reader_again.error):
+    events, error = _read([body])
+    again, error_again = _read(cut_at_random(body, record["id"]))
+    if [event.raw for event in again] != [event.raw for event in events] or type(error) is not type(
+        error_again
+    ):
         raise Mismatch("the result depends on where the bytes were cut")
-    if reader.error is not None:
-        raise reader.error
-    if reader.notes:
-        raise Mismatch(f"dropped: {reader.notes}")
+    if error is not None:
+        raise error
     payloads = _payloads(body)
     plains = [json.loads(payload) for payload in payloads]
     if len(events) != len(payloads):
         raise Mismatch(f"{len(events)} chunks of {len(payloads)} events")
     for index, (event, plain, payload) in enumerate(zip(events, plains, payloads, strict=True)):
-        same(written(event), plain, f"event {index}")
+        typed(event, plain, f"event {index}", is_chunk=True)
         same_bytes(event.raw, payload)
     check_fold(events, plains)
+    check_cut_short(
+        record,
+        body,
+        payloads,
+        every=every,
+        read=_read,
+        is_whole=lambda plains: any(plain["type"] == "message_stop" for plain in plains),
+        fold=fold,
+        reply_of=parse_reply,
+        text_of=_text_so_far,
+    )
+
+
+def _text_so_far(plains: Sequence[Any]) -> str:
+    """The text of blocks that came in part, in the order of the blocks."""
+    texts: dict[int, str] = {}
+    for plain in plains:
+        block, delta = plain.get("content_block") or {}, plain.get("delta") or {}
+        if block.get("type") == "text" or delta.get("type") == "text_delta":
+            at = plain["index"]
+            texts[at] = texts.get(at, "") + (block.get("text") or delta.get("text") or "")
+    return "".join(texts[at] for at in sorted(texts))
 
 
 def check_fold(events: list[types.MessageStreamEvent], plains: list[Any]) -> None:
@@ -255,22 +291,28 @@ def check_fold(events: list[types.MessageStreamEvent], plains: list[Any]) -> Non
     """
     answer = fold(events)
     plain = json.loads(answer.raw or b"null")
-    same(written(answer), plain, "fold")
+    typed(answer, plain, "fold")
     check_blocks(answer, plain)
-    check_reply(parse_reply(answer), plain)
-    check_told(events, answer)
+    reply = parse_reply(answer)
+    check_reply(reply, expected(plain))
+    reading = EventReader()
+    told = [each for event in events for each in reading.feed(event)]
+    try:
+        told += reading.close(reply)
+    except errors.BlockedError:
+        if reply.stop.reason != "filter" or not reply.empty:
+            raise
+        told.append(Done(reply))
+    check_events(told, reply)
     start = next(each["message"] for each in plains if each["type"] == "message_start")
     ends = [each for each in plains if each["type"] == "message_delta"]
-    for name in ("id", "model", "role", "type"):
-        same(plain[name], start[name], f"fold.{name}")
-    for end in ends:
-        same(plain["stop_reason"], ends[-1]["delta"]["stop_reason"], "fold.stop_reason")
-        beside = {
-            key: value
-            for key, value in end.items()
-            if key not in ("type", "delta", "usage") and value is not None
-        }
-        same({key: plain.get(key) for key in beside}, beside, "fold beside")
+    closing = [each for each in plains if each["type"] in ("message_delta", "message_stop")]
+    whole = {**start, **{key: value for end in closing for key, value in _beside(end).items()}}
+    same(
+        {key: value for key, value in plain.items() if key not in ("content", "usage")},
+        {key: value for key, value in whole.items() if key not in ("content", "usage")},
+        "fold",
+    )
     counts = dict(start.get("usage") or {})
     for end in ends:
         counts |= {
@@ -278,7 +320,7 @@ def check_fold(events: list[types.MessageStreamEvent], plains: list[Any]) -> Non
             for key, value in (end.get("usage") or {}).items()
             if value is not None or key not in counts
         }
-    same(plain["usage"], counts, "fold.usage")
+    identical(plain["usage"], counts, "fold.usage")
     starts = [each for each in plains if each["type"] == "content_block_start"]
     if len(plain["content"]) != len(starts):
         raise Mismatch(f"{len(plain['content'])} blocks of {len(starts)}")
@@ -288,7 +330,19 @@ def check_fold(events: list[types.MessageStreamEvent], plains: list[Any]) -> Non
             for each in plains
             if each["type"] == "content_block_delta" and each["index"] == begun["index"]
         ]
-        same(block, _expected(begun["content_block"], deltas), f"fold.content[{begun['index']}]")
+        identical(
+            block, _expected(begun["content_block"], deltas), f"fold.content[{begun['index']}]"
+        )
+
+
+def _beside(end: Any) -> Any:
+    """What a `message_delta` or `message_stop` says of the message itself."""
+    beside = {key: value for key, value in end.items() if key not in ("type", "delta", "usage")}
+    return {
+        key: value
+        for key, value in {**(end.get("delta") or {}), **beside}.items()
+        if value is not None
+    }
 
 
 def _expected(block: Any, deltas: list[Any]) -> Any:
@@ -328,11 +382,15 @@ _KNOWN = (
 )
 
 
-def _read(pieces: list[bytes]) -> tuple[list[types.MessageStreamEvent], ChunkReader]:
+def _read(
+    pieces: list[bytes],
+) -> tuple[list[types.MessageStreamEvent], errors.WireError | None]:
     reader = ChunkReader()
     events = [event for piece in pieces for event in reader.feed(piece)]
     events += reader.close()
-    return events, reader
+    if reader.notes:
+        raise Mismatch(f"dropped: {reader.notes}")
+    return events, reader.error
 
 
 def _payloads(body: bytes) -> list[bytes]:

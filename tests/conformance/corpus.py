@@ -12,20 +12,27 @@ import collections
 from pathlib import Path
 
 from tests.conformance import anthropic, gemini, openai
+from tests.conformance.compare import UNKNOWN
 from tests.conformance.records import Record, lines
-from tests.conformance.result import Result
+from tests.conformance.result import APART, Result
 
 
-def run(paths: list[str]) -> Result:
+def run(arguments: list[str]) -> Result:
     """Every record of the files; those of endpoints that are not built are counted apart
-    and named.
+    and named, and so are those that could be judged only in part.
+
+    `--every-cut` cuts each stream at each of its events, not at three of them.
     """
+    every = "--every-cut" in arguments
+    paths = [each for each in arguments if each != "--every-cut"]
     result = Result()
+    APART.clear()
+    UNKNOWN.clear()
     outside: collections.Counter[str] = collections.Counter()
     for path in paths:
         for record in lines(Path(path), ("id", "status", "response_body")):
             result.records += 1
-            checks = scope(record)
+            checks = scope(record, every=every)
             if isinstance(checks, str):
                 result.out_of_scope += 1
                 outside[checks] += 1
@@ -33,10 +40,14 @@ def run(paths: list[str]) -> Result:
                 result.hold(record, checks, "fidelity", "endpoint")
     for endpoint, number in sorted(outside.items()):
         print(f"out of scope: {number} of {endpoint}")
+    for kind, number in sorted(APART.items()):
+        print(f"judged in part: {number} of {kind}")
+    for name in sorted(UNKNOWN):
+        print(f"without a field: {name}")
     return result
 
 
-def scope(record: Record) -> gemini.Checks | str:
+def scope(record: Record, *, every: bool = False) -> gemini.Checks | str:
     """What is to hold of a record, or the endpoint's name if it is not built."""
     vendor = str(record.get("vendor"))
     wires = {
@@ -45,5 +56,5 @@ def scope(record: Record) -> gemini.Checks | str:
         "anthropic-compatible": anthropic.scope,
     }
     find = wires.get(vendor, openai.scope if vendor.startswith("openai-") else None)
-    checks = find(record) if find is not None else None
+    checks = find(record, every=every) if find is not None else None
     return f"{vendor} {record.get('endpoint')}" if checks is None else checks

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import httpx
+import msgspec
 
-from tests.conformance.compare import same, spelled, written
-from tests.conformance.records import Record, body_of, cut_at_random, same_bytes
-from tests.conformance.result import Mismatch
+from tests.conformance.compare import identical, typed
+from tests.conformance.neutral import Expected, check_cut_short, check_events, check_reply
+from tests.conformance.records import (
+    Record,
+    body_of,
+    cut_at_random,
+    path_of,
+    row_of,
+    same_bytes,
+)
+from tests.conformance.result import APART, Mismatch
 from wire import errors, gemini
 from wire.core.call import Call
 from wire.core.memory import WireStruct
+from wire.core.provider import Provider
 from wire.gemini import types
 from wire.gemini.batches import parse_batch
 from wire.gemini.decode import decode
@@ -24,6 +36,7 @@ from wire.gemini.reader import ChunkReader, parse_answer, parse_plain
 from wire.gemini.uploads import start_upload
 from wire.http.sending import Attempt
 from wire.http.target import target
+from wire.neutral.messages import Done
 
 Checks = list[Callable[[Record], None]]
 
@@ -81,14 +94,16 @@ CALLS: dict[tuple[str, str], Callable[..., Call[Any]]] = {
 """Calls that are made of a name alone."""
 
 
-def scope(record: Record) -> Checks | None:
-    """What is to hold of a record, `None` if its endpoint is not built yet."""
+def scope(record: Record, *, every: bool = False) -> Checks | None:
+    """What is to hold of a record, `None` if its endpoint is not built."""
     endpoint = _endpoint(record)
     if endpoint not in REQUESTS and endpoint not in ANSWERS and endpoint != "download":
         return None
     checks: Checks = []
     if isinstance(record.get("request_body"), dict) and endpoint in REQUESTS:
         checks.append(check_request)
+    elif record.get("request_body"):
+        checks.append(check_opaque)
     if (record.get("method"), endpoint) in CALLS:
         checks.append(check_url)
     if record["status"] >= 400:
@@ -99,35 +114,47 @@ def scope(record: Record) -> Checks | None:
         return [*checks, check_upload]
     if endpoint in ANSWERS:
         return [*checks, check_plain]
-    return [*checks, check_stream if endpoint == "streamGenerateContent" else check_answer]
+    if endpoint == "streamGenerateContent":
+        return [*checks, functools.partial(check_stream, every=every)]
+    return [*checks, check_answer]
+
+
+def check_opaque(record: Record) -> None:
+    """A multipart or binary request: only its answer is judged."""
+    APART["multipart or binary request"] += 1
+
+
+_OPERATION = re.compile(
+    r"(?:.*/)?(models|files|cachedContents|batches|operations|fileSearchStores)"
+    r"(?:/([^/:]+))?(?::(\w+))?"
+)
+_VERBS = {
+    ("GET", False): "list",
+    ("GET", True): "get",
+    ("POST", False): "create",
+    ("PATCH", True): "patch",
+    ("DELETE", True): "delete",
+}
 
 
 def _endpoint(record: Record) -> str:
-    """The endpoint that the body belongs to: lists are filed under `get` in places, and so are
-    operations.
-    """
-    endpoint, body = str(record.get("endpoint")), record["response_body"]
-    if endpoint == "models.get":
-        return (
-            "models.list"
-            if '"models"' in body
-            else "models.get"
-            if '"supportedGenerationMethods"' in body
-            else "operations.get"
-        )
-    collection, _, verb = endpoint.partition(".")
-    return (
-        f"{collection}.list"
-        if verb == "get" and collection in ("cachedContents", "files") and f'"{collection}"' in body
-        else endpoint
-    )
+    """The operation, by method and path."""
+    path = re.sub(r"^https?://[^/]+", "", path_of(record))
+    found = _OPERATION.fullmatch(path)
+    if found is None:
+        return f"{record.get('method')} {path}"
+    collection, name, verb = found.groups()
+    if verb is not None:
+        return verb
+    if path.startswith("/upload/"):
+        return f"{collection}.upload"
+    return f"{collection}.{_VERBS.get((str(record.get('method')), name is not None), 'other')}"
 
 
 def check_url(record: Record) -> None:
     """The call made of the name in the URL asks that URL."""
-    url = re.sub(
-        "<[A-Z_]+>", "NAME", record["url"].partition("?")[0]
-    )  # what was taken out of the recording
+    # What was taken out of the recording stands in angle brackets.
+    url = re.sub("<[A-Z_]+>", "NAME", path_of(record))
     name = re.sub(r"^https://[^/]+/v1(beta1?)?/", "", url)
     made = CALLS[record["method"], _endpoint(record)](name)
     if (made.method, made.target) != (record["method"], f"/{name}"):
@@ -154,15 +181,42 @@ def check_upload(record: Record) -> None:
     if (found.answer is None) is not (found.status == "active"):
         raise Mismatch(f"{found.status}, and the answer is {found.answer}")
     if found.answer is not None:
-        same(written(found.answer), json.loads(body), "answer")
+        typed(found.answer, json.loads(body), "answer")
         same_bytes(found.answer.raw, body)
 
 
 def check_request(record: Record) -> None:
-    """Decoded into our types and written again: equal but for the spelling."""
-    kind = REQUESTS[record["endpoint"]]
-    request = decode(json.dumps(record["request_body"]).encode(), kind)
-    same(spelled(written(request)), spelled(record["request_body"]), "request")
+    """Decoded into our types, typed values equal; and, if the server took it, `check` refuses
+    nothing of it and ours asks the same URL for the same.
+    """
+    endpoint, plain = _endpoint(record), record["request_body"]
+    body = json.dumps(plain).encode()
+    request = decode(body, REQUESTS[endpoint])
+    typed(request, plain, "request", spelled=True)
+    if record["status"] != 200 or record.get("fidelity") == "vendor-mock":
+        return
+    row = row_of(record, "gemini")
+    if isinstance(row, Provider) and row.name == "gemini" and "/v1/" in record["url"]:
+        row = dataclasses.replace(row, version="v1")
+    model = str(record["model"]).removeprefix("models/")
+    for found in gemini.check(body, model, row, endpoint=endpoint):
+        if found.severity == "error":
+            raise Mismatch(f"an accepted request is refused: {found}")
+    if isinstance(request, types.GenerateContentRequest):
+        make = {
+            "generateContent": gemini.generate_content,
+            "streamGenerateContent": gemini.stream_generate_content,
+        }[endpoint]
+        call = make(model, msgspec.structs.replace(request), checked=False)
+        sent = decode(call.body, types.GenerateContentRequest)
+        typed(sent, json.loads(call.body), "sent")
+        known = msgspec.structs.replace(request)
+        if sent != known:
+            raise Mismatch("what is sent is not the request")
+        if not path_of(record).endswith(f"/{model}:{endpoint}") or not call.target.startswith(
+            f"/models/{model}:{endpoint}"
+        ):
+            raise Mismatch(f"{call.target} is not {record['url']}")
 
 
 def check_error(record: Record) -> None:
@@ -203,7 +257,7 @@ def check_plain(record: Record) -> None:
     body, kind = body_of(record), ANSWERS[_endpoint(record)]
     answer = parse_batch(body) if kind is types.BatchOperation else parse_plain(kind, body)
     plain = json.loads(body)
-    same(written(answer), plain, "answer")
+    typed(answer, plain, "answer")
     same_bytes(answer.raw, body)
     if isinstance(answer, types.BatchOperation) and answer.results:
         for result, one in zip(
@@ -215,19 +269,117 @@ def check_plain(record: Record) -> None:
 
 def check_answer(record: Record) -> None:
     """A whole answer, equal as JSON from its typed values and unknown keys, as bytes from what it
-    kept.
+    kept; and its neutral reading.
     """
     body = body_of(record)
-    plain = json.loads(body)
+    if not body.strip():
+        APART["empty body"] += 1
     try:
         answer = parse_answer(body)
     except errors.StreamInvalid:
-        if plain and not _is_ours(body):
-            return  # nothing of the wire in it, and that is said
+        if not body.strip() or not _is_ours(body):
+            APART["nothing of the wire in a 200"] += 1
+            return
         raise
-    same(written(answer), plain, "answer")
+    except errors.APIError as error:
+        check_error_in_success(error, body)
+        return
+    if not body.strip():
+        raise Mismatch("an empty body is taken for an answer")
+    plain = json.loads(body)
+    typed(answer, plain, "answer")
     same_bytes(answer.raw, body)
     check_parts(answer, plain)
+    check_reply(gemini.parse_reply(answer, body=_asked(record)), expected(plain, record))
+
+
+def check_error_in_success(error: errors.APIError, body: bytes) -> None:
+    """An error in a 200 is in the body, and says what is written there."""
+    APART["error in a 200"] += 1
+    if error.raw.strip() not in body:
+        raise Mismatch(f"an error that nobody sent: {error!r}")
+    found = json.loads(error.raw)
+    found = found[0] if isinstance(found, list) else found
+    if errors.one_line(found["error"]["message"]) not in error.message:
+        raise Mismatch(f"error says {error.message!r}, not {found['error']['message']!r}")
+
+
+def _asked(record: Record) -> bytes:
+    """The body of the request; without one, one that names no server."""
+    return json.dumps(record.get("request_body")).encode()
+
+
+STOPS = {
+    "STOP": "end",
+    "MAX_TOKENS": "length",
+    "SAFETY": "filter",
+    "RECITATION": "filter",
+    "BLOCKLIST": "filter",
+    "PROHIBITED_CONTENT": "filter",
+    "SPII": "filter",
+    "IMAGE_SAFETY": "filter",
+    "MALFORMED_FUNCTION_CALL": "error",
+    "UNEXPECTED_TOOL_CALL": "error",
+    # With `enum-encoding=int`.
+    "1": "end",
+    "2": "length",
+    "3": "filter",
+}
+
+
+def expected(plain: Any, record: Record) -> Expected:
+    """What the first candidate of an answer says."""
+    candidate: Any = next(
+        (each for each in plain.get("candidates") or () if not each.get("index")), {}
+    )
+    parts = (candidate.get("content") or {}).get("parts") or []
+    found = Expected(parts=len(parts))
+    texts = [part for part in parts if isinstance(part.get("text"), str)]
+    found.text = "".join(part["text"] for part in texts if not part.get("thought"))
+    found.thought = "".join(part["text"] for part in texts if part.get("thought"))
+    in_pieces = False
+    for part in parts:
+        call = part.get("functionCall") or {}
+        if "partialArgs" in call or call.get("willContinue"):
+            in_pieces = True
+        elif call.get("name"):
+            entry = {"name": call["name"], "arguments": call.get("args") or {}}
+            entry |= {"signature": part.get("thoughtSignature") or ""}
+            found.calls.append(entry | ({"id": call["id"]} if call.get("id") else {}))
+    if "mcpServers" in json.dumps(record.get("request_body")):
+        found.calls = [each for each in found.calls if not _is_answered(each, parts)]
+    finish = candidate.get("finishReason")
+    blocked = (plain.get("promptFeedback") or {}).get("blockReason")
+    said = finish if finish is not None else blocked
+    found.raw = None if said is None else str(said)
+    found.reason = (
+        STOPS.get(str(finish)) if finish is not None else "filter" if blocked else "other"
+    )
+    if found.reason == "end" and found.calls:
+        found.reason = "tool_calls"
+    elif found.reason == "end" and in_pieces:
+        found.reason = "other"
+    usage = plain.get("usageMetadata")
+    if usage is not None:
+        reasoning = usage.get("thoughtsTokenCount") or 0
+        given = (usage.get("promptTokenCount") or 0) + (usage.get("toolUsePromptTokenCount") or 0)
+        output = (usage.get("candidatesTokenCount") or 0) + reasoning
+        found.usage = {
+            "input": given,
+            "output": output,
+            "cached": usage.get("cachedContentTokenCount") or 0,
+            "reasoning": reasoning,
+            "total": usage.get("totalTokenCount") or given + output,
+        }
+    return found
+
+
+def _is_answered(call: Any, parts: Sequence[Any]) -> bool:
+    return any(
+        answer.get("name") == call["name"]
+        for part in parts
+        if (answer := part.get("functionResponse"))
+    )
 
 
 def check_parts(answer: types.GenerateContentResponse, plain: Any) -> None:
@@ -237,16 +389,16 @@ def check_parts(answer: types.GenerateContentResponse, plain: Any) -> None:
     ):
         if candidate.content is None:
             continue
-        same(json.loads(candidate.content.raw or b"null"), other["content"], "content.raw")
+        identical(json.loads(candidate.content.raw or b"null"), other["content"], "content.raw")
         for part, one in zip(
             candidate.content.parts or (), other["content"].get("parts") or (), strict=True
         ):
-            same(json.loads(part.raw or b"null"), one, "part.raw")
+            identical(json.loads(part.raw or b"null"), one, "part.raw")
 
 
-def check_stream(record: Record) -> None:
+def check_stream(record: Record, *, every: bool = False) -> None:
     """Each chunk as an answer; the fold holds every part; the same whole, byte for byte as it came,
-    and cut at random.
+    and cut at random; cut shorter it is incomplete.
     """
     body = body_of(record)
     chunks, error = _read([body])
@@ -256,52 +408,133 @@ def check_stream(record: Record) -> None:
     ):
         raise Mismatch("the result depends on where the bytes were cut")
     payloads = _payloads(body)
+    if not body.strip():
+        APART["empty body"] += 1
     if isinstance(error, errors.StreamInvalid) and not any(map(_is_ours, payloads)):
-        return  # nothing of the wire in it, and that is said
+        APART["nothing of the wire in a 200"] += 1
+        return
     if error is not None and not isinstance(error, errors.StreamIncomplete | errors.APIError):
         raise error
     if isinstance(error, errors.APIError):
+        check_error_in_success(error, body)
         payloads = payloads[: len(chunks)]
+    plains = [json.loads(payload) for payload in payloads]
+    if not isinstance(error, errors.APIError) and (error is None) is not is_whole(plains):
+        raise Mismatch(f"whole is {is_whole(plains)}, and the error {error!r}")
     if len(chunks) != len(payloads):
         raise Mismatch(f"{len(chunks)} chunks of {len(payloads)} events")
-    for index, (chunk, payload) in enumerate(zip(chunks, payloads, strict=True)):
-        same(written(chunk), json.loads(payload), f"chunk {index}")
+    for index, (chunk, plain, payload) in enumerate(zip(chunks, plains, payloads, strict=True)):
+        typed(chunk, plain, f"chunk {index}", is_chunk=True)
         same_bytes(chunk.raw, payload)
     if chunks:
-        check_fold(chunks, [json.loads(payload) for payload in payloads])
+        check_fold(chunks, plains, error, record)
+    if error is None:
+        check_cut_short(
+            record,
+            body,
+            payloads,
+            every=every,
+            read=_read,
+            is_whole=is_whole,
+            fold=fold,
+            reply_of=functools.partial(gemini.parse_reply, body=_asked(record)),
+            text_of=lambda plains: expected(folded(plains), record).text,
+        )
 
 
-def check_fold(chunks: list[types.GenerateContentResponse], plains: list[Any]) -> None:
-    """Nothing that any chunk held is lost: texts by kind, other parts in order, the last of all
-    that repeats.
+def is_whole(plains: Sequence[Any]) -> bool:
+    """Whether chunks are a whole answer: each candidate has a finish, or the prompt was blocked."""
+    if any((plain.get("promptFeedback") or {}).get("blockReason") for plain in plains):
+        return True
+    candidates = [each for plain in plains for each in plain.get("candidates") or ()]
+    begun = {each.get("index") or 0 for each in candidates}
+    ended = {each.get("index") or 0 for each in candidates if each.get("finishReason") is not None}
+    return bool(begun) and begun == ended
+
+
+def check_fold(
+    chunks: Sequence[types.GenerateContentResponse],
+    plains: Sequence[Any],
+    error: errors.WireError | None,
+    record: Record,
+) -> None:
+    """The fold is what the chunks make in another way than the library's, and the events come to
+    its reply.
     """
     whole = fold(chunks)
     plain = json.loads(whole.raw or b"null")
-    same(written(whole), plain, "fold")
-    for candidate in plain.get("candidates") or ():
-        pieces = [
-            part
-            for each in plains
-            for one in each.get("candidates") or ()
-            if (one.get("index") or 0) == (candidate.get("index") or 0)
-            for part in (one.get("content") or {}).get("parts") or ()
-        ]
-        parts = (candidate.get("content") or {}).get("parts") or []
-        for thought in (None, False, True):
-            texts = [
-                "".join(part.get("text", "") for part in each if part.get("thought") is thought)
-                for each in (parts, pieces)
-            ]
-            same(*texts, "fold texts")
-        beside = [
-            [part for part in each if set(part) - {"text", "thought"}] for each in (parts, pieces)
-        ]
-        same(*beside, "fold parts")
-    last = next(
-        (each["usageMetadata"] for each in reversed(plains) if each.get("usageMetadata")), None
+    typed(whole, plain, "fold")
+    identical(plain, folded(plains), "fold")
+    check_parts(whole, plain)
+    if error is not None:
+        return
+    reply = gemini.parse_reply(whole, body=_asked(record))
+    check_reply(reply, expected(plain, record))
+    reading = gemini.EventReader(body=_asked(record))
+    events = [event for chunk in chunks for event in reading.feed(chunk)]
+    try:
+        events += reading.close(reply)
+    except errors.BlockedError:
+        if reply.stop.reason != "filter" or not reply.empty:
+            raise
+        events.append(Done(reply))
+    check_events(events, reply)
+
+
+def folded(plains: Sequence[Any]) -> Any:
+    """The chunks as one answer: parts in order, neighbouring plain texts of one kind joined, of all
+    else the last value that says something.
+    """
+    whole = _last(plains)
+    whole.pop("candidates", None)
+    indices = sorted(
+        {each.get("index") or 0 for plain in plains for each in plain.get("candidates") or ()}
     )
-    if last is not None:
-        same(plain.get("usageMetadata"), last, "fold usage")
+    if indices:
+        whole["candidates"] = []
+    for index in indices:
+        pieces = [
+            each
+            for plain in plains
+            for each in plain.get("candidates") or ()
+            if (each.get("index") or 0) == index
+        ]
+        candidate = _last(pieces)
+        contents = [each["content"] for each in pieces if each.get("content")]
+        if contents:
+            candidate["content"] = _last(contents)
+            parts = [part for content in contents for part in content.get("parts") or ()]
+            if parts:
+                candidate["content"]["parts"] = _joined(parts)
+        whole["candidates"].append(candidate)
+    return whole
+
+
+def _last(objects: Sequence[Any]) -> Any:
+    whole: dict[str, Any] = {}
+    for each in objects:
+        whole |= {
+            key: value
+            for key, value in each.items()
+            if key not in whole or (value is not None and value != {})
+        }
+    return whole
+
+
+def _joined(parts: Sequence[Any]) -> list[Any]:
+    joined: list[Any] = []
+    for part in parts:
+        last = joined[-1] if joined else {}
+        if (
+            "text" in part
+            and "text" in last
+            and not {*part, *last} - {"text", "thought"}
+            and part.get("thought") == last.get("thought")
+        ):
+            joined[-1] = {**last, "text": last["text"] + part["text"]}
+        else:
+            joined.append(part)
+    return joined
 
 
 def _read(

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from tests.conformance.compare import same, written
-from tests.conformance.gemini import Checks
-from tests.conformance.records import Record, body_of, cut_at_random, same_bytes
-from tests.conformance.result import Mismatch
+from tests.conformance.compare import identical, same, typed
+from tests.conformance.gemini import Checks, check_opaque
+from tests.conformance.neutral import Expected, check_cut_short, check_events, check_reply
+from tests.conformance.records import (
+    Record,
+    body_of,
+    cut_at_random,
+    path_of,
+    row_of,
+    same_bytes,
+)
+from tests.conformance.result import APART, Mismatch
 from wire import errors
 from wire.core.lenient import decoded
 from wire.core.memory import WireStruct, encode
-from wire.neutral.messages import Reply
+from wire.core.provider import Provider
 from wire.openai.chat import types
 from wire.openai.chat.endpoints import chat_completions, stream_chat_completions
 from wire.openai.chat.fold import fold
 from wire.openai.chat.parse import EventReader, parse_reply
 from wire.openai.chat.reader import ChunkReader, parse_completion
+from wire.openai.chat.rules import check
+from wire.openai.common.dialect import PLAIN, Dialect
 from wire.openai.common.error_body import parse_error
 from wire.openai.common.reader import parse_plain
 
@@ -35,7 +48,7 @@ ANSWERS: dict[str, type[WireStruct]] = {
 }
 
 
-def scope(record: Record) -> Checks | None:
+def scope(record: Record, *, every: bool = False) -> Checks | None:
     """What is to hold of a record, `None` if its endpoint is not built."""
     endpoint = _endpoint(record)
     if endpoint not in REQUESTS and endpoint not in ANSWERS:
@@ -43,42 +56,61 @@ def scope(record: Record) -> Checks | None:
     checks: Checks = []
     if isinstance(record.get("request_body"), dict) and endpoint in REQUESTS:
         checks.append(check_request)
+    elif record.get("request_body"):
+        checks.append(check_opaque)
     if not 200 <= record["status"] < 300:
         return [*checks, check_error]
     if endpoint in ANSWERS:
         return [*checks, check_plain]
-    return [*checks, check_stream if record.get("framing") == "sse" else check_answer]
+    if record.get("framing") == "sse":
+        return [*checks, functools.partial(check_stream, every=every)]
+    return [*checks, check_answer]
+
+
+_OPERATIONS = [
+    ("POST", r"/chat/completions", "chat.completions"),
+    ("POST", r"/embeddings", "embeddings"),
+    ("GET", r"/models", "models"),
+    ("GET", r"/models/[^/]+", "model"),
+    ("DELETE", r"/models/[^/]+", "deleted model"),
+]
+_OTHERS = re.compile(r"/(api/models|ai/models)(/|$)")
 
 
 def _endpoint(record: Record) -> str:
-    """The endpoint that the record belongs to: what else has `models` in its path is filed under it
-    too.
-    """
-    endpoint = str(record.get("endpoint"))
-    if endpoint != "models":
-        return endpoint
-    url = str(record.get("url")).partition("?")[0].rstrip("/")
-    if "/api/models/" in url or "/ai/models/" in url:
-        return "other models"
-    names = {("GET", True): "models", ("GET", False): "model", ("DELETE", False): "deleted model"}
-    return names.get((str(record.get("method")), url.endswith("/models")), "other models")
+    """The endpoint that the record belongs to, by method and path."""
+    method, path = record.get("method"), path_of(record)
+    if not _OTHERS.search(path):
+        for verb, pattern, name in _OPERATIONS:
+            if method == verb and re.search(f"(?:{pattern})$", path):
+                return name
+    return f"{method} {path}"
 
 
 def check_request(record: Record) -> None:
-    """Decoded into our types and written again, equal; and, if a server took it, taken by ours in
-    the same words.
+    """Decoded into our types, typed values equal; and, if a server took it, neither refused for
+    the host that took it nor sent in other words.
     """
     kind = REQUESTS[_endpoint(record)]
     body = json.dumps(record["request_body"]).encode()
     request = decoded(body, kind)
-    same(written(request), record["request_body"], "request")
+    typed(request, record["request_body"], "request")
     same_bytes(encode(request), body)
     if isinstance(request, types.ChatCompletionRequest) and record["status"] == 200:
-        call = stream_chat_completions(request) if request.stream else chat_completions(request)
-        sent, typed = json.loads(call.body), json.loads(msgspec.json.encode(request))
-        if request.stream_options is None:
-            sent.pop("stream_options", None)  # usage is asked for
-        same(sent, json.loads(encode(request)) if not request.stream else typed, "sent")
+        row = row_of(record, "openai")
+        for found in check(request, "", row):
+            if found.severity == "error":
+                raise Mismatch(f"an accepted request is refused: {found}")
+        built = msgspec.structs.replace(request)  # without the bytes that it came in
+        call = stream_chat_completions(built) if request.stream else chat_completions(built)
+        if not path_of(record).endswith(call.path):
+            raise Mismatch(f"{call.path} is not {record['url']}")
+        sent = decoded(call.body, kind)
+        typed(sent, json.loads(call.body), "sent")
+        if request.stream and request.stream_options is None:
+            sent = msgspec.structs.replace(sent, stream_options=None)  # usage is asked for
+        if sent != request:
+            raise Mismatch("what is sent is not the request")
 
 
 def check_error(record: Record) -> None:
@@ -109,10 +141,11 @@ def check_plain(record: Record) -> None:
         answer = parse_plain(kind, body)
     except errors.StreamInvalid:
         if not body.strip():
-            return  # nothing of the wire in it, and that is said
+            APART["empty body"] += 1
+            return
         raise
     plain = json.loads(body)
-    same(written(answer), {"data": plain} if isinstance(plain, list) else plain, "answer")
+    typed(answer, {"data": plain} if isinstance(plain, list) else plain, "answer")
     if not isinstance(plain, list):
         same_bytes(answer.raw, body)
 
@@ -126,80 +159,166 @@ def check_answer(record: Record) -> None:
         answer = parse_completion(body)
     except (errors.StreamInvalid, errors.StreamIncomplete):
         if not body.strip():
-            return  # nothing of the wire in it, and that is said
+            APART["empty body"] += 1
+            return
         raise
     except errors.APIError as error:
-        said = json.loads(body)
-        if (
-            isinstance(said, dict) and said.get("choices") and not said.get("error")
-        ) or error.raw.strip() != body.strip():
-            raise
+        check_error_in_success(error, body)
         return
+    if not body.strip():
+        raise Mismatch("an empty body is taken for an answer")
     plain = json.loads(body)
-    same(written(answer), plain, "answer")
+    typed(answer, plain, "answer")
     same_bytes(answer.raw, body)
+    dialect = dialect_of(record)
     for choice, other in zip(answer.choices or (), plain.get("choices") or (), strict=True):
         check_message(choice.message, other.get("message"))
-        check_reply(
-            parse_reply(answer, choice=choice.index or 0), other.get("message") or {}, other
-        )
+        index = choice.index or 0
+        check_reply(parse_reply(answer, choice=index), expected(other, plain, PLAIN))
+        reply = parse_reply(answer, dialect, choice=index)
+        if not dialect.think_tags:
+            check_reply(reply, expected(other, plain, dialect))
+
+
+def dialect_of(record: Record) -> Dialect:
+    """The dialect of the host that answered."""
+    row = row_of(record, "openai")
+    return row.dialect if isinstance(row, Provider) else PLAIN
+
+
+def check_error_in_success(error: errors.APIError, body: bytes) -> None:
+    """An error in a 200 is in the body, and says what is written there."""
+    APART["error in a 200"] += 1
+    raw = error.raw.strip()
+    if not raw or raw not in body:
+        raise Mismatch(f"an error that nobody sent: {error!r}")
+    plain = json.loads(raw)
+    plain = plain[0] if isinstance(plain, list) else plain
+    inside = [plain.get("error"), *(each.get("error") for each in plain.get("choices") or ())]
+    found = next((each for each in inside if each), None)
+    if found is None and plain.get("choices"):
+        raise Mismatch(f"an answer is taken for an error: {error!r}")
+    words = found.get("message") if isinstance(found, dict) else found
+    if isinstance(words, str) and errors.one_line(words) not in error.message:
+        raise Mismatch(f"error says {error.message!r}, not {words!r}")
+    status = found.get("code") if isinstance(found, dict) else None
+    if isinstance(status, int) and error.status != status:
+        raise Mismatch(f"the status is {error.status}, not {status}")
 
 
 def check_message(message: types.Message | None, plain: Any) -> None:
     """A message and its calls kept the bytes that say what they say."""
     if message is None:
         return
-    same(json.loads(message.raw or b"null"), plain, "message.raw")
+    identical(json.loads(message.raw or b"null"), plain, "message.raw")
     for call, other in zip(message.tool_calls or (), plain.get("tool_calls") or (), strict=True):
-        same(json.loads(call.raw or b"null"), other, "tool_call.raw")
+        identical(json.loads(call.raw or b"null"), other, "tool_call.raw")
 
 
-def check_reply(reply: Reply, message: Any, choice: Any) -> None:
-    """The neutral reading holds all texts, thoughts and calls."""
+STOPS = {
+    "stop": "end",
+    "length": "length",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "content_filter": "filter",
+}
+
+
+def expected(choice: Any, plain: Any, dialect: Dialect) -> Expected:
+    """What a choice of a whole answer says."""
+    message = choice.get("message") or {}
     content = message.get("content")
     parts = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
-    same(
-        reply.text,
-        "".join(part.get("text") or "" for part in parts if part.get("type") == "text"),
-        "text",
-    )
     slots = [
         message[name]
         for name in ("reasoning_content", "reasoning", "reasoning_text")
         if message.get(name)
     ]
     inside = "".join(each.get("text", "") for part in parts for each in part.get("thinking") or ())
-    if slots or inside:
-        same(reply.message.thought, (slots or [""])[0] + inside, "thought")
+    details = message.get("reasoning_details")
+    found = Expected(
+        text="".join(part.get("text") or "" for part in parts if part.get("type") == "text"),
+        thought=None if details and not slots else (slots or [""])[0] + inside,
+        raw=choice.get("finish_reason") or None,
+    )
     legacy = message.get("function_call")
     calls = message.get("tool_calls") or (
         [{"function": legacy}] if legacy and legacy.get("name") else []
     )
-    same(
-        [call.name for call in reply.message.tool_calls], [_named(call) for call in calls], "calls"
+    found.reason = STOPS.get(str(found.raw))
+    if (choice.get("native_finish_reason") or "").lower() in _CUT_OFF:
+        found.reason = "length"
+    elif found.reason == "end" and calls:
+        found.reason = "tool_calls"
+    found.calls = [_call_of(call, cut=found.reason == "length") for call in calls]
+    found.usage = _counts(_usage(plain), dialect)
+    return found
+
+
+_CUT_OFF = ("length", "max_tokens", "max_output_tokens")
+
+
+def _call_of(call: Any, *, cut: bool) -> dict[str, Any]:
+    own = {"id": call["id"]} if call.get("id") else {}
+    if call.get("extra_content") is not None:
+        own["extra"] = call["extra_content"]
+    if call.get("custom") and call["custom"].get("name"):
+        text = call["custom"]["input"]
+        return {**own, "name": call["custom"]["name"], "arguments": {"input": text}, "text": text}
+    function = call["function"]
+    text = function.get("arguments")
+    if not isinstance(text, str):
+        return {**own, "name": function["name"], "arguments": text or {}}
+    try:
+        # Nothing is a call without arguments, unless the answer was cut off.
+        read = json.loads(text or "null") or (None if cut else {})
+    except ValueError:
+        read = None
+    arguments = read if isinstance(read, dict) else None
+    return {**own, "name": function["name"], "arguments": arguments, "text": text}
+
+
+def _counts(usage: Any, dialect: Dialect) -> dict[str, int] | None:
+    if not usage:
+        return None
+    inside, outside = (
+        usage.get(f"{side}_tokens_details") or {} for side in ("prompt", "completion")
     )
-    for call, other in zip(reply.message.tool_calls, calls, strict=True):
-        text = (other.get("function") or {}).get("arguments")
-        if call.kind == "function" and isinstance(text, str) and text:
-            same(call.text, text, "arguments")
-            if call.arguments is not None:
-                same(call.arguments, json.loads(text) or {}, "arguments")
-    finish = choice.get("finish_reason")
-    same(reply.stop.raw, finish or None, "finish")
+    reasoning = outside.get("reasoning_tokens") or usage.get("reasoning_tokens") or 0
+    given, output = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
+    output += reasoning if dialect.reasoning_outside_output else 0
+    return {
+        "input": given,
+        "output": output,
+        "reasoning": reasoning,
+        "total": usage.get("total_tokens") or given + output,
+        "cached": next(
+            (
+                count
+                for count in (
+                    inside.get("cached_tokens"),
+                    usage.get("prompt_cache_hit_tokens"),
+                    usage.get("cached_tokens"),
+                    usage.get("num_cached_tokens"),
+                    usage.get("cache_read_input_tokens"),
+                )
+                if count
+            ),
+            0,
+        ),
+    }
 
 
-def _named(call: Any) -> str:
-    return str((call.get("function") or call.get("custom"))["name"])
-
-
-def check_stream(record: Record) -> None:
-    """Each chunk as an answer; the fold and the reading hold all of them; the same whole and cut at
-    random.
+def check_stream(record: Record, *, every: bool = False) -> None:
+    """Each chunk as an answer; the fold and the events hold all of them; the same whole and cut at
+    random; cut shorter it is incomplete.
     """
     body = body_of(record)
     if body.lstrip()[:1] in (b"{", b"["):
         check_answer(record)  # a server that does not stream
         return
+    if not body.strip():
+        APART["empty body"] += 1
     chunks, reader = _read([body])
     again, reader_again = _read(cut_at_random(body, record["id"]))
     if [chunk.raw for chunk in again] != [chunk.raw for chunk in chunks] or type(
@@ -207,99 +326,248 @@ def check_stream(record: Record) -> None:
     ) is not type(reader_again.error):
         raise Mismatch("the result depends on where the bytes were cut")
     payloads = _payloads(body)
-    if reader.error is not None and not isinstance(
-        reader.error, errors.StreamIncomplete | errors.APIError
-    ):
-        raise reader.error
-    if isinstance(reader.error, errors.StreamIncomplete) and any(
-        b'"finish_reason":"' in payload or b"[DONE]" in body for payload in payloads
-    ):
-        raise reader.error
-    if isinstance(reader.error, errors.APIError):
-        if not any(b'"error"' in payload for payload in payloads):
-            raise reader.error
+    error = reader.error
+    if isinstance(error, errors.APIError):
+        check_error_in_success(error, body)
         payloads = payloads[: len(chunks)]
+    plains = [json.loads(payload) for payload in payloads]
+    ended = b"[DONE]" in body or is_whole(plains)
+    if not isinstance(error, errors.APIError) and (error is None) is not ended:
+        raise error or Mismatch("a stream without an end passes for whole")
     if any("outside" not in note.message for note in reader.notes):
         raise Mismatch(f"dropped: {reader.notes}")
     if len(chunks) != len(payloads):
         raise Mismatch(f"{len(chunks)} chunks of {len(payloads)} events")
-    plains = [json.loads(payload) for payload in payloads]
     for index, (chunk, plain, payload) in enumerate(zip(chunks, plains, payloads, strict=True)):
-        same(written(chunk), plain, f"chunk {index}")
+        typed(chunk, plain, f"chunk {index}", is_chunk=True)
         same_bytes(chunk.raw, payload)
     if chunks:
-        check_fold(chunks, plains, reader)
+        check_fold(chunks, plains, error, dialect_of(record))
+    if error is None:
+        check_cut_short(
+            record,
+            body,
+            payloads,
+            every=every,
+            read=_cut,
+            is_whole=is_whole,
+            fold=fold,
+            reply_of=parse_reply,
+            text_of=lambda plains: (
+                expected(
+                    next(
+                        (each for each in folded(plains)["choices"] if each["index"] == 0),
+                        {"index": 0},
+                    ),
+                    {},
+                    PLAIN,
+                ).text
+            ),
+        )
+
+
+def is_whole(plains: Sequence[Any]) -> bool:
+    """Whether chunks are a whole answer: each choice that began has a finish, which is no error."""
+    finishes: dict[int, Any] = {}
+    for plain in plains:
+        for choice in plain.get("choices") or ():
+            index = choice.get("index") or 0
+            finish = choice.get("finish_reason") or choice.get("finishReason")
+            finishes[index] = finish or finishes.get(index)
+    return bool(finishes) and all(
+        finish not in (None, "", "null") and STOPS.get(finish, finish) != "error"
+        for finish in finishes.values()
+    )
+
+
+def _cut(
+    pieces: list[bytes],
+) -> tuple[list[types.ChatCompletionChunk], errors.WireError | None]:
+    chunks, reader = _read(pieces)
+    return chunks, reader.error
 
 
 def check_fold(
-    chunks: list[types.ChatCompletionChunk], plains: list[Any], reader: ChunkReader
+    chunks: Sequence[types.ChatCompletionChunk],
+    plains: Sequence[Any],
+    error: errors.WireError | None,
+    dialect: Dialect,
 ) -> None:
-    """Nothing that any chunk held is lost, and the answer they fold into reads as they do."""
+    """The fold is what the chunks make in another way than the library's, and the events come to
+    its reply.
+    """
     whole = fold(chunks)
     plain = json.loads(whole.raw or b"null")
-    same(written(whole), plain, "fold")
-    for choice in plain.get("choices") or ():
-        index = choice.get("index") or 0
-        pieces = [
-            each
-            for one in plains
-            for each in one.get("choices") or ()
-            if (each.get("index") or 0) == index
-        ]
-        deltas = [piece.get("delta") or {} for piece in pieces]
-        reading = EventReader(choice=index)
-        for chunk in chunks:
-            reading.feed(chunk)
-        reading.close(error=reader.error)
-        reply = reading.reply()
-        texts = [delta.get("content") for delta in deltas]
-        if all(text is None or isinstance(text, str) for text in texts):
-            same(
-                choice["message"].get("content") or "",
-                "".join(text or "" for text in texts),
-                "fold content",
-            )
-            same(reply.text, choice["message"].get("content") or "", "reply text")
-        for name in ("reasoning_content", "reasoning", "refusal"):
-            same(
-                choice["message"].get(name) or "",
-                "".join(delta.get(name) or "" for delta in deltas),
-                f"fold {name}",
-            )
-        fragments = [each for delta in deltas for each in delta.get("tool_calls") or ()]
-        arguments = [
-            "".join((each.get("function") or {}).get("arguments") or "" for each in fragments)
-        ]
-        same(
-            ["".join(call.text for call in reply.message.tool_calls if call.kind == "function")],
-            arguments,
-            "reply arguments",
-        )
-        ids = list(dict.fromkeys(each["id"] for each in fragments if each.get("id")))
-        same(
-            [call.get("id") for call in choice["message"].get("tool_calls") or ()],
-            ids or [None] * bool(fragments),
-            "fold ids",
-        )
-        if reader.error is None:
-            same(_said(parse_reply(whole, choice=index)), _said(reply), "folded reply")
-    usages = [_usage(each) for each in plains]
-    last = next((usage for usage in reversed(usages) if usage), None)
-    if last is not None:
-        same(plain.get("usage"), last, "fold usage")
+    typed(whole, plain, "fold")
+    same(plain, folded(plains), "fold")
+    if error is not None:
+        return
+    indices = sorted({each.get("index") or 0 for each in plain.get("choices") or ()})
+    is_read_alike = (dialect.think_tags, dialect.cumulative_details) == (None, False)
+    for spoken in (PLAIN,) if is_read_alike else (PLAIN, dialect):
+        answer = whole if spoken is PLAIN else fold(chunks, spoken)
+        for index in indices:
+            reading = EventReader(spoken, choice=index)
+            events = [event for chunk in chunks for event in reading.feed(chunk)]
+            events += reading.close()
+            reply = reading.reply()
+            check_events(events, reply)
+            if parse_reply(answer, spoken, choice=index) != reply and not spoken.think_tags:
+                raise Mismatch("the reply of the fold is not the reply of the events")
+            if spoken is PLAIN:
+                choice = next(each for each in plain["choices"] if each["index"] == index)
+                check_reply(reply, expected(choice, plain, PLAIN))
 
 
-def _said(reply: Reply) -> Any:
-    return json.loads(
-        json.dumps(
-            [
-                reply.text,
-                reply.message.thought,
-                [[c.id, c.name, c.text] for c in reply.message.tool_calls],
-                repr(reply.stop),
-            ]
-        )
-    )
+def folded(plains: Sequence[Any]) -> Any:
+    """The chunks as one answer, made in another way than the library's."""
+    whole = _last(plains, "choices", "usage", "obfuscation")
+    whole["object"] = "chat.completion"
+    usage = next((found for each in reversed(plains) if (found := _usage(each))), None)
+    if usage is not None:
+        whole["usage"] = usage
+    pieces: dict[int, list[Any]] = {}
+    for plain in plains:
+        for choice in plain.get("choices") or ():
+            pieces.setdefault(choice.get("index") or 0, []).append(choice)
+    whole["choices"] = [_choice(index, pieces[index]) for index in sorted(pieces)]
+    return whole
+
+
+def _last(objects: Sequence[Any], *besides: str) -> Any:
+    whole: dict[str, Any] = {}
+    for each in objects:
+        whole |= {
+            key: value
+            for key, value in each.items()
+            if key not in besides and (key not in whole or value or isinstance(value, int | float))
+        }
+    return whole
+
+
+def _choice(index: int, pieces: Sequence[Any]) -> Any:
+    deltas = [piece.get("delta") or {} for piece in pieces]
+    if not any(delta.get(name) for delta in deltas for name in _SAYS):
+        deltas = [
+            {**delta, **(piece.get("message") or {})}
+            for delta, piece in zip(deltas, pieces, strict=True)
+        ]
+    choice = {
+        **_last(pieces, "index", "delta", "message", "logprobs", "text"),
+        "index": index,
+        "message": _message(deltas),
+    }
+    finishes = [piece.get("finish_reason") or piece.get("finishReason") for piece in pieces]
+    choice["finish_reason"] = next((each for each in reversed(finishes) if each), None)
+    logprobs = [piece["logprobs"] for piece in pieces if piece.get("logprobs")]
+    if logprobs:
+        choice["logprobs"] = _lists_go_on(logprobs)
+    return choice
+
+
+_SAYS = (
+    "content",
+    "refusal",
+    "tool_calls",
+    "function_call",
+    "audio",
+    "reasoning_content",
+    "reasoning",
+    "reasoning_text",
+    "reasoning_details",
+)
+
+
+def _lists_go_on(objects: Sequence[Any]) -> Any:
+    whole = _last(objects)
+    for key in whole:
+        lists = [each[key] for each in objects if isinstance(each.get(key), list)]
+        if isinstance(whole[key], list):
+            whole[key] = [item for each in lists for item in each]
+    return whole
+
+
+def _message(deltas: Sequence[Any]) -> Any:
+    message = _lists_go_on(deltas)
+    message["role"] = next((delta["role"] for delta in deltas if delta.get("role")), "assistant")
+    contents = [delta["content"] for delta in deltas if delta.get("content") is not None]
+    if all(isinstance(content, str) for content in contents):
+        message["content"] = "".join(contents) if contents else None
+    else:
+        message["content"] = _content(contents)
+    for name in ("reasoning_content", "reasoning", "reasoning_text", "refusal"):
+        texts = [delta[name] for delta in deltas if delta.get(name) is not None]
+        if texts:
+            message[name] = "".join(texts)
+    audio = [delta["audio"] for delta in deltas if delta.get("audio")]
+    if audio:
+        message["audio"] = _last(audio) | {
+            name: "".join(each[name] for each in audio if each.get(name))
+            for name in ("data", "transcript")
+            if any(name in each for each in audio)
+        }
+    details: dict[Any, Any] = {}
+    for detail in (each for delta in deltas for each in delta.get("reasoning_details") or ()):
+        known = details.setdefault((detail.get("type"), detail.get("index")), {})
+        for key, value in detail.items():
+            if key in ("text", "summary") and value is not None:
+                known[key] = known.get(key, "") + value
+            elif value is not None:
+                known[key] = value
+    if details:
+        message["reasoning_details"] = list(details.values())
+    calls = _calls([item for delta in deltas for item in delta.get("tool_calls") or ()])
+    if calls:
+        message["tool_calls"] = calls
+    legacy = [delta["function_call"] for delta in deltas if delta.get("function_call")]
+    if legacy:
+        message["function_call"] = {
+            name: "".join(each.get(name) or "" for each in legacy) for name in ("name", "arguments")
+        }
+    return message
+
+
+def _content(contents: Sequence[Any]) -> Any:
+    parts: list[Any] = []
+    for content in contents:
+        for part in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+            last = parts[-1] if parts else {}
+            if part == {"type": "text", "text": ""}:
+                continue
+            if part["type"] == last.get("type") == "text":
+                parts[-1] = {"type": "text", "text": last["text"] + part["text"]}
+            elif part["type"] == last.get("type") == "thinking":
+                thinking = _content([last["thinking"], part["thinking"]])
+                parts[-1] = {**last, **part, "thinking": thinking}
+            else:
+                parts.append(part)
+    return parts
+
+
+def _calls(fragments: Sequence[Any]) -> list[Any]:
+    """A call for each id at its index; what has no id goes on with the call of its index, or
+    the last.
+    """
+    calls: list[Any] = []
+    for fragment in fragments:
+        at, id = fragment.get("index"), fragment.get("id") or None
+        call = next((each for each in reversed(calls) if at is None or each["at"] == at), None)
+        if call is None or (id and call["whole"].get("id") and call["whole"]["id"] != id):
+            call = {"at": at, "whole": {}}
+            calls.append(call)
+        whole = call["whole"]
+        function = fragment.get("function") or {}
+        known = whole.get("function") or {}
+        arguments = function.get("arguments")
+        if arguments is not None and not isinstance(arguments, str):
+            arguments = json.dumps(arguments, separators=(",", ":"), ensure_ascii=False)
+        name = function.get("name") or ""
+        merged = _last([known, function])
+        merged["name"] = known.get("name") or name
+        merged["arguments"] = (known.get("arguments") or "") + (arguments or "")
+        beside = _last([whole, fragment], "index", "function")
+        call["whole"] = {"id": None, "type": "function", **beside, "function": merged}
+    return [call["whole"] for call in calls]
 
 
 def _usage(plain: Any) -> Any:

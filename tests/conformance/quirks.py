@@ -18,6 +18,7 @@ from typing import Any
 import httpx
 import msgspec
 
+from tests.conformance.neutral import check_events
 from tests.conformance.records import lines
 from tests.conformance.result import Mismatch, Result
 from wire import Client, notes, openai, retry
@@ -25,15 +26,9 @@ from wire.core.memory import PARTIAL, encode
 from wire.core.sse import EVENT_LIMIT
 from wire.errors import APIError, WireError
 from wire.neutral.messages import (
-    Done,
     Event,
     Reply,
-    TextDelta,
-    ThoughtDelta,
     ToolCall,
-    ToolCallDelta,
-    ToolCallEnd,
-    ToolCallStart,
 )
 from wire.openai import ChatCompletion, Dialect, ErrorObject, EventReader, Message, parse_reply
 from wire.openai.common.error_body import upstream_message
@@ -196,38 +191,6 @@ def _asked(dialect: Dialect) -> Any:
     call: Any = openai.stream_chat_completions(REQUEST)
     row = dataclasses.replace(PROVIDERS["openai"], dialect=dialect)
     return dataclasses.replace(call.judge(row), host_rules=None)
-
-
-def check_events(events: list[Event], reply: Reply) -> None:
-    """The events come to the reply."""
-    texts = "".join(event.text for event in events if isinstance(event, TextDelta))
-    thoughts = "".join(event.text for event in events if isinstance(event, ThoughtDelta))
-    if (texts, thoughts) != (reply.text, reply.message.thought):
-        raise Mismatch(
-            f"the events come to {texts!r} and {thoughts!r}, the reply to {reply.text!r} "
-            f"and {reply.message.thought!r}"
-        )
-    calls = tuple(event.call for event in events if isinstance(event, ToolCallEnd))
-    names = [event.name for event in events if isinstance(event, ToolCallStart)]
-    deltas = [
-        "".join(
-            event.text
-            for event in events
-            if isinstance(event, ToolCallDelta) and event.position == at
-        )
-        for at in range(len(calls))
-    ]
-    if (
-        calls != reply.message.tool_calls
-        or names != [call.name for call in calls]
-        or deltas != [call.text for call in calls]
-    ):
-        raise Mismatch(
-            f"the events come to {calls}, {names}, {deltas}, the reply to "
-            f"{reply.message.tool_calls}"
-        )
-    if not isinstance(events[-1], Done) or events[-1].reply != reply:
-        raise Mismatch("the last event is not the reply")
 
 
 def check_fold(

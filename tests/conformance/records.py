@@ -7,11 +7,15 @@ import gzip
 import json
 import random
 import sys
+import urllib.parse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from tests.conformance.result import Mismatch
+from wire.core.call import LOOPBACK
+from wire.core.provider import Provider
+from wire.providers import PROVIDERS, owner_of
 
 Record = dict[str, Any]
 
@@ -50,6 +54,23 @@ def cut_at_random(body: bytes, seed: str) -> list[bytes]:
     dice = random.Random(seed)
     cuts = sorted(dice.randrange(len(body) + 1) for _ in range(20))
     return [body[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(body)], strict=True)]
+
+
+def row_of(record: Record, wire: str) -> Provider | str:
+    """The row of the host that answered, `""` if it has none; a local server is known by name."""
+    names = {"llamacpp": "llama.cpp", "ollama": "ollama"}
+    host = urllib.parse.urlsplit(str(record.get("url"))).hostname or ""
+    if LOOPBACK.fullmatch(host):
+        name = names.get(str(record.get("provider")))
+        row = PROVIDERS[name] if name else None
+    else:
+        row = owner_of(host)
+    return row if row is not None and row.wire == wire else ""
+
+
+def path_of(record: Record) -> str:
+    """The path that was asked, without its query."""
+    return str(record.get("url")).partition("?")[0].rstrip("/")
 
 
 def same_bytes(ours: bytes | None, theirs: bytes) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import collections
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
+
+APART: collections.Counter[str] = collections.Counter()
+"""What this run met and could judge only in part: kind -> how many."""
 
 
 class Mismatch(Exception):

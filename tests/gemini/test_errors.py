@@ -15,6 +15,7 @@ from wire.errors import (
     AccessDeniedError,
     APIError,
     AuthenticationError,
+    AuthError,
     BadRequestError,
     ContextLengthError,
     NotFoundError,
@@ -25,6 +26,7 @@ from wire.errors import (
 )
 from wire.gemini import ErrorDetail, FieldViolation, HelpLink, QuotaViolation, generate_content
 from wire.gemini.error_body import parse_error
+from wire.gemini.reader import ChunkReader, parse_answer
 
 from .conversations import ask
 
@@ -94,6 +96,54 @@ def test_s4_18_status(status, code, cls, retryable):
     )
     assert (error.message, error.retry_after, error.details) == ("No.", None, ())
     assert str(error) == f"{status} {code}: No."
+
+
+@pytest.mark.parametrize(
+    ("word", "status", "cls", "retryable"),
+    [
+        ("INVALID_ARGUMENT", 400, BadRequestError, False),
+        ("UNAUTHENTICATED", 401, AuthenticationError, False),
+        ("PERMISSION_DENIED", 403, AccessDeniedError, False),
+        ("NOT_FOUND", 404, NotFoundError, False),
+        ("RESOURCE_EXHAUSTED", 429, RateLimitError, True),
+        ("INTERNAL", 500, ServerError, True),
+        ("UNAVAILABLE", 503, OverloadedError, True),
+        ("DEADLINE_EXCEEDED", 504, ServerError, True),
+    ],
+)
+def test_s4_18_the_word_counts_where_there_is_no_number(word, status, cls, retryable):
+    said = json.dumps({"error": {"status": word, "message": "No."}}).encode()
+    with pytest.raises(APIError) as whole:
+        parse_answer(said)
+    reader = ChunkReader()
+    assert (reader.feed(b"data: " + said + b"\n\n"), type(reader.error)) == ([], cls)
+    for error in (whole.value, reader.error):
+        assert (type(error), error.status, error.code, error.retryable, error.raw) == (
+            cls,
+            status,
+            word,
+            retryable,
+            said,
+        )
+
+
+def test_s4_18_classes_by_what_to_do():
+    """A caller that knows `AuthError`, `RateLimitError`, `ContextLengthError` and `ServerError`
+    catches their kinds.
+    """
+
+    def found(status, message="No."):
+        return parse_error(status, {}, json.dumps({"error": {"message": message}}).encode())
+
+    assert [isinstance(found(status), AuthError) for status in (401, 403, 404)] == [
+        True,
+        True,
+        False,
+    ]
+    assert all(isinstance(found(status), ServerError) for status in (500, 502, 503))
+    assert type(found(400, TOO_LONG)) is ContextLengthError
+    assert type(found(400, "The token is no name.")) is BadRequestError
+    assert isinstance(found(429), RateLimitError)
 
 
 @pytest.mark.parametrize(

@@ -103,25 +103,38 @@ def test_parameters_without_a_type_are_an_object():
     )
 
 
-def test_names_of_properties_are_data():
-    """S2-03: properties named `strict` or `additionalProperties` stay, in `required` too; the
-    keywords are dropped.
+def test_s2_03_keywords_go_and_names_of_properties_stay():
+    """A property called `strict` or `additionalProperties` stays, and so do these words in
+    `required` and among values.
     """
+    values, text = ["strict", "additionalProperties"], {"type": "string"}
     source = {
         "type": "object",
         "properties": {
-            "strict": {"type": "string"},
+            "strict": {"type": "string", "enum": values, "default": "strict"},
             "additionalProperties": {
                 "type": "object",
-                "properties": {},
+                "properties": {
+                    "deep": {
+                        "type": "array",
+                        "items": {"type": "object", "strict": True, "properties": {"strict": text}},
+                    }
+                },
                 "additionalProperties": True,
             },
         },
         "required": ["strict", "additionalProperties"],
+        "example": {"strict": "additionalProperties"},
         "additionalProperties": False,
         "strict": True,
     }
+    before = copy.deepcopy(source)
     declared = function_declaration("f", "strict additionalProperties", source)
+    assert source == before
+    strict, other = declared.parameters.properties.values()
+    assert (strict.enum, strict.default) == (values, "strict")
+    assert declared.parameters.example == {"strict": "additionalProperties"}
+    assert list(other.properties["deep"].items.properties) == ["strict"]
     assert (
         list(declared.parameters.properties)
         == declared.parameters.required
@@ -133,15 +146,32 @@ def test_names_of_properties_are_data():
         "parameters.additionalProperties",
         "parameters.strict",
         "parameters.properties.additionalProperties.additionalProperties",
+        "parameters.properties.additionalProperties.properties.deep.items.strict",
     }
+    [tool] = tools(
+        {"type": "function", "function": {"name": "f", "strict": True, "parameters": source}}
+    )
+    assert json.loads(encode(tool))["functionDeclarations"] == [
+        {key: value for key, value in json.loads(encode(declared)).items() if key != "description"}
+    ]
 
 
 def test_s3_06_json_schema_is_sent_as_it_is():
+    raw = {**PORT, "additionalProperties": False, "title": None}
     declared = FunctionDeclaration(
-        name="f", parameters_json_schema={**PORT, "additionalProperties": False}
+        name="f", parameters_json_schema=raw, response_json_schema={"type": "object", "$id": "x"}
     )
-    [tool] = tools(declared)
-    assert tool.function_declarations == [declared]
+    [tool] = tools(declared, {"name": "d", "parameters": PORT})
+    assert json.loads(encode(tool)) == {
+        "functionDeclarations": [
+            {
+                "name": "f",
+                "parametersJsonSchema": raw,
+                "responseJsonSchema": {"type": "object", "$id": "x"},
+            },
+            {"name": "d", "parameters": json.loads(encode(WIRE_PORT))},
+        ]
+    }
 
 
 def test_response_schema():
@@ -215,7 +245,6 @@ def test_bad_name(name):
             "G29",
         ),
         ([{"name": "f"}, {"name": "a b"}], "tools[1].name", "G28"),
-        ([{"googleSearch": {}}], "tools[0]", "G1"),  # S2-15: an error, not dropped
         ([{"type": "web_search"}], "tools[0]", "G1"),
         ([{"type": "function", "function": None}], "tools[0]", "G1"),
         ([{"name": "f"}, "f"], "tools[1]", ""),
@@ -225,7 +254,6 @@ def test_bad_name(name):
         "twice",
         "twice-over-tools",
         "name",
-        "builtin",
         "other-builtin",
         "no-function",
         "text",
@@ -251,3 +279,114 @@ def test_a_schema_that_cannot_be_written_names_its_place():
 def test_schema_with_notes_keeps_them():
     lowered = schema({**PORT, "$id": "x"})
     assert notes(function_declaration("f", parameters=lowered)) == notes(lowered)
+
+
+@pytest.mark.parametrize(
+    ("definition", "built"),
+    [
+        ({"google_search": {}}, Tool(google_search=GoogleSearch())),
+        ({"googleSearch": {}}, Tool(google_search=GoogleSearch())),
+        ({"type": "google_search"}, Tool(google_search=GoogleSearch())),
+        ({"type": "codeExecution"}, Tool(code_execution=CodeExecution())),
+        (
+            {"code_execution": {}, "urlContext": {}},
+            Tool(code_execution=CodeExecution(), url_context=UrlContext()),
+        ),
+    ],
+)
+def test_s2_15_built_in_tools_are_mapped(definition, built):
+    before = copy.deepcopy(definition)
+    assert tools(definition, {"name": "d"}) == [
+        Tool(function_declarations=[FunctionDeclaration(name="d")]),
+        built,
+    ]
+    assert definition == before
+
+
+@pytest.mark.parametrize(
+    ("definition", "said"),
+    [
+        ({"type": "custom", "name": "d"}, "tools[1]: Gemini has no tool of type 'custom' [G1]"),
+        (
+            {"type": "web_search_20250305", "name": "web_search"},
+            "tools[1]: Gemini has no tool of type 'web_search_20250305' [G1]",
+        ),
+        ({"type": ["custom"]}, "tools[1]: Gemini has no tool of type ['custom'] [G1]"),
+        ({"type": "google_search", "mood": 1}, "tools[1].googleSearch.mood: a built-in tool"),
+        ({"google_search": 5}, "tools[1].googleSearch: Expected `object | null`"),
+        ({"google_search": {"x": float("nan")}}, "tools[1].googleSearch.x: nan is not a JSON"),
+        ({"parameters": PORT}, "tools[1]: a function must have a name [G1]"),
+        ("google_search", "tools[1]: expected a FunctionDeclaration, a Tool or a mapping, not str"),
+    ],
+)
+def test_s2_15_what_is_no_tool_is_refused(definition, said):
+    """And not dropped, nor sent as a function without parameters."""
+    with pytest.raises(RuleError) as refused:
+        tools({"name": "f"}, definition)
+    assert str(refused.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sent"),
+    [
+        ("object", "OBJECT"),
+        ("string", "STRING"),
+        ("integer", "INTEGER"),
+        ("number", "NUMBER"),
+        ("boolean", "BOOLEAN"),
+        ("array", "ARRAY"),
+    ],
+)
+def test_s4_14_every_type_at_every_depth(kind, sent):
+    items = {"items": {"type": "string", "enum": ["a", "b"]}} if kind == "array" else {}
+    member = {"type": kind, "description": f"One {kind}.", **items}
+    declared = function_declaration(
+        "f",
+        "Does it.",
+        {
+            "type": "object",
+            "properties": {
+                "one": member,
+                "in": {"type": "object", "properties": {"deep": member}},
+                "list": {"type": "array", "items": member},
+            },
+            "required": ["one"],
+        },
+    )
+    inner = {"type": sent, "description": f"One {kind}."}
+    if kind == "array":
+        inner["items"] = {"type": "STRING", "enum": ["a", "b"]}
+    assert json.loads(encode(declared)) == {
+        "name": "f",
+        "description": "Does it.",
+        "parameters": {
+            "type": "OBJECT",
+            "properties": {
+                "one": inner,
+                "in": {"type": "OBJECT", "properties": {"deep": inner}},
+                "list": {"type": "ARRAY", "items": inner},
+            },
+            "required": ["one"],
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("parameters", "place"),
+    [
+        ({"type": "object", "properties": {"a": {"type": "text"}}}, "parameters.properties.a.type"),
+        ({"type": "object", "properties": {"a": "string"}}, "parameters.properties.a"),
+        ({"type": "object", "properties": []}, "parameters.properties"),
+        ('{"type": "object"', "parameters"),
+        (["a"], "parameters"),
+    ],
+)
+def test_s4_14_s3_06_a_schema_that_cannot_be_sent_is_an_error(parameters, place):
+    """Its tool is neither skipped nor sent without parameters."""
+    for define in (
+        lambda: function_declaration("f", "", parameters),
+        lambda: tools({"name": "d"}, {"name": "f", "parameters": parameters}),
+    ):
+        with pytest.raises(SchemaError) as refused:
+            define()
+        assert refused.value.violations[0].path.removeprefix("tools[1].") == place

@@ -49,6 +49,47 @@ def test_a_client_follows_no_redirects_for_us(drive: Drive) -> None:
     assert [url.host for url in asked] == ["generativelanguage.googleapis.com"]
 
 
+@pytest.mark.parametrize("whose", ["transport", "client", "own"])
+def test_s3_20_a_closed_client_sends_nothing(drive: Drive, whose: str) -> None:
+    """Nor does one whose transport would send after it was closed."""
+    sent: list[httpx.Request] = []
+
+    def seen(request: httpx.Request) -> httpx.Response:
+        sent.append(request)
+        return answering(request)
+
+    kind = httpx.Client if drive.name == "sync" else httpx.AsyncClient
+    http: Any = {
+        "transport": httpx.MockTransport(seen),
+        "client": kind(transport=httpx.MockTransport(seen)),
+        "own": "auto",
+    }[whose]
+    options: dict[str, Any] = {"api_key": "fake-key", "http": http}
+    if drive.name == "sync":
+        client = Client("gemini", **options)
+        client.close()
+        client.close()
+        with pytest.raises(errors.ConfigurationError, match="the client is closed"):
+            client.send(CALL)
+        with pytest.raises(errors.ConfigurationError, match="the client is closed"):
+            with client.stream(STREAM_CALL):
+                pass
+    else:
+
+        async def main() -> None:
+            client = AsyncClient("gemini", **options)
+            await client.aclose()
+            await client.aclose()
+            with pytest.raises(errors.ConfigurationError, match="the client is closed"):
+                await client.send(CALL)
+            with pytest.raises(errors.ConfigurationError, match="the client is closed"):
+                async with client.stream(STREAM_CALL):
+                    pass
+
+        anyio.run(main, backend=drive.name)
+    assert sent == []
+
+
 def test_by_name(drive: Drive) -> None:
     with loopback([whole(ANSWER)]) as server:
         assert drive.send(http="httpx", base_url=server.url).text == "Hello."

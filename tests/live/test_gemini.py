@@ -34,7 +34,7 @@ def request(*turns: gemini.Turn, **fields: object) -> gemini.GenerateContentRequ
     return gemini.GenerateContentRequest(contents=gemini.contents(*turns, model=MODEL), **fields)  # type: ignore[arg-type]
 
 
-def test_s2_33_s3_33_s4_28_whole_answer() -> None:
+def test_s2_33_whole_answer() -> None:
     with Client("gemini") as client:
         answer = client.send(
             gemini.generate_content(MODEL, request("Say the word yes and nothing else."))

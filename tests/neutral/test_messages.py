@@ -266,10 +266,33 @@ def test_s1_14_a_filter_that_left_nothing_is_an_error_and_one_that_left_somethin
     )
 
 
-def test_s0_02_s0_09_values_load_no_wire_and_no_transport() -> None:
+@pytest.mark.parametrize(
+    ("loaded", "not_loaded"),
+    [
+        (
+            "wire.neutral.messages wire.neutral.request wire.neutral.rendering wire.history",
+            "httpx anyio wire.gemini wire.openai wire.anthropic wire.http",
+        ),
+        (
+            "wire.openai.chat.rendering wire.openai.chat.endpoints wire.openai.chat.parse",
+            "httpx anyio wire.gemini wire.anthropic wire.http",
+        ),
+        (
+            "wire.anthropic.rendering wire.anthropic.endpoints wire.anthropic.parse",
+            "httpx anyio wire.gemini wire.openai wire.http",
+        ),
+        # A vendor's structs and calls without the neutral door.
+        (
+            "wire.gemini.types wire.gemini.endpoints wire.gemini.reader wire.gemini.rules",
+            "httpx anyio wire.openai wire.anthropic wire.http wire.history wire.chat",
+        ),
+        ("wire.gemini.rendering wire.gemini.parse", "httpx anyio wire.openai wire.http"),
+    ],
+)
+def test_s0_02_s0_09_values_load_no_wire_and_no_transport(loaded: str, not_loaded: str) -> None:
+    above = tuple(not_loaded.split())
     code = (
-        "import sys, wire.neutral.messages, wire.neutral.request, wire.history; above = "
-        "('httpx', 'anyio', 'wire.gemini', 'wire.openai', 'wire.http.client');"
+        f"import sys, {', '.join(loaded.split())}; above = {above!r};"
         "print(sorted(name for name in sys.modules if name.startswith(above)))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -31,8 +31,8 @@ from wire.neutral.messages import (
     with_origin,
 )
 from wire.neutral.request import Request
-from wire.openai import Dialect, parse_reply, render_request
-from wire.openai.chat.reader import parse_completion
+from wire.openai import Dialect, EventReader, parse_reply, render_request
+from wire.openai.chat.reader import ChunkReader, parse_completion
 from wire.testing import AsyncReplay, Replay
 
 from .bodies import DONE, chunk, piece, sse
@@ -168,6 +168,67 @@ def test_s1_25_s1_27_s1_52_u_78_every_odd_stream(name: str):
             model="m",
         )
         assert msgspec.structs.replace(again, notes=reply.notes) == reply
+
+
+ARGUMENTS: list[tuple[Any, dict[str, Any] | None, str]] = [
+    ('{"n": 1, "m": null}', {"n": 1, "m": None}, '{"n": 1, "m": null}'),
+    ({"n": 1}, {"n": 1}, '{"n":1}'),
+    ("", {}, ""),
+    (None, {}, ""),
+    ("null", {}, "null"),
+    ("[1]", None, "[1]"),
+    ("5", None, "5"),
+    ("{'n': 1}", None, "{'n': 1}"),
+    ('{"n": 1', None, '{"n": 1'),
+    ('```json\n{"n": 1}\n```', None, '```json\n{"n": 1}\n```'),
+    ("<n>1</n>", None, "<n>1</n>"),
+]
+
+
+@pytest.mark.parametrize(("sent", "arguments", "text"), ARGUMENTS)
+def test_s1_25_arguments_are_an_object_nothing_or_invalid(
+    sent: Any, arguments: dict[str, Any] | None, text: str
+):
+    """What is no object is kept as it came, and never becomes `{}`."""
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": sent}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    body = {"choices": [{"message": message, "finish_reason": "tool_calls"}]}
+    whole = parse_reply(parse_completion(json.dumps(body).encode()))
+    delta = {"delta": {"tool_calls": [{"index": 0, **call}]}, "finish_reason": "tool_calls"}
+    events = EventReader()
+    [said] = ChunkReader().feed(f"data: {json.dumps({'choices': [delta]})}\n\n".encode())
+    events.feed(said)
+    events.close()
+    for reply in (whole, events.reply()):
+        [made] = reply.tool_calls
+        assert (made.arguments, made.text) == (arguments, text)
+    absent = {"id": "c", "type": "function", "function": {"name": "f"}}
+    body = {"choices": [{"message": {"role": "assistant", "tool_calls": [absent]}}]}
+    assert parse_reply(parse_completion(json.dumps(body).encode())).tool_calls[0].arguments == {}
+
+
+@pytest.mark.parametrize(
+    ("pieces", "text"),
+    [
+        (['{"n":1', "1}"], '{"n":11}'),  # one that looks for overlaps makes {"n":1} of it
+        (['{"a":', '{"a":', "1}}"], '{"a":{"a":1}}'),
+        (['{"s":"', "ab", "ab", '"}'], '{"s":"abab"}'),
+        ([{"n": 1}, {"n": 1, "m": 2}], '{"n":1,"m":2}'),
+        ([{}, '{"n":', "1}"], '{"n":1}'),
+    ],
+)
+def test_s1_27_pieces_are_joined_as_they_come_and_values_replace(pieces: list[Any], text: str):
+    events = EventReader()
+    for number, fragment in enumerate(pieces):
+        named: dict[str, Any] = {"id": "c", "function": {"name": "f", "arguments": fragment}}
+        further: dict[str, Any] = {"function": {"arguments": fragment}}
+        call = {"index": 0, **(further if number else named)}
+        data = json.dumps({"choices": [{"delta": {"tool_calls": [call]}}]})
+        [said] = ChunkReader().feed(f"data: {data}\n\n".encode())
+        events.feed(said)
+    events.close()
+    [made] = events.reply().tool_calls
+    assert (made.text, made.arguments) == (text, json.loads(text))
 
 
 # --- what is read ---------------------------------------------------------------------------------

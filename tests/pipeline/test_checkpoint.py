@@ -17,7 +17,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.pipeline.pipelines import BACKENDS, Seen, run
+from tests.pipeline.pipelines import BACKENDS, Seen, connecting, run
 from wire.errors import PipelineError
 from wire.pipeline.checkpoint import (
     Checkpoint,
@@ -29,6 +29,7 @@ from wire.pipeline.checkpoint import (
 from wire.pipeline.engine import NodeError
 from wire.pipeline.handlers import Visit
 from wire.pipeline.progress import Event
+from wire.testing.emulator import Emulator
 
 
 @pytest.fixture(params=BACKENDS)
@@ -123,6 +124,34 @@ def test_p_85_p_88_after_each_node_the_file_tells_where_the_run_stands(
     assert set(found) == {"last_node_id", "data", "pipeline", "visits"}
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert os.listdir(path.parent) == ["run.json"]
+
+
+def test_p_88_no_key_and_no_header_is_in_the_file(backend: str, tmp_path: Path) -> None:
+    """Whatever nodes and their models know: not after an answer, and not after an error."""
+    key, header, path = "fake-key-of-gemini", "fake-secret-of-a-header", tmp_path / "run.json"
+    text = """digraph long {
+        start [type=start]; done [type=exit];
+        ask [type=codergen, model="gemini:gemini-3.5-flash", prompt="Hi"];
+        start -> ask -> again -> done;
+        again [type=codergen, model="gemini:gemini-3.5-flash", prompt="Again"];
+    }"""
+    script = [
+        {"match": {"number": 1}, "say": "Hello."},
+        {
+            "match": {"number": 2},
+            "status": 400,
+            "answer": {"error": {"code": 400, "message": f"{key} and {header}"}},
+        },
+    ]
+    emulator = Emulator(script)
+    connect = connecting(emulator, api_key=key, headers={"x-team": header})
+    with pytest.raises(NodeError):
+        run(backend, text, emulator=emulator, connect=connect, checkpoint=path)
+    assert [each["headers"]["x-goog-api-key"] for each in emulator.requests] == ["***"] * 2
+    kept = path.read_text("utf-8")
+    assert (json.loads(kept)["last_node_id"], "Hello." in kept) == ("ask", True)
+    for secret in (key, header, "x-goog-api-key", "x-team", "authorization"):
+        assert secret not in kept
 
 
 @pytest.mark.parametrize("when", ["started", "completed"])

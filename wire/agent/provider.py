@@ -43,7 +43,7 @@ from wire.neutral.messages import (
     Usage,
 )
 from wire.neutral.request import Tool
-from wire.providers import FACTORIES, PROVIDERS
+from wire.providers import FACTORIES, PROVIDERS, family_of
 
 AnyValue = TypeVar("AnyValue")
 
@@ -438,6 +438,12 @@ def create_provider(
         **({"base_url": api_base} if api_base else {}),
         **kwargs,
     }
+    if family_of(name) not in PROVIDERS and "base_url" not in options:
+        known = ", ".join(sorted({*PROVIDERS, *FACTORIES}))
+        raise ConfigurationError(
+            f"provider: {name!r} is unknown; known are {known}; any other host of chat completions "
+            "needs api_base"
+        )
     chat = AsyncChat(f"{name}:{model}", api_key=api_key, **options)
     chat.client.require_key()
     return AsyncChatProvider(chat)

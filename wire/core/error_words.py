@@ -48,6 +48,8 @@ STATUS_OF_WORD: Mapping[str, int] = {
     "aborted": 409,
     "already_exists": 409,
     "resource_exhausted": 429,
+    "cancelled": 499,
+    "data_loss": 500,
     "internal": 500,
     "unimplemented": 501,
     "unavailable": 503,

@@ -10,8 +10,10 @@ from typing import Any
 
 import msgspec
 
-from wire.core.memory import Note, Noted, notes, with_notes
+from wire.core.json_values import checked
+from wire.core.memory import Note, Noted, encode, notes, unknown, with_notes
 from wire.errors import RuleError, Violation
+from wire.gemini.decode import decode
 from wire.gemini.schema_values import fail
 from wire.gemini.schemas import schema
 from wire.gemini.types import FunctionDeclaration, Schema, Tool
@@ -91,21 +93,26 @@ def tools(*definitions: FunctionDeclaration | Tool | Mapping[str, Any]) -> Noted
 
     A definition is a `FunctionDeclaration`, a `Tool`, or a mapping in the form of chat completions,
     bare (`{"name", "description", "parameters"}`) or wrapped (`{"type": "function", "function":
-    {...}}`).
+    {...}}`). A built-in tool may be a mapping too: `{"google_search": {}}` or `{"type":
+    "google_search"}`, in both spellings.
 
     >>> tools({"type": "function", "function": {"name": "now", "strict": True}})
     [Tool(function_declarations=[FunctionDeclaration(name='now')])]
+    >>> tools({"type": "code_execution"})
+    [Tool(code_execution=CodeExecution())]
 
     `wire.notes(result)` lists the keys that were dropped, such as `strict`.
 
-    Raises `RuleError` for two functions with one name (G29), for a mapping without a name, and for
-    any other type.
+    Raises `RuleError` for two functions with one name (G29), for a tool that Gemini does not
+    have, for a mapping without a name, and for any other type.
     """
     declarations: list[FunctionDeclaration] = []
     others: list[Tool] = []
     report: list[Note] = []
     for index, definition in enumerate(definitions):
         path = f"tools[{index}]"
+        if isinstance(definition, Mapping):
+            definition = _built_in(definition, path) or definition
         if isinstance(definition, Tool):
             declarations += definition.function_declarations or ()
             rest = msgspec.structs.replace(definition, function_declarations=None)
@@ -131,6 +138,58 @@ def tools(*definitions: FunctionDeclaration | Tool | Mapping[str, Any]) -> Noted
     return Noted(
         [*([Tool(function_declarations=declarations)] if declarations else []), *others], report
     )
+
+
+_BUILT_IN = {
+    spelling: name
+    for field, name in zip(Tool.__struct_fields__, Tool.__struct_encode_fields__, strict=True)
+    for spelling in (field, name)
+    if field != "function_declarations"
+}
+"""Both spellings of a built-in tool's field -> its name on the wire."""
+
+
+def _built_in(definition: Mapping[str, Any], path: str) -> Tool | None:
+    """The Tool that a mapping of a built-in tool stands for; `None` for a function.
+
+    Raises `RuleError` for a type of tool that Gemini does not have.
+    """
+    kind = definition.get("type", "function")
+    if isinstance(kind, str) and kind in _BUILT_IN:
+        rest = {key: value for key, value in definition.items() if key != "type"}
+        named: dict[str, Any] = {_BUILT_IN[kind]: rest.get(kind, rest)}
+    elif kind != "function":
+        remedy = f"a function, or one of {', '.join(sorted(set(_BUILT_IN.values())))}"
+        raise RuleError(
+            violations=[
+                Violation(path, f"Gemini has no tool of type {kind!r}", "G1", remedy=remedy)
+            ]
+        )
+    elif definition and not definition.keys() - _BUILT_IN.keys():
+        named = {_BUILT_IN[key]: value for key, value in definition.items()}
+    else:
+        return None
+    try:
+        tool = decode(encode(checked(named, path)), Tool)
+    except RuleError as error:
+        raise RuleError(
+            violations=[
+                each if each.path.startswith(path) else _below(path, each)
+                for each in error.violations
+            ]
+        ) from None
+    if lost := unknown(tool):
+        raise RuleError(
+            violations=[
+                Violation(f"{path}.{key}", "a built-in tool of Gemini's has no such key", "G1")
+                for key, _ in lost
+            ]
+        )
+    return msgspec.structs.replace(tool)  # built here, not received
+
+
+def _below(path: str, violation: Violation) -> Violation:
+    return msgspec.structs.replace(violation, path=f"{path}.{violation.path}".rstrip("."))
 
 
 _DECLARATION_KEYS = frozenset({"name", "description", "parameters", "response"})

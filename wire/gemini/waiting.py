@@ -6,39 +6,8 @@ import math
 
 from wire.core.exchange import Pause
 from wire.errors import APIError, ConfigurationError, TotalClock, class_of_status
+from wire.gemini.error_body import RPC_CODES
 from wire.gemini.types import Status
-
-HTTP_OF_RPC = {
-    1: 499,
-    2: 500,
-    3: 400,
-    4: 504,
-    5: 404,
-    6: 409,
-    7: 403,
-    8: 429,
-    9: 400,
-    10: 409,
-    11: 400,
-    12: 501,
-    13: 500,
-    14: 503,
-    15: 500,
-    16: 401,
-}
-"""google.rpc code -> HTTP status (google/rpc/code.proto)."""
-
-_RPC_NAMES = {
-    3: "INVALID_ARGUMENT",
-    4: "DEADLINE_EXCEEDED",
-    5: "NOT_FOUND",
-    7: "PERMISSION_DENIED",
-    8: "RESOURCE_EXHAUSTED",
-    9: "FAILED_PRECONDITION",
-    13: "INTERNAL",
-    14: "UNAVAILABLE",
-}
-"""google.rpc code -> its name, for statuses that have only the number."""
 
 
 class PollPolicy:
@@ -78,11 +47,11 @@ def failed(error: Status | None, subject: str, raw: bytes = b"") -> APIError:
     BadRequestError("400 INVALID_ARGUMENT: files/abc is FAILED: no video in it")
     """
     code = error.code if error is not None and error.code is not None else 13
-    status = HTTP_OF_RPC.get(code, code if 400 <= code < 600 else 500)
+    word, status = RPC_CODES.get(code, (None, code if 400 <= code < 600 else 500))
     return class_of_status(status)(
         f"{subject}: {(error and error.message) or 'no message'}",
         details=(error and error.details) or (),
         status=status,
-        code=(error and error.status) or _RPC_NAMES.get(code),
+        code=(error and error.status) or word,
         raw=raw,
     )

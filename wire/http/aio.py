@@ -192,10 +192,12 @@ class AsyncClient(ClientState):
         return running.answer
 
     async def aclose(self) -> None:
-        """Close all connections. Open streams end in an error. Closing twice has no effect.
+        """Close all connections. Open streams end in an error; later calls raise
+        `ConfigurationError`. Closing twice has no effect.
 
         Connections of another event loop are closed when that loop ends.
         """
+        self._closed = True
         await self._http.aclose()
 
     async def __aenter__(self) -> Self:
@@ -228,6 +230,7 @@ class AsyncClient(ClientState):
     async def _attempt(
         self, attempt: Attempt, receive: Callable[[Attempt, httpx.Response], Awaitable[T]]
     ) -> T:
+        self._require_open()
         token = await self._token()
         try:
             with anyio.fail_after(attempt.until_head):

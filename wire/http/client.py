@@ -191,7 +191,10 @@ class Client(ClientState):
         return running.answer
 
     def close(self) -> None:
-        """Close all connections. Open streams end in an error. Closing twice has no effect."""
+        """Close all connections. Open streams end in an error; later calls raise
+        `ConfigurationError`. Closing twice has no effect.
+        """
+        self._closed = True
         self._http.close()
 
     def __enter__(self) -> Self:
@@ -219,6 +222,7 @@ class Client(ClientState):
             next(steps)
 
     def _attempt(self, attempt: Attempt, receive: Callable[[Attempt, httpx.Response], T]) -> T:
+        self._require_open()
         token = self._target.token and Secret.unchecked(self._target.token()).check("token")
         try:
             response = self._handle(attempt.request(token))

@@ -284,6 +284,12 @@ class ClientState:
 
     def __init__(self, target: Target) -> None:
         self._target = target
+        self._closed = False
+
+    def _require_open(self) -> None:
+        # A transport or client of the caller's own may send after it was closed.
+        if self._closed:
+            raise ConfigurationError("the client is closed")
 
     @property
     def provider(self) -> str:

@@ -1,0 +1,173 @@
+"""What is to hold of neutral replies and events, whichever wire they came over."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.conformance.compare import identical
+from tests.conformance.records import Record
+from tests.conformance.result import Mismatch
+from wire.core.memory import PARTIAL, with_notes
+from wire.errors import StreamIncomplete, WireError
+from wire.neutral.messages import (
+    Done,
+    Event,
+    Reply,
+    TextDelta,
+    ThoughtDelta,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+
+
+@dataclass
+class Expected:
+    """What a reply is to say, read out of the vendor's JSON in another way than the library's."""
+
+    text: str = ""
+    thought: str | None = ""
+    """`None`: not judged."""
+    calls: list[dict[str, Any]] = field(default_factory=list)
+    """`name`, `arguments` or `text`, and `id` and `signature` where the vendor sent one."""
+    parts: int | None = None
+    """How many parts; `None`: not judged."""
+    reason: str | None = None
+    """The meaning of the finish; `None`: not judged."""
+    raw: str | None = None
+    usage: dict[str, int] | None = None
+
+
+def check_reply(reply: Reply, expected: Expected) -> None:
+    """The reply says what the JSON says, and nothing else."""
+    identical(reply.text, expected.text, "reply.text")
+    if expected.thought is not None:
+        identical(reply.message.thought, expected.thought, "reply.thought")
+    calls = [
+        {key: getattr(call, key) for key in other}
+        for call, other in zip(reply.message.tool_calls, expected.calls, strict=False)
+    ]
+    identical(len(reply.message.tool_calls), len(expected.calls), "number of calls")
+    identical(calls, expected.calls, "reply.calls")
+    ids = [call.id for call in reply.message.tool_calls]
+    if not all(ids):
+        raise Mismatch(f"a call without an id: {ids}")
+    if expected.parts is not None:
+        identical(len(reply.message.parts), expected.parts, "number of parts")
+    identical(reply.stop.raw, expected.raw, "stop.raw")
+    if expected.reason is not None:
+        identical(reply.stop.reason, expected.reason, "stop.reason")
+    usage = (
+        None
+        if reply.usage is None
+        else {name: getattr(reply.usage, name) for name in expected.usage or ("input",)}
+    )
+    identical(usage, expected.usage, "usage")
+
+
+def check_events(events: Sequence[Event], reply: Reply) -> None:
+    """The events come to the reply; each call begins once, with the name and id of its end."""
+    texts: list[str] = []
+    thoughts: list[str] = []
+    starts: list[ToolCallStart] = []
+    pieces: dict[int, list[str]] = {}
+    ends: list[ToolCallEnd] = []
+    for event in events:
+        match event:
+            case TextDelta(text=text):
+                texts.append(text)
+            case ThoughtDelta(text=text):
+                thoughts.append(text)
+            case ToolCallStart():
+                starts.append(event)
+            case ToolCallDelta(position=position, text=text):
+                pieces.setdefault(position, []).append(text)
+            case ToolCallEnd():
+                ends.append(event)
+    identical("".join(texts), reply.text, "text of the events")
+    identical("".join(thoughts), reply.message.thought, "thought of the events")
+    if tuple(event.call for event in ends) != reply.message.tool_calls:
+        raise Mismatch(f"the calls of the events are {ends}, not {reply.message.tool_calls}")
+    identical([event.position for event in starts], list(range(len(ends))), "starts of calls")
+    identical([event.position for event in ends], list(range(len(ends))), "ends of calls")
+    for start, end in zip(starts, ends, strict=True):
+        call = end.call
+        identical(start.name, call.name, "name at the start of a call")
+        if start.id:
+            identical(start.id, call.id, "id at the start of a call")
+        text = "".join(pieces.get(start.position, ()))
+        if text != call.text and (call.text or json.loads(text) != call.arguments):
+            raise Mismatch(f"the arguments of the events are {text!r}, of the reply {call}")
+    last = events[-1] if events else None
+    if not isinstance(last, Done) or last.reply != reply:
+        raise Mismatch("the last event is not the reply")
+
+
+def check_cut_short(
+    record: Record,
+    body: bytes,
+    payloads: Sequence[bytes],
+    *,
+    every: bool,
+    read: Callable[[list[bytes]], tuple[Sequence[Any], WireError | None]],
+    is_whole: Callable[[Sequence[Any]], bool],
+    fold: Callable[[Sequence[Any]], Any],
+    reply_of: Callable[..., Reply],
+    text_of: Callable[[Sequence[Any]], str],
+) -> None:
+    """A good stream that is cut before its finish is `StreamIncomplete`; what it comes to does not
+    look whole and has all of its text.
+
+    It is cut before the last event that it needs, and in the middle of one; before and in the
+    middle of each if `every`.
+    """
+    plains = [json.loads(payload) for payload in payloads]
+    ends = list(_ends(body, payloads))
+    last = len(plains) - 1  # the most events that are not whole
+    while last > 0 and is_whole(plains[:last]):
+        last -= 1
+    inside = range(last + 1) if every else [random.Random(record["id"]).randrange(last + 1)]
+    before = range(last + 1) if every else [last]
+    begins = [0, *ends]
+    cuts = [(count, body[: (begins[count] + ends[count]) // 2]) for count in inside]
+    cuts += [(count, body[: begins[count]] + END_OF_EVENT) for count in before]
+    for count, part in cuts:
+        if not is_whole(plains[:count]):
+            _check_part(part, plains[:count], read, fold, reply_of, text_of)
+
+
+END_OF_EVENT = b"\n\n"
+
+
+def _check_part(
+    part: bytes,
+    plains: Sequence[Any],
+    read: Callable[[list[bytes]], tuple[Sequence[Any], WireError | None]],
+    fold: Callable[[Sequence[Any]], Any],
+    reply_of: Callable[..., Reply],
+    text_of: Callable[[Sequence[Any]], str],
+) -> None:
+    where = f"cut after event {len(plains)}"
+    chunks, error = read([part])
+    if not isinstance(error, StreamIncomplete):
+        raise Mismatch(f"{where}: {error!r}, not StreamIncomplete")
+    if not chunks:
+        return
+    reply = reply_of(with_notes(fold(chunks), [PARTIAL]), error=error)
+    if reply.stop.reason in ("end", "tool_calls"):
+        raise Mismatch(f"{where}: {reply.stop} looks whole")
+    if PARTIAL not in reply.notes:
+        raise Mismatch(f"{where}: the reply does not say that it is partial")
+    identical(reply.text, text_of(plains), where)
+
+
+def _ends(body: bytes, payloads: Iterable[bytes]) -> Iterable[int]:
+    """Where each of the payloads ends in the body."""
+    at = 0
+    for payload in payloads:
+        at = body.index(payload, at) + len(payload)
+        yield at
