@@ -29,7 +29,7 @@ from wire.neutral.request import Tool
 from wire.pipeline import Engine, parse
 
 PACKAGE = str(Path(wire.__file__).parent)
-GEMINI, OPENAI, CLAUDE = "gemini-3-pro-preview", "gpt-5.4", "claude-opus-4-8"
+GEMINI, OPENAI, CLAUDE = "gemini-3.8-flash", "gpt-5.4", "claude-opus-4-8"
 EVENTS_BEFORE = 3  # events of a stream that come before the one that is counted
 
 ANSWER = (

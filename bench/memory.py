@@ -64,7 +64,7 @@ def answer(dice: random.Random, words: int, call: bool) -> bytes:
             "totalTokenCount": 1204 + words,
             "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 1204}],
         },
-        "modelVersion": "gemini-3-pro-preview",
+        "modelVersion": "gemini-3.8-flash",
         "responseId": "mZ0xZ7Pq",
     }
     return json.dumps(body, ensure_ascii=False).encode()

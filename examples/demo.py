@@ -38,7 +38,7 @@ class Watched(httpx.BaseTransport):
 def main() -> None:
     question = os.environ.get("Q") or QUESTION
     live = bool(os.environ.get("LIVE"))
-    model = os.environ.get("GEMINI_MODEL") or "gemini-3-pro-preview"
+    model = os.environ.get("GEMINI_MODEL") or "gemini-3.8-flash"
     record = os.environ.get("RECORD")
     path = CASSETTE if record == "1" else record
     with contextlib.ExitStack() as stack:

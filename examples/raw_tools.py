@@ -64,5 +64,5 @@ if __name__ == "__main__":
     from scripted_gemini import serve
 
     with serve() as server, Client("gemini", api_key="fake-key", base_url=server.url) as client:
-        ask(client, "gemini-3-pro-preview", "What is the weather in Paris and in Oslo?")
+        ask(client, "gemini-3.8-flash", "What is the weather in Paris and in Oslo?")
         print()

@@ -44,7 +44,7 @@ if __name__ == "__main__":
     model, question = (
         ([*sys.argv[1:3], "", ""])[:2]
         if live
-        else ("gemini:gemini-3-pro-preview", "Why is the sky blue?")
+        else ("gemini:gemini-3.8-flash", "Why is the sky blue?")
     )
     script = [{"say": {"text": ANSWER, "thoughts": THOUGHT}}]
     options = {} if live else {"api_key": "fake-key", "http": EmulatorTransport(Emulator(script))}

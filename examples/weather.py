@@ -105,7 +105,7 @@ def wttr(request: httpx.Request) -> httpx.Response:
 
 
 async def main(question: str, live: bool) -> None:
-    model = os.environ.get("GEMINI_MODEL", "gemini-3-pro-preview")
+    model = os.environ.get("GEMINI_MODEL", "gemini-3.8-flash")
     web = httpx.AsyncClient() if live else httpx.AsyncClient(transport=httpx.MockTransport(wttr))
     key = None if live else "fake-key"
     provider = create_provider(

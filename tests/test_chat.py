@@ -44,7 +44,7 @@ from wire.neutral.messages import (
 from wire.providers import model_of
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
 
-GEMINI = "gemini:gemini-3-pro-preview"
+GEMINI = "gemini:gemini-3.1-pro-preview"
 AT_ONCE = Retry(base=0)
 
 
@@ -140,7 +140,7 @@ def test_s2_06_a_question_whole_and_in_pieces(door: Door) -> None:
         "Blue.",
         "Light scatters.",
         "end",
-        "gemini-3-pro-preview",
+        "gemini-3.1-pro-preview",
     )
     assert (reply.text, reply.thought, reply.stop, reply.usage) == (
         whole.text,
@@ -268,8 +268,8 @@ def test_what_cannot_be_asked_is_refused_before_anything_is_sent(
     ("make", "said"),
     [
         (
-            lambda: Chat("gemini-3-pro-preview"),
-            "model: 'gemini-3-pro-preview': missing 'provider:model-name' format",
+            lambda: Chat("gemini-3.1-pro-preview"),
+            "model: 'gemini-3.1-pro-preview': missing 'provider:model-name' format",
         ),
         (lambda: Chat(":x"), "model: ':x': empty provider name"),
         (lambda: Chat("gemini:"), "model: 'gemini:': empty model name"),
@@ -280,7 +280,7 @@ def test_what_cannot_be_asked_is_refused_before_anything_is_sent(
         ),
         (
             lambda: Chat(GEMINI, client=Client("deepseek")),
-            "client: it sends to 'deepseek', but the model 'gemini:gemini-3-pro-preview' is one "
+            "client: it sends to 'deepseek', but the model 'gemini:gemini-3.1-pro-preview' is one "
             "of 'gemini'",
         ),
         (
@@ -301,10 +301,10 @@ def test_s1_37_what_is_no_chat_is_refused(make: Callable[[], Chat], said: str) -
 
 def test_a_bare_name_is_a_model_of_the_clients_provider() -> None:
     with Client("gemini", api_key="fake-key") as client:
-        chat = Chat("gemini-3-pro-preview", client=client)
-        assert repr(chat) == "Chat(gemini:gemini-3-pro-preview)"
+        chat = Chat("gemini-3.1-pro-preview", client=client)
+        assert repr(chat) == "Chat(gemini:gemini-3.1-pro-preview)"
         assert chat.request("Hi").messages == (Message.user("Hi"),)
-    assert model_of("gemini-3-pro-preview", "gemini") == ("gemini", "gemini-3-pro-preview")
+    assert model_of("gemini-3.1-pro-preview", "gemini") == ("gemini", "gemini-3.1-pro-preview")
 
 
 def test_the_key_shows_itself_nowhere() -> None:

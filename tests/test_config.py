@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from wire.config import Config, LLMConfig, load_config
 from wire.core.secret import Secret
 from wire.errors import ConfigurationError
+from wire.gemini.lifetimes import NEWEST
 from wire.providers import PROVIDERS
 
 ENV = {
@@ -60,7 +61,7 @@ def test_s1_59_names_and_defaults():
     assert shown(LLMConfig()) == {
         "api_key": "",
         "provider": "gemini",
-        "model": "gemini-2.0-flash",
+        "model": NEWEST,
         "max_tokens": 4096,
         "temperature": 0.7,
         "api_base": "",
@@ -285,7 +286,7 @@ def test_s1_66_routing_is_resolved_in_the_same_way():
 
 def test_the_default_model_is_one_of_gemini_only():
     assert refused({"provider": "deepseek"}) == "model: deepseek has no default model; name one"
-    assert load({"provider": "gemini@openai"}).llm.model == "gemini-2.0-flash"
+    assert load({"provider": "gemini@openai"}).llm.model == NEWEST
 
 
 def test_a_host_of_ones_own():

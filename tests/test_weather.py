@@ -169,7 +169,7 @@ def test_s3_17_the_whole_conversation_in_two_requests(weather: ModuleType, backe
     async def main() -> Any:
         async with httpx.AsyncClient(transport=httpx.MockTransport(weather.wttr)) as http:
             provider = create_provider(
-                "gemini", "fake-key", "gemini-3-pro-preview", http=AsyncEmulatorTransport(emulator)
+                "gemini", "fake-key", "gemini-3.8-flash", http=AsyncEmulatorTransport(emulator)
             )
             async with LLMAgent(
                 provider, weather.SYSTEM, tools=[weather.weather_tool(http)]

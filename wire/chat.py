@@ -218,7 +218,7 @@ class ChatStream(ChatStreamState[Stream[Event, Reply]]):
 
         >>> from wire.testing.emulator import Emulator, EmulatorTransport
         >>> http = EmulatorTransport(Emulator([{"say": "Hello."}]))
-        >>> with Chat("gemini:gemini-3-pro-preview", api_key="fake-key", http=http) as chat:
+        >>> with Chat("gemini:gemini-3.8-flash", api_key="fake-key", http=http) as chat:
         ...     with chat.stream("Hi") as events:
         ...         events.reply().text
         'Hello.'
@@ -260,7 +260,7 @@ async def _async_events(
 class Chat(ChatState[Client]):
     """Sends requests to one model, for threads.
 
-    >>> chat = Chat("gemini:gemini-3-pro-preview", api_key="fake-key", system="Be brief.")
+    >>> chat = Chat("gemini:gemini-3.8-flash", api_key="fake-key", system="Be brief.")
     >>> print(chat.client.preview(chat.call("Hi")).body.decode())
     {"contents":[{"parts":[{"text":"Hi"}],"role":"user"}],"systemInstruction":{"parts":[{"text":"Be brief."}]}}
     >>> chat.close()
@@ -334,7 +334,7 @@ class AsyncChat(ChatState[AsyncClient]):
     >>> http = AsyncEmulatorTransport(Emulator([{"say": "Hello."}]))
     >>> async def main() -> str:
     ...     async with AsyncChat(
-    ...         "gemini:gemini-3-pro-preview", api_key="fake-key", http=http
+    ...         "gemini:gemini-3.8-flash", api_key="fake-key", http=http
     ...     ) as chat:
     ...         return (await chat.ask("Hi")).text
     >>> anyio.run(main)

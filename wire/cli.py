@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import signal
 import sys
 import threading
@@ -61,6 +62,21 @@ def _emulate_options(command: argparse.ArgumentParser) -> None:
         default=0,
         help="seed of generated ids and signatures (default: %(default)s)",
     )
+    command.add_argument(
+        "--provider",
+        default="",
+        metavar="NAME",
+        help="the provider to emulate where several share a path (default: by path and model)",
+    )
+    command.add_argument(
+        "--verbose", action="store_true", help="log a line for each request to stderr"
+    )
+    command.add_argument(
+        "--date",
+        metavar="DAY",
+        help="the day to play, as 2026-03-09; models shut down by then are refused (default: "
+        "the day of the list of models)",
+    )
 
 
 def _emulate(chosen: argparse.Namespace) -> int:
@@ -69,9 +85,15 @@ def _emulate(chosen: argparse.Namespace) -> int:
     over = threading.Event()
     signal.signal(signal.SIGTERM, lambda number, frame: over.set())
     emulator = Emulator(
-        chosen.script, warnings_too=chosen.warnings_too, lenient=chosen.lenient, seed=chosen.seed
+        chosen.script,
+        warnings_too=chosen.warnings_too,
+        lenient=chosen.lenient,
+        seed=chosen.seed,
+        provider=chosen.provider,
+        **({"date": chosen.date} if chosen.date else {}),
     )
-    with serve(emulator, chosen.port) as server:
+    log = functools.partial(print, file=sys.stderr, flush=True) if chosen.verbose else None
+    with serve(emulator, chosen.port, log=log) as server:
         print(f"READY {server.url}", flush=True)
         try:
             over.wait()

@@ -30,6 +30,7 @@ import msgspec
 from wire.core.decoders import convert
 from wire.core.secret import Secret
 from wire.errors import ConfigurationError
+from wire.gemini.lifetimes import NEWEST
 from wire.providers import FACTORIES, PROVIDERS, Provider, family_of, owner_of, unlisted
 
 Source: TypeAlias = Mapping[str, Any] | str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -55,7 +56,7 @@ class LLMConfig(msgspec.Struct, frozen=True):
     """A name of `wire.providers.PROVIDERS` or of `wire.register_provider`, or with `api_base` any
     other name.
     """
-    model: str = "gemini-2.0-flash"
+    model: str = NEWEST
     max_tokens: int | None = 4096
     """`None`: not sent, so that the provider's default holds."""
     temperature: float | None = 0.7

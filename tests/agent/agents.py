@@ -19,7 +19,7 @@ from wire.neutral.messages import Message
 from wire.neutral.request import Tool
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
 
-MODEL = "gemini:gemini-3-pro-preview"
+MODEL = "gemini:gemini-3.1-pro-preview"
 
 
 @dataclass

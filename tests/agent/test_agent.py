@@ -222,7 +222,11 @@ def test_s3_25_tools_see_the_call_the_model_and_the_messages(style: str) -> None
         {"match": {"number": 2}, "say": "Ok."},
     ]
     said = talk(style, script, "Hi", tools=[who])
-    assert said.result.messages[1].tool_results[0].content == ["gemini-3-pro-preview", "Hi", "who"]
+    assert said.result.messages[1].tool_results[0].content == [
+        "gemini-3.1-pro-preview",
+        "Hi",
+        "who",
+    ]
 
 
 def test_a_run_waits_is_saved_and_goes_on_in_another_process(style: str) -> None:
@@ -669,7 +673,7 @@ def test_s1_64_s1_65_s1_71_two_vendors_in_one_run_each_with_its_own_host_and_key
         {
             "provider": "gemini",
             "api_key": "fake-gemini-key",
-            "model": "gemini-3-pro-preview",
+            "model": "gemini-3.1-pro-preview",
             "multi_agent": {
                 "agents": {
                     "parser": {
@@ -724,7 +728,7 @@ def test_s1_64_s1_65_s1_71_two_vendors_in_one_run_each_with_its_own_host_and_key
 def test_s1_64_a_config_says_how_to_ask() -> None:
     config = LLMConfig(
         "fake-key",
-        model="gemini-3-pro-preview",
+        model="gemini-3.1-pro-preview",
         max_tokens=7,
         temperature=0.2,
         search_grounding=True,
@@ -734,7 +738,7 @@ def test_s1_64_a_config_says_how_to_ask() -> None:
         7,
         0.2,
         "Be brief.",
-        "AsyncChatProvider(gemini:gemini-3-pro-preview)",
+        "AsyncChatProvider(gemini:gemini-3.1-pro-preview)",
     )
     on("asyncio", agent.aclose)
 
@@ -755,7 +759,7 @@ def test_s3_20_closed_is_closed_and_twice_is_fine(backend: str) -> None:
             create_provider(
                 "gemini",
                 "fake-key",
-                "gemini-3-pro-preview",
+                "gemini-3.1-pro-preview",
                 http=AsyncEmulatorTransport(emulator),
                 retry=NONE,
             )

@@ -64,7 +64,7 @@ ASKED = [Message.user("Hi")]
 
 
 def provider(
-    script: Any, name: str = "gemini", model: str = "gemini-3-pro-preview", **options: Any
+    script: Any, name: str = "gemini", model: str = "gemini-3.1-pro-preview", **options: Any
 ) -> AsyncChatProvider:
     return create_provider(
         name,
@@ -115,7 +115,7 @@ def test_s1_10_options_in_one_object_or_as_keywords_and_not_half_and_half(backen
 
     async def main() -> None:
         async with create_provider(
-            "gemini", "fake-key", "gemini-3-pro-preview", http=AsyncEmulatorTransport(emulator)
+            "gemini", "fake-key", "gemini-3.1-pro-preview", http=AsyncEmulatorTransport(emulator)
         ) as made:
             await made.generate(ASKED, system_prompt="Be brief.", max_tokens=100, temperature=0.0)
             await made.generate(ASKED, config=config)
@@ -193,7 +193,7 @@ def test_s1_07_pieces_of_a_stream_name_the_call_that_they_belong_to(backend: str
 
 
 @pytest.mark.parametrize(
-    ("name", "model"), [("gemini", "gemini-3-pro-preview"), ("deepseek", "deepseek-chat")]
+    ("name", "model"), [("gemini", "gemini-3.1-pro-preview"), ("deepseek", "deepseek-chat")]
 )
 def test_s1_52_a_stream_folds_to_the_response_of_the_plain_call(
     backend: str, name: str, model: str
@@ -452,7 +452,7 @@ def test_s1_17_s1_37_search_grounding_is_sent_by_gemini_and_told_elsewhere(backe
             create_provider(
                 "gemini",
                 "fake",
-                "gemini-3-pro-preview",
+                "gemini-3.1-pro-preview",
                 search_grounding=True,
                 http=AsyncEmulatorTransport(emulator),
             ) as gemini,

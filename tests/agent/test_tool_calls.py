@@ -229,10 +229,10 @@ def test_s3_25_a_function_may_ask_for_its_call_the_model_and_the_messages(run: R
     runs = run(
         Toolbox([who]),
         [call("a", "who", word="x")],
-        model="gemini-3-pro-preview",
+        model="gemini-3.1-pro-preview",
         messages=[Message.user("Hi")],
     )
-    assert answers(runs) == [{"result": ["a", "gemini-3-pro-preview", "Hi", "x"]}]
+    assert answers(runs) == [{"result": ["a", "gemini-3.1-pro-preview", "Hi", "x"]}]
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])

@@ -235,11 +235,11 @@ def test_odd_answers(body, expected):
             "Busy.",
         ),
         (b'[{"error":{"code":400,"message":"No."}}]', BadRequestError, 400, "No."),
-        (b'{"error":"gone"}', ServerError, 500, "gone"),
+        (b'{"error":"gone"}', ServerError, 200, "gone"),
         (
             b'{"error":{"code":14,"message":"Busy."}}',
             ServerError,
-            500,
+            200,
             "Busy.",
         ),  # a google.rpc code is no HTTP status
     ],

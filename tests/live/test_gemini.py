@@ -11,7 +11,7 @@ import pytest
 
 from wire import AsyncClient, Client, errors, gemini
 
-MODEL = os.environ.get("GEMINI_MODEL", "models/gemini-2.5-flash")
+MODEL = os.environ.get("GEMINI_MODEL", "models/gemini-3.8-flash")
 
 pytestmark = [
     pytest.mark.live,

@@ -40,7 +40,7 @@ def test_s2_33_s3_33_s4_28_without_variable_or_key_all_of_them_are_skipped(
     assert [mark.kwargs["reason"] for mark in marks if mark.name == "skipif" and mark.args[0]] == (
         reasons
     )
-    assert found["MODEL"] == "models/gemini-2.5-flash"
+    assert found["MODEL"] == "models/gemini-3.8-flash"
     monkeypatch.setenv("GEMINI_MODEL", "models/other")
     assert runpy.run_path(str(LIVE))["MODEL"] == "models/other"
 

@@ -26,7 +26,7 @@ from wire.providers import FACTORIES
 from wire.testing.emulator import Emulator
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
-GEMINI, GPT = "gemini:gemini-2.0-flash", "openai:gpt-4o"
+GEMINI, GPT = "gemini:gemini-3.8-flash", "openai:gpt-4o"
 
 
 @pytest.fixture(params=BACKENDS)
@@ -64,7 +64,7 @@ def test_s4_19_s4_20_p_27_the_example_asks_once_and_stores_the_answer(backend: s
         {"role": "user", "parts": [{"text": "Explain in two sentences what a directed graph is."}]}
     ]
     assert emulator.requests[0]["target"].startswith(
-        "/v1beta/models/gemini-2.0-flash:generateContent"
+        "/v1beta/models/gemini-3.8-flash:generateContent"
     )
     assert [each["name"] for each in body["tools"][0]["functionDeclarations"]] == [
         "read_file",
@@ -349,7 +349,7 @@ def test_an_answer_that_was_cut_is_told(backend: str, caplog: pytest.LogCaptureF
     )
     run(backend, one(f'model="{GEMINI}", prompt=p'), script=[{"say": "The end."}])
     told = [record.getMessage() for record in caplog.records if record.name == "wire.pipeline"]
-    assert told == ["the answer of gemini-2.0-flash stopped with MAX_TOKENS: it may be incomplete"]
+    assert told == ["the answer of gemini-3.8-flash stopped with MAX_TOKENS: it may be incomplete"]
 
 
 def test_p_83_s4_27_s4_40_the_client_tries_again_before_the_node_fails(backend: str) -> None:

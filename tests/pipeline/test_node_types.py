@@ -146,7 +146,7 @@ def test_a_type_that_needs_a_model_gets_it_connected(backend: str) -> None:
         ("model_name", "model: 'gpt': missing 'provider:model-name' format")
     ]
     engine = Engine(
-        parse(f"digraph g {{ {HEAD} {body.format('gemini:gemini-2.0-flash')} }}"),
+        parse(f"digraph g {{ {HEAD} {body.format('gemini:gemini-3.8-flash')} }}"),
         types=with_ask,
         connect=connecting(Emulator([{"say": "Hello."}])),
     )

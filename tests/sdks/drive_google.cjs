@@ -2,7 +2,7 @@
 const { GoogleGenAI } = require("@google/genai");
 
 const baseUrl = process.argv[2];
-const model = "gemini-3-pro-preview";
+const model = "gemini-3.1-pro-preview";
 const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"], additionalProperties: false };
 const tools = [{ functionDeclarations: [{ name: "get_weather", description: "Weather of a city", parametersJsonSchema: schema }] }];
 const question = "What is the weather in Paris and in Oslo?";

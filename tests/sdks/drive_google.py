@@ -16,7 +16,7 @@ from google import genai
 from google.genai import types
 
 URL = sys.argv[1]
-MODEL = "gemini-3-pro-preview"
+MODEL = "gemini-3.1-pro-preview"
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 WEATHER = types.Tool(
     function_declarations=[

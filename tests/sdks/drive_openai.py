@@ -102,7 +102,7 @@ def tools() -> Any:
 
 @case
 def tools_at_google() -> Any:
-    return _tools(client(path="/v1beta/openai/"), "gemini-3-pro-preview")
+    return _tools(client(path="/v1beta/openai/"), "gemini-3.1-pro-preview")
 
 
 @case

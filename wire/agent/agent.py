@@ -311,7 +311,7 @@ class Agent(AgentState):
     ...     return "17:40"
     >>> call = {"name": "high_tide", "args": {"port": "Brest"}}
     >>> http = EmulatorTransport(Emulator([{"say": {"calls": [call]}}, {"say": "At 17:40."}]))
-    >>> chat = Chat("gemini:gemini-3-pro-preview", api_key="fake-key", http=http)
+    >>> chat = Chat("gemini:gemini-3.8-flash", api_key="fake-key", http=http)
     >>> with Agent(chat, "Be brief.", tools=[high_tide]) as agent:
     ...     print(agent.run("When is high tide in Brest?"))
     At 17:40.

@@ -30,7 +30,7 @@ class Account:
     >>> from wire import Chat
     >>> from wire.testing.emulator import Emulator, EmulatorTransport
     >>> http = EmulatorTransport(Emulator([{"say": "Hello."}]))
-    >>> with Chat("gemini:gemini-3-pro-preview", api_key="fake-key", http=http) as chat:
+    >>> with Chat("gemini:gemini-3.8-flash", api_key="fake-key", http=http) as chat:
     ...     account = chat.client.account(chat.ask("Hi"))
     >>> account.attempts, account.status
     (1, 200)

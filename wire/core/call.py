@@ -233,7 +233,7 @@ class _Request:
 
         >>> from wire import gemini
         >>> request = gemini.GenerateContentRequest(contents=gemini.contents("Hi"))
-        >>> call = gemini.generate_content("gemini-3-pro-preview", request)
+        >>> call = gemini.generate_content("gemini-3.8-flash", request)
         >>> call.replace(body_extra={"labels": {"team": "a"}}).body
         b'{"contents":[{"parts":[{"text":"Hi"}],"role":"user"}],"labels":{"team":"a"}}'
         """
@@ -335,8 +335,8 @@ class Call(_Request, Generic[Answer]):
     """One request whose body is decoded at once, to an `Answer`.
 
     >>> from wire import gemini
-    >>> gemini.get_model("gemini-3-pro-preview").target
-    '/models/gemini-3-pro-preview'
+    >>> gemini.get_model("gemini-3.8-flash").target
+    '/models/gemini-3.8-flash'
     """
 
     parse: Callable[[bytes], Answer] = field(kw_only=True, repr=False)
@@ -359,8 +359,8 @@ class StreamCall(_Request, Generic[Chunk, Answer]):
 
     >>> from wire import gemini
     >>> request = gemini.GenerateContentRequest(contents=gemini.contents("Hi"))
-    >>> gemini.stream_generate_content("gemini-3-pro-preview", request).target
-    '/models/gemini-3-pro-preview:streamGenerateContent?alt=sse'
+    >>> gemini.stream_generate_content("gemini-3.8-flash", request).target
+    '/models/gemini-3.8-flash:streamGenerateContent?alt=sse'
     """
 
     reader: Callable[[int], Reader[Any]] = field(kw_only=True, repr=False)

@@ -26,7 +26,7 @@ def thinking(effort: str, of: Family, report: list[Note]) -> ThinkingConfig | No
     >>> from wire.gemini.families import family
     >>> (
     ...     thinking("medium", family("gemini-2.5-flash"), []),
-    ...     thinking("medium", family("gemini-3-pro-preview"), []),
+    ...     thinking("medium", family("gemini-3.8-flash"), []),
     ... )
     (ThinkingConfig(include_thoughts=True, thinking_budget=8192), ThinkingConfig(include_thoughts=True, thinking_level='MEDIUM'))
     """  # noqa: E501

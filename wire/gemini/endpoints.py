@@ -50,11 +50,11 @@ def generate_content(
     """Requests one complete response.
 
     >>> call = generate_content(
-    ...     "gemini-3-pro-preview",
+    ...     "gemini-3.8-flash",
     ...     GenerateContentRequest(contents=[Content(parts=[{"text": "Hi"}])]),
     ... )
     >>> print(call.preview())
-    POST /models/gemini-3-pro-preview:generateContent
+    POST /models/gemini-3.8-flash:generateContent
     content-type: application/json
     <BLANKLINE>
     {"contents":[{"parts":[{"text":"Hi"}]}]}
@@ -86,11 +86,11 @@ def stream_generate_content(
     as `generate_content`.
 
     >>> call = stream_generate_content(
-    ...     "gemini-3-pro-preview",
+    ...     "gemini-3.8-flash",
     ...     GenerateContentRequest(contents=[Content(parts=[{"text": "Hi"}])]),
     ... )
     >>> call.target
-    '/models/gemini-3-pro-preview:streamGenerateContent?alt=sse'
+    '/models/gemini-3.8-flash:streamGenerateContent?alt=sse'
 
     Raises as `generate_content`.
     """
@@ -118,8 +118,8 @@ def count_tokens(
     """Counts the tokens of an input. For a `GenerateContentRequest`, the system instruction and the
     tools are counted too.
 
-    >>> count_tokens("gemini-2.5-flash", [Content(parts=[{"text": "Hi"}])]).target
-    '/models/gemini-2.5-flash:countTokens'
+    >>> count_tokens("gemini-3.5-flash", [Content(parts=[{"text": "Hi"}])]).target
+    '/models/gemini-3.5-flash:countTokens'
 
     Raises as `generate_content`.
     """
@@ -191,8 +191,8 @@ def list_models(
 def get_model(model: str) -> Call[Model]:
     """Reads the metadata of a model: token limits, methods, defaults.
 
-    >>> get_model("gemini-2.5-flash").target
-    '/models/gemini-2.5-flash'
+    >>> get_model("gemini-3.5-flash").target
+    '/models/gemini-3.5-flash'
 
     Raises `ConfigurationError` for a name that cannot stand in a path.
     """

@@ -35,13 +35,13 @@ def resource(model: str) -> str:
     """The resource name of a model: `models/X` for `X`. Names with a slash are returned unchanged
     (S2-19).
 
-    >>> resource("gemini-3-pro-preview"), resource("tunedModels/mine")
-    ('models/gemini-3-pro-preview', 'tunedModels/mine')
+    >>> resource("gemini-3.8-flash"), resource("tunedModels/mine")
+    ('models/gemini-3.8-flash', 'tunedModels/mine')
 
     Raises `ConfigurationError` for a name that is empty or cannot stand in a path.
     """
     if not isinstance(model, str) or not model.strip():
-        raise ConfigurationError("model: expected a name such as gemini-3-pro-preview")
+        raise ConfigurationError("model: expected a name such as gemini-3.8-flash")
     name = model if "/" in model else f"models/{model}"
     if not all(map(_SEGMENT.fullmatch, name.split("/"))):
         raise ConfigurationError(

@@ -53,8 +53,8 @@ def call(request: Request, model: str, provider: Provider | str = "gemini") -> C
     `stream_call`.
 
     >>> from wire.neutral.messages import Message
-    >>> call(Request(messages=(Message.user("Hi"),)), "gemini-3-pro-preview").target
-    '/models/gemini-3-pro-preview:generateContent'
+    >>> call(Request(messages=(Message.user("Hi"),)), "gemini-3.8-flash").target
+    '/models/gemini-3.8-flash:generateContent'
     """
     row = provider_row(provider)
     raw = _wire_call(generate_content, "generateContent", request, model, row)
@@ -69,7 +69,7 @@ def stream_call(
 
     >>> from wire.neutral.messages import Message
     >>> request = Request(messages=(Message.user("Hi"),), max_tokens=9)
-    >>> stream_call(request, "gemini-3-pro-preview").body
+    >>> stream_call(request, "gemini-3.8-flash").body
     b'{"contents":[{"parts":[{"text":"Hi"}],"role":"user"}],"generationConfig":{"maxOutputTokens":9}}'
 
     `provider` is a row or its name. It decides which rules apply, and which messages are sent back
@@ -90,7 +90,7 @@ def render_request(
     """The body of the request as a struct, without the `options` of the request.
 
     >>> from wire.neutral.messages import Message
-    >>> render_request(Request(messages=(Message.user("Hi"),)), "gemini-3-pro-preview")
+    >>> render_request(Request(messages=(Message.user("Hi"),)), "gemini-3.8-flash")
     GenerateContentRequest(contents=[Content(parts=[Part(text='Hi')], role='user')])
 
     `wire.notes(result)` lists what was changed or left out. Raises as `stream_call`.

@@ -28,7 +28,7 @@ def hand_over(
     >>> from wire.neutral.messages import Origin
     >>> thought = with_origin(Thought("hm"), Origin("deepseek", "deepseek-chat", "openai"))
     >>> messages = [Message.user("Hi"), Message.assistant(thought, "Hello.")]
-    >>> result = hand_over(messages, "gemini", "gemini-3-pro-preview")
+    >>> result = hand_over(messages, "gemini", "gemini-3.8-flash")
     >>> result[1].text, [str(note) for note in result.notes]
     ('Hello.', ['messages[1].parts[0]: withheld: a thought of another model'])
 

@@ -29,8 +29,8 @@ _ORIGIN, _ANSWER = "_origin", "_answer"
 class Origin:
     """Where a message or a part came from: provider, model, wire, and its JSON on that wire.
 
-    >>> Origin("gemini", "gemini-3-pro-preview", "gemini", b'{"text":"Hi"}')
-    Origin(gemini:gemini-3-pro-preview, 13 bytes)
+    >>> Origin("gemini", "gemini-3.8-flash", "gemini", b'{"text":"Hi"}')
+    Origin(gemini:gemini-3.8-flash, 13 bytes)
 
     Provider and model are those that the request was sent to. `raw` is empty for a part without
     JSON of its own on the wire, such as the text of a chat completion.

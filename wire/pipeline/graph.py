@@ -154,8 +154,8 @@ class Node:
 
         It is given by `model`, or by `llm_provider` and `llm_model`.
 
-        >>> Node("plan", {"llm_provider": "gemini", "llm_model": "gemini-3-pro-preview"}).model
-        'gemini:gemini-3-pro-preview'
+        >>> Node("plan", {"llm_provider": "gemini", "llm_model": "gemini-3.8-flash"}).model
+        'gemini:gemini-3.8-flash'
         """
         provider, model = self.text("llm_provider").strip(), self.text("llm_model").strip()
         return self.text("model").strip() or (f"{provider}:{model}" if provider else model)

@@ -354,7 +354,7 @@ def _models(subject: _Subject) -> Iterator[Finding]:
             provider, _ = model_of(node.model)
         except ConfigurationError as problem:
             yield _of_node(
-                "model_name", "error", node, problem.message, "as in gemini:gemini-3-pro-preview"
+                "model_name", "error", node, problem.message, "as in gemini:gemini-3.8-flash"
             )
             continue
         if provider not in PROVIDERS and provider.lower() not in FACTORIES:

@@ -35,7 +35,7 @@ class Record(httpx.BaseTransport):
     >>> from wire import Client, Lanes
     >>> http = Record(Lanes(), "weather.cassette.json")
     >>> with Client("gemini", http=http) as client:  # doctest: +SKIP
-    ...     client.generate_content("gemini-2.5-flash", "How high is the tide?")
+    ...     client.generate_content("gemini-3.5-flash", "How high is the tide?")
 
     Bytes are passed on as they arrive. The file at `path` is written each time the body of a
     response is closed; it holds all interactions of this object and replaces an earlier file.
@@ -119,7 +119,7 @@ class Replay(httpx.BaseTransport):
 
     >>> from wire import Client
     >>> with Client("gemini", http=Replay("weather.cassette.json")) as client:  # doctest: +SKIP
-    ...     client.generate_content("gemini-2.5-flash", "How high is the tide?")
+    ...     client.generate_content("gemini-3.5-flash", "How high is the tide?")
 
     A request matches a recorded one with the same method, host, path, query and JSON value of the
     body (C-16). Each interaction is played once; equal requests get their responses in recorded

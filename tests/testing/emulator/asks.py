@@ -8,7 +8,7 @@ from typing import Any
 from wire.testing.emulator import Answer, Emulator
 
 KEY = {"x-goog-api-key": "fake-key"}
-GEMINI_3 = "/v1beta/models/gemini-3-pro-preview"
+GEMINI_3 = "/v1beta/models/gemini-3.1-pro-preview"
 GEMINI_25 = "/v1beta/models/gemini-2.5-flash"
 VERTEX = "/v1beta1/projects/p/locations/global/publishers/google/models/gemini-3-flash-preview"
 WEATHER = {

@@ -30,7 +30,7 @@ TEXT = "This is an emulator, and no model. You said: hi"
 def chat(
     emulator: Emulator, content: str = "hi", target: str = OPENAI, messages: Any = None, **more: Any
 ) -> Any:
-    model = "gpt-5.4" if target == OPENAI else "gemini-3-pro-preview"
+    model = "gpt-5.4" if target == OPENAI else "gemini-3.1-pro-preview"
     body = {"model": model, "messages": messages or [{"role": "user", "content": content}], **more}
     return emulator.answer("POST", target, {"authorization": "Bearer k"}, json.dumps(body).encode())
 
@@ -61,7 +61,7 @@ def test_a_whole_answer() -> None:
 
 def test_a_stream_with_usage() -> None:
     answer = chat(Emulator(), stream=True, stream_options={"include_usage": True})
-    assert answer.headers == (("content-type", "text/event-stream; charset=utf-8"),)
+    assert answer.headers[0] == ("content-type", "text/event-stream; charset=utf-8")
     assert b"\r" not in answer.body
     found = events(answer)
     assert found[0]["choices"][0]["delta"] == {"role": "assistant", "content": "", "refusal": None}
@@ -166,7 +166,7 @@ def test_forms_and_limits() -> None:
         ),
         (
             {"authorization": "Bearer k"},
-            {"model": "m", "messages": []},
+            {"model": "gpt-5.4", "messages": []},
             400,
             "Invalid 'messages': empty array.",
         ),

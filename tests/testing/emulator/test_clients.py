@@ -14,7 +14,7 @@ from tests.http.drive import Drive
 from wire import Timeouts, errors, gemini, openai
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport, Server, serve
 
-MODEL = "gemini-3-pro-preview"
+MODEL = "gemini-3.1-pro-preview"
 TEXT = "This is an emulator, and no model. You said: hi"
 TOOLS = gemini.tools(
     gemini.function_declaration(

@@ -107,7 +107,7 @@ def test_faults_of_other_endpoints_and_of_chat() -> None:
         x_wire_fault="429; retry-after=1",
     )
     assert json.loads(limited.body)["error"]["code"] == "rate_limit_exceeded"
-    google = {**chat, "model": "gemini-3-pro-preview"}
+    google = {**chat, "model": "gemini-3.1-pro-preview"}
     limited = post(
         emulator,
         "/v1beta/openai/chat/completions",

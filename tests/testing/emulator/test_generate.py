@@ -222,7 +222,8 @@ def test_both_spellings_in_one_body() -> None:
 @pytest.mark.parametrize("version", ["v1", "v1beta"])
 def test_both_versions(version: str) -> None:
     assert (
-        parts(ask(Emulator(), target=f"/{version}/models/gemini-3-pro-preview"))[0]["text"] == TEXT
+        parts(ask(Emulator(), target=f"/{version}/models/gemini-3.1-pro-preview"))[0]["text"]
+        == TEXT
     )
 
 
@@ -378,7 +379,7 @@ def test_count_tokens_of_contents_and_of_a_whole_request() -> None:
         "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 3}],
     }
     request = {
-        "model": "models/gemini-3-pro-preview",
+        "model": "models/gemini-3.1-pro-preview",
         "contents": [user("hi there")],
         "tools": [WEATHER],
     }

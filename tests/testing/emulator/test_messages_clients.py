@@ -225,7 +225,7 @@ def test_s4_22_three_vendors_one_after_the_other() -> None:
     for model in (
         "anthropic:claude-sonnet-4-5",
         "openai:gpt-4o",
-        "gemini:gemini-3-pro-preview",
+        "gemini:gemini-3.1-pro-preview",
         "anthropic:claude-opus-4-8",
     ):
         with Chat(
@@ -265,5 +265,5 @@ def test_s4_22_a_pipeline_asks_three_vendors(
     assert list(dict.fromkeys(each["target"] for each in server.requests)) == [
         "/v1/messages",
         "/v1/chat/completions",
-        "/v1beta/models/gemini-2.0-flash:generateContent",
+        "/v1beta/models/gemini-3.8-flash:generateContent",
     ]

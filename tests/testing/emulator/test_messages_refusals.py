@@ -165,7 +165,7 @@ def test_a_body_that_is_too_long() -> None:
         "claude-sonet-4-5",
         "gpt-5.4",
         "claude-2.1",
-        "gemini-3-pro-preview",
+        "gemini-3.1-pro-preview",
         "claude-sonnet-4-5-latest-x",
     ],
 )

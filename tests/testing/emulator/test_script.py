@@ -104,7 +104,7 @@ def test_raw_answers_and_raw_chunks() -> None:
     )
     assert ask(emulator) == {
         **LAST,
-        "modelVersion": "gemini-3-pro-preview",
+        "modelVersion": "gemini-3.1-pro-preview",
         "responseId": ask(Emulator())["responseId"],
     }
     assert texts(*([chunk] for chunk in stream(emulator))) == ["a", "b"]

@@ -56,15 +56,15 @@ def test_models_are_listed_page_by_page() -> None:
     rest = said(get(emulator, f"/v1beta/models?pageSize=50&pageToken={first['nextPageToken']}"))
     names = [each["name"] for each in first["models"] + rest["models"]]
     assert (len(first["models"]), "nextPageToken" in rest) == (5, False)
-    assert names[0] == "models/gemini-2.5-flash"
+    assert names[0] == "models/gemini-3.8-flash"
     assert len(set(names)) == len(names) == 12
-    assert said(get(emulator, "/v1beta/models/gemini-2.5-flash")) == first["models"][0]
+    assert said(get(emulator, "/v1beta/models/gemini-3.8-flash")) == first["models"][0]
     assert error(get(emulator, "/v1beta/models/nothing"))[0] == 404
 
 
 def test_v1_models_is_of_whom_the_key_is() -> None:
     emulator = Emulator()
-    assert said(get(emulator, "/v1/models"))["models"][0]["name"] == "models/gemini-2.5-flash"
+    assert said(get(emulator, "/v1/models"))["models"][0]["name"] == "models/gemini-3.8-flash"
     openai = said(emulator.answer("GET", "/v1/models", {"authorization": "Bearer k"}, b""))
     assert (openai["object"], openai["data"][0]["id"]) == ("list", "gpt-5.4")
     assert (
@@ -88,9 +88,9 @@ def test_a_file_in_one_go() -> None:
         "displayName": "h",
         "mimeType": "text/plain",
         "sizeBytes": "5",
-        "createTime": "2026-11-21T12:00:02.000000Z",
-        "updateTime": "2026-11-21T12:00:02.000000Z",
-        "expirationTime": "2026-11-23T12:00:02.000000Z",
+        "createTime": "2026-11-21T12:00:01.000000Z",
+        "updateTime": "2026-11-21T12:00:01.000000Z",
+        "expirationTime": "2026-11-23T12:00:01.000000Z",
         "sha256Hash": "MmNmMjRkYmE1ZmIwYTMwZTI2ZTgzYjJhYzViOWUyOWUxYjE2MWU1YzFmYTc0MjVlNzMwNDMzNjI5MzhiOTgyNA==",  # noqa: E501
         "uri": f"https://generativelanguage.googleapis.com/v1beta/{file['name']}",
         "state": "ACTIVE",

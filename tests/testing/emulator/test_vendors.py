@@ -257,6 +257,7 @@ def test_a_conversation_of_chat_completions_as_a_wish() -> None:
     )
     assert wish == Wish(
         question="What time is it?",
+        system="Be brief.",
         results=[("now", {"hour": 3}), ("now", {"result": "noon"})],
         called=True,
         functions=[Declared("now", "Time", None)],

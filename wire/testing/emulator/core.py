@@ -15,8 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from wire.errors import ConfigurationError
-from wire.testing.emulator.answer import Answer, json_answer, json_bytes
+from wire.gemini.lifetimes import AS_OF
+from wire.testing.emulator.answer import Answer
+from wire.testing.emulator.control import (
+    control_answer,
+    control_of,
+    is_preflight,
+    preflight,
+    sent_steps,
+    with_cors,
+)
 from wire.testing.emulator.faults import Fault, fault_of, with_fault
+from wire.testing.emulator.hosts import check_provider
 from wire.testing.emulator.model import Output, Wish, complete, constrained
 from wire.testing.emulator.received import Received, received
 from wire.testing.emulator.recorded import Recorded
@@ -25,14 +35,14 @@ from wire.testing.emulator.script import Script, Step, choose, read, steps_of
 from wire.testing.emulator.vendor import Failed, Failure, Generation, Refusal, Settings, Vendor
 from wire.testing.emulator.vendors import VENDORS
 
-_CONTROL = re.compile(r"/_wire/(requests|health)")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 class Emulator:
     """The servers of Gemini, OpenAI and Anthropic: refuses what they refuse, in their words.
 
     >>> emulator = Emulator()
-    >>> path = "/v1beta/models/gemini-3-pro-preview"
+    >>> path = "/v1beta/models/gemini-3.8-flash"
     >>> emulator.answer("GET", path, {"x-goog-api-key": "any"}, b"").status
     200
 
@@ -42,7 +52,15 @@ class Emulator:
     that a rule is about. `seed` changes ids and signatures. Every key is accepted, except those
     that begin with bad, invalid, wrong or expired.
 
-    Raises `ConfigurationError` for an invalid script, `CassetteError` for an invalid cassette.
+    Many providers serve chat completions and Messages, each with rules and messages of its own. A
+    client's transport names the one that it means; a server on loopback goes by the path and the
+    model's name. `provider` names it for both: `Emulator(provider="deepseek")`.
+
+    Models that Google has shut down are refused as there. `date` plays an earlier or later day:
+    `Emulator(date="2026-02-01")` still has `gemini-3-pro-preview`.
+
+    Raises `ConfigurationError` for an invalid script, provider or date, `CassetteError` for an
+    invalid cassette.
     """
 
     def __init__(
@@ -52,8 +70,20 @@ class Emulator:
         warnings_too: bool = False,
         lenient: bool = False,
         seed: int = 0,
+        provider: str = "",
+        date: str = AS_OF,
     ) -> None:
-        self._settings = Settings(warnings_too=warnings_too, lenient=lenient, seed=seed)
+        check_provider(provider)
+        if not isinstance(date, str) or not _DATE.fullmatch(date):
+            raise ConfigurationError(f"date: a day such as 2026-03-09 is wanted, not {date!r}")
+        self._settings = Settings(
+            warnings_too=warnings_too,
+            lenient=lenient,
+            seed=seed,
+            provider=provider,
+            date=date,
+            respond=self._respond,
+        )
         self._cassette, self._script = _loaded(script)
         self._lock = threading.RLock()
         self._clear()
@@ -91,24 +121,43 @@ class Emulator:
         """The response to one request; the target is a path with its query, or a whole URL."""
         with self._lock:
             request = received(len(self._requests) + 1, method, target, headers, body)
-            control = _CONTROL.fullmatch(request.path)
-            if control is not None and request.method in ("GET", "DELETE"):
-                return self._control(request.method, control[1])
+            if is_preflight(request):
+                return preflight(request)
+            control = control_of(request)
+            if control:
+                return with_cors(self._control(request, control), request)
             report = request.report()
             self._requests.append(report)
-            answer = self._respond(request)
+            answer = with_cors(self._respond(request), request)
             report |= {"status": answer.status, **({"rule": answer.rule} if answer.rule else {})}
             return answer
 
-    def _control(self, method: str, name: str) -> Answer:
+    def _control(self, request: Received, name: str) -> Answer:
         """The emulator's own endpoints."""
-        value: dict[str, Any] = {"status": "ok", "requests": len(self._requests)}
-        if method == "DELETE":
-            self._requests.clear()
-            value = {}
-        elif name == "requests":
-            value = {"requests": self._requests}
-        return json_answer(json_bytes(value, indent=2) + b"\n")
+        try:
+            return control_answer(self._controlled(request, name))
+        except ConfigurationError as error:
+            return control_answer({"error": error.message}, 400)
+
+    def _controlled(self, request: Received, name: str) -> dict[str, Any]:
+        match request.method, name:
+            case "GET", "requests":
+                return {"requests": self._requests}
+            case "DELETE", "requests":
+                self._requests.clear()
+                return {}
+            case "POST", "reset":
+                self.reset()
+                return {}
+            case "DELETE", "script":
+                self._steps = []
+            case "PUT", "script":
+                self._steps = sent_steps(request, name)
+            case "POST", _:
+                self._steps = [*sent_steps(request, name), *self._steps]
+            case _:
+                return {"status": "ok", "requests": len(self._requests)}
+        return {"steps": len(self._steps)}
 
     def _vendor(self, request: Received) -> tuple[Vendor, Route | None]:
         """The vendor that has the path.

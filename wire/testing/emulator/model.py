@@ -2,16 +2,17 @@
 
 It is made of rules and gives the same output for the same request; it is no language model. It
 calls the declared functions whose names or descriptions the question mentions, once for each name
-in the question. If none is mentioned, it calls the most similar one, unless a function was called
-before. It repeats the results of its tools, writes a value for a schema, and otherwise repeats the
-question.
+in the question, or for each value of an enum. If none is mentioned, it calls the most similar one,
+unless a function was called before. It repeats the results of its tools, writes a value for a
+schema, also for one that stands as JSON in the question or the system instruction, and otherwise
+repeats the question.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -49,6 +50,8 @@ class Wish:
     """What a request asks of the model, in terms of no vendor."""
 
     question: str = ""
+    system: str = ""
+    """The text of the system instruction."""
     results: Sequence[tuple[str, Any]] = ()
     """Name and result of each call that the last turn answers."""
     called: bool = False
@@ -153,12 +156,12 @@ def constrained(output: Output, wish: Wish) -> Output:
 
 
 def _text(wish: Wish) -> str:
-    if wish.format == "json":
-        schema = (
-            wish.schema
-            if wish.schema is not None
-            else {"type": "object", "properties": {"answer": {"type": "string"}}}
-        )
+    schema = wish.schema
+    if schema is None and not wish.results:
+        schema = next(_schemas_in(f"{wish.question}\n{wish.system}"), None)
+    if wish.format == "json" or (wish.format == "text" and schema is not None):
+        if schema is None:
+            schema = {"type": "object", "properties": {"answer": {"type": "string"}}}
         return json.dumps(example(schema, _hints(wish.question)), ensure_ascii=False)
     if wish.format == "enum":
         return str(example(wish.schema or {"enum": ["yes"]}, _hints(wish.question)))
@@ -171,6 +174,20 @@ def _text(wish: Wish) -> str:
         "This is an emulator, and no model. You said: "
         f"{_short(wish.question, _MAX_REPEATED) or 'nothing'}"
     )
+
+
+def _schemas_in(text: str) -> Iterator[Any]:
+    """JSON Schemas of objects that stand in a text."""
+    decoder, at = json.JSONDecoder(), text.find("{")
+    while at >= 0:
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            end = at + 1
+        else:
+            if isinstance(value.get("properties"), dict):
+                yield value
+        at = text.find("{", end)
 
 
 def _short(text: str, length: int) -> str:
@@ -221,6 +238,12 @@ def _calls(wish: Wish) -> list[tuple[str, Any]]:
             (function.name, _arguments(function, replace(hints, names=[name])))
             for name in hints.names
         ]
+    chosen_values = _enum_values(function.schema, question)
+    if len(chosen_values) > 1:
+        return [
+            (function.name, {**_arguments(function, hints), name: value})
+            for name, value in chosen_values
+        ]
     return [(function.name, _arguments(function, hints))] * times
 
 
@@ -257,6 +280,22 @@ def _takes_one_text(schema: Any) -> bool:
         )
         == 1
     )
+
+
+def _enum_values(schema: Any, question: str) -> list[tuple[str, str]]:
+    """Name and value of the first argument whose enum has several values in the question."""
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    for name, each in properties.items() if isinstance(properties, dict) else ():
+        options = each.get("enum") if isinstance(each, dict) else None
+        found = [
+            (place.start(), value)
+            for value in (options if isinstance(options, list) else ())
+            if isinstance(value, str)
+            and (place := re.search(rf"(?<!\w){re.escape(value.lower())}(?!\w)", question))
+        ]
+        if len(found) > 1:
+            return [(name, value) for _, value in sorted(found)]
+    return []
 
 
 def _arguments(function: Declared, hints: Hints) -> Any:

@@ -25,6 +25,19 @@ class Received:
     body: bytes
     base: str
     """Scheme and host of the emulator, as the client addressed it."""
+    origin: str = ""
+    """Host and port of the server that the client meant, if the emulator runs inside the client's
+    transport; empty if it runs as a server itself."""
+
+    @property
+    def model(self) -> str:
+        """The `model` of a JSON body; empty if there is none."""
+        try:
+            body = json.loads(self.body)
+        except ValueError:
+            return ""
+        model = body.get("model") if isinstance(body, dict) else None
+        return model if isinstance(model, str) else ""
 
     @property
     def bearer(self) -> str:
@@ -62,4 +75,4 @@ def received(
     path = unquote(parts.path) or "/"
     shown = f"{parts.path}?{parts.query}" if parts.query else parts.path
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
-    return Received(number, method.upper(), shown, path, query, named, body, base)
+    return Received(number, method.upper(), shown, path, query, named, body, base, parts.netloc)

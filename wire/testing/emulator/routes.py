@@ -24,6 +24,8 @@ class Route:
     """The model, or the id of a file or cached content."""
     parent: str = ""
     """Vertex: `projects/.../locations/.../`."""
+    prefix: str = ""
+    """What stands before the path of a call, such as `/api/paas/v4`; each provider has its own."""
     generates: bool = False
     """Whether the endpoint asks for output of a model."""
 
@@ -32,8 +34,8 @@ class Route:
 class Path:
     """A path as a regular expression, and the endpoint of each HTTP method.
 
-    The groups `version`, `name`, `parent` and `action` are optional. `{action}` in an endpoint
-    stands for the action, `{list}` for `get` if there is a name, else for `list`.
+    The groups `version`, `name`, `parent`, `prefix` and `action` are optional. `{action}` in an
+    endpoint stands for the action, `{list}` for `get` if there is a name, else for `list`.
     """
 
     host: str
@@ -52,7 +54,7 @@ def match(rows: Iterable[Path], request: Received, generating: frozenset[str]) -
         parts = row.pattern.fullmatch(request.path)
         if parts is None:
             continue
-        groups = {"version": "", "name": "", "parent": "", "action": ""}
+        groups = dict.fromkeys(("version", "name", "parent", "prefix", "action"), "")
         groups |= {key: value or "" for key, value in parts.groupdict().items()}
         listed = "get" if groups["name"] else "list"
         endpoint = row.endpoints.get(request.method, "").format(**groups, list=listed)
@@ -62,6 +64,7 @@ def match(rows: Iterable[Path], request: Received, generating: frozenset[str]) -
             groups["version"],
             groups["name"].removeprefix("models/"),
             groups["parent"],
+            groups["prefix"],
             generates=endpoint in generating,
         )
     return None

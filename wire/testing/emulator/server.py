@@ -7,12 +7,13 @@ import json
 import socket
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
 
 from wire.testing.emulator.answer import Answer, Cut, Pause, Reset, json_answer
 from wire.testing.emulator.core import Emulator
+from wire.testing.written_headers import kept_url
 
 _LINGER_ZERO = struct.pack("ii", 1, 0)  # SO_LINGER with time 0: closing sends a reset
 _MAX_BODY_BYTES = 1 << 30
@@ -23,11 +24,15 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
     block_on_close = False
-    request_queue_size = 128
+    # A client that opens 1,000 connections at once is not refused; Linux caps it at somaxconn.
+    request_queue_size = 1024
 
-    def __init__(self, emulator: Emulator, port: int = 0) -> None:
+    def __init__(
+        self, emulator: Emulator, port: int = 0, log: Callable[[str], object] | None = None
+    ) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
         self.emulator = emulator
+        self.log = log
         self.stopping = threading.Event()
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
@@ -91,6 +96,9 @@ class _Handler(BaseHTTPRequestHandler):
             )
         except Exception as error:  # of a script's function; the client gets its message
             answer = _crash(error)
+        if self._owner.log is not None:
+            rule = f" [{answer.rule}]" if answer.rule else ""
+            self._owner.log(f"{self.command} {kept_url(self.path)} {answer.status}{rule}")
         try:
             self._send(answer)
         except OSError:
@@ -155,9 +163,15 @@ def _crash(error: Exception) -> Answer:
 
 
 @contextlib.contextmanager
-def serve(emulator: Emulator, port: int = 0) -> Iterator[Server]:
-    """Serve the emulator on loopback while the block runs, on a free port if none is given."""
-    server = Server(emulator, port)
+def serve(
+    emulator: Emulator, port: int = 0, *, log: Callable[[str], object] | None = None
+) -> Iterator[Server]:
+    """Serve the emulator on loopback while the block runs, on a free port if none is given.
+
+    `log` gets a line for each request: method, path without keys, status, and the rule that
+    refused it.
+    """
+    server = Server(emulator, port, log)
     thread = threading.Thread(
         target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
     )

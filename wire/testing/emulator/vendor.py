@@ -7,14 +7,19 @@ vendors stand in the table `wire.testing.emulator.vendors.VENDORS`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from wire.gemini.lifetimes import AS_OF
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.model import Output, Wish
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route
+
+
+def _nothing(request: Received) -> Answer:
+    raise NotImplementedError("an emulator answers the requests of a batch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +32,13 @@ class Settings:
     """Refuse nothing that a rule is about."""
     seed: int = 0
     """Changes ids and signatures."""
+    provider: str = ""
+    """The provider that is played on the paths that several share; empty: see `hosts.row_of`."""
+    date: str = AS_OF
+    """The day that is played, as `2026-03-09`: models that were shut down by then are unknown."""
+    respond: Callable[[Received], Answer] = _nothing
+    """Answers a request that is part of another one, such as one of a batch; the list of requests
+    does not have it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from wire.openai.chat.types import ChatCompletionRequest, Message, ToolCall
+from wire.providers import PROVIDERS
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.keys import is_wrong
 from wire.testing.emulator.model import thinking_of
@@ -56,7 +57,7 @@ class GoogleOpenAI(OpenAI):
 
     def read(self, request: Received, route: Route) -> Generation:
         """Read a request for a chat completion; the turn's calls must be signed (G24, G25)."""
-        body = decoded(request.body, "gemini@openai", self._settings)
+        body = decoded(request.body, PROVIDERS["gemini@openai"], self._settings)
         model = self._model((body.model or "").removeprefix("models/"), route)
         turn = _steps(body)
         if not self._settings.lenient:
@@ -74,7 +75,7 @@ class GoogleOpenAI(OpenAI):
     def _model(self, name: str, route: Route) -> Traits:
         """The model of a name. Raises `Refusal` if it is unknown or cannot generate (G72)."""
         lenient = self._settings.lenient
-        model = traits(name, lenient=lenient, warnings_too=self._settings.warnings_too)
+        model = traits(name, lenient=lenient, date=self._settings.date)
         if model is None or not (lenient or "generateContent" in model.methods):
             raise refusals.unknown_model(name, "", "gemini", route.version, "generateContent")
         return model
@@ -83,7 +84,8 @@ class GoogleOpenAI(OpenAI):
         """Answer for embeddings and models."""
         if route.endpoint == "chat.embeddings":
             return embed(request)
-        return models_answer(route.name, [each.name for each in listed()], "google")
+        names = [each.name for each in listed(self._settings.date)]
+        return models_answer(route.name, names, "google")
 
     def error_answer(self, failure: Failure) -> Answer:
         """The error response is Google's; an error within a stream is OpenAI's."""

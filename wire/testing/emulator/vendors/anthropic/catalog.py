@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from wire.anthropic.families import (
@@ -14,7 +14,7 @@ from wire.anthropic.families import (
     takes_budget,
     takes_schema,
 )
-from wire.testing.emulator.vendors.anthropic.errors import refusal
+from wire.testing.emulator.vendors.anthropic.lists import page
 
 _MODEL = re.compile(
     r"claude-(?:(?:opus|sonnet|haiku|fable|mythos)-[45](?:-\d)?|3(?:-[57])?-(?:opus|sonnet|haiku))"
@@ -89,23 +89,5 @@ def _can(supported: bool) -> dict[str, Any]:
 
 
 def listed(query: Mapping[str, str]) -> dict[str, Any]:
-    """A page of models; the query may have `limit`, and `after_id` or `before_id`."""
-    limit, after, before = query.get("limit") or "20", query.get("after_id"), query.get("before_id")
-    if not limit.isdecimal() or not 1 <= int(limit) <= 1000:
-        raise refusal(400, "limit: Input should be between 1 and 1000")
-    names: Sequence[str] = _LISTED
-    for name, cursor in (("after_id", after), ("before_id", before)):
-        if cursor and cursor not in _LISTED:
-            raise refusal(400, f"{name}: Invalid cursor")
-    if before:
-        names = names[: names.index(before)]
-        shown = names[-int(limit) :]
-    else:
-        names = names[names.index(after) + 1 :] if after else names
-        shown = names[: int(limit)]
-    ends = {"first_id": shown[0] if shown else None, "last_id": shown[-1] if shown else None}
-    return {
-        "data": [description(each) for each in shown],
-        "has_more": len(shown) < len(names),
-        **ends,
-    }
+    """A page of models."""
+    return page([description(each) for each in _LISTED], query)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -45,9 +46,14 @@ def error_answer(failure: Failure) -> Answer:
     return json_answer(json_bytes(error(failure)), failure.status, retry_after_header(failure))
 
 
-def refusal(status: int, message: str, rule: str = "") -> Refusal:
-    """A refusal with the server's message."""
-    return Refusal(replace(error_answer(Failure(status, message)), rule=rule))
+def refusal(
+    status: int, message: str, rule: str = "", details: Mapping[str, Any] | None = None
+) -> Refusal:
+    """A refusal with the server's message, and with the details of a typed error."""
+    body = error(Failure(status, message))
+    if details:
+        body["error"]["details"] = dict(details)
+    return Refusal(replace(json_answer(json_bytes(body), status), rule=rule))
 
 
 def no_key() -> Refusal:
@@ -70,3 +76,18 @@ def bad_version(version: str) -> Refusal:
 def unknown_model(model: str) -> Refusal:
     """No model has this name."""
     return refusal(404, f"model: {model}")
+
+
+def no_threads() -> Refusal:
+    """The request has `thread`: this server keeps no conversations.
+
+    Anthropic's tool runners go on without a thread after this error code (SDK 2.12.0).
+    """
+    code = "thread_unsupported_request"
+    message = "thread: Threads are not supported here. Send the full conversation without `thread`."
+    return refusal(400, message, details={"error_code": code})
+
+
+def unknown_key(path: str) -> Refusal:
+    """The request has a key that the server does not know."""
+    return refusal(400, f"{path}: Extra inputs are not permitted")

@@ -14,10 +14,12 @@ from wire.anthropic.fold import fold
 from wire.anthropic.rules import check
 from wire.anthropic.types import ContentBlock, CountTokensRequest, MessageRequest, Thinking
 from wire.core.decoders import decoder
+from wire.core.provider import Provider
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.model import Declared, Output, Wish, thinking_of
 from wire.testing.emulator.vendor import Settings
 from wire.testing.emulator.vendors.anthropic import catalog, errors
+from wire.testing.emulator.vendors.anthropic.keys import unknown_keys
 from wire.testing.emulator.vendors.anthropic.prompts import prompt_tokens
 from wire.testing.emulator.vendors.anthropic.responses import (
     MessageWriter,
@@ -79,8 +81,11 @@ class Generation:
 # --- requests -------------------------------------------------------------------------------------
 
 
-def decoded(body: bytes, kind: type[R], host: str, settings: Settings) -> R:
-    """Decode and check a body. Raises `Refusal`."""
+def decoded(body: bytes, kind: type[R], host: Provider | None, settings: Settings) -> R:
+    """Decode a body, and check it by the rules of a host; `None` stands for an unknown one.
+
+    Raises `Refusal`.
+    """
     if len(body) > MAX_BODY_BYTES:
         raise errors.refusal(413, "Request exceeds the maximum allowed number of bytes.")
     try:
@@ -95,23 +100,32 @@ def decoded(body: bytes, kind: type[R], host: str, settings: Settings) -> R:
 
 
 def _check(
-    request: MessageRequest | CountTokensRequest, body: bytes, host: str, *, warnings_too: bool
+    request: MessageRequest | CountTokensRequest,
+    body: bytes,
+    host: Provider | None,
+    *,
+    warnings_too: bool,
 ) -> None:
-    official = host == "anthropic"
+    official, plain = is_official(host), json.loads(body)
+    counts = isinstance(request, CountTokensRequest)
+    endpoint = "count_tokens" if counts else "messages"
+    if plain.get("thread") is not None:
+        raise errors.no_threads()
     if official and not catalog.is_known(request.model):
         raise errors.unknown_model(request.model)
-    counts = isinstance(request, CountTokensRequest)
-    violations = check(
-        body,
-        provider="anthropic" if official else "",
-        endpoint="count_tokens" if counts else "messages",
-    )
-    for each in violations:
+    for path in unknown_keys(plain, endpoint) if official else ():
+        raise errors.unknown_key(path)
+    for each in check(body, provider=host or "", endpoint=endpoint):
         if warnings_too or each.severity == "error":
             raise errors.refusal(each.status, each.words or each.message, each.rule)
     maximum = catalog.max_prompt_tokens(request.model)
-    if official and not counts and (tokens := prompt_tokens(json.loads(body))) > maximum:
+    if official and not counts and (tokens := prompt_tokens(plain)) > maximum:
         raise errors.refusal(400, f"prompt is too long: {tokens} tokens > {maximum} maximum")
+
+
+def is_official(host: Provider | None) -> bool:
+    """Whether a host is Anthropic's own: it knows no other models and keys, and signs thoughts."""
+    return host is not None and host.name == "anthropic"
 
 
 def _type_message(problem: str) -> str:
@@ -170,6 +184,7 @@ def wish_of(request: MessageRequest) -> Wish:
     effort = config and config.effort
     return Wish(
         question=next(asks, ""),
+        system=_text(_blocks(request.system)),
         results=[
             (names.get(block.tool_use_id) or "", _result(block)) for block in _results(request)
         ],

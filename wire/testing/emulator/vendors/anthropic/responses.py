@@ -16,6 +16,8 @@ from wire.testing.emulator.vendors.anthropic.prompts import PromptCache
 from wire.testing.emulator.vendors.anthropic.thoughts import ThoughtSignatures
 
 _STOP_REASONS = {"STOP": "end_turn", "MAX_TOKENS": "max_tokens", "SAFETY": "refusal"}
+_UNTOLD = "The script tells no thoughts."
+"""The thought of an answer whose script says none."""
 # A script may name these as `finish`.
 _OWN_STOP_REASONS = (
     "pause_turn",
@@ -43,10 +45,10 @@ class MessageWriter:
     def message(self, output: Output, id: str) -> dict[str, Any]:
         """One whole message."""
         content: list[dict[str, Any]] = []
-        if self.thinks and output.thoughts:
-            content.append(self._thought(output.thoughts, id))
+        if self.thinks and (output.thoughts or self._must_think()):
+            content.append(self._thought(output.thoughts or _UNTOLD, id))
         if output.text:
-            content.append({"type": "text", "text": output.text})
+            content.append({"type": "text", "text": output.text, **self._citations()})
         for position, (name, args) in enumerate(output.calls):
             digest = hashlib.sha256(f"{id} {position} {name}".encode()).hexdigest()[:22]
             content.append(
@@ -98,6 +100,30 @@ class MessageWriter:
             **message,
         }
 
+    def _citations(self) -> dict[str, Any]:
+        """The beginning of each text document of the request that may be cited."""
+        cited = [
+            {
+                "type": "char_location",
+                "cited_text": text[:40],
+                "document_index": index,
+                "document_title": title,
+                "start_char_index": 0,
+                "end_char_index": len(text[:40]),
+            }
+            for index, (text, title) in enumerate(_cited_documents(self.prompt))
+            if text
+        ]
+        return {"citations": cited} if cited else {}
+
+    def _must_think(self) -> bool:
+        """Whether the answer begins with a thought, whatever a script says.
+
+        The server refuses a message without one when it comes back with calls (A17).
+        """
+        thinking = self.request.thinking
+        return thinking is not None and thinking.type == "enabled"
+
     def _thought(self, thoughts: str, id: str) -> dict[str, Any]:
         display = self.request.thinking and self.request.thinking.display
         if display == "omitted" or (display is None and family(self.request.model).since(4, 7)):
@@ -106,6 +132,18 @@ class MessageWriter:
         if self.signatures is not None:
             block["signature"] = self.signatures.of(self.family, thoughts, id)
         return block
+
+
+def _cited_documents(request: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Text and title of each document; no text for one that cannot be cited by its letters."""
+    for message in request.get("messages") or ():
+        content = message.get("content")
+        for block in content if isinstance(content, list) else ():
+            if block.get("type") == "document":
+                source = block.get("source") or {}
+                cites = (block.get("citations") or {}).get("enabled")
+                text = source.get("data") if cites and source.get("type") == "text" else ""
+                yield text or "", block.get("title")
 
 
 def _stop_reason(output: Output) -> str:

@@ -5,21 +5,27 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from wire.anthropic.types import CountTokensRequest, MessageRequest
+from wire.core.provider import Provider
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
+from wire.testing.emulator.hosts import prefix_pattern, row_of
 from wire.testing.emulator.keys import is_wrong
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route, match, paths
 from wire.testing.emulator.vendor import Failure, Settings
 from wire.testing.emulator.vendors.anthropic import catalog, errors
+from wire.testing.emulator.vendors.anthropic.batches import Batches
+from wire.testing.emulator.vendors.anthropic.files import Files
 from wire.testing.emulator.vendors.anthropic.messages import (
     Generation,
     check_thoughts,
     decoded,
     family_name,
+    is_official,
     thinks,
     wish_of,
 )
@@ -27,14 +33,44 @@ from wire.testing.emulator.vendors.anthropic.prompts import PromptCache, prompt_
 from wire.testing.emulator.vendors.anthropic.responses import MessageWriter, frame
 from wire.testing.emulator.vendors.anthropic.thoughts import ThoughtSignatures
 
-# Hosts that serve Messages beside their own API put them under one of these.
-_PREFIX = r"/(?:anthropic|api/anthropic|apps/anthropic|coding|api)"
+_PREFIX = prefix_pattern("anthropic")
 _PATHS = paths(
-    ("anthropic", r"/v1/messages", {"POST": "messages"}),
-    ("anthropic", r"/v1/messages/count_tokens", {"POST": "messages.count_tokens"}),
-    ("other", rf"{_PREFIX}/v1/messages", {"POST": "messages"}),
-    ("other", rf"{_PREFIX}/v1/messages/count_tokens", {"POST": "messages.count_tokens"}),
-    ("anthropic", r"/v1/models(?:/(?P<name>[^/:]+))?", {"GET": "messages.models"}),
+    ("anthropic", rf"{_PREFIX}/messages", {"POST": "messages"}),
+    ("anthropic", rf"{_PREFIX}/messages/count_tokens", {"POST": "messages.count_tokens"}),
+    (
+        "anthropic",
+        rf"{_PREFIX}/messages/batches",
+        {"GET": "messages.batches.list", "POST": "messages.batches.create"},
+    ),
+    (
+        "anthropic",
+        rf"{_PREFIX}/messages/batches/(?P<name>[^/]+)",
+        {"GET": "messages.batches.get", "DELETE": "messages.batches.delete"},
+    ),
+    (
+        "anthropic",
+        rf"{_PREFIX}/messages/batches/(?P<name>[^/]+)/cancel",
+        {"POST": "messages.batches.cancel"},
+    ),
+    (
+        "anthropic",
+        rf"{_PREFIX}/messages/batches/(?P<name>[^/]+)/results",
+        {"GET": "messages.batches.results"},
+    ),
+    ("anthropic", rf"{_PREFIX}/files", {"GET": "files.list", "POST": "files.upload"}),
+    (
+        "anthropic",
+        rf"{_PREFIX}/files/(?P<name>[^/]+)",
+        {"GET": "files.get", "DELETE": "files.delete"},
+    ),
+    ("anthropic", rf"{_PREFIX}/files/(?P<name>[^/]+)/content", {"GET": "files.content"}),
+    ("anthropic", rf"{_PREFIX}/models(?:/(?P<name>[^/:]+))?", {"GET": "messages.models"}),
+)
+_LIMITS = (
+    ("requests", 4_000),
+    ("tokens", 2_400_000),
+    ("input-tokens", 2_000_000),
+    ("output-tokens", 400_000),
 )
 # Any day is accepted as a version, since Anthropic lists none.
 _VERSION = re.compile(r"20\d\d-\d\d-\d\d")
@@ -46,6 +82,7 @@ class Anthropic:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._cache, self._signatures = PromptCache(), ThoughtSignatures(settings.seed)
+        self._batches, self._files = Batches(settings.respond), Files()
 
     # --- routes and keys --------------------------------------------------------------------------
 
@@ -64,23 +101,28 @@ class Anthropic:
 
     def authorise(self, request: Received, route: Route) -> None:
         """Raise `Refusal` for a missing or wrong key or version."""
+        host = self._host(request, route)
         key = request.headers.get("x-api-key") or ""
-        if not (key or request.bearer):
+        if not (key or request.bearer) and (host is None or host.key_required):
             raise errors.no_key()
         if is_wrong(key or request.bearer):
             raise errors.bad_key(bearer=not key)
         version = request.headers.get("anthropic-version") or ""
         # Other hosts do not require the header.
-        if route.host == "anthropic" and not _VERSION.fullmatch(version):
+        if is_official(host) and not _VERSION.fullmatch(version):
             raise errors.bad_version(version)
+
+    def _host(self, request: Received, route: Route) -> Provider | None:
+        return row_of(request, route, "anthropic", self._settings.provider)
 
     # --- endpoints --------------------------------------------------------------------------------
 
     def read(self, request: Received, route: Route) -> Generation:
         """Read a request for a message. Raises `Refusal`."""
-        body = decoded(request.body, MessageRequest, route.host, self._settings)
+        host = self._host(request, route)
+        body = decoded(request.body, MessageRequest, host, self._settings)
         # Other hosts do not sign thoughts.
-        signatures = self._signatures if route.host == "anthropic" else None
+        signatures = self._signatures if is_official(host) else None
         if signatures is not None and not self._settings.lenient:
             check_thoughts(body, signatures)
         writer = MessageWriter(
@@ -94,17 +136,19 @@ class Anthropic:
         return Generation(wish_of(body), writer)
 
     def serve(self, request: Received, route: Route) -> Answer:
-        """Answer for token counts and models."""
-        if route.endpoint == "messages.count_tokens":
-            decoded(request.body, CountTokensRequest, route.host, self._settings)
-            value = {"input_tokens": prompt_tokens(json.loads(request.body))}
-        elif not route.name:
-            value = catalog.listed(request.query)
-        elif self._settings.lenient or catalog.is_known(route.name):
-            value = catalog.description(route.name)
-        else:
-            raise errors.unknown_model(route.name)
-        return json_answer(json_bytes(value))
+        """Answer for token counts, models, batches and files."""
+        return _ENDPOINTS[route.endpoint](self, request, route)
+
+    def _count(self, request: Received, route: Route) -> Answer:
+        decoded(request.body, CountTokensRequest, self._host(request, route), self._settings)
+        return self.body_answer({"input_tokens": prompt_tokens(json.loads(request.body))}, 200)
+
+    def _models(self, request: Received, route: Route) -> Answer:
+        if not route.name:
+            return self.body_answer(catalog.listed(request.query), 200)
+        if self._settings.lenient or catalog.is_known(route.name):
+            return self.body_answer(catalog.description(route.name), 200)
+        raise errors.unknown_model(route.name)
 
     # --- responses --------------------------------------------------------------------------------
 
@@ -129,13 +173,40 @@ class Anthropic:
         return frame(data, "content_block_delta")
 
     def finish(self, answer: Answer, request: Received, route: Route | None) -> Answer:
-        """Add the id of the request, to the headers and to the body of an error."""
+        """Add the id of the request, also to the body of an error, and the rate limits."""
         digest = hashlib.sha256(f"{request.number} ".encode() + request.body).hexdigest()
         id = f"req_01{digest[:22]}"
-        answer = replace(answer, headers=(*answer.headers, ("request-id", id)))
+        headers = [("request-id", id)]
+        if route is not None and route.generates:
+            for what, limit in _LIMITS:
+                name = f"anthropic-ratelimit-{what}"
+                left = 0 if answer.status == 429 else limit - 1
+                headers += [
+                    (f"{name}-limit", str(limit)),
+                    (f"{name}-remaining", str(left)),
+                    (f"{name}-reset", "2026-11-21T12:01:00Z"),
+                ]
+        answer = replace(answer, headers=(*answer.headers, *headers))
         if answer.status < 400 or not answer.whole:
             return answer
         body = json.loads(answer.body)
         if not isinstance(body, dict) or body.get("type") != "error":
             return answer  # of a script
         return replace(answer, pieces=(json_bytes({"request_id": id, **body}),))
+
+
+_ENDPOINTS: Mapping[str, Callable[[Anthropic, Received, Route], Answer]] = {
+    "messages.count_tokens": Anthropic._count,
+    "messages.models": Anthropic._models,
+    "messages.batches.create": lambda own, request, route: own._batches.create(request),
+    "messages.batches.list": lambda own, request, route: own._batches.listed(request),
+    "messages.batches.get": lambda own, request, route: own._batches.get(request, route.name),
+    "messages.batches.cancel": lambda own, request, route: own._batches.cancel(request, route.name),
+    "messages.batches.delete": lambda own, request, route: own._batches.delete(route.name),
+    "messages.batches.results": lambda own, request, route: own._batches.results(route.name),
+    "files.upload": lambda own, request, route: own._files.upload(request),
+    "files.list": lambda own, request, route: own._files.listed(request),
+    "files.get": lambda own, request, route: own._files.get(route.name),
+    "files.content": lambda own, request, route: own._files.content(route.name),
+    "files.delete": lambda own, request, route: own._files.delete(route.name),
+}

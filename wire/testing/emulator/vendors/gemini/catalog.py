@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from wire.gemini.lifetimes import AS_OF, LIFETIMES, is_shut_down, lifetime
+
 # What may follow the name of a family: accepts `gemini-2.5-flash-preview-05-20`, and refuses the
 # misspelled `gemini-3.6-flahs`.
 _TAIL = (
@@ -19,6 +21,7 @@ _MODEL = re.compile(
     rf"gemini-(?P<generation>1\.5|2\.0|2\.5|3(?:\.[1-9])?)-(?:pro|flash){_TAIL}"
     r"|gemini-(?:pro|flash|flash-lite)-latest|gemma-\d[a-z0-9.]*(?:-[a-z0-9]+)*"
     r"|(?P<embeds>gemini-embedding-(?:exp|\d)[a-z0-9-]*|text-embedding-\d+|embedding-001)"
+    r"|(?P<draws>imagen-\d[a-z0-9.-]*)|(?P<films>veo-\d[a-z0-9.-]*)"
 )
 
 
@@ -29,6 +32,8 @@ class Traits:
     name: str
     generation: float
     embeds: bool = False
+    predicts: str = ""
+    """`predict` for images, `predictLongRunning` for videos."""
     thinks: bool = True
     signs: str = ""
     """`last`: signs calls and the end of every text, as 3.x does. `first`: signs the first part if
@@ -42,31 +47,48 @@ class Traits:
     @property
     def methods(self) -> tuple[str, ...]:
         """The methods it supports."""
+        if self.predicts:
+            return (self.predicts,)
         if self.embeds:
-            return ("embedContent", "batchEmbedContents", "countTokens")
-        return ("generateContent", "streamGenerateContent", "countTokens", "createCachedContent")
+            return (
+                "embedContent",
+                "batchEmbedContents",
+                "asyncBatchEmbedContent",
+                "countTokens",
+                "predict",
+            )
+        return (
+            "generateContent",
+            "streamGenerateContent",
+            "countTokens",
+            "createCachedContent",
+            "batchGenerateContent",
+        )
 
 
 def traits(
-    name: str, *, host: str = "gemini", lenient: bool = False, warnings_too: bool = False
+    name: str, *, host: str = "gemini", lenient: bool = False, date: str = AS_OF
 ) -> Traits | None:
-    """The traits of a model, or `None` if no model has this name.
+    """The traits of a model, or `None` if no model of this name answers on that day.
 
-    Models of 1.5 have been shut down; `warnings_too` brings them back.
+    For some models that were shut down another one answers, and its name is that of the traits.
     """
+    days = lifetime(name)
+    if is_shut_down(name, date) and not lenient:
+        if not days.routed:
+            return None
+        name = days.replacement
     match = _MODEL.fullmatch(name)
     if match is None:
         return _generated(name, 3.0, host) if lenient else None
     if match["embeds"]:
         return Traits(name, 2.0, embeds=True, thinks=False)
+    if match["draws"] or match["films"]:
+        method = "predict" if match["draws"] else "predictLongRunning"
+        return Traits(name, 2.0, predicts=method, thinks=False)
     if name.startswith("gemma"):
         return Traits(name, 2.0, thinks=False)
-    generation = float(match["generation"] or 3.5)
-    return (
-        None
-        if generation < 2 and not (lenient or warnings_too)
-        else _generated(name, generation, host)
-    )
+    return _generated(name, float(match["generation"] or 3.5), host)
 
 
 def _generated(name: str, generation: float, host: str) -> Traits:
@@ -85,25 +107,18 @@ def _generated(name: str, generation: float, host: str) -> Traits:
     )
 
 
-_LISTED = (
-    "gemini-2.5-flash",
-    "gemini-2.5-flash-lite",
-    "gemini-2.5-pro",
-    "gemini-3-flash-preview",
-    "gemini-3-pro-preview",
-    "gemini-3.1-pro-preview",
-    "gemini-3.5-flash",
-    "gemini-3.5-flash-lite",
-    "gemini-3.6-flash",
-    "gemini-3.7-flash",
-    "gemini-3.8-flash",
-    "gemini-embedding-001",
-)
+_UNLISTED_METHODS = frozenset({"streamGenerateContent", "batchEmbedContents", "predict"})
 
 
-def listed() -> list[Traits]:
-    """The models that ListModels returns."""
-    return [model for name in _LISTED if (model := traits(name)) is not None]
+def listed(date: str = AS_OF) -> list[Traits]:
+    """The models that ListModels returns on a day."""
+    names = (
+        name
+        for name, days in LIFETIMES.items()
+        if days.released <= date and not is_shut_down(name, date)
+    )
+    found = (traits(name, date=date) for name in (*names, "gemini-embedding-001"))
+    return [model for model in found if model is not None]
 
 
 def description(model: Traits) -> dict[str, Any]:
@@ -117,9 +132,9 @@ def description(model: Traits) -> dict[str, Any]:
         "inputTokenLimit": 2048 if model.embeds else 1048576,
         "outputTokenLimit": 1 if model.embeds else 65536,
         "supportedGenerationMethods": [
-            each for each in model.methods if not each.startswith(("stream", "batch"))
+            each for each in model.methods if each not in _UNLISTED_METHODS
         ],
     }
-    if not model.embeds:
+    if not (model.embeds or model.predicts):
         described |= {"temperature": 1, "topP": 0.95, "topK": 64, "maxTemperature": 2}
     return described | ({"thinking": True} if model.thinks else {})

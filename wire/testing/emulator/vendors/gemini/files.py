@@ -1,4 +1,4 @@
-"""Files: upload in one request or in pieces, get, list, delete.
+"""Files: upload in one request or in pieces, get, list, download, delete.
 
 A video is PROCESSING until its second get; every other file is ACTIVE at once. There is no clock:
 each file is created a second after the one before, and none expires.
@@ -9,33 +9,19 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from dataclasses import dataclass, field
-from email.parser import BytesParser
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from wire.gemini.types import Content, CreateFileRequest, File
+from wire.gemini.types import Content, File, RegisterFilesRequest
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.vendor import Refusal
 from wire.testing.emulator.vendors.gemini.bodies import whole
-from wire.testing.emulator.vendors.gemini.refusals import decoded, refusal, rule_refusal
+from wire.testing.emulator.vendors.gemini.refusals import decoded, envelope, refusal, rule_refusal
 from wire.testing.emulator.vendors.gemini.state import page, timestamp
+from wire.testing.emulator.vendors.gemini.uploads import Uploaded, file_metadata, made_id
 
-GRANULARITY_BYTES = 8 << 20
-"""The size of every piece of an upload except the last is a multiple of this."""
 _URI = re.compile(r"(?:^|/v1(?:beta|alpha)?/)files/([a-z0-9-]+)(?:$|[:?])")
-
-
-@dataclass(slots=True)
-class _Upload:
-    """An upload that is not finished."""
-
-    metadata: File
-    kind: str
-    size: int | None
-    version: str
-    data: bytearray = field(default_factory=bytearray)
-    state: str = "active"
 
 
 @dataclass(slots=True)
@@ -43,154 +29,101 @@ class Files:
     """The files of one emulator, shared by all keys."""
 
     _files: dict[str, dict[str, Any]] = field(default_factory=dict)
-    _uploads: dict[str, _Upload] = field(default_factory=dict)
+    _data: dict[str, bytes] = field(default_factory=dict)
     _gets: dict[str, int] = field(default_factory=dict)
     _stored: int = 0
 
-    def upload(self, request: Received, version: str) -> Answer:
-        """Any request of an upload."""
-        session = request.query.get("upload_id", "")
-        protocol = request.headers.get("x-goog-upload-protocol", "")
-        if session:
-            return self._continued(request, session)
-        if protocol == "multipart":
-            metadata, kind, data = _multipart(request)
-            return whole(
-                {"file": self._store(metadata, kind, data)},
-                headers={"x-goog-upload-status": "final"},
-            )
-        if protocol == "raw" or (
-            not protocol and request.body and "x-goog-upload-command" not in request.headers
-        ):
-            return whole(
-                {"file": self._store(File(), request.headers.get("content-type", ""), request.body)}
-            )
-        if "start" not in request.headers.get("x-goog-upload-command", ""):
-            raise refusal(400, "Missing header: X-Goog-Upload-Command")
-        metadata = _metadata(request.body)
-        size = request.headers.get("x-goog-upload-header-content-length") or metadata.size_bytes
-        kind = (
-            request.headers.get("x-goog-upload-header-content-type")
-            or metadata.mime_type
-            or "application/octet-stream"
-        )
-        self._stored += 1
-        session = _id(f"upload {self._stored}")
-        self._uploads[session] = _Upload(
-            metadata,
-            kind,
-            int(size) if size is not None and str(size).isdecimal() else None,
-            version,
-        )
-        query = f"upload_id={session}&upload_protocol=resumable"
-        url = f"{request.base}/upload/{version}/files?{query}"
-        headers = {
-            "x-goog-upload-url": url,
-            "x-goog-upload-chunk-granularity": str(GRANULARITY_BYTES),
-            "x-goog-upload-status": "active",
-        }
-        return Answer(
-            200, (("content-type", "text/plain; charset=utf-8"), *headers.items()), (b"",)
-        )
-
-    def _continued(self, request: Received, session: str) -> Answer:
-        upload = self._uploads.get(session)
-        if upload is None:
-            raise refusal(404, "Upload session not found.")
-        commands = {
-            each.strip().lower()
-            for each in request.headers.get("x-goog-upload-command", "").split(",")
-        }
-        if "query" in commands or upload.state == "final":
-            return _progress(upload)
-        if "cancel" in commands:
-            del self._uploads[session]
-            return Answer(
-                200,
-                (
-                    ("content-type", "text/plain; charset=utf-8"),
-                    ("x-goog-upload-status", "cancelled"),
-                ),
-                (b"",),
-            )
-        if not commands & {"upload", "finalize"}:
-            raise refusal(400, "Missing header: X-Goog-Upload-Command")
-        offset = request.headers.get("x-goog-upload-offset", "")
-        if "upload" in commands:
-            if not offset.isdecimal() or int(offset) != len(upload.data):
-                raise refusal(
-                    400,
-                    f"Invalid upload offset: {offset or 'none'}, received so far: "
-                    f"{len(upload.data)}",
-                )
-            if "finalize" not in commands and len(request.body) % GRANULARITY_BYTES:
-                raise refusal(
-                    400,
-                    f"The size of a piece is a multiple of {GRANULARITY_BYTES} bytes, "
-                    "except the last.",
-                )
-            upload.data += request.body
-        if "finalize" not in commands:
-            return _progress(upload)
-        if upload.size is not None and upload.size != len(upload.data):
-            raise refusal(
-                400, f"Upload has {len(upload.data)} bytes, {upload.size} were announced."
-            )
-        upload.state = "final"
-        return whole(
-            {"file": self._store(upload.metadata, upload.kind, bytes(upload.data))},
-            headers={"x-goog-upload-status": "final"},
-        )
+    def store(self, uploaded: Uploaded) -> dict[str, Any]:
+        """Store an uploaded file."""
+        return {"file": self._store(uploaded.metadata, uploaded.kind, uploaded.data)}
 
     def create(self, request: Received) -> Answer:
         """Store a file of which only the metadata is sent."""
-        metadata = _metadata(request.body)
+        metadata = file_metadata(request.body)
         return whole(
             {"file": self._store(metadata, metadata.mime_type or "application/octet-stream", b"")}
         )
 
+    def register(self, request: Received) -> Answer:
+        """Make files of objects of Google Cloud Storage, which stay where they are."""
+        uris = decoded(request.body, RegisterFilesRequest).uris or []
+        if not uris or not all(uri.startswith("gs://") for uri in uris):
+            raise refusal(400, "* RegisterFilesRequest.uris: gs:// URIs are wanted\n")
+        files = [self._store(File(), "", b"", "REGISTERED") for _ in uris]
+        for file, uri in zip(files, uris, strict=True):
+            file["uri"] = uri
+        return whole({"files": files})
+
+    def generate(self, data: bytes, kind: str) -> str:
+        """Store a file that the server made; the value is its name, `files/ID`."""
+        name: str = self._store(File(), kind, data, "GENERATED")["name"]
+        return name
+
     def get(self, name: str) -> Answer:
         """One file; the second get of a video makes it ACTIVE."""
-        file = self._files.get(name)
-        if file is None:
-            raise missing(name)
+        file = self.lookup(name)
         self._gets[name] = self._gets.get(name, 0) + 1
         if file["state"] == "PROCESSING" and self._gets[name] > 1:
             file["state"] = "ACTIVE"
         return whole(file)
 
+    def download(self, name: str) -> Answer:
+        """The bytes of a generated file; those of an uploaded one cannot be had back."""
+        if self.lookup(name)["source"] != "GENERATED":
+            raise refusal(400, "Only generated files can be downloaded.")
+        content_type = ("content-type", "application/octet-stream")
+        return Answer(200, (content_type,), (self._data[name],))
+
+    def redirect(self, request: Received, name: str) -> Answer:
+        """Where the bytes are, as recorded: an error of status 302 with the address."""
+        self.lookup(name)
+        location = ("location", f"{request.base}/download{request.target}")
+        found = whole(envelope(302, "Unknown Error."), 302)
+        return replace(found, headers=(*found.headers, location))
+
     def delete(self, name: str) -> Answer:
         """Delete a file."""
-        if self._files.pop(name, None) is None:
-            raise missing(name)
+        self.lookup(name)
+        del self._files[name]
         return whole({})
 
     def listed(self, request: Received) -> Answer:
         """One page of the files, the newest first."""
         return whole(page("files", list(self._files.values())[::-1], request, 10, 100))
 
+    def lookup(self, name: str) -> dict[str, Any]:
+        """The metadata of a file. Raises `Refusal` if there is none (G68)."""
+        file = self._files.get(name.removeprefix("files/"))
+        if file is None:
+            raise missing(name.removeprefix("files/"))
+        return file
+
+    def data(self, name: str) -> bytes:
+        """The bytes of a file. Raises `Refusal` if there is none (G68)."""
+        self.lookup(name)
+        return self._data[name.removeprefix("files/")]
+
     def check(self, contents: list[Content]) -> None:
         """Raise `Refusal` for a file that does not exist (G68) or is not ACTIVE (G67)."""
         for content in contents:
             for part in content.parts or ():
                 uri = _URI.search((part.file_data and part.file_data.file_uri) or "")
-                if uri is not None:
-                    file = self._files.get(uri[1])
-                    if file is None:
-                        raise missing(uri[1])
-                    if file["state"] != "ACTIVE":
-                        raise rule_refusal("G67", name=uri[1])
+                if uri is not None and self.lookup(uri[1])["state"] != "ACTIVE":
+                    raise rule_refusal("G67", name=uri[1])
 
-    def _store(self, metadata: File, kind: str, data: bytes) -> dict[str, Any]:
+    def _store(
+        self, metadata: File, kind: str, data: bytes, source: str = "UPLOADED"
+    ) -> dict[str, Any]:
         self._stored += 1
         wanted = (metadata.name or "").removeprefix("files/")
         if wanted in self._files:
             raise refusal(
                 409, f"Requested entity already exists: files/{wanted}", code="ALREADY_EXISTS"
             )
-        name = wanted or _id(f"file {self._stored}")
+        name = wanted or made_id(f"file {self._stored}")
         kind = metadata.mime_type or kind.partition(";")[0].strip() or "application/octet-stream"
         digest = hashlib.sha256(data).hexdigest()
+        waits = kind.startswith("video/") and source == "UPLOADED"
         file = {
             "name": f"files/{name}",
             **({"displayName": metadata.display_name} if metadata.display_name else {}),
@@ -203,48 +136,13 @@ class Files:
                 digest.encode()
             ).decode(),  # of the hexadecimal digits, as recorded
             "uri": f"https://generativelanguage.googleapis.com/v1beta/files/{name}",
-            "state": "PROCESSING" if kind.startswith("video/") else "ACTIVE",
-            "source": "UPLOADED",
+            "state": "PROCESSING" if waits else "ACTIVE",
+            "source": source,
         }
-        self._files[name] = file
+        self._files[name], self._data[name] = file, data
         return file
 
 
 def missing(name: str) -> Refusal:
     """G68: the file does not exist or belongs to another key; the server does not say which."""
     return rule_refusal("G68", name=name)
-
-
-def _progress(upload: _Upload) -> Answer:
-    headers = {
-        "x-goog-upload-status": upload.state,
-        "x-goog-upload-size-received": str(len(upload.data)),
-    }
-    return Answer(200, (("content-type", "text/plain; charset=utf-8"), *headers.items()), (b"",))
-
-
-def _metadata(body: bytes) -> File:
-    """The metadata of a file, with or without the `file` key around them."""
-    return decoded(body, CreateFileRequest).file or decoded(body, File)
-
-
-def _multipart(request: Received) -> tuple[File, str, bytes]:
-    """Metadata and data of a multipart/related body."""
-    head = f"content-type: {request.headers.get('content-type', '')}\r\n\r\n".encode()
-    message = BytesParser().parsebytes(head + request.body)
-    parts = [each for each in message.walk() if not each.is_multipart()]
-    if len(parts) < 2:
-        raise refusal(400, "Multipart body has no metadata, or no data.")
-    metadata, data = (each.get_payload(decode=True) for each in parts[:2])
-    assert isinstance(metadata, bytes)
-    assert isinstance(data, bytes)
-    return _metadata(metadata), parts[1].get_content_type(), data
-
-
-def _id(words: str) -> str:
-    digits = "0123456789abcdefghijklmnopqrstuvwxyz"
-    number, made = int.from_bytes(hashlib.sha256(words.encode()).digest()[:9], "big"), ""
-    for _ in range(12):
-        number, digit = divmod(number, 36)
-        made += digits[digit]
-    return made

@@ -31,9 +31,11 @@ def wish_of(request: GenerateContentRequest, model: Traits) -> Wish:
     """What a request asks of the model."""
     config = request.generation_config or GenerationConfig()
     turns = merged(request.contents or ())
-    last = turns[-1] if turns else Content()
     results = [
-        part.function_response for part in last.parts or () if part.function_response is not None
+        part.function_response
+        for content in _last_of_user(turns)
+        for part in content.parts or ()
+        if part.function_response is not None
     ]
     question = next(
         (
@@ -53,6 +55,7 @@ def wish_of(request: GenerateContentRequest, model: Traits) -> Wish:
     level = None if thinking.thinking_level is None else str(thinking.thinking_level)
     return Wish(
         question=question,
+        system=_text((request.system_instruction or Content()).parts or ()),
         results=[(each.name or "", each.response) for each in results],
         called=called,
         functions=functions,
@@ -63,6 +66,16 @@ def wish_of(request: GenerateContentRequest, model: Traits) -> Wish:
         stop_sequences=config.stop_sequences or (),
         thinking=thinking_of(level, thinking.thinking_budget) if thinks else 0,
     )
+
+
+def _last_of_user(turns: Sequence[Content]) -> list[Content]:
+    """The Contents after the last one of the model: results may be spread over several."""
+    last: list[Content] = []
+    for content in reversed(turns):
+        if content.role == "model":
+            break
+        last.insert(0, content)
+    return last
 
 
 def _text(parts: Sequence[Part]) -> str:

@@ -15,6 +15,7 @@ from wire.gemini.types import GenerateContentRequest
 from wire.testing.emulator.model import Output
 from wire.testing.emulator.tokens import count
 from wire.testing.emulator.vendors.gemini.catalog import Traits
+from wire.testing.emulator.vendors.gemini.metadata import metadata
 from wire.testing.emulator.vendors.gemini.prompt_tokens import details, prompt_tokens
 from wire.testing.emulator.vendors.gemini.signatures import Signatures, steps
 
@@ -146,6 +147,8 @@ class ResponseWriter:
             candidate["index"] = index
         if end is not None and end.calls and self.host == "gemini":
             candidate["finishMessage"] = _CALLS_MESSAGE
+        if end is not None:
+            candidate |= metadata(self.request, end)
         return candidate
 
     def _usage(self, output_tokens: int, thinking: int) -> dict[str, Any]:

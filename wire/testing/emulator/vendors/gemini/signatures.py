@@ -1,7 +1,8 @@
 """Thought signatures of Gemini: made for calls and texts, and checked when they come back.
 
 A signature is valid for the name of its call, the step of the turn and the position among the calls
-of that step, on a model of the same generation. Signatures that a script sends are remembered.
+of that step, on a model of the same generation. A step may come back as an earlier one, since
+clients leave out the first steps of a long turn. Signatures that a script sends are remembered.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ STAND_INS = ("skip_thought_signature_validator", "context_engineering_is_the_way
 _ACCEPTED = {raw for each in STAND_INS for raw in (each.encode(), decoded(each))} | {
     decoded(PLACEHOLDER)
 }
+_MAX_STEPS = 100
+"""Steps of a turn that a client may leave out."""
 # All of Gemini's signatures begin so; a client may tell providers apart by it.
 _HEAD = b"\x12\x43\x0a\x41\x01"
 
@@ -50,7 +53,7 @@ class Signatures:
         """The signature of a call.
 
         >>> from wire.testing.emulator.vendors.gemini.catalog import traits
-        >>> model, signatures = traits("gemini-3-pro-preview"), Signatures()
+        >>> model, signatures = traits("gemini-3.8-flash"), Signatures()
         >>> signature = signatures.of_call(model, "now", 0)
         >>> signature == signatures.of_call(model, "now", 0)
         True
@@ -78,8 +81,12 @@ class Signatures:
         raw = decoded(signature)
         if raw is None:
             return False
-        known = raw in _ACCEPTED or raw == decoded(self.of_call(model, name, step, position))
-        return known or f"{name} {step} {position}" in self._scripted.get(raw, ())
+        scripted = self._scripted.get(raw, ())
+        return raw in _ACCEPTED or any(
+            raw == decoded(self.of_call(model, name, made, position))
+            or f"{name} {made} {position}" in scripted
+            for made in range(step, step + _MAX_STEPS)
+        )
 
     def _signature(self, message: str) -> str:
         first = mac(self.seed, message.encode())

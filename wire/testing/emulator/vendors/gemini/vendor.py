@@ -14,21 +14,33 @@ from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route, match, paths
 from wire.testing.emulator.vendor import Failure, Settings
 from wire.testing.emulator.vendors.gemini import bodies, refusals
+from wire.testing.emulator.vendors.gemini.batches import Batches
 from wire.testing.emulator.vendors.gemini.caches import Caches
 from wire.testing.emulator.vendors.gemini.catalog import Traits, description, listed, traits
 from wire.testing.emulator.vendors.gemini.embeddings import embed, embed_batch
 from wire.testing.emulator.vendors.gemini.files import Files
 from wire.testing.emulator.vendors.gemini.generate import Generation, wish_of
+from wire.testing.emulator.vendors.gemini.operations import Operations
+from wire.testing.emulator.vendors.gemini.prediction import (
+    compute_tokens,
+    predict,
+    predict_long_running,
+)
 from wire.testing.emulator.vendors.gemini.prompt_tokens import details, prompt_tokens
 from wire.testing.emulator.vendors.gemini.responses import ResponseWriter
 from wire.testing.emulator.vendors.gemini.signatures import Signatures, steps
 from wire.testing.emulator.vendors.gemini.state import page
+from wire.testing.emulator.vendors.gemini.stores import Stores
+from wire.testing.emulator.vendors.gemini.uploads import Uploads
 
 VERSION = r"(?P<version>v1|v1beta|v1alpha|v1beta1)"
 _PARENT = r"(?P<parent>projects/[^/]+/locations/[^/]+/)"
 _PUBLISHER = r"(?P<parent>(?:projects/[^/]+/locations/[^/]+/)?)publishers/google/models"
-_ACTIONS = "generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents"
-_ACTION = rf"(?P<action>{_ACTIONS})"
+_STORE = r"(?P<name>[^/:]+)"
+_ACTIONS = "generateContent|streamGenerateContent|countTokens|embedContent|predict"
+_GEMINI_ACTIONS = "batchEmbedContents|batchGenerateContent|asyncBatchEmbedContent"
+_ACTION = rf"(?P<action>{_ACTIONS}|predictLongRunning|{_GEMINI_ACTIONS})"
+_VERTEX_ACTION = rf"(?P<action>{_ACTIONS}|predictLongRunning|batchEmbedContents|computeTokens)"
 _GENERATING = frozenset({"generateContent", "streamGenerateContent"})
 _CACHES = {"GET": "cachedContents.list", "POST": "cachedContents.create"}
 _CACHE = {
@@ -39,16 +51,62 @@ _CACHE = {
 _PATHS = paths(
     ("gemini", rf"/upload/{VERSION}/files", {"POST": "files.upload", "PUT": "files.upload"}),
     ("gemini", rf"/{VERSION}/files", {"GET": "files.list", "POST": "files.create"}),
+    ("gemini", rf"/{VERSION}/files:register", {"POST": "files.register"}),
     (
         "gemini",
         rf"/{VERSION}/files/(?P<name>[^/:]+)",
         {"GET": "files.get", "DELETE": "files.delete"},
     ),
+    ("gemini", rf"/{VERSION}/files/(?P<name>[^/:]+):download", {"GET": "files.redirect"}),
+    ("gemini", rf"/download/{VERSION}/files/(?P<name>[^/:]+):download", {"GET": "files.download"}),
+    ("gemini", rf"/{VERSION}/batches", {"GET": "batches.list"}),
+    (
+        "gemini",
+        rf"/{VERSION}/batches/(?P<name>[^/:]+)",
+        {"GET": "batches.get", "DELETE": "batches.delete"},
+    ),
+    ("gemini", rf"/{VERSION}/batches/(?P<name>[^/:]+):cancel", {"POST": "batches.cancel"}),
+    (
+        "gemini",
+        rf"/{VERSION}/batches/(?P<name>[^/:]+):update(?:GenerateContent|EmbedContent)Batch",
+        {"PATCH": "batches.update"},
+    ),
+    (
+        "gemini",
+        rf"/{VERSION}/fileSearchStores",
+        {"GET": "fileSearchStores.list", "POST": "fileSearchStores.create"},
+    ),
+    (
+        "gemini",
+        rf"/{VERSION}/fileSearchStores/{_STORE}",
+        {"GET": "fileSearchStores.get", "DELETE": "fileSearchStores.delete"},
+    ),
+    (
+        "gemini",
+        rf"/upload/{VERSION}/fileSearchStores/{_STORE}:uploadToFileSearchStore",
+        {"POST": "fileSearchStores.upload", "PUT": "fileSearchStores.upload"},
+    ),
+    (
+        "gemini",
+        rf"/{VERSION}/fileSearchStores/{_STORE}:importFile",
+        {"POST": "fileSearchStores.importFile"},
+    ),
+    ("gemini", rf"/{VERSION}/fileSearchStores/{_STORE}/documents", {"GET": "documents.list"}),
+    (
+        "gemini",
+        rf"/{VERSION}/(?P<name>fileSearchStores/[^/:]+/documents/[^/:]+)",
+        {"GET": "documents.get", "DELETE": "documents.delete"},
+    ),
+    (
+        "gemini",
+        rf"/{VERSION}/(?:models|fileSearchStores)/[^/:]+(?:/upload)?/operations/[^/:]+",
+        {"GET": "operations.get"},
+    ),
     ("gemini", rf"/{VERSION}/cachedContents", _CACHES),
     ("gemini", rf"/{VERSION}/cachedContents/(?P<name>[^/:]+)", _CACHE),
     ("vertex", rf"/{VERSION}/{_PARENT}cachedContents", _CACHES),
     ("vertex", rf"/{VERSION}/{_PARENT}cachedContents/(?P<name>[^/:]+)", _CACHE),
-    ("vertex", rf"/{VERSION}/{_PUBLISHER}/(?P<name>[^/:]+):{_ACTION}", {"POST": "{action}"}),
+    ("vertex", rf"/{VERSION}/{_PUBLISHER}/(?P<name>[^/:]+):{_VERTEX_ACTION}", {"POST": "{action}"}),
     ("vertex", rf"/{VERSION}/{_PUBLISHER}(?:/(?P<name>[^/:]+))?", {"GET": "{list}"}),
     (
         "gemini",
@@ -67,6 +125,9 @@ class Gemini:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._files, self._caches = Files(), Caches()
+        self._uploads, self._operations = Uploads(), Operations()
+        self._stores = Stores(self._files, self._operations)
+        self._batches = Batches(self._files, settings.respond)
         self._signatures = Signatures(settings.seed)
 
     # --- routes and keys --------------------------------------------------------------------------
@@ -91,7 +152,7 @@ class Gemini:
 
     def authorise(self, request: Received, route: Route) -> None:
         """Raise `Refusal` for a missing or wrong key (G73)."""
-        if route.endpoint == "files.upload" and "upload_id" in request.query:
+        if "upload_id" in request.query and route.endpoint.endswith(".upload"):
             return  # the URL of an upload is a secret itself: clients send no key with it
         key = request.headers.get("x-goog-api-key") or request.query.get("key") or ""
         if not (request.bearer or key):
@@ -126,9 +187,7 @@ class Gemini:
     def _model(self, route: Route) -> Traits:
         """The model of a route. Raises `Refusal` if it is unknown or lacks the method (G72)."""
         lenient = self._settings.lenient
-        model = traits(
-            route.name, host=route.host, lenient=lenient, warnings_too=self._settings.warnings_too
-        )
+        model = traits(route.name, host=route.host, lenient=lenient, date=self._settings.date)
         needs_method = route.endpoint in _NEED_METHOD and not lenient
         if model is None or (needs_method and route.endpoint not in model.methods):
             raise refusals.unknown_model(
@@ -148,11 +207,11 @@ class Gemini:
     # --- other endpoints --------------------------------------------------------------------------
 
     def serve(self, request: Received, route: Route) -> Answer:
-        """Answer for models, token counts, embeddings, files and cached contents."""
+        """Answer for everything that is no generateContent of its own."""
         return _ENDPOINTS[route.endpoint](self, request, route)
 
     def _list(self, request: Received, route: Route) -> Answer:
-        models = [description(each) for each in listed()]
+        models = [description(each) for each in listed(self._settings.date)]
         return bodies.whole(page("models", models, request, 50, 1000))
 
     def _count(self, request: Received, route: Route) -> Answer:
@@ -185,6 +244,15 @@ class Gemini:
         name = refusals.decoded(request.body, CachedContent).model or ""
         model = self._model(replace(route, name=name.rpartition("models/")[2]))
         return self._caches.create(request, model, route.parent)
+
+    def _batch(self, request: Received, route: Route) -> Answer:
+        self._model(route)
+        return self._batches.create(request, route)
+
+    def _upload_document(self, request: Received, route: Route) -> Answer:
+        return self._uploads.receive(
+            request, lambda uploaded: self._stores.uploaded(route.name, uploaded)
+        )
 
     # --- responses --------------------------------------------------------------------------------
 
@@ -221,7 +289,16 @@ class Gemini:
 
 
 _NEED_METHOD = frozenset(
-    {"embedContent", "batchEmbedContents", "generateContent", "streamGenerateContent"}
+    {
+        "asyncBatchEmbedContent",
+        "batchEmbedContents",
+        "batchGenerateContent",
+        "embedContent",
+        "generateContent",
+        "predict",
+        "predictLongRunning",
+        "streamGenerateContent",
+    }
 )
 _ENDPOINTS: Mapping[str, Callable[[Gemini, Received, Route], Answer]] = {
     "list": Gemini._list,
@@ -231,7 +308,38 @@ _ENDPOINTS: Mapping[str, Callable[[Gemini, Received, Route], Answer]] = {
     "batchEmbedContents": lambda own, request, route: embed_batch(
         request, own._model(route), lenient=own._settings.lenient
     ),
-    "files.upload": lambda own, request, route: own._files.upload(request, route.version),
+    "batchGenerateContent": Gemini._batch,
+    "asyncBatchEmbedContent": Gemini._batch,
+    "batches.get": lambda own, request, route: own._batches.get(route.name),
+    "batches.list": lambda own, request, route: own._batches.listed(request),
+    "batches.cancel": lambda own, request, route: own._batches.cancel(route.name),
+    "batches.delete": lambda own, request, route: own._batches.delete(route.name),
+    "batches.update": lambda own, request, route: own._batches.update(route.name, request),
+    "predict": lambda own, request, route: predict(request, own._model(route)),
+    "predictLongRunning": lambda own, request, route: predict_long_running(
+        request, own._model(route), own._operations, own._files
+    ),
+    "computeTokens": lambda own, request, route: compute_tokens(request),
+    "operations.get": lambda own, request, route: own._operations.get(
+        request.path.partition(f"/{route.version}/")[2]
+    ),
+    "fileSearchStores.create": lambda own, request, route: own._stores.create(request),
+    "fileSearchStores.get": lambda own, request, route: own._stores.get(route.name),
+    "fileSearchStores.list": lambda own, request, route: own._stores.listed(request),
+    "fileSearchStores.delete": lambda own, request, route: own._stores.delete(route.name, request),
+    "fileSearchStores.upload": Gemini._upload_document,
+    "fileSearchStores.importFile": lambda own, request, route: own._stores.import_file(
+        route.name, request
+    ),
+    "documents.get": lambda own, request, route: own._stores.document(route.name),
+    "documents.list": lambda own, request, route: own._stores.documents(route.name, request),
+    "documents.delete": lambda own, request, route: own._stores.delete_document(
+        route.name, request
+    ),
+    "files.upload": lambda own, request, route: own._uploads.receive(request, own._files.store),
+    "files.register": lambda own, request, route: own._files.register(request),
+    "files.download": lambda own, request, route: own._files.download(route.name),
+    "files.redirect": lambda own, request, route: own._files.redirect(request, route.name),
     "files.create": lambda own, request, route: own._files.create(request),
     "files.get": lambda own, request, route: own._files.get(route.name),
     "files.delete": lambda own, request, route: own._files.delete(route.name),

@@ -11,12 +11,15 @@ from typing import Any
 import msgspec
 
 from wire.core.decoders import decoder
+from wire.core.provider import Provider
 from wire.openai.chat.rules import check
 from wire.openai.chat.types import ChatCompletionRequest, Message
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
+from wire.testing.emulator.logprobs import TokenLogprob, logprobs
 from wire.testing.emulator.model import Declared, Output, Wish
 from wire.testing.emulator.tokens import count
 from wire.testing.emulator.vendor import Settings
+from wire.testing.emulator.vendors.openai import refusals
 from wire.testing.emulator.vendors.openai.errors import refusal
 
 CREATED = 1795262400
@@ -31,8 +34,8 @@ CallExtra = Callable[[str, int], dict[str, Any]]
 # --- requests -------------------------------------------------------------------------------------
 
 
-def decoded(body: bytes, provider: str, settings: Settings) -> ChatCompletionRequest:
-    """Decode a body, and check it by the rules of a provider; `""` stands for an unknown host.
+def decoded(body: bytes, host: Provider | None, settings: Settings) -> ChatCompletionRequest:
+    """Decode a body, and check it by the rules of a host; `None` stands for an unknown one.
 
     Raises `Refusal`.
     """
@@ -47,9 +50,12 @@ def decoded(body: bytes, provider: str, settings: Settings) -> ChatCompletionReq
         raise refusal(400, message) from None
     if not request.model:
         raise refusal(400, "you must provide a model parameter", param="model")
-    for each in [] if settings.lenient else check(request, "", provider):
-        if settings.warnings_too or each.severity == "error":
-            raise refusal(400, each.message, param=each.path)
+    if not settings.lenient:
+        refusals.check_model(request.model, host)
+        refusals.check_keys(decoder(dict[str, Any]).decode(body), request.model, host)
+        for each in check(request, "", host or ""):
+            if settings.warnings_too or each.severity == "error":
+                raise refusal(400, each.message, param=each.path)
     return request
 
 
@@ -68,6 +74,7 @@ def wish_of(request: ChatCompletionRequest, thinking: int = 0) -> Wish:
     schema = form.json_schema.schema if form is not None and form.json_schema is not None else None
     return Wish(
         question=next(questions, ""),
+        system=" ".join(each.text for each in request.messages if each.role in _SYSTEM_ROLES),
         results=[
             (names.get(message.tool_call_id) or "", _result(message.text))
             for message in _results(turns)
@@ -159,9 +166,11 @@ class Generation:
         }
         if output.calls:
             message["tool_calls"] = self._calls(output, id)
-        finish = _finish_reason(output)
+        if self.request.web_search_options is not None and output.text:
+            message["annotations"] = [_annotation(output.text)]
+        finish, logs = _finish_reason(output), self._logprobs(output.text)
         choices = [
-            {"index": index, "message": message, "logprobs": None, "finish_reason": finish}
+            {"index": index, "message": message, "logprobs": logs, "finish_reason": finish}
             for index in range(self.request.n or 1)
         ]
         return {
@@ -176,7 +185,8 @@ class Generation:
         counts = options is not None and bool(options.include_usage)
         head = self._head("chat.completion.chunk", id)
         for delta, finish in self._deltas(output, id):
-            choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+            logs = self._logprobs(delta.get("content") or "")
+            choice = {"index": 0, "delta": delta, "logprobs": logs, "finish_reason": finish}
             yield {**head, "choices": [choice], **({"usage": None} if counts else {})}
         if counts:
             yield {**head, "choices": [], "usage": self._usage(output)}
@@ -194,7 +204,19 @@ class Generation:
             half = len(arguments) // 2
             for piece in (arguments[:half], arguments[half:]):
                 yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}, None
+        if self.request.web_search_options is not None and output.text:
+            yield {"annotations": [_annotation(output.text)]}, None
         yield {}, _finish_reason(output)
+
+    def _logprobs(self, text: str) -> dict[str, Any] | None:
+        """The log probabilities of a text, if the request asks for them."""
+        if not self.request.logprobs or not text:
+            return None
+        content = [
+            {**_token(chosen), "top_logprobs": [_token(each) for each in likeliest]}
+            for chosen, likeliest in logprobs(text, self.request.top_logprobs or 0)
+        ]
+        return {"content": content, "refusal": None}
 
     def _head(self, kind: str, id: str) -> dict[str, Any]:
         return {
@@ -228,6 +250,19 @@ class Generation:
             "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
             "completion_tokens_details": {"reasoning_tokens": output.thinking, "audio_tokens": 0},
         }
+
+
+def _token(each: TokenLogprob) -> dict[str, Any]:
+    return {"token": each.token, "logprob": each.logprob, "bytes": list(each.token.encode())}
+
+
+def _annotation(text: str) -> dict[str, Any]:
+    """A page that supports the whole text."""
+    page = {"title": "example.com", "url": "https://example.com/"}
+    return {
+        "type": "url_citation",
+        "url_citation": {"start_index": 0, "end_index": len(text), **page},
+    }
 
 
 def _finish_reason(output: Output) -> str:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from wire.core.provider import Provider
 from wire.testing.emulator.answer import Answer
+from wire.testing.emulator.hosts import prefix_pattern, row_of
 from wire.testing.emulator.keys import is_wrong
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route, match, paths
 from wire.testing.emulator.vendor import Failure, Settings
-from wire.testing.emulator.vendors.openai import errors
+from wire.testing.emulator.vendors.openai import catalog, errors
 from wire.testing.emulator.vendors.openai.chat import (
     CREATED,
     Generation,
@@ -21,14 +25,23 @@ from wire.testing.emulator.vendors.openai.chat import (
     wish_of,
 )
 from wire.testing.emulator.vendors.openai.embeddings import embed
+from wire.testing.emulator.vendors.openai.files import Files
 
+_PREFIX = prefix_pattern("openai")
 _PATHS = paths(
-    ("openai", r"/(?:(?P<version>v1)/)?chat/completions", {"POST": "chat.completions"}),
-    ("openai", r"/(?P<version>v1)/embeddings", {"POST": "chat.embeddings"}),
-    ("openai", r"/(?P<version>v1)/models(?:/(?P<name>[^/:]+))?", {"GET": "chat.models"}),
+    ("openai", rf"{_PREFIX}/chat/completions", {"POST": "chat.completions"}),
+    ("openai", rf"{_PREFIX}/embeddings", {"POST": "chat.embeddings"}),
+    ("openai", rf"{_PREFIX}/files", {"GET": "files.list", "POST": "files.upload"}),
+    (
+        "openai",
+        rf"{_PREFIX}/files/(?P<name>[^/]+)",
+        {"GET": "files.get", "DELETE": "files.delete"},
+    ),
+    ("openai", rf"{_PREFIX}/files/(?P<name>[^/]+)/content", {"GET": "files.content"}),
+    ("openai", rf"{_PREFIX}/models(?:/(?P<name>.+))?", {"GET": "chat.models"}),
 )
+_LIMITS = (("requests", 10_000), ("tokens", 200_000))
 GENERATING = frozenset({"chat.completions"})
-_MODELS = ("gpt-5.4", "gpt-5.4-mini")
 
 
 class OpenAI:
@@ -36,6 +49,7 @@ class OpenAI:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._files = Files()
 
     # --- routes and keys --------------------------------------------------------------------------
 
@@ -44,8 +58,8 @@ class OpenAI:
         return match(_PATHS, request, GENERATING)
 
     def recognises(self, request: Received) -> bool:
-        """OpenAI's clients send `Authorization`."""
-        return "authorization" in request.headers
+        """OpenAI's clients send `Authorization`, those of Azure `api-key`."""
+        return not request.headers.keys().isdisjoint(("authorization", "api-key"))
 
     def no_endpoint(self, request: Received, route: Route | None) -> Answer:
         """404 or 405 in the usual envelope."""
@@ -55,23 +69,39 @@ class OpenAI:
 
     def authorise(self, request: Received, route: Route) -> None:
         """Raise `Refusal` for a missing or wrong key."""
-        if not request.bearer:
+        host = self._host(request, route)
+        key = request.bearer or request.headers.get("api-key", "")
+        if not key and (host is None or host.key_required):
             raise errors.no_key()
-        if is_wrong(request.bearer):
+        if is_wrong(key):
             raise errors.bad_key()
+
+    def _host(self, request: Received, route: Route) -> Provider | None:
+        return row_of(request, route, "openai", self._settings.provider)
 
     # --- endpoints --------------------------------------------------------------------------------
 
     def read(self, request: Received, route: Route) -> Generation:
         """Read a request for a chat completion. Raises `Refusal`."""
-        body = decoded(request.body, "", self._settings)
+        body = decoded(request.body, self._host(request, route), self._settings)
         return Generation(body, wish_of(body), body.model or "")
 
     def serve(self, request: Received, route: Route) -> Answer:
-        """Answer for embeddings and models."""
-        if route.endpoint == "chat.embeddings":
-            return embed(request)
-        return models_answer(route.name, _MODELS, "wire")
+        """Answer for embeddings, files and models."""
+        match route.endpoint:
+            case "chat.embeddings":
+                return embed(request)
+            case "files.upload":
+                return self._files.upload(request)
+            case "files.list":
+                return self._files.listed(request)
+            case "files.get":
+                return self._files.get(route.name)
+            case "files.content":
+                return self._files.content(route.name)
+            case "files.delete":
+                return self._files.delete(route.name)
+        return models_answer(route.name, catalog.LISTED, "wire")
 
     # --- responses --------------------------------------------------------------------------------
 
@@ -96,8 +126,18 @@ class OpenAI:
         return frame(data)
 
     def finish(self, answer: Answer, request: Received, route: Route | None) -> Answer:
-        """OpenAI adds nothing."""
-        return answer
+        """Add the id of the request, and what is left of the rate limits."""
+        digest = hashlib.sha256(f"{request.number} ".encode() + request.body).hexdigest()
+        headers = [("x-request-id", f"req_{digest[:32]}"), ("openai-processing-ms", "1")]
+        if route is not None and route.generates:
+            for what, limit in _LIMITS:
+                left = 0 if answer.status == 429 else limit - 1
+                headers += [
+                    (f"x-ratelimit-limit-{what}", str(limit)),
+                    (f"x-ratelimit-remaining-{what}", str(left)),
+                    (f"x-ratelimit-reset-{what}", "6ms"),
+                ]
+        return replace(answer, headers=(*answer.headers, *headers))
 
 
 def models_answer(name: str, names: Sequence[str], owner: str) -> Answer:

@@ -1,0 +1,95 @@
+"""Every provider of `wire.providers` answers through the transports of the emulator."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from wire import AsyncChat, Chat
+from wire.providers import PROVIDERS, Provider
+from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
+from wire.testing.emulator.hosts import row_of, rows_of
+from wire.testing.emulator.received import received
+from wire.testing.emulator.routes import Route
+
+MODELS = {
+    "anthropic": "claude-sonnet-5",
+    "azure": "gpt-5.4",
+    "deepseek": "deepseek-chat",
+    "gemini": "gemini-3.8-flash",
+    "glm": "glm-5.3",
+    "kimi": "kimi-k2.6",
+    "minimax": "MiniMax-M3",
+    "mistral": "mistral-small-latest",
+    "openai": "gpt-5.4",
+    "qwen": "qwen3.8-max",
+    "xai": "grok-4-fast",
+}
+"""Family -> a model of it; other providers take any name."""
+
+
+def options(row: Provider) -> dict[str, Any]:
+    """What a client of this row needs beside a key."""
+    values = {"project": "p", "location": "us-central1", "host": "us-central1-"}
+    more: dict[str, Any] = {name: values[name] for name in row.options}
+    if not row.base_url:
+        more["base_url"] = row.base_url_like
+    return more | ({"token": lambda: "fake-token"} if row.name == "gemini@vertex" else {})
+
+
+def model(row: Provider) -> str:
+    return f"{row.name}:{MODELS.get(row.family, 'some-model')}"
+
+
+ROWS = pytest.mark.parametrize("row", PROVIDERS.values(), ids=list(PROVIDERS))
+
+
+@ROWS
+def test_a_row_answers_whole_and_in_pieces(row: Provider) -> None:
+    emulator = Emulator()
+    more = options(row) if row.name == "gemini@vertex" else {"api_key": "fake", **options(row)}
+    with Chat(model(row), http=EmulatorTransport(emulator), **more) as chat:
+        assert chat.ask("hi").text.endswith("You said: hi")
+        with chat.stream("hi") as events:
+            assert events.reply().text.endswith("You said: hi")
+    assert [request["status"] for request in emulator.requests] == [200, 200]
+
+
+@pytest.mark.anyio
+@ROWS
+async def test_a_row_answers_async(row: Provider) -> None:
+    more = options(row) if row.name == "gemini@vertex" else {"api_key": "fake", **options(row)}
+    async with AsyncChat(model(row), http=AsyncEmulatorTransport(), **more) as chat:
+        assert (await chat.ask("hi")).text.endswith("You said: hi")
+
+
+@pytest.mark.parametrize("row", [row for row in PROVIDERS.values() if not row.key_required])
+def test_a_self_hosted_server_needs_no_key(row: Provider) -> None:
+    with Chat(model(row), http=EmulatorTransport()) as chat:
+        assert chat.ask("hi").text.endswith("You said: hi")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for wire in ("openai", "anthropic") for row in rows_of(wire)],
+    ids=lambda row: row.name,
+)
+def test_an_address_means_its_row(row: Provider) -> None:
+    """So that each is asked with its own rules."""
+    base = row.base_url or row.base_url_like
+    body = json.dumps({"model": MODELS.get(row.family, "some-model")}).encode()
+    request = received(1, "POST", f"{base}{row.prefix}/any", {}, body)
+    route = Route("", prefix=urlsplit(base).path + row.prefix)
+    assert row_of(request, route, row.wire) is row
+
+
+@pytest.mark.parametrize("row", rows_of("openai"), ids=lambda row: row.name)
+def test_a_server_on_loopback_has_the_path_of_a_row(row: Provider) -> None:
+    body = {"model": MODELS.get(row.family, "a/b"), "messages": [{"role": "user", "content": "hi"}]}
+    path = f"{urlsplit(row.base_url or row.base_url_like).path}/chat/completions"
+    key = {"authorization": "Bearer fake"}
+    answer = Emulator().answer("POST", path, key, json.dumps(body).encode())
+    assert answer.status == 200, answer.body

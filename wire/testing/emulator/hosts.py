@@ -1,0 +1,117 @@
+"""Which provider a request means, when several serve the same wire.
+
+Inside a client's transport the address says it. As a server on loopback the emulator has one
+address for all, so the path says it, or the name of the model. `Emulator(provider=...)` decides
+before both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from urllib.parse import urlsplit
+
+from wire.core.provider import Provider
+from wire.errors import ConfigurationError
+from wire.providers import PROVIDERS, family_of
+from wire.testing.emulator.received import Received
+from wire.testing.emulator.routes import Route
+
+_MODELS = {
+    "deepseek": r"deepseek-(chat|reasoner|flash|v\d[\w.-]*)",
+    "glm": r"glm-[\w.-]+",
+    "kimi": r"(kimi-[\w.-]+|moonshot-v1[\w.-]*|k3)",
+    "minimax": r"minimax-[\w.-]+",
+    "mistral": r"(open-)?(mistral|ministral|magistral|codestral|devstral|pixtral|voxtral)-[\w.-]+",
+    "qwen": r"(qwen|qwq|qvq)[\w.-]*",
+    "xai": r"grok-[\w.-]+",
+}
+"""Names of the models of providers that serve no models but their own."""
+_GATEWAY_NAME = re.compile(r"(?!ft:)[^/:]+[/:].+")
+"""`vendor/model` and `model:tag` are names of gateways and of self-hosted servers."""
+
+
+def serves(row: Provider, model: str) -> bool:
+    """Whether a provider may have a model of this name; of most it is not known.
+
+    >>> serves(PROVIDERS["deepseek"], "deepseek-chat"), serves(PROVIDERS["deepseek"], "gpt-5.4")
+    (True, False)
+    >>> serves(PROVIDERS["ollama"], "gpt-5.4")
+    True
+    """
+    names = _MODELS.get(row.family)
+    return names is None or re.fullmatch(names, model, re.IGNORECASE) is not None
+
+
+def rows_of(wire: str) -> list[Provider]:
+    """The providers of a wire, without Google's chat completions, which are a vendor of their own.
+
+    >>> [row.name for row in rows_of("gemini")]
+    ['gemini', 'gemini@vertex']
+    """
+    return [row for row in PROVIDERS.values() if row.wire == wire and row.name != "gemini@openai"]
+
+
+def prefix_pattern(wire: str) -> str:
+    """The regular expression of what stands before the path of a call, for all rows of a wire."""
+    prefixes = {re.escape(_prefix(row)) for row in rows_of(wire)}
+    return "(?P<prefix>" + "|".join(sorted(prefixes, key=len, reverse=True)) + ")"
+
+
+def row_of(request: Received, route: Route, wire: str, provider: str = "") -> Provider | None:
+    """The provider that a request means, or `None` for a host that nothing is known about.
+
+    `provider` is a name that decides; the vendor of the wire is meant where nothing else is said.
+    """
+    rows = rows_of(wire)
+    if provider:
+        named = [row for row in rows if row.name == provider]
+        return next(iter(named or _of_family(rows, provider)), None)
+    model = request.model
+    if request.origin and not _is_loopback(request.origin):
+        # The emulator runs inside the transport: this is the address of the real server.
+        there = [row for row in rows if _is_at(row, request.origin)]
+        return max(
+            (row for row in there if route.prefix == _prefix(row)),
+            key=lambda row: len(row.base_url),
+            default=next(iter(there), None),
+        )
+    local = [row for row in rows if request.origin and _is_at(row, request.origin)]
+    if local:
+        return local[0]
+    vendor = PROVIDERS[wire]
+    common = route.prefix in ("", _prefix(vendor))  # a client of any host may be pointed here
+    if not common:
+        rows = [row for row in rows if _prefix(row) == route.prefix]
+        if len({row.family for row in rows}) == 1:
+            return rows[0]
+    named = [row for row in rows if row.family in _MODELS and serves(row, model)]
+    if named:
+        return named[0]
+    return vendor if common and not _GATEWAY_NAME.fullmatch(model) else None
+
+
+def check_provider(name: str) -> None:
+    """Raise `ConfigurationError` for a name that no provider has."""
+    if name and name not in PROVIDERS and name not in map(family_of, PROVIDERS):
+        raise ConfigurationError(f"provider: {name!r} is unknown; see wire.providers.PROVIDERS")
+
+
+def _of_family(rows: Iterable[Provider], name: str) -> list[Provider]:
+    return [row for row in rows if row.family == family_of(name)]
+
+
+def _prefix(row: Provider) -> str:
+    """The path before that of a call; chat completions have their version in the base URL."""
+    return urlsplit(row.base_url or row.base_url_like).path + row.prefix
+
+
+def _is_at(row: Provider, origin: str) -> bool:
+    host = urlsplit(f"//{origin}").hostname or ""
+    own = urlsplit(row.base_url)
+    return own.netloc == origin or any(fnmatchcase(host, pattern) for pattern in row.hosts)
+
+
+def _is_loopback(origin: str) -> bool:
+    return urlsplit(f"//{origin}").hostname in ("127.0.0.1", "localhost", "::1")

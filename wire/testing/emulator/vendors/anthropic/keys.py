@@ -1,0 +1,119 @@
+"""The keys that Anthropic's server knows in a request of Messages.
+
+It refuses any other key: `messages.1.reasoning_details: Extra inputs are not permitted` (public
+threads; recorded requests that were accepted have no other key). The path of the message names the
+type of a block or tool, as in `tools.0.custom.parameters`.
+
+The wire's structs hold all fields of all types of blocks in one struct, and lack fields of newer
+betas, so the names stand here: those of Anthropic's SDK 2.12.0 (November 2026) and of SDK 0.121.0
+(August 2026), which still has the sampling parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_PROMPT = _names(
+    "betas billing_policy cache_control compaction context_management mcp_servers messages model "
+    "output_config output_format speed system thinking thread tool_choice tools user_profile_id "
+    "workspace_id"
+)
+_REQUEST = _PROMPT | _names(
+    "container diagnostics fallback_credit_token fallbacks inference_geo max_tokens metadata "
+    "service_tier stop_sequences stream temperature top_k top_p"
+)
+_MESSAGE = frozenset({"role", "content"})
+_SYSTEM_MESSAGE = _MESSAGE | {"clear_at", "output_config"}
+_CACHE_CONTROL = frozenset({"type", "ttl"})
+_TOOL = _names(
+    "allowed_callers cache_control defer_loading description eager_input_streaming input_examples "
+    "input_schema name strict type"
+)
+_RESULT = "cache_control content tool_use_id type"
+_BLOCKS: Mapping[str, frozenset[str]] = {
+    kind: _names(names)
+    for kind, names in {
+        "text": "cache_control citations text type",
+        "image": "cache_control source transformations type",
+        "document": "cache_control citations context source title type",
+        "search_result": "cache_control citations content source title type",
+        "thinking": "signature thinking type",
+        "redacted_thinking": "data type",
+        "tool_use": "cache_control caller id input name toolset_name type",
+        "server_tool_use": "cache_control caller id input name type",
+        "mcp_tool_use": "cache_control id input name server_name type",
+        "tool_result": f"{_RESULT} is_error toolset_name",
+        "mcp_tool_result": f"{_RESULT} is_error",
+        "web_search_tool_result": f"{_RESULT} caller",
+        "web_fetch_tool_result": f"{_RESULT} caller",
+        "code_execution_tool_result": _RESULT,
+        "bash_code_execution_tool_result": _RESULT,
+        "text_editor_code_execution_tool_result": _RESULT,
+        "tool_search_tool_result": _RESULT,
+        "advisor_tool_result": _RESULT,
+        "tool_reference": "cache_control tool_name type",
+        "tool_addition": "cache_control tool type",
+        "tool_removal": "cache_control tool type",
+        "container_upload": "cache_control file_id type",
+        "mid_conv_system": "cache_control content type",
+        "compaction": "cache_control content encrypted_content signature tool_changes type",
+    }.items()
+}
+
+
+def unknown_keys(request: Mapping[str, Any], endpoint: str) -> Iterator[str]:
+    """The path of each key that the server refuses, as its message spells it.
+
+    `endpoint` is `messages` or `count_tokens`, which counts a prompt and takes no options of the
+    answer.
+
+    >>> block = {"type": "text", "text": "Hi", "id": "1"}
+    >>> list(unknown_keys({"messages": [{"role": "user", "content": [block]}]}, "messages"))
+    ['messages.0.content.0.text.id']
+    """
+    known = _PROMPT if endpoint == "count_tokens" else _REQUEST
+    yield from (key for key in request if key not in known)
+    yield from _cache_control(request, "")
+    for path, block in _objects(request.get("system"), "system"):
+        yield from (f"{path}.{key}" for key in block if key not in _BLOCKS["text"])
+        yield from _cache_control(block, f"{path}.")
+    for path, message in _objects(request.get("messages"), "messages"):
+        keys = _SYSTEM_MESSAGE if message.get("role") == "system" else _MESSAGE
+        yield from (f"{path}.{key}" for key in message if key not in keys)
+        yield from _blocks(message.get("content"), f"{path}.content")
+    for path, tool in _objects(request.get("tools"), "tools"):
+        # Tools of the server have a dated type, and options of their own.
+        if tool.get("type") in (None, "custom"):
+            yield from (f"{path}.custom.{key}" for key in tool if key not in _TOOL)
+            yield from _cache_control(tool, f"{path}.custom.")
+
+
+def _blocks(content: Any, path: str) -> Iterator[str]:
+    for at, block in _objects(content, path):
+        kind = block.get("type")
+        keys = _BLOCKS.get(kind) if isinstance(kind, str) else None
+        if keys is None:
+            continue  # a type that is newer than this table
+        yield from (f"{at}.{kind}.{key}" for key in block if key not in keys)
+        yield from _cache_control(block, f"{at}.{kind}.")
+        if kind in ("tool_result", "search_result", "mid_conv_system"):
+            yield from _blocks(block.get("content"), f"{at}.{kind}.content")
+
+
+def _cache_control(holder: Mapping[str, Any], path: str) -> Iterator[str]:
+    control = holder.get("cache_control")
+    for key in control if isinstance(control, Mapping) else ():
+        if key not in _CACHE_CONTROL:
+            yield f"{path}cache_control.ephemeral.{key}"
+
+
+def _objects(value: Any, path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for index, item in enumerate(value if isinstance(value, list) else ()):
+        if isinstance(item, Mapping):
+            yield f"{path}.{index}", item

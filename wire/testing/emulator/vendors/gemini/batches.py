@@ -1,0 +1,215 @@
+"""Batches of generateContent and of embeddings.
+
+There is no clock: a batch is PENDING when it is made, runs at its first get, and has ended at its
+second. Each of its requests is answered as if it had been sent alone, scripts included.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+
+from wire.gemini.types import AsyncBatchEmbedContentRequest, BatchGenerateContentRequest
+from wire.testing.emulator.answer import Answer, json_bytes
+from wire.testing.emulator.received import Received
+from wire.testing.emulator.routes import Route
+from wire.testing.emulator.vendors.gemini.bodies import whole
+from wire.testing.emulator.vendors.gemini.files import Files
+from wire.testing.emulator.vendors.gemini.refusals import decoded, refusal
+from wire.testing.emulator.vendors.gemini.state import page, timestamp
+from wire.testing.emulator.vendors.gemini.uploads import made_id
+
+_TYPE = "type.googleapis.com/google.ai.generativelanguage.v1main."
+# google.rpc codes of the statuses that a request of a batch may fail with.
+_CODES = {400: 3, 401: 16, 403: 7, 404: 5, 429: 8, 500: 13, 503: 14, 504: 4}
+
+
+@dataclass(slots=True)
+class _Batch:
+    """One batch; `item` is the endpoint that each of its requests is for."""
+
+    metadata: dict[str, Any]
+    item: str
+    request: Received
+    requests: list[dict[str, Any]]
+    in_file: bool
+    gets: int = 0
+
+    @property
+    def name(self) -> str:
+        return str(self.metadata["name"])
+
+    @property
+    def kind(self) -> str:
+        return "EmbedContentBatch" if self.item == "embedContent" else "GenerateContentBatch"
+
+    @property
+    def ended(self) -> bool:
+        return str(self.metadata["state"]) in ("BATCH_STATE_SUCCEEDED", "BATCH_STATE_CANCELLED")
+
+    @property
+    def operation(self) -> dict[str, Any]:
+        """The batch as the server describes it: a long-running operation."""
+        metadata = {"@type": _TYPE + self.kind, **self.metadata}
+        value: dict[str, Any] = {"name": self.name, "metadata": metadata}
+        if not self.ended:
+            return value
+        value["done"] = True
+        if "output" in self.metadata:
+            kind = f"{_TYPE}{self.kind}Output"
+            value["response"] = {"@type": kind, **self.metadata["output"]}
+        else:
+            error = {"code": 1, "message": f"The batch {self.name} was cancelled."}
+            value["error"] = error
+        return value
+
+
+@dataclass(slots=True)
+class Batches:
+    """The batches of one emulator; `respond` answers one request as the emulator would."""
+
+    files: Files
+    respond: Callable[[Received], Answer]
+    _batches: dict[str, _Batch] = field(default_factory=dict)
+    _stored: int = 0
+
+    def create(self, request: Received, route: Route) -> Answer:
+        """Make a batch. Raises `Refusal` for one without requests."""
+        embeds = route.endpoint == "asyncBatchEmbedContent"
+        batch = (
+            decoded(request.body, AsyncBatchEmbedContentRequest).batch
+            if embeds
+            else decoded(request.body, BatchGenerateContentRequest).batch
+        )
+        config = batch.input_config if batch is not None else None
+        if batch is None or config is None or not (config.requests or config.file_name):
+            raise refusal(400, "* batch.input_config: input_config is not specified\n")
+        requests = (
+            self._lines(config.file_name)
+            if config.file_name
+            else msgspec.to_builtins((config.requests and config.requests.requests) or [])
+        )
+        if not requests:
+            raise refusal(400, "* batch.input_config.requests: requests is not specified\n")
+        self._stored += 1
+        id = made_id(f"batch {self._stored}")
+        metadata: dict[str, Any] = {
+            "model": f"models/{route.name}",
+            **({"displayName": batch.display_name} if batch.display_name else {}),
+            **({"priority": str(batch.priority)} if batch.priority is not None else {}),
+            "createTime": timestamp(self._stored),
+            "updateTime": timestamp(self._stored),
+            "batchStats": {"requestCount": str(len(requests))},
+            "state": "BATCH_STATE_PENDING",
+            "name": f"batches/{id}",
+        }
+        metadata["batchStats"]["pendingRequestCount"] = str(len(requests))
+        path = request.path.rpartition(":")[0]
+        item = "embedContent" if embeds else "generateContent"
+        # A fault of the header was for the batch, not for each of its requests.
+        headers = {key: value for key, value in request.headers.items() if key != "x-wire-fault"}
+        one = replace(request, path=f"{path}:{item}", query={}, headers=headers)
+        made = _Batch(metadata, item, one, requests, in_file=bool(config.file_name))
+        self._batches[id] = made
+        return whole(made.operation)
+
+    def get(self, name: str) -> Answer:
+        """A batch; its second get has the results."""
+        batch = self._lookup(name)
+        batch.gets += 1
+        if not batch.ended:
+            batch.metadata["state"] = "BATCH_STATE_RUNNING"
+            if batch.gets > 1:
+                self._end(batch)
+        return whole(batch.operation)
+
+    def listed(self, request: Received) -> Answer:
+        """One page of the batches, the newest first."""
+        operations = [batch.operation for batch in self._batches.values()][::-1]
+        return whole(page("operations", operations, request, 10, 100))
+
+    def cancel(self, name: str) -> Answer:
+        """Stop a batch, unless it has ended."""
+        batch = self._lookup(name)
+        if not batch.ended:
+            batch.metadata["state"] = "BATCH_STATE_CANCELLED"
+        return whole({})
+
+    def delete(self, name: str) -> Answer:
+        """Forget a batch that has ended."""
+        if not self._lookup(name).ended:
+            raise refusal(
+                400, "Only batches that have ended can be deleted.", code="FAILED_PRECONDITION"
+            )
+        del self._batches[name]
+        return whole({})
+
+    def update(self, name: str, request: Received) -> Answer:
+        """Change the fields that the mask names: the name that is shown, and the priority."""
+        batch = self._lookup(name)
+        try:
+            sent: Any = json.loads(request.body)
+        except ValueError:
+            sent = None
+        if not isinstance(sent, dict):
+            raise refusal(400, "Request contains an invalid argument.")
+        for each in request.query.get("updateMask", "").split(","):
+            key = {"display_name": "displayName"}.get(each.strip(), each.strip())
+            if key not in ("displayName", "priority"):
+                raise refusal(400, f"Invalid value at 'update_mask': {each!r} cannot be updated.")
+            batch.metadata[key] = sent.get(key)
+        return whole(batch.metadata)
+
+    def _lookup(self, name: str) -> _Batch:
+        batch = self._batches.get(name)
+        if batch is None:
+            raise refusal(404, "Requested entity was not found.")
+        return batch
+
+    def _lines(self, name: str) -> list[dict[str, Any]]:
+        try:
+            lines = [json.loads(line) for line in self.files.data(name).splitlines() if line]
+        except ValueError:
+            raise refusal(400, f"The file {name} has a line that is no JSON.") from None
+        return [line for line in lines if isinstance(line, dict)]
+
+    def _end(self, batch: _Batch) -> None:
+        results = [self._result(batch, each) for each in batch.requests]
+        failed = sum("error" in each for each in results)
+        if batch.in_file:
+            data = b"".join(json_bytes(each) + b"\n" for each in results)
+            output: dict[str, Any] = {
+                "responsesFile": self.files.generate(data, "application/json")
+            }
+        else:
+            output = {"inlinedResponses": {"inlinedResponses": results}}
+        done, total = len(results) - failed, len(results)
+        batch.metadata |= {
+            "output": output,
+            "endTime": batch.metadata["updateTime"],
+            "batchStats": {
+                "requestCount": str(total),
+                **({"successfulRequestCount": str(done)} if done else {}),
+                **({"failedRequestCount": str(failed)} if failed else {}),
+            },
+            "state": "BATCH_STATE_SUCCEEDED",
+        }
+
+    def _result(self, batch: _Batch, item: Mapping[str, Any]) -> dict[str, Any]:
+        wanted = item.get("request")
+        request = {
+            key: value
+            for key, value in (wanted if isinstance(wanted, dict) else {}).items()
+            if key != "model" or batch.item == "embedContent"
+        }
+        answer = self.respond(replace(batch.request, body=json_bytes(request)))
+        kept = {key: item[key] for key in ("key", "metadata") if key in item}
+        if answer.status == 200:
+            return {**kept, "response": json.loads(answer.body)}
+        error = json.loads(answer.body)["error"]
+        code = _CODES.get(answer.status, 2)
+        return {**kept, "error": {"code": code, "message": error["message"]}}

@@ -1,0 +1,111 @@
+"""predict, predictLongRunning and computeTokens.
+
+Every model has instances and predictions of its own: embeddings on Vertex, images, videos.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+from wire.gemini.types import ComputeTokensRequest, PredictRequest
+from wire.testing.emulator.answer import Answer
+from wire.testing.emulator.embeddings import vector
+from wire.testing.emulator.received import Received
+from wire.testing.emulator.tokens import count, tokens
+from wire.testing.emulator.vendors.gemini.bodies import whole
+from wire.testing.emulator.vendors.gemini.catalog import Traits
+from wire.testing.emulator.vendors.gemini.files import Files
+from wire.testing.emulator.vendors.gemini.operations import Operations
+from wire.testing.emulator.vendors.gemini.refusals import decoded, refusal
+from wire.testing.emulator.vendors.gemini.uploads import made_id
+
+_MAX_IMAGES = 4
+_TYPE = "type.googleapis.com/google.ai.generativelanguage.v1beta.PredictLongRunningResponse"
+
+
+def predict(request: Received, model: Traits) -> Answer:
+    """A prediction for each instance: a vector, or images."""
+    wanted = _decoded(request)
+    instances, parameters = wanted.instances or [], _object(wanted.parameters)
+    if not model.embeds:
+        number = parameters.get("sampleCount", 1)
+        if not isinstance(number, int) or not 1 <= number <= _MAX_IMAGES:
+            raise refusal(400, f"sampleCount must be between 1 and {_MAX_IMAGES}.")
+        image = {"mimeType": "image/png", "bytesBase64Encoded": _image()}
+        return whole({"predictions": [image] * number * len(instances)})
+    size = parameters.get("outputDimensionality") or (3072 if model.name[:6] == "gemini" else 768)
+    texts = [str(_object(each).get("content") or "") for each in instances]
+    predictions = [
+        {
+            "embeddings": {
+                "statistics": {"token_count": count(text), "truncated": False},
+                "values": vector(text, int(size)),
+            }
+        }
+        for text in texts
+    ]
+    billed = {"billableCharacterCount": sum(len("".join(text.split())) for text in texts)}
+    return whole({"metadata": billed, "predictions": predictions})
+
+
+def predict_long_running(
+    request: Received, model: Traits, operations: Operations, files: Files
+) -> Answer:
+    """A job that makes a video of each instance."""
+    wanted = _decoded(request)
+    samples = [
+        {"video": {"uri": _uri(files.generate(b"no video", "video/mp4"))}}
+        for _ in wanted.instances or ()
+    ]
+    operation = operations.add(
+        f"models/{model.name}/operations/{made_id(f'{request.number} {model.name}')}",
+        {"@type": _TYPE, "generateVideoResponse": {"generatedSamples": samples}},
+    )
+    return whole({"name": operation["name"]})
+
+
+def compute_tokens(request: Received) -> Answer:
+    """The tokens of each Content. Vertex only."""
+    infos = []
+    for content in decoded(request.body, ComputeTokensRequest).contents or ():
+        found = tokens("".join(part.text or "" for part in content.parts or ()))
+        infos.append(
+            {
+                "role": content.role or "user",
+                "tokenIds": [str(zlib.crc32(each.encode()) % 256000) for each in found],
+                "tokens": [base64.b64encode(each.encode()).decode() for each in found],
+            }
+        )
+    return whole({"tokensInfo": infos})
+
+
+def _decoded(request: Received) -> PredictRequest:
+    wanted = decoded(request.body, PredictRequest)
+    if not wanted.instances:
+        raise refusal(400, "* PredictRequest.instances: instances is not specified\n")
+    return wanted
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _uri(name: str) -> str:
+    return f"https://generativelanguage.googleapis.com/v1beta/{name}:download?alt=media"
+
+
+def _image() -> str:
+    """A PNG of one black pixel."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        checksum = zlib.crc32(kind + data).to_bytes(4, "big")
+        return len(data).to_bytes(4, "big") + kind + data + checksum
+
+    size = (1).to_bytes(4, "big")
+    header = size + size + b"\x08\x00\x00\x00\x00"  # 8 bits of grey
+    pixels = zlib.compress(b"\x00\x00")
+    parts = chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+    return base64.b64encode(b"\x89PNG\r\n\x1a\n" + parts).decode()
