@@ -23,7 +23,7 @@ from wire.core.account import Account
 from wire.core.call import StreamCall
 from wire.core.incoming import Incoming
 from wire.core.limits import Limits
-from wire.gemini.reader import parse_answer
+from wire.gemini.reader import parse_response
 from wire.neutral.messages import ToolCall
 from wire.neutral.request import Tool
 from wire.pipeline import Engine, parse
@@ -106,7 +106,7 @@ def signed_reply() -> Reply:
 
 def raw_request() -> Callable[[], object]:
     """The answer to a signed call, as the next request of the raw door."""
-    content = parse_answer(ANSWER).candidates[0].content
+    content = parse_response(ANSWER).candidates[0].content
 
     def journey() -> object:
         result = gemini.function_response(content.parts[0].function_call, {"temp_c": 15})

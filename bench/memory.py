@@ -18,7 +18,7 @@ import msgspec
 
 from wire import gemini
 from wire.core.memory import encode
-from wire.gemini.reader import parse_answer, read_chunk
+from wire.gemini.reader import parse_response, read_chunk
 
 REPEAT = 5
 
@@ -119,11 +119,11 @@ def main() -> None:
     for name, bodies in answers.items():
         ratio(
             f"1,000 whole answers {name}, decoded",
-            lambda b=bodies: [parse_answer(each) for each in b],
+            lambda b=bodies: [parse_response(each) for each in b],
             lambda b=bodies: [plain(each) for each in b],
         )
     for name, bodies in answers.items():
-        received = [parse_answer(each).candidates[0].content for each in bodies]  # type: ignore[index]
+        received = [parse_response(each).candidates[0].content for each in bodies]  # type: ignore[index]
         built = gemini.GenerateContentRequest(
             contents=[plain(each).candidates[0].content for each in bodies]
         )

@@ -426,9 +426,9 @@ def test_results_of_a_batch():
 @pytest.mark.parametrize(
     ("body", "error", "problem"),
     [
-        (RESULTS + b"\n<html>", StreamInvalid, "line 5 is no result of a batch"),
-        (b'{"custom_id":', StreamInvalid, "line 1 is no result of a batch"),
-        (b'{"id":"b"}', StreamInvalid, "line 1 is no result of a batch (no custom_id)"),
+        (RESULTS + b"\n<html>", StreamInvalid, "line 5 is not a result of a batch"),
+        (b'{"custom_id":', StreamInvalid, "line 1 is not a result of a batch"),
+        (b'{"id":"b"}', StreamInvalid, "line 1 is not a result of a batch (no custom_id)"),
         (
             b'{"type":"error","error":{"type":"not_found_error","message":"gone"}}',
             NotFoundError,

@@ -32,7 +32,7 @@ from wire.gemini.batches import parse_batch
 from wire.gemini.decode import decode
 from wire.gemini.error_body import parse_error
 from wire.gemini.fold import fold
-from wire.gemini.reader import ChunkReader, parse_answer, parse_plain
+from wire.gemini.reader import ChunkReader, parse_plain, parse_response
 from wire.gemini.uploads import start_upload
 from wire.http.sending import Attempt
 from wire.http.target import target
@@ -275,7 +275,7 @@ def check_answer(record: Record) -> None:
     if not body.strip():
         APART["empty body"] += 1
     try:
-        answer = parse_answer(body)
+        answer = parse_response(body)
     except errors.StreamInvalid:
         if not body.strip() or not _is_ours(body):
             APART["nothing of the wire in a 200"] += 1

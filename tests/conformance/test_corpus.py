@@ -126,7 +126,7 @@ def mutants() -> dict[str, tuple[str, Any]]:
 
     return {
         "unknown keys of an answer are dropped": (
-            "parse_answer",
+            "parse_response",
             without_memory(types.GenerateContentResponse),
         ),
         "a text is merged with a signed one": ("fold", merge_all),
@@ -219,7 +219,7 @@ def anthropic_mutants() -> dict[str, tuple[Any, str, Any, list[str]]]:
         return msgspec.json.decode(body, type=MessageResponse)
 
     def first_usage(_self: Any, event: Any) -> Any:
-        return real_go_on(_self, {name: value for name, value in event.items() if name != "usage"})
+        return real_update(_self, {name: value for name, value in event.items() if name != "usage"})
 
     def unsigned(_self: Any, delta: Any) -> Any:
         return real_add(
@@ -239,12 +239,12 @@ def anthropic_mutants() -> dict[str, tuple[Any, str, Any, list[str]]]:
     def alike(status: int, headers: Any, body: bytes) -> Any:
         return APIError(body.decode(), status=status, raw=body)
 
-    folding, block, real_fields_of = (
-        anthropic_fold._Folding,
+    builder, block, real_fields_of = (
+        anthropic_fold._MessageBuilder,
         anthropic_fold._Block,
         anthropic_fold.fields_of,
     )
-    real_go_on, real_add = folding._go_on, block.add
+    real_update, real_add = builder._update, block.add
     return {
         "unknown keys of an answer are dropped": (
             anthropic,
@@ -259,8 +259,8 @@ def anthropic_mutants() -> dict[str, tuple[Any, str, Any, list[str]]]:
             ["unknown-keys"],
         ),
         "the first usage counts": (
-            folding,
-            "_go_on",
+            builder,
+            "_update",
             first_usage,
             ["stream-text", "stream-call", "stream-server-tools"],
         ),
@@ -271,7 +271,7 @@ def anthropic_mutants() -> dict[str, tuple[Any, str, Any, list[str]]]:
             without_input,
             ["stream-call", "stream-server-tools"],
         ),
-        "what stands beside the usage is lost": (
+        "unknown keys of a response or a message are lost": (
             anthropic_fold,
             "fields_of",
             kept,

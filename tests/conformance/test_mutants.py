@@ -173,7 +173,7 @@ MUTANTS = {
         f"{CHECKS}.openai", "parse_completion", without("usage"), "chat-calls"
     ),
     "usage of Gemini has no field": Mutant(
-        f"{CHECKS}.gemini", "parse_answer", without("usage_metadata"), "gemini-calls"
+        f"{CHECKS}.gemini", "parse_response", without("usage_metadata"), "gemini-calls"
     ),
     "stop_reason has no field": Mutant(
         f"{CHECKS}.anthropic", "parse_message", without("stop_reason"), "messages-calls"
@@ -207,7 +207,7 @@ MUTANTS = {
         f"{GEMINI}.finish", "REASONS", lambda real: {**real, "MAX_TOKENS": "end"}, "gemini-length"
     ),
     "the second call has no events": Mutant(
-        f"{GEMINI}.parse:EventReader", "_made", first_call_alone, "gemini-stream-calls"
+        f"{GEMINI}.parse:EventReader", "_call_events", first_call_alone, "gemini-stream-calls"
     ),
     # Requests.
     "a rule refuses what Gemini accepted": Mutant(
@@ -245,11 +245,11 @@ MUTANTS = {
         "gemini-calls",
     ),
     "nulls of an input are dropped": Mutant(
-        f"{MESSAGES}.parse", "_sayable", on_result(no_nulls), "messages-calls"
+        f"{MESSAGES}.parse", "_well_formed_json", on_result(no_nulls), "messages-calls"
     ),
     # Folds.
     "the fold of a completion loses a key": Mutant(
-        f"{CHAT}.fold", "_last", dropping("system_fingerprint"), "chat-stream-calls"
+        f"{CHAT}.fold", "_last_values", dropping("system_fingerprint"), "chat-stream-calls"
     ),
     "the fold of a completion loses probabilities": Mutant(
         f"{CHAT}.fold", "_merged_choice", dropping("logprobs"), "chat-stream-choices"
@@ -261,13 +261,13 @@ MUTANTS = {
         "chat-stream-calls",
     ),
     "the fold of Gemini loses metadata": Mutant(
-        f"{GEMINI}.fold", "_last", dropping("groundingMetadata"), "gemini-stream-calls"
+        f"{GEMINI}.fold", "_last_values", dropping("groundingMetadata"), "gemini-stream-calls"
     ),
     "the fold of Gemini does not join": Mutant(
         f"{GEMINI}.fold", "_joined", instead(list), "gemini-stream-calls"
     ),
     "the fold of a message loses a key": Mutant(
-        f"{MESSAGES}.fold:_Folding", "merged", dropping("container"), "messages-stream-calls"
+        f"{MESSAGES}.fold:_MessageBuilder", "merged", dropping("container"), "messages-stream-calls"
     ),
     # Ends.
     "any body of Gemini is whole": Mutant(
@@ -296,7 +296,7 @@ MUTANTS = {
     ),
     # Events and counts.
     "a call begins without its name": Mutant(
-        f"{CHAT}.parse:EventReader", "_starts", nameless, "chat-stream-calls"
+        f"{CHAT}.parse:EventReader", "_start_events", nameless, "chat-stream-calls"
     ),
     "thoughts are told as text": Mutant(
         f"{MESSAGES}.parse", "ThoughtDelta", instead(TextDelta), "messages-stream-calls"

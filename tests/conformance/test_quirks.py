@@ -289,7 +289,7 @@ MUTANTS = {
         Halves, "feed", lambda _: lambda self, text: text, "half-a-pair-each"
     ),
     "the message counts too": Mutant(
-        parse, "_collects", lambda _: lambda said: False, "perplexity-message-beside-delta"
+        parse, "_has_content", lambda _: lambda said: False, "perplexity-message-beside-delta"
     ),
     "arguments are texts": Mutant(calls, "_compact_json", lambda _: str, "arguments-as-object"),
 }

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 import wire
-from wire.core.lenient import Unreadable, decoded, plain, said
+from wire.core.lenient import Unreadable, decoded, plain, well_formed
 from wire.core.memory import WireStruct
 from wire.errors import LimitError
 
@@ -62,6 +62,10 @@ def test_plain(body: bytes, expected: Any):
     assert plain(body) == expected
 
 
-def test_said_is_what_utf_8_can_say():
-    assert (said("a\ud83c\udf0a"), said("a\ud83c"), said("a")) == ("a🌊", "a\ufffd", "a")
-    assert msgspec.json.encode(said("\udf0a")) == b'"\xef\xbf\xbd"'
+def test_lone_surrogates_are_replaced_so_that_utf_8_can_encode_the_text():
+    assert (well_formed("a\ud83c\udf0a"), well_formed("a\ud83c"), well_formed("a")) == (
+        "a🌊",
+        "a\ufffd",
+        "a",
+    )
+    assert msgspec.json.encode(well_formed("\udf0a")) == b'"\xef\xbf\xbd"'

@@ -53,7 +53,7 @@ class OneWire(NamedTuple):
 
 GEMINI = OneWire(
     wire.gemini.reader.ChunkReader,
-    wire.gemini.reader.parse_answer,
+    wire.gemini.reader.parse_response,
     wire.gemini.fold.fold,
     gemini.parse_reply,
     {
@@ -308,7 +308,7 @@ def test_a_number_that_json_has_not_is_sent_back_as_null() -> None:
     call = b'{"functionCall":{"name":"tide","args":{"height":NaN}}}'
     candidate = b'{"content":{"parts":[%s],"role":"model"},"finishReason":"STOP"}' % call
     content = (
-        wire.gemini.reader.parse_answer(b'{"candidates":[%s]}' % candidate).candidates[0].content
+        wire.gemini.reader.parse_response(b'{"candidates":[%s]}' % candidate).candidates[0].content
     )
     sent = {"functionCall": {"name": "tide", "args": {"height": None}}}
     assert json.loads(encode(content)) == {"parts": [sent], "role": "model"}

@@ -29,7 +29,7 @@ from wire.gemini import (
     function_response,
 )
 from wire.gemini.fold import fold
-from wire.gemini.reader import ChunkReader, parse_answer
+from wire.gemini.reader import ChunkReader, parse_response
 
 # An invented signature in the alphabet of real ones (standard base64).
 SIGNATURE, SECOND, THIRD = (
@@ -94,7 +94,7 @@ RECEIVED_STREAM = (
 
 
 def received() -> GenerateContentRequest:
-    answer = parse_answer(RECEIVED)
+    answer = parse_response(RECEIVED)
     return ask(
         "How high is the tide?", answer, function_response(answer.function_calls[0], {"metres": 2})
     )

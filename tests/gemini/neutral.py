@@ -10,7 +10,7 @@ import pytest
 from wire import gemini, notes
 from wire.errors import RuleError
 from wire.gemini import parse_reply
-from wire.gemini.reader import parse_answer
+from wire.gemini.reader import parse_response
 from wire.neutral.messages import Media, Message, ToolCall, ToolResult
 from wire.neutral.request import Request
 
@@ -71,7 +71,7 @@ def refused(
 
 
 def received(body: bytes = RECEIVED, model: str = MODEL, provider: str = "gemini") -> Message:
-    return parse_reply(parse_answer(body), body=b"1", model=model, provider=provider).message
+    return parse_reply(parse_response(body), body=b"1", model=model, provider=provider).message
 
 
 def answer_with(*parts: Any) -> bytes:

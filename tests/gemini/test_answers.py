@@ -34,7 +34,7 @@ from wire.gemini import (
     fold,
     generate_content,
 )
-from wire.gemini.reader import parse_answer
+from wire.gemini.reader import parse_response
 
 from .conversations import SIGNATURE, call, model, result
 
@@ -55,7 +55,7 @@ BODY = (
 
 
 def test_answer():
-    answer = parse_answer(BODY)
+    answer = parse_response(BODY)
     [candidate] = answer.candidates
     assert (answer.text, answer.finish_reason, answer.model_version) == (
         "",
@@ -71,13 +71,13 @@ def test_answer():
 
 
 def test_bytes_are_remembered_as_they_came():
-    answer = parse_answer(BODY)
+    answer = parse_response(BODY)
     content = answer.candidates[0].content
     assert (answer.raw, content.raw, [part.raw for part in content.parts]) == (BODY, CONTENT, PARTS)
 
 
 def test_a_content_that_goes_back_is_the_slice_it_was():
-    content = parse_answer(BODY).candidates[0].content
+    content = parse_response(BODY).candidates[0].content
     request = GenerateContentRequest(
         contents=[Content(role="user", parts=[Part(text="Hi")]), content]
     )
@@ -88,7 +88,7 @@ def test_a_content_that_goes_back_is_the_slice_it_was():
 
 
 def test_a_part_that_goes_back_in_another_content_is_the_slice_it_was():
-    parts = parse_answer(BODY).candidates[0].content.parts
+    parts = parse_response(BODY).candidates[0].content.parts
     assert (
         encode(Content(role="model", parts=parts[1:3]))
         == b'{"parts":[' + PARTS[1] + b"," + PARTS[2] + b'],"role":"model"}'
@@ -97,7 +97,7 @@ def test_a_part_that_goes_back_in_another_content_is_the_slice_it_was():
 
 @pytest.mark.parametrize("holder", [list, tuple])
 def test_bytes_are_sent_from_any_sequence(holder):
-    content = parse_answer(BODY).candidates[0].content
+    content = parse_response(BODY).candidates[0].content
     assert (
         encode(GenerateContentRequest(contents=holder([content])))
         == b'{"contents":[' + CONTENT + b"]}"
@@ -105,7 +105,7 @@ def test_bytes_are_sent_from_any_sequence(holder):
 
 
 def test_unknown_keys():
-    assert wire.unknown(parse_answer(BODY)) == [
+    assert wire.unknown(parse_response(BODY)) == [
         ("candidates[0].content.parts[3].song", {"bars": 4}),
         ("candidates[0].content.tone", "low"),
         ("candidates[0].shade", 1),
@@ -115,7 +115,7 @@ def test_unknown_keys():
 
 
 def test_a_changed_copy_forgets():
-    content = parse_answer(BODY).candidates[0].content
+    content = parse_response(BODY).candidates[0].content
     part = content.parts[0]
     changed = msgspec.structs.replace(part, text="tea")
     assert (changed.raw, encode(changed)) == (None, b'{"text":"tea","thought":true}')
@@ -134,7 +134,7 @@ def test_a_changed_copy_forgets():
     ids=["copy", "deepcopy", "pickle"],
 )
 def test_copies_keep_the_bytes(through):
-    answer = parse_answer(BODY)
+    answer = parse_response(BODY)
     again = through(answer)
     assert again == answer
     assert (
@@ -149,7 +149,7 @@ def test_both_candidates_are_cut():
         b'{"candidates":[{"content":{"parts":[{"text":"A"}]}},{"index":1},{"content":null},'
         b'{"content":{"parts":[{"text":"B" }]}}]}'
     )
-    contents_of = [candidate.content for candidate in parse_answer(body).candidates]
+    contents_of = [candidate.content for candidate in parse_response(body).candidates]
     assert [content and content.parts[0].raw for content in contents_of] == [
         b'{"text":"A"}',
         None,
@@ -206,7 +206,7 @@ def test_both_candidates_are_cut():
     ],
 )
 def test_odd_answers(body, expected):
-    assert parse_answer(body) == expected
+    assert parse_response(body) == expected
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_odd_answers(body, expected):
 )
 def test_no_answer(body, cls, status, message):
     with pytest.raises(WireError) as caught:
-        parse_answer(body)
+        parse_response(body)
     assert (type(caught.value), caught.value.status) == (cls, status)
     assert message in caught.value.message
 
@@ -271,7 +271,7 @@ def test_no_answer(body, cls, status, message):
 @pytest.mark.parametrize("cut", [1, 30, 120])
 def test_a_cut_answer_is_no_answer(cut):
     with pytest.raises(wire.errors.StreamError):
-        parse_answer(BODY.rstrip()[:-cut])
+        parse_response(BODY.rstrip()[:-cut])
 
 
 @pytest.mark.parametrize("depth", [300, 800, 100_000])
@@ -286,7 +286,7 @@ def test_what_is_nested_deeply(depth):
     )
     try:
         sent = encode(
-            parse_answer(b'{"candidates":[{"content":' + content + b"}]}").candidates[0].content
+            parse_response(b'{"candidates":[{"content":' + content + b"}]}").candidates[0].content
         )
     except LimitError:
         sent = content  # refused with an error of this library
@@ -349,7 +349,7 @@ answers = st.fixed_dictionaries(
 @given(answers, st.sampled_from([None, 2]), st.booleans())
 def test_any_answer_goes_back_as_it_came(answer, indent, ascii_only):
     body = json.dumps(answer, indent=indent, ensure_ascii=ascii_only).encode()
-    parsed = parse_answer(body)
+    parsed = parse_response(body)
     assert encode(parsed) == body
     for candidate, plain in zip(parsed.candidates, answer["candidates"], strict=True):
         if "content" in plain:
@@ -364,8 +364,8 @@ def test_any_answer_goes_back_as_it_came(answer, indent, ascii_only):
 @given(answers)
 def test_any_answer_without_its_memory_says_the_same(answer):
     """Decoding, encoding by the fields and decoding again gives an equal struct."""
-    parsed = parse_answer(json.dumps(answer).encode())
-    assert parse_answer(msgspec.json.encode(parsed)) == parsed
+    parsed = parse_response(json.dumps(answer).encode())
+    assert parse_response(msgspec.json.encode(parsed)) == parsed
 
 
 @pytest.mark.parametrize(
@@ -379,7 +379,7 @@ def test_any_answer_without_its_memory_says_the_same(answer):
 )
 def test_an_unknown_kind_of_part_goes_back(role, after):
     """A part that is taken into a new Content keeps its bytes."""
-    answer = parse_answer(
+    answer = parse_response(
         b'{"candidates":[{"content":{"parts":[{"song": {"bars":4}}],%s},"finishReason":"STOP"}]}'
         % role.encode()
     )
@@ -390,7 +390,7 @@ def test_an_unknown_kind_of_part_goes_back(role, after):
 @settings(max_examples=200)
 @given(answers)
 def test_any_answer_can_be_a_turn(answer):
-    parsed = parse_answer(json.dumps(answer).encode())
+    parsed = parse_response(json.dumps(answer).encode())
     built = contents("Hi", parsed, "Bye")
     sent = json.loads(
         generate_content("gemini-3-pro-preview", GenerateContentRequest(contents=built)).body
@@ -407,7 +407,7 @@ def test_slices_of_many_parts_are_found_in_one_go(monkeypatch: pytest.MonkeyPatc
     read. Otherwise the time would grow with the square of the length.
     """
     parts = [b'{"text":"%d","thoughtSignature":"QUJD"}' % number for number in range(300)]
-    answer = parse_answer(
+    answer = parse_response(
         b'{"candidates":[{"content":{"parts":['
         + b",".join(parts)
         + b'],"role":"model"},"finishReason":"STOP"}]}'

@@ -29,7 +29,7 @@ from wire.gemini import (
     contents,
     function_response,
 )
-from wire.gemini.reader import parse_answer
+from wire.gemini.reader import parse_response
 from wire.gemini.turns import asks_for_signatures
 
 from .conversations import SECOND, SIGNATURE, call, model, result
@@ -179,7 +179,7 @@ def received(parts: list[Part]) -> Content:
     body = json.dumps(
         {"candidates": [{"content": {"parts": plain, "role": "model"}, "finishReason": "STOP"}]}
     )
-    return parse_answer(body.encode()).candidates[0].content
+    return parse_response(body.encode()).candidates[0].content
 
 
 model_parts = st.lists(st.one_of(said, made_call, lone_signature), max_size=4)
@@ -529,7 +529,7 @@ def test_parts_that_are_no_structs_are_refused_or_taken():
 
 def test_an_unchanged_content_is_the_same_object():
     """Its bytes are sent unchanged."""
-    answer = parse_answer(
+    answer = parse_response(
         b'{"candidates": [{"content": {"role": "model", "parts": [{"text": "Yo"}]}, '
         b'"finishReason": "STOP"}]}'
     )
@@ -546,7 +546,7 @@ def test_a_received_part_that_says_nothing_is_left_out():
         b'{"candidates":[{"content":{"role":"model","parts":[{"text":"Yo"},{},{"song":1},'
         b'{"thoughtSignature":"QUJD"}]}}]}'
     )
-    built = contents("Hi", parse_answer(body), "Bye")
+    built = contents("Hi", parse_response(body), "Bye")
     assert [part.raw for part in built[1].parts] == [
         b'{"text":"Yo"}',
         b'{"song":1}',
@@ -556,7 +556,9 @@ def test_a_received_part_that_says_nothing_is_left_out():
 
 def test_a_received_content_without_role_is_the_models():
     """Responses of older models lack the role; only a model makes calls."""
-    answer = parse_answer(b'{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f"}}]}}]}')
+    answer = parse_response(
+        b'{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f"}}]}}]}'
+    )
     built = contents(
         "Hi", answer.candidates[0].content, function_response(answer.function_calls[0], {})
     )
@@ -573,7 +575,7 @@ def test_a_received_content_without_role_is_the_models():
     ids=["blocked", "no-content", "no-parts"],
 )
 def test_an_answer_that_says_nothing_is_left_out_and_noted(body):
-    built = contents("Hi", parse_answer(body), "Again.")
+    built = contents("Hi", parse_response(body), "Again.")
     assert shape(built) == ["u:Hi|Again."]
     assert notes(built)[0].message.endswith("was left out")
 
@@ -583,7 +585,7 @@ def test_the_first_candidate_is_taken():
         b'{"candidates":[{"content":{"parts":[{"text":"A"}],"role":"model"}},'
         b'{"content":{"parts":[{"text":"B"}]},"index":1}]}'
     )
-    assert shape(contents("Hi", parse_answer(body), "Bye")) == ["u:Hi", "m:A", "u:Bye"]
+    assert shape(contents("Hi", parse_response(body), "Bye")) == ["u:Hi", "m:A", "u:Bye"]
 
 
 # --- signatures -----------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ from wire.gemini import (
 )
 from wire.gemini.error_body import parse_error
 from wire.gemini.fold import fold
-from wire.gemini.reader import ChunkReader, parse_answer
+from wire.gemini.reader import ChunkReader, parse_response
 
 from .conversations import CONVERSATIONS, ask
 
@@ -101,7 +101,7 @@ def test_generate_content():
     assert (call.body, dict(call.query), call.parse, call.read_error) == (
         HI_BODY,
         {},
-        parse_answer,
+        parse_response,
         parse_error,
     )
 
@@ -138,7 +138,7 @@ def configured(**fields: Any) -> GenerateContentRequest:
 
 
 RECEIVED = (
-    parse_answer(b'{"candidates":[{"content":{"role":"model","parts":[{"text":"Yo"}]}}]}')
+    parse_response(b'{"candidates":[{"content":{"role":"model","parts":[{"text":"Yo"}]}}]}')
     .candidates[0]
     .content
 )

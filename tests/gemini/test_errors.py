@@ -26,7 +26,7 @@ from wire.errors import (
 )
 from wire.gemini import ErrorDetail, FieldViolation, HelpLink, QuotaViolation, generate_content
 from wire.gemini.error_body import parse_error
-from wire.gemini.reader import ChunkReader, parse_answer
+from wire.gemini.reader import ChunkReader, parse_response
 
 from .conversations import ask
 
@@ -114,7 +114,7 @@ def test_s4_18_status(status, code, cls, retryable):
 def test_s4_18_the_word_counts_where_there_is_no_number(word, status, cls, retryable):
     said = json.dumps({"error": {"status": word, "message": "No."}}).encode()
     with pytest.raises(APIError) as whole:
-        parse_answer(said)
+        parse_response(said)
     reader = ChunkReader()
     assert (reader.feed(b"data: " + said + b"\n\n"), type(reader.error)) == ([], cls)
     for error in (whole.value, reader.error):

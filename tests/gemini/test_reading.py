@@ -27,7 +27,7 @@ from wire.gemini import (
 from wire.gemini.finish import reason_of
 from wire.gemini.fold import fold
 from wire.gemini.parse import usage_of
-from wire.gemini.reader import ChunkReader, parse_answer
+from wire.gemini.reader import ChunkReader, parse_response
 from wire.neutral.messages import (
     Done,
     Event,
@@ -60,7 +60,7 @@ def answered(*parts: Any, finish: Any = "STOP", **beside: Any) -> GenerateConten
         "finishReason": finish,
         **beside.pop("candidate", {}),
     }
-    return parse_answer(json.dumps({"candidates": [candidate], **beside}).encode())
+    return parse_response(json.dumps({"candidates": [candidate], **beside}).encode())
 
 
 def reply_of(*parts: Any, **beside: Any) -> Reply:
@@ -257,7 +257,7 @@ def test_s2_08_s4_15_ids_are_the_same_on_replay_and_differ_between_requests():
 
 
 def test_s1_14_only_the_first_candidate_counts():
-    answer = parse_answer(
+    answer = parse_response(
         b'{"candidates":[{"index":1,"content":{"parts":[{"text":"Un."}]},'
         b'"finishReason":"MAX_TOKENS"},'
         b'{"content":{"parts":[{"text":"One."}]},"finishReason":"STOP"}]}'
@@ -270,7 +270,7 @@ def test_what_was_said_remembers_the_bytes_it_came_in():
         b'{ "parts" : [{"text":"caf\\u00e9", "mood":1.0}, {"thoughtSignature":"QQ=="}] , '
         b'"role":"model"}'
     )
-    answer = parse_answer(
+    answer = parse_response(
         b'{"candidates":[{"content":'
         + raw
         + b',"finishReason":"STOP"}],"responseId":"r","modelVersion":"m-001"}'
@@ -304,7 +304,7 @@ def test_a_candidate_without_content_or_parts_is_an_empty_message():
         b'{"finishReason":"STOP","content":{}}',
         b'{"finishReason":"STOP","content":{"parts":[]}}',
     ):
-        reply = parse_reply(parse_answer(b'{"candidates":[' + body + b"]}"))
+        reply = parse_reply(parse_response(b'{"candidates":[' + body + b"]}"))
         assert (reply.message.parts, reply.stop, reply.empty) == ((), Stop("end", "STOP"), True)
 
 
@@ -313,7 +313,7 @@ def test_a_call_in_pieces_is_told_and_is_no_end():
     assert [part.kind for part in reply.message.parts[:-1]] == ["functionCall"] * 4
     assert reply.message.parts[0].data == {"name": "tide", "id": "t1", "willContinue": True}
     assert reply.notes == (
-        Note("message.parts[0]", "the call of tide came in pieces, which are not put together"),
+        Note("message.parts[0]", "the call of tide was sent in fragments, which are not assembled"),
     )
     assert reply.stop == Stop("other", "STOP")
 
@@ -448,9 +448,9 @@ def test_numbers_that_come_in_place_of_words(number, reason):
 
 def test_no_finish_is_never_an_end():
     assert parse_reply(
-        parse_answer(b'{"candidates":[{"content":{"parts":[{"text":"Hi"}]}}]}')
+        parse_response(b'{"candidates":[{"content":{"parts":[{"text":"Hi"}]}}]}')
     ).stop == Stop("other")
-    assert parse_reply(parse_answer(b'{"usageMetadata":{}}')).stop == Stop("other")
+    assert parse_reply(parse_response(b'{"usageMetadata":{}}')).stop == Stop("other")
     assert reason_of(None, calls=True) == "other"
 
 
@@ -459,7 +459,7 @@ def test_s1_14_a_blocked_prompt():
         b'{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT","blockReasonMessage":"no"},'
         b'"usageMetadata":{"promptTokenCount":9}}'
     )
-    reply = parse_reply(parse_answer(body))
+    reply = parse_reply(parse_response(body))
     assert (reply.stop, reply.message.parts, reply.usage) == (
         Stop("filter", "PROHIBITED_CONTENT", "no"),
         (),
@@ -561,7 +561,7 @@ def test_s2_06_u_77_events_say_what_the_fold_and_the_plain_call_say(name):
     assert_events_say(events, reply)
     assert_every_part_is_kept(reply)
     if reader.error is None:
-        assert parse_reply(parse_answer(STREAMS[name]), body=BODY, model=MODEL) == reply
+        assert parse_reply(parse_response(STREAMS[name]), body=BODY, model=MODEL) == reply
     assert pickle.loads(pickle.dumps(reply)) == reply
 
 
@@ -586,7 +586,7 @@ def test_s2_06_recorded_answers(path):
             assert_events_say(events, reply)
             assert_every_part_is_kept(reply)
             if reader.error is None and record["endpoint"] == "streamGenerateContent":
-                assert parse_reply(parse_answer(body_of(record)), body=body, model=MODEL) == reply
+                assert parse_reply(parse_response(body_of(record)), body=body, model=MODEL) == reply
         seen += 1
     assert seen >= 5
 

@@ -20,7 +20,7 @@ from wire.core.memory import PARTIAL, Note, kept_bytes, with_notes
 from wire.errors import BlockedError, ConnectionLost, WireError
 from wire.gemini import PLACEHOLDER, parse_reply, render_request, rendering, turns
 from wire.gemini import pairing as wire_pairing
-from wire.gemini.reader import parse_answer, read_chunk
+from wire.gemini.reader import parse_response, read_chunk
 from wire.neutral import pairing
 from wire.neutral.messages import (
     Done,
@@ -451,7 +451,7 @@ def test_replies_remember_who_was_asked_and_what_was_told():
     whole = plain.parse(body)
     assert (type(events[-1]), events[-1].reply, folded) == (Done, whole, whole)
     assert whole.notes == (note,)
-    assert whole.answer == parse_answer(body)
+    assert whole.answer == parse_response(body)
     assert (whole.message.origin.provider, whole.message.origin.model) == ("gemini@vertex", MODEL)
     assert whole.tool_calls[1].id.startswith("call_")
     said = (HI, whole.message, results(whole.message))
@@ -502,7 +502,7 @@ def conversation(dice: random.Random) -> tuple[Message, ...]:
             model = dice.choice([MODEL, "gemini-2.5-flash", "gemini-3.5-flash"])
             body = answer_with(*([{"text": "Let me see."}] if dice.random() < 0.5 else []), *raw)
             said = parse_reply(
-                parse_answer(body), body=str((turn, step)).encode(), model=model
+                parse_response(body), body=str((turn, step)).encode(), model=model
             ).message
             if dice.random() < 0.3:
                 said = Message.assistant(*said.parts)

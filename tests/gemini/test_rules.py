@@ -24,7 +24,7 @@ from wire.gemini import (
     generate_content,
     stream_generate_content,
 )
-from wire.gemini.reader import parse_answer
+from wire.gemini.reader import parse_response
 
 from .conversations import CONVERSATIONS
 
@@ -161,7 +161,7 @@ def test_conversations_break_nothing(name):
 def test_what_came_from_the_wire_is_not_judged():
     """A received Content is sent back unchanged, with kinds of parts that no struct has."""
     body = b'{"candidates":[{"content":{"parts":[{"song":1}],"role":"model"}}]}'
-    content = parse_answer(body).candidates[0].content
+    content = parse_response(body).candidates[0].content
     assert check(GenerateContentRequest(contents=[USER, content, USER])) == []
     assert (
         check(

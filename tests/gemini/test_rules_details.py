@@ -20,7 +20,7 @@ from wire.gemini import (
     function_declaration,
 )
 from wire.gemini.families import Budget
-from wire.gemini.reader import parse_answer
+from wire.gemini.reader import parse_response
 from wire.gemini.rules.contents import is_foreign
 from wire.gemini.rules.parser import is_base64
 from wire.gemini.types import Blob, FunctionDeclaration, FunctionResponsePart, Tool
@@ -158,7 +158,7 @@ def test_parts_from_the_wire_go_back_unjudged() -> None:
     """A received Content is not checked, nor are received parts of another Content. A call among
     them still needs its result.
     """
-    content = parse_answer(RECEIVED).candidates[0].content  # type: ignore[index]
+    content = parse_response(RECEIVED).candidates[0].content  # type: ignore[index]
     answer = _user(Part(function_response=FunctionResponse(name="f", response={})))
     assert content is not None
     for turn in (content, Content(role="model", parts=list(content.parts or ()))):

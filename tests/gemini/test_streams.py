@@ -32,7 +32,7 @@ from wire.gemini import (
     stream_generate_content,
 )
 from wire.gemini.fold import fold
-from wire.gemini.reader import ChunkReader, parse_answer, read_chunk
+from wire.gemini.reader import ChunkReader, parse_response, read_chunk
 
 from .conversations import SECOND, SIGNATURE, ask
 
@@ -400,7 +400,7 @@ def test_chunks_and_end(name):
 @pytest.mark.parametrize("name", [name for name, expected in EXPECTED.items() if expected.unary])
 def test_fold_equals_the_plain_answer(name):
     """S2-06: the final response is equal for equal content, whatever the framing."""
-    assert fold(read(STREAMS[name])[1]) == parse_answer(json.dumps(EXPECTED[name].unary).encode())
+    assert fold(read(STREAMS[name])[1]) == parse_response(json.dumps(EXPECTED[name].unary).encode())
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -408,10 +408,10 @@ def test_body_of_events_read_as_a_whole_answer(name):
     """A stream in response to a plain call is read as well."""
     reader, chunks = read(STREAMS[name])
     if reader.error is None:
-        assert parse_answer(STREAMS[name]) == fold(chunks)
+        assert parse_response(STREAMS[name]) == fold(chunks)
     else:
         with pytest.raises(type(reader.error)) as caught:
-            parse_answer(STREAMS[name])
+            parse_response(STREAMS[name])
         assert caught.value.status == reader.error.status
 
 

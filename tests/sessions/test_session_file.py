@@ -20,7 +20,7 @@ from wire import gemini, openai
 from wire.core.memory import notes
 from wire.errors import ConfigurationError, RuleError
 from wire.gemini.parse import parse_reply as parse_gemini
-from wire.gemini.reader import parse_answer
+from wire.gemini.reader import parse_response
 from wire.neutral import messages as chat
 from wire.neutral.messages import (
     Media,
@@ -69,7 +69,7 @@ OPENAI = b"""{"id": "c1", "choices": [{"index": 0, "message": {"role": "assistan
 
 def from_gemini() -> Message:
     return parse_gemini(
-        parse_answer(GEMINI), body=b"{}", provider="gemini", model="gemini-3-pro-preview"
+        parse_response(GEMINI), body=b"{}", provider="gemini", model="gemini-3-pro-preview"
     ).message
 
 

@@ -1,9 +1,11 @@
-"""Events folded into the answer that the plain call would have given, and the bytes that each block
-of it came in.
+"""Folds events into the response that the call without streaming would have returned.
 
-Folding is done on the JSON of the events, so that keys are kept that no struct knows, and what came
-whole keeps its bytes. Texts are joined, counts of usage replaced (they are cumulative), input of a
-call is the JSON that its pieces make.
+Folding merges the JSON of the events, not their structs. A struct has no unknown keys, so folding
+structs would lose them. Texts are joined. Counts of usage replace earlier ones, because they are
+cumulative. The input of a call is the JSON text that its fragments form.
+
+Each block of the folded response keeps its bytes, because a signed block must be sent back
+unchanged. A block without deltas keeps exactly the bytes that it was sent in.
 """
 
 from __future__ import annotations
@@ -17,27 +19,27 @@ import msgspec
 from wire.anthropic.types import MessageResponse, MessageStreamEvent
 from wire.core.chunk_bytes import RawValue
 from wire.core.decoders import decoder
-from wire.core.lenient import Fields, decoded, fields_of, items_of, plain, said, strict_json
-from wire.core.memory import RAW, Slice, encode, freeze, sayable
+from wire.core.lenient import Fields, decoded, fields_of, items_of, plain, strict_json, well_formed
+from wire.core.memory import RAW, Slice, encode, freeze, well_formed_utf8
 
 
 def fold(events: Sequence[MessageStreamEvent | msgspec.Raw]) -> MessageResponse:
-    """The answer that the plain call would have given; of an event its bytes are enough."""
-    folding = _Folding()
+    """Fold events, or their bytes, into the response of the same call without streaming."""
+    builder = _MessageBuilder()
     for event in events:
-        folding.add(
+        builder.add(
             fields_of(event if isinstance(event, msgspec.Raw) else msgspec.Raw(encode(event)))
         )
-    data = msgspec.json.encode(folding.merged())
-    return whole(decoded(data, MessageResponse), data)
+    data = msgspec.json.encode(builder.merged())
+    return keep_bytes(decoded(data, MessageResponse), data)
 
 
-def plain_of(raw: Any) -> Any:
-    """A value that is kept as bytes."""
+def _plain(raw: Any) -> Any:
+    """Decode a value that may be kept as bytes."""
     return plain(bytes(raw)) if isinstance(raw, msgspec.Raw) else raw
 
 
-def _says_nothing(raw: Any) -> bool:
+def _is_null(raw: Any) -> bool:
     return raw is None or (isinstance(raw, msgspec.Raw) and bytes(raw) == b"null")
 
 
@@ -45,67 +47,67 @@ def _says_nothing(raw: Any) -> bool:
 
 
 class _Block:
-    """One block on its way; until a delta comes it is the bytes that it began with."""
+    """One block while its deltas arrive. Without deltas it is the bytes of its start, unchanged."""
 
     def __init__(self, start: msgspec.Raw) -> None:
         self.start = start
         self._fields: Fields = {}
-        self._pieces: list[str] = []
-        self._texts: dict[str, list[str]] = {}
+        self._input_pieces: list[str] = []
+        self._text_pieces: dict[str, list[str]] = {}
         self._citations: list[Any] = []
 
     def add(self, delta: Fields) -> None:
-        """What a delta says of it.
+        """Add a delta.
 
-        A kind of delta that is not known adds its members: text goes on, of others the last one
-        counts.
+        A delta of an unknown type adds its members to the block: a text is appended, any other
+        value replaces the earlier one.
         """
         kind = _text(delta.get("type"))
         if kind == "input_json_delta":
-            self._pieces.append(_text(delta.get("partial_json")))
-        elif kind == "citations_delta" and not _says_nothing(delta.get("citation")):
+            self._input_pieces.append(_text(delta.get("partial_json")))
+        elif kind == "citations_delta" and not _is_null(delta.get("citation")):
             self._citations.append(delta["citation"])
-        elif kind == "signature_delta" and not _says_nothing(delta.get("signature")):
+        elif kind == "signature_delta" and not _is_null(delta.get("signature")):
             self._fields["signature"] = delta["signature"]
-        elif kind in _TEXTS:
-            self._join(_TEXTS[kind], _text(delta.get(_TEXTS[kind])))
+        elif kind in _TEXT_FIELDS:
+            self._join(_TEXT_FIELDS[kind], _text(delta.get(_TEXT_FIELDS[kind])))
         else:
             for name, value in delta.items():
-                if isinstance(text := plain_of(value), str) and name != "type":
+                if isinstance(text := _plain(value), str) and name != "type":
                     self._join(name, text)
-                elif name != "type" and not _says_nothing(value):
+                elif name != "type" and not _is_null(value):
                     self._fields[name] = value
 
     def _join(self, name: str, text: str) -> None:
-        self._texts.setdefault(name, []).append(text)
+        self._text_pieces.setdefault(name, []).append(text)
 
     def merged(self) -> Any:
-        """The block as far as it has come."""
-        if not (self._fields or self._texts or self._citations or self._pieces):
+        """The block with the deltas so far."""
+        if not (self._fields or self._text_pieces or self._citations or self._input_pieces):
             return self.start
         block: Fields = fields_of(self.start) | self._fields
-        for name, texts in self._texts.items():
-            # Half a surrogate pair may have come in one delta, and the other half in the next
-            # (R-08).
-            block[name] = said("".join([_text(block.get(name)), *texts]))
+        for name, texts in self._text_pieces.items():
+            # One delta may end in the first half of a surrogate pair, and the next begin with the
+            # second (R-08). So lone halves are replaced only after the texts are joined.
+            block[name] = well_formed("".join([_text(block.get(name)), *texts]))
         if self._citations:
-            before = plain_of(block.get("citations"))
+            before = _plain(block.get("citations"))
             block["citations"] = [*(before if isinstance(before, list) else ()), *self._citations]
-        text = "".join(self._pieces)
+        text = "".join(self._input_pieces)
         if text.strip():
             block["input"] = _json(text)
-        elif "input" not in block and self._pieces:
+        elif "input" not in block and self._input_pieces:
             block["input"] = {}
         return block
 
 
-_TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "compaction_delta": "content"}
-"""Kinds of deltas that a text goes on with, and the member that it stands in.
+_TEXT_FIELDS = {"text_delta": "text", "thinking_delta": "thinking", "compaction_delta": "content"}
+"""Type of a delta with text -> the field of its text, in the delta and in the block.
 
-Their other members are about the way, not the answer.
+The other fields of such a delta describe the stream, not the response, and are dropped.
 """
 
-_TYPES = {
+_BLOCK_TYPES = {  # type of a delta -> type of the block that it belongs to
     "text_delta": "text",
     "citations_delta": "text",
     "thinking_delta": "thinking",
@@ -116,13 +118,13 @@ _TYPES = {
 
 
 def _text(raw: Any) -> str:
-    value = plain_of(raw)
+    value = _plain(raw)
     return value if isinstance(value, str) else ""
 
 
 def _json(text: str) -> msgspec.Raw | str:
-    """Bytes of the JSON that a text is; the text itself where it ends in the middle of it."""
-    data = sayable(text)
+    """A JSON text as bytes for the body; as a text if it is truncated and so not valid JSON."""
+    data = well_formed_utf8(text)
     try:
         msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -133,61 +135,61 @@ def _json(text: str) -> msgspec.Raw | str:
 # --- messages -------------------------------------------------------------------------------------
 
 
-class _Folding:
-    """The answer as far as the events go."""
+class _MessageBuilder:
+    """The message while its events arrive."""
 
     def __init__(self) -> None:
         self._message: Fields = {"type": "message", "role": "assistant", "content": []}
         self._usage: Fields = {}
         self._blocks: list[_Block] = []
-        self._open: dict[bytes, _Block] = {}  # index -> the block that a delta of this index is for
+        self._open: dict[bytes, _Block] = {}  # index -> the block that its deltas are added to
 
     def add(self, event: Fields) -> None:
-        kind = plain_of(event.get("type"))
+        kind = _plain(event.get("type"))
         if kind == "message_start":
-            self._begin(fields_of(event.get("message")))
+            self._begin_message(fields_of(event.get("message")))
         elif kind == "content_block_start":
-            self._open[_index(event)] = self._started(
+            self._open[_index(event)] = self._new_block(
                 event.get("content_block", msgspec.Raw(b"{}"))
             )
         elif kind == "content_block_delta":
             index, delta = _index(event), fields_of(event.get("delta"))
-            if index not in self._open:  # some hosts forget to begin a block
-                begun = {"type": _TYPES.get(_text(delta.get("type")), "text")}
-                self._open[index] = self._started(msgspec.Raw(msgspec.json.encode(begun)))
+            if index not in self._open:  # some hosts omit `content_block_start`
+                start = {"type": _BLOCK_TYPES.get(_text(delta.get("type")), "text")}
+                self._open[index] = self._new_block(msgspec.Raw(msgspec.json.encode(start)))
             self._open[index].add(delta)
         elif kind == "content_block_stop":
             self._open.pop(_index(event), None)
         elif kind in ("message_delta", "message_stop"):
-            self._go_on(event)
+            self._update(event)
 
-    def _begin(self, message: Fields) -> None:
-        """A second beginning is one of an answer that was begun anew, and what was collected is
-        none of it.
+    def _begin_message(self, message: Fields) -> None:
+        """Begin the message. A second `message_start` comes from a host that retried the model in
+        the middle of the stream. What was collected belongs to the failed try, so it is dropped.
         """
         self._message = {**message, "content": []} if message else self._message
         self._usage = fields_of(message.get("usage"))
         self._open = {}
-        content = plain_of(message.get("content"))
+        content = _plain(message.get("content"))
         self._blocks = (
             [_Block(each) for each in items_of(message["content"])]
             if isinstance(content, list)
             else []
         )
 
-    def _started(self, start: msgspec.Raw) -> _Block:
+    def _new_block(self, start: msgspec.Raw) -> _Block:
         block = _Block(start)
         self._blocks.append(block)
         return block
 
-    def _go_on(self, event: Fields) -> None:
+    def _update(self, event: Fields) -> None:
         for name, value in [*event.items(), *fields_of(event.get("delta")).items()]:
             if name not in ("type", "delta", "usage") and not (
-                _says_nothing(value) and name in self._message
+                _is_null(value) and name in self._message
             ):
                 self._message[name] = value
         for name, value in fields_of(event.get("usage")).items():
-            if not (_says_nothing(value) and name in self._usage):
+            if not (_is_null(value) and name in self._usage):
                 self._usage[name] = value
 
     def merged(self) -> Fields:
@@ -215,19 +217,19 @@ class _InputDelta(msgspec.Struct, forbid_unknown_fields=True, tag="input_json_de
 
 
 class TextEvent(msgspec.Struct, forbid_unknown_fields=True):
-    """An event with nothing but text of one block; see `wire.core.chunk_bytes`."""
+    """An event that holds only text of one block; see `wire.core.chunk_bytes`."""
 
     type: Literal["content_block_delta"]  # not a tag, which msgspec lets an object omit
     index: int
     delta: _TextDelta | _ThinkingDelta | _InputDelta
 
     def split(self) -> tuple[tuple[str], RawValue]:
-        """The text."""
+        """Take out the text."""
         text, self.delta.text = self.delta.text, ""
         return (text,), msgspec.UNSET
 
     def joined(self, texts: tuple[str, ...], latest: RawValue) -> bytes:
-        """The JSON of this event with this text."""
+        """Encode this event with this text."""
         (self.delta.text,) = texts
         data = msgspec.json.encode(self)
         self.split()
@@ -237,33 +239,31 @@ class TextEvent(msgspec.Struct, forbid_unknown_fields=True):
 # --- bytes of blocks ------------------------------------------------------------------------------
 
 
-class _AnswerCut(msgspec.Struct):
+class _RawResponse(msgspec.Struct):
     content: list[msgspec.Raw] | None = None
 
 
-class _Pieces:
-    """The slices of an answer's blocks, found when the first of them is wanted."""
+class _Slices:
+    """Cuts the bytes of the blocks out of a response, once, on first use."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
 
     @functools.cached_property
     def _blocks(self) -> list[msgspec.Raw]:
-        answer: _AnswerCut = decoder(_AnswerCut).decode(strict_json(self._data))
-        return answer.content or []
+        response: _RawResponse = decoder(_RawResponse).decode(strict_json(self._data))
+        return response.content or []
 
-    def block(self, place: int) -> msgspec.Raw:
+    def block(self, index: int) -> msgspec.Raw:
         """The bytes of one block."""
-        return self._blocks[place].copy()
+        return self._blocks[index].copy()
 
 
-def whole(answer: MessageResponse, data: bytes) -> MessageResponse:
-    """Give each block of a received answer the slice of its bytes, to be cut out when somebody
-    wants it.
-    """
-    if answer.content:
-        pieces = _Pieces(data)
-        msgspec.structs.force_setattr(answer, "content", freeze(answer.content))
-        for place, block in enumerate(answer.content):
-            vars(block)[RAW] = Slice(pieces.block, place)
-    return answer
+def keep_bytes(response: MessageResponse, data: bytes) -> MessageResponse:
+    """Attach to each block of a received response its bytes, which are cut out on first use."""
+    if response.content:
+        pieces = _Slices(data)
+        msgspec.structs.force_setattr(response, "content", freeze(response.content))
+        for index, block in enumerate(response.content):
+            vars(block)[RAW] = Slice(pieces.block, index)
+    return response

@@ -1,8 +1,9 @@
-"""Answers and events as neutral replies and events.
+"""Converts responses and events of Messages to neutral replies and events.
 
-Every block becomes one neutral part, in its order, and remembers the bytes that it came in; what
-only this wire understands is an `Other`. A call is told in pieces as its input comes, and whole at
-the end of its block.
+- Each block becomes one neutral part, in the same order, with the block as its origin. A block
+  without a neutral equivalent becomes an `Other`.
+- A call is emitted as deltas while its input arrives, and as a complete call at the end of its
+  block.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from wire.anthropic.finish import reason_of
 from wire.anthropic.fold import fold
 from wire.anthropic.types import ContentBlock, Delta, MessageResponse, MessageStreamEvent, Usage
 from wire.anthropic.types import Message as WireMessage
-from wire.core.lenient import Halves, plain, said
+from wire.core.lenient import Halves, plain, well_formed
 from wire.core.memory import PARTIAL, encode, notes
 from wire.errors import WireError
 from wire.neutral.ids import made_id
@@ -49,15 +50,17 @@ WIRE = "anthropic"
 
 
 def parse_reply(
-    answer: MessageResponse,
+    response: MessageResponse,
     *,
     body: bytes = b"",
     provider: str = "anthropic",
     model: str = "",
     error: WireError | None = None,
 ) -> Reply:
-    """An answer as a reply. `body` is that of the request: ids that the host did not give are made
-    of it.
+    """Convert a response to a reply.
+
+    `body` is the body of the request. A host may omit the id of a call; the id is then derived from
+    `body`, so that it is the same each time.
 
     >>> from wire.anthropic.reader import parse_message
     >>> reply = parse_reply(
@@ -66,46 +69,49 @@ def parse_reply(
     >>> reply.text, reply.stop
     ('Hi', Stop(reason='end', raw='end_turn'))
 
-    `provider` and `model` are who was asked: only they get back what they said as it came. An
-    answer with `wire.core.memory.PARTIAL` in its notes becomes a reply that claims no end; `error`
-    is what its stream broke with, if it did.
+    `provider` and `model` received the request. The received blocks are sent back unchanged to them
+    only. The reply of a response with `wire.core.memory.PARTIAL` in its notes has no regular stop
+    reason; `error` is the error that ended its stream, if any.
     """
-    blocks = list(answer.content or ())
-    partial = PARTIAL in notes(answer)
+    blocks = list(response.content or ())
+    partial = PARTIAL in notes(response)
     parts: list[Part] = []
     calls = 0
-    for place, block in enumerate(blocks, 1):
+    for number, block in enumerate(blocks, 1):
         part = part_of(block, body, calls)
         calls += isinstance(part, ToolCall)
-        if partial and place == len(blocks) and isinstance(part, ToolCall) and not part.arguments:
-            # A block begins with an empty input, and its arguments may be still to come.
+        if partial and number == len(blocks) and isinstance(part, ToolCall) and not part.arguments:
+            # A block begins with an empty input, and the stream may have ended before the arguments
+            # arrived. `{}` would then be a call that the model did not make.
             part = msgspec.structs.replace(part, arguments=None)
         parts.append(with_origin(part, Origin(provider, model, WIRE, block)))
     message = with_origin(
         Message("assistant", tuple(parts)),
         Origin(provider, model, WIRE, WireMessage(role="assistant", content=blocks)),
     )
-    stop = _stop(answer, calls=bool(calls))
+    stop = _stop(response, calls=bool(calls))
     reply = Reply(
         message=message,
         stop=partial_stop(stop, error) if partial else stop,
-        usage=usage_of(answer.usage) if answer.usage is not None else None,
-        notes=notes(answer),
-        id=said(answer.id or ""),
-        model=said(answer.model or ""),
+        usage=usage_of(response.usage) if response.usage is not None else None,
+        notes=notes(response),
+        id=well_formed(response.id or ""),
+        model=well_formed(response.model or ""),
     )
-    return with_answer(reply, answer)
+    return with_answer(reply, response)
 
 
 # --- parts ----------------------------------------------------------------------------------------
 
 
 def part_of(block: ContentBlock, body: bytes = b"", position: int = 0) -> Part:
-    """What a block says; `position` counts the calls before it."""
+    """Convert a block to a neutral part. `position` is the number of calls before it."""
     if block.type == "text":
-        return Text(said(block.text or ""))
+        return Text(well_formed(block.text or ""))
     if block.type == "thinking":
-        return Thought(said(block.thinking or ""), slot="thinking", signature=block.signature or "")
+        return Thought(
+            well_formed(block.thinking or ""), slot="thinking", signature=block.signature or ""
+        )
     if block.type == "redacted_thinking":
         return Thought(slot="redacted_thinking", details=({"data": block.data or ""},))
     if block.type == "tool_use":
@@ -120,32 +126,37 @@ def _tool_call(block: ContentBlock, body: bytes, position: int) -> ToolCall:
         given = (plain(block.raw) or {}).get("input")
     if given is None or isinstance(given, dict):
         return ToolCall(
-            id=id, name=block.name or "", arguments=_sayable({} if given is None else given)
+            id=id,
+            name=block.name or "",
+            arguments=_well_formed_json({} if given is None else given),
         )
     text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-    return ToolCall(id=id, name=block.name or "", arguments=None, text=said(text))
+    return ToolCall(id=id, name=block.name or "", arguments=None, text=well_formed(text))
 
 
-def _sayable(arguments: dict[str, Any]) -> dict[str, Any]:
+def _well_formed_json(arguments: dict[str, Any]) -> dict[str, Any]:
     try:
         msgspec.json.encode(arguments)
     except UnicodeEncodeError:
-        arguments = json.loads(said(json.dumps(arguments, ensure_ascii=False)))
+        arguments = json.loads(well_formed(json.dumps(arguments, ensure_ascii=False)))
     return arguments
 
 
-# --- why, and how much ----------------------------------------------------------------------------
+# --- stop and usage -------------------------------------------------------------------------------
 
 
-def _stop(answer: MessageResponse, *, calls: bool) -> Stop:
-    details = answer.stop_details
+def _stop(response: MessageResponse, *, calls: bool) -> Stop:
+    details = response.stop_details
     words = (details.explanation or details.category or "") if details is not None else ""
-    return Stop(reason_of(answer.stop_reason, calls=calls), answer.stop_reason, said(words))
+    return Stop(
+        reason_of(response.stop_reason, calls=calls), response.stop_reason, well_formed(words)
+    )
 
 
 def usage_of(usage: Usage) -> Tokens:
-    """Tokens as all vendors' are counted here: input includes what was read from the cache and what
-    was written to it.
+    """Convert token counts to the neutral ones.
+
+    Input includes the tokens that were read from the cache and those that were written to it.
 
     >>> usage_of(
     ...     Usage(
@@ -175,7 +186,7 @@ def usage_of(usage: Usage) -> Tokens:
 
 
 class EventReader:
-    """Events of one answer in, neutral events out.
+    """Converts the events of one response to neutral events.
 
     >>> from wire.anthropic.types import MessageStreamEvent
     >>> EventReader().feed(
@@ -188,46 +199,47 @@ class EventReader:
 
     def __init__(self, *, body: bytes = b"", provider: str = "anthropic", model: str = "") -> None:
         self._body, self._provider, self._model = body, provider, model
-        self._open: dict[int | None, _Open] = {}
+        self._open: dict[int | None, _OpenBlock] = {}
         self._calls = 0
 
     def feed(self, event: MessageStreamEvent) -> list[Event]:
-        """What the event says."""
-        return list(self._told(event))
+        """The neutral events of one event."""
+        return list(self._events_of(event))
 
     def close(self, reply: Reply) -> list[Event]:
-        """What is left to say: the ends of what is still open, and `Done` with the reply.
+        """The last events: the ends of the blocks that are still open, and `Done` with the reply.
 
-        Raises `BlockedError` if nothing was said.
+        Raises `BlockedError` if filters removed the complete reply.
         """
         return [
-            *(event for index in list(self._open) for event in self._ended(index)),
+            *(event for index in list(self._open) for event in self._end_block(index)),
             Done(checked(reply)),
         ]
 
-    def _told(self, event: MessageStreamEvent) -> Iterator[Event]:
+    def _events_of(self, event: MessageStreamEvent) -> Iterator[Event]:
         if event.type == "message_start":
-            # In the middle of a stream the answer begins anew, and what came before is none of it.
+            # In the middle of a stream it restarts the response: the host retried the model. Blocks
+            # before it are not part of the reply, so their ends must not be emitted.
             self._open, self._calls = {}, 0
             for block in (event.message.content if event.message is not None else None) or ():
-                yield from self._began(None, block)
-                yield from self._ended(None)
+                yield from self._begin_block(None, block)
+                yield from self._end_block(None)
         elif event.type == "content_block_start":
-            yield from self._ended(event.index)
-            yield from self._began(event.index, event.content_block or ContentBlock(), event)
+            yield from self._end_block(event.index)
+            yield from self._begin_block(event.index, event.content_block or ContentBlock(), event)
         elif event.type == "content_block_delta" and event.delta is not None:
-            if event.index not in self._open:  # some hosts forget to begin a block
-                yield from self._began(
-                    event.index, ContentBlock(type=_TYPES.get(event.delta.type or "", "text"))
+            if event.index not in self._open:  # some hosts omit `content_block_start`
+                yield from self._begin_block(
+                    event.index, ContentBlock(type=_BLOCK_TYPES.get(event.delta.type or "", "text"))
                 )
-            yield from self._goes_on(self._open[event.index], event.delta, event)
+            yield from self._continue_block(self._open[event.index], event.delta, event)
         elif event.type == "content_block_stop":
-            yield from self._ended(event.index)
+            yield from self._end_block(event.index)
 
-    def _began(
+    def _begin_block(
         self, index: int | None, block: ContentBlock, event: MessageStreamEvent | None = None
     ) -> Iterator[Event]:
-        opened = self._open[index] = _Open(block)
+        opened = self._open[index] = _OpenBlock(block)
         if block.type == "tool_use":
             opened.position, self._calls = self._calls, self._calls + 1
             opened.events = [
@@ -236,35 +248,40 @@ class EventReader:
             ]
             yield ToolCallStart(opened.position, block.name or "", block.id or "")
         elif block.type == "thinking":
-            yield from _says(ThoughtDelta, opened.halves.feed(block.thinking or ""))
+            yield from _text_events(ThoughtDelta, opened.halves.feed(block.thinking or ""))
         elif block.type == "text":
-            yield from _says(TextDelta, opened.halves.feed(block.text or ""))
+            yield from _text_events(TextDelta, opened.halves.feed(block.text or ""))
 
-    def _goes_on(self, opened: _Open, delta: Delta, event: MessageStreamEvent) -> Iterator[Event]:
+    def _continue_block(
+        self, opened: _OpenBlock, delta: Delta, event: MessageStreamEvent
+    ) -> Iterator[Event]:
         kind = opened.block.type
         if kind == "tool_use":
             opened.events.append(event)
             text = opened.halves.feed(delta.partial_json or "")
             if text:
-                opened.told = True
+                opened.has_deltas = True
                 yield ToolCallDelta(opened.position, text)
         elif kind == "thinking":
-            yield from _says(ThoughtDelta, opened.halves.feed(delta.thinking or ""))
+            yield from _text_events(ThoughtDelta, opened.halves.feed(delta.thinking or ""))
         elif kind == "text":
-            yield from _says(TextDelta, opened.halves.feed(delta.text or ""))
+            yield from _text_events(TextDelta, opened.halves.feed(delta.text or ""))
 
-    def _ended(self, index: int | None) -> Iterator[Event]:
+    def _end_block(self, index: int | None) -> Iterator[Event]:
         opened = self._open.pop(index, None)
         if opened is None:
             return
         rest = opened.halves.rest
         if opened.block.type != "tool_use":
-            yield from _says(ThoughtDelta if opened.block.type == "thinking" else TextDelta, rest)
+            yield from _text_events(
+                ThoughtDelta if opened.block.type == "thinking" else TextDelta, rest
+            )
             return
         block = (fold(opened.events).content or [opened.block])[0]
         call = part_of(block, self._body, opened.position)
         assert isinstance(call, ToolCall)
-        if not opened.told and call.arguments:  # it came whole
+        # Without deltas, the block had its complete input from the start.
+        if not opened.has_deltas and call.arguments:
             rest = msgspec.json.encode(call.arguments).decode()
         if rest:
             yield ToolCallDelta(opened.position, rest)
@@ -273,7 +290,7 @@ class EventReader:
         )
 
 
-_TYPES = {
+_BLOCK_TYPES = {
     "thinking_delta": "thinking",
     "signature_delta": "thinking",
     "input_json_delta": "tool_use",
@@ -281,17 +298,17 @@ _TYPES = {
 }
 
 
-class _Open:
-    """A block that is not at its end."""
+class _OpenBlock:
+    """A block whose end was not read yet."""
 
     def __init__(self, block: ContentBlock) -> None:
         self.block = block
         self.halves = Halves()
         self.position = 0
         self.events: list[MessageStreamEvent] = []
-        self.told = False
+        self.has_deltas = False
 
 
-def _says(kind: type[TextDelta] | type[ThoughtDelta], text: str) -> Iterator[Event]:
+def _text_events(kind: type[TextDelta] | type[ThoughtDelta], text: str) -> Iterator[Event]:
     if text:
         yield kind(text)

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
-from wire.anthropic.fold import whole
+from wire.anthropic.fold import keep_bytes
 from wire.anthropic.parse import WIRE
 from wire.anthropic.rules.turns import CALL_ID, TOOL_NAME
 from wire.anthropic.types import ContentBlock, MessageResponse, Source
@@ -384,7 +384,7 @@ def _matches(blocks: Sequence[ContentBlock], parts: Sequence[Part]) -> bool:
 def _read_message(raw: bytes) -> WireMessage:
     """The received message of a saved conversation, with blocks that remember their bytes."""
     return WireMessage(
-        role="assistant", content=whole(decoded(raw, MessageResponse), raw).content or []
+        role="assistant", content=keep_bytes(decoded(raw, MessageResponse), raw).content or []
     )
 
 

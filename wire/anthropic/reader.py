@@ -1,11 +1,11 @@
-"""What one value of a body means in Messages, and when a response is whole.
+"""Reads the bodies of Messages, and decides when a response is complete.
 
-- A whole message in place of events is handed out as the events that would have carried it.
-- A response is whole when `message_stop` was read, or `[DONE]` of a host that ends its streams so;
-  then reading ends (R-01, R-04).
-- An `error` ends the reading wherever it stands (R-03). `ping` says nothing. An event of an unknown
-  name is handed out, and changes nothing (R-09). An event that is no JSON is an error: what it said
-  would be missing in the response.
+- A complete message instead of events is converted to the events of a stream of that message.
+- A response is complete when `message_stop` was read. Some hosts send `[DONE]` instead; it counts
+  once a stop reason was read. Reading then ends (R-01, R-04).
+- An `error` ends the reading at any position (R-03). `ping` is skipped. An event of an unknown type
+  is handed out and changes nothing (R-09). An event that is not JSON is an error, because the
+  response would lack its content.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from wire.anthropic.error_body import ERRORS
-from wire.anthropic.fold import fold, whole
+from wire.anthropic.fold import fold, keep_bytes
 from wire.anthropic.types import MessageBatchResult, MessageResponse, MessageStreamEvent
 from wire.core import reading
 from wire.core.lenient import Unreadable, decoded, fields_of, items_of
@@ -26,20 +26,20 @@ from wire.errors import StreamInvalid
 
 W = TypeVar("W", bound=WireStruct)
 
-# --- whole bodies ---------------------------------------------------------------------------------
+# --- complete bodies ------------------------------------------------------------------------------
 
 
 def parse_message(body: bytes) -> MessageResponse:
-    """A whole response. A body that came as events is read all the same.
+    """Decode a complete response, also one that was sent as events.
 
-    Raises the provider's error if the body is one, `StreamIncomplete` if it ends too early,
-    `StreamInvalid` if it is nothing of the wire.
+    Raises the provider's error if the body contains one, `StreamIncomplete` if the response is
+    truncated, `StreamInvalid` if the body is not a response of this wire.
     """
     return parse_whole(
         body,
         lambda data: decoded(data, MessageResponse),
         lambda response, _: _is_response(response),
-        whole,
+        keep_bytes,
         ChunkReader(),
         fold,
     )
@@ -51,9 +51,10 @@ def _is_response(response: MessageResponse) -> bool:
 
 
 def parse_plain(kind: type[W], body: bytes) -> W:
-    """A whole body that is one struct.
+    """Decode a complete body that is one struct, such as a list of models.
 
-    Raises the provider's error if the body is one, `StreamInvalid` if it is nothing of the wire.
+    Raises the provider's error if the body contains one, `StreamInvalid` if the body is not a
+    `kind`.
     """
     return reading.parse_plain(kind, body, ERRORS, _is_plain_response, may_be_empty=False)
 
@@ -63,9 +64,10 @@ def _is_plain_response(response: WireStruct) -> bool:
 
 
 def parse_results(body: bytes) -> list[MessageBatchResult]:
-    """The lines of a batch's results.
+    """Decode the results of a batch: one JSON object in each line.
 
-    Raises the provider's error if the body is one, `StreamInvalid` that names a line that is none.
+    Raises the provider's error if the body contains one, else `StreamInvalid` with the number of
+    the malformed line.
     """
     results: list[MessageBatchResult] = []
     for number, line in enumerate(body.split(b"\n"), 1):
@@ -79,11 +81,11 @@ def parse_results(body: bytes) -> list[MessageBatchResult]:
             problem = "no custom_id"
         if result.custom_id is None:
             raise ERRORS.in_success(body) or StreamInvalid(
-                f"line {number} is no result of a batch ({problem}): {shown(line)}", raw=body
+                f"line {number} is not a result of a batch ({problem}): {shown(line)}", raw=body
             )
         if result.result is not None and result.result.message is not None:
             message = fields_of(fields_of(msgspec.Raw(line))["result"])["message"]
-            whole(remember(result.result.message, message), bytes(message))
+            keep_bytes(remember(result.result.message, message), bytes(message))
         results.append(result)
     return results
 
@@ -92,7 +94,7 @@ def parse_results(body: bytes) -> list[MessageBatchResult]:
 
 
 class ChunkReader(FramedReader[MessageStreamEvent]):
-    """Bytes of one streamed body in, events out."""
+    """Decodes the body of one stream into events."""
 
     errors = ERRORS
     value_name = "an event of Messages"
@@ -105,11 +107,11 @@ class ChunkReader(FramedReader[MessageStreamEvent]):
 
     @property
     def begun(self) -> bool:
-        """Whether a message, or a block of one, came."""
+        """Whether a message, or a block of one, has begun. If not, the call may be retried."""
         return self._begun
 
     def read(self, data: bytes, name: str) -> None:
-        """Emit an event, or the events that would have carried a whole message."""
+        """Emit an event, or the events of a complete message; raise the error that it contains."""
         event = decoded(data, MessageStreamEvent)
         certain = "error" in (event.type, name)
         error = ERRORS.in_success(data, certain=certain)
@@ -118,12 +120,12 @@ class ChunkReader(FramedReader[MessageStreamEvent]):
         if event.type == "message" or (event.type is None and self.as_json):
             for each in _events_of(data):
                 self.emit(each)
-        # `message_stop` without a message is the end of nothing.
+        # `message_stop` before any message does not complete the response.
         elif event.type != "ping" and (self._begun or event.type != "message_stop"):
             self.emit(event)
 
     def follow(self, chunk: MessageStreamEvent) -> None:
-        """The stop reason, and `message_stop`, after which nothing belongs to the response."""
+        """Record the stop reason, and `message_stop`, which ends the reading."""
         self._begun = self._begun or chunk.type in (
             "message_start",
             "content_block_start",
@@ -134,7 +136,7 @@ class ChunkReader(FramedReader[MessageStreamEvent]):
         self.done = self.finished = chunk.type == "message_stop"
 
     def end(self) -> None:
-        """`[DONE]` ends a message that has a stop reason."""
+        """`[DONE]` completes a message that has a stop reason; without one it is truncated."""
         self.done = self.finished = self._stop is not None
 
     def is_whole(self) -> bool:
@@ -143,13 +145,13 @@ class ChunkReader(FramedReader[MessageStreamEvent]):
 
 
 def _events_of(data: bytes) -> list[MessageStreamEvent]:
-    """A whole message as the events that would have carried it.
+    """Convert a complete message to the events of a stream of that message.
 
-    Raises `StreamInvalid` if it is none.
+    Raises `StreamInvalid` if `data` is not a message.
     """
     response = decoded(data, MessageResponse)
     if not _is_response(response):
-        raise StreamInvalid(f"not an answer of Messages: {shown(data)}", raw=data)
+        raise StreamInvalid(f"not a response of Messages: {shown(data)}", raw=data)
     message = fields_of(msgspec.Raw(data))
     blocks = items_of(message.pop("content"))
     stop = {name: message.pop(name) for name in ("stop_reason", "stop_sequence") if name in message}

@@ -25,14 +25,14 @@ class TextChunk(Protocol):
     """
 
     def split(self) -> tuple[tuple[str, ...], RawValue]:
-        """Take out the texts, and the value of which the last one counts, such as usage.
+        """Take out the texts, and a value whose last occurrence counts, such as usage.
 
-        Chunks that are equal then may be joined.
+        Chunks that are equal after `split` may be joined.
         """
         ...
 
     def joined(self, texts: tuple[str, ...], latest: RawValue, /) -> bytes:
-        """The JSON of this chunk, after `split`, with these values."""
+        """Encode this chunk, after `split`, with these values."""
         ...
 
 
@@ -41,7 +41,7 @@ class ChunkBytes:
 
     def __init__(self, text_chunk: type[TextChunk] | None) -> None:
         self.count = 0
-        """Chunks that were added."""
+        """The number of chunks that were added."""
         self._decode = None if text_chunk is None else decoder(text_chunk).decode
         self._kept: list[msgspec.Raw] = []
         self._run: TextChunk | None = None  # the last item of `_kept`, if text may be joined to it
@@ -75,6 +75,6 @@ class ChunkBytes:
     def _last(self) -> list[msgspec.Raw]:
         """The last item, with the texts that were joined to it."""
         if self._run is None or len(self._texts) == 1:
-            return self._kept[-1:]  # one chunk alone keeps its bytes
+            return self._kept[-1:]  # a single chunk keeps its bytes
         texts = tuple(map("".join, zip(*self._texts, strict=True)))
         return [msgspec.Raw(self._run.joined(texts, self._latest))]

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 from wire.core.lenient import fitted, plain
-from wire.core.memory import WireStruct, sayable
+from wire.core.memory import WireStruct, well_formed_utf8
 from wire.errors import (
     APIError,
     AuthenticationError,
@@ -365,7 +365,7 @@ def _text(value: Any) -> str:
     """The value itself if it is a text, else its JSON."""
     if isinstance(value, str):
         return value
-    return sayable(json.dumps(value, ensure_ascii=False, separators=(",", ":"))).decode()
+    return well_formed_utf8(json.dumps(value, ensure_ascii=False, separators=(",", ":"))).decode()
 
 
 def _words(value: Any) -> str:

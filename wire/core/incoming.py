@@ -50,7 +50,7 @@ class Incoming(Generic[Chunk, Answer]):
         self._masked = masked
         self._error: WireError | None = None
         self._complete = self._left = False
-        self._answer: Answer | None = None
+        self._result: Answer | None = None
 
     def feed(self, data: bytes) -> bool:
         """Decode received bytes; return True if they completed a chunk."""
@@ -94,7 +94,7 @@ class Incoming(Generic[Chunk, Answer]):
         chance would pass every test and fail in use.
         """
         if self._error is None and (self.ready or not self.over):
-            self._left, self._complete, self._answer = True, False, None
+            self._left, self._complete, self._result = True, False, None
             self._end(None)
         self.ready.clear()
 
@@ -115,18 +115,18 @@ class Incoming(Generic[Chunk, Answer]):
 
     def partial(self) -> Answer:
         """The response folded from the chunks so far; `PARTIAL` is in its notes if incomplete."""
-        if self._answer is not None:
-            return self._answer
-        answer: Any = self._call.fold(self._kept.all())
-        if isinstance(answer, MetadataStruct):  # a call of a user's own may fold to anything
+        if self._result is not None:
+            return self._result
+        result: Any = self._call.fold(self._kept.all())
+        if isinstance(result, MetadataStruct):  # a user-defined call may fold to any type
             cut = [] if self._complete else [PARTIAL]
-            answer = with_notes(answer, [*self._reader.notes, *cut])
+            result = with_notes(result, [*self._reader.notes, *cut])
         if self._call.convert is not None:
-            answer = self._call.convert(answer, None if self._complete else self._error)
-        keep_account(answer, self.account)
+            result = self._call.convert(result, None if self._complete else self._error)
+        keep_account(result, self.account)
         if self._complete:
-            self._answer = answer
-        return cast(Answer, answer)
+            self._result = result
+        return cast(Answer, result)
 
     def _close(self) -> None:
         self._take(self._reader.close())
@@ -135,7 +135,7 @@ class Incoming(Generic[Chunk, Answer]):
         if error is None and self._events is not None:
             try:
                 self._hand_out(self._events.close(self.partial()))
-            except WireError as from_response:  # the complete response means an error
+            except WireError as from_response:  # such as a response that was blocked
                 error = from_response
         self._end(error)
 
@@ -162,6 +162,5 @@ class Incoming(Generic[Chunk, Answer]):
             error.request_id = error.request_id or self.account.request_id
             if self._kept.count:
                 error.partial = self.partial()
-                error.retryable = (
-                    error.retryable and not self._handed_out
-                )  # the caller has seen a part of the response
+                # The caller has used chunks that were handed out: a retry would repeat them.
+                error.retryable = error.retryable and not self._handed_out

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 
 from wire.core.decoders import convert, decoder
-from wire.core.memory import WireStruct, integer, remember, sayable
+from wire.core.memory import WireStruct, integer, remember, well_formed_utf8
 from wire.errors import LimitError
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -80,7 +80,11 @@ def strict_json(data: bytes) -> bytes:
 
     Strict JSON is returned unchanged. Malformed JSON becomes `null`.
     """
-    return data if _is_strict(data) else sayable(json.dumps(_readable(data), ensure_ascii=False))
+    return (
+        data
+        if _is_strict(data)
+        else well_formed_utf8(json.dumps(_readable(data), ensure_ascii=False))
+    )
 
 
 Fields: TypeAlias = dict[str, Any]
@@ -94,7 +98,7 @@ def fields_of(raw: Any) -> Fields:
     except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
         value = _readable(raw)
         fields = (
-            {said(key): _written(item) for key, item in value.items()}
+            {well_formed(key): _ascii_json(item) for key, item in value.items()}
             if isinstance(value, dict)
             else {}
         )
@@ -107,12 +111,13 @@ def items_of(raw: Any) -> list[msgspec.Raw]:
         items: list[msgspec.Raw] = decoder(list[msgspec.Raw]).decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
         value = _readable(raw)
-        items = list(map(_written, value)) if isinstance(value, list) else []
+        items = list(map(_ascii_json, value)) if isinstance(value, list) else []
     return items
 
 
-def _written(value: Any) -> msgspec.Raw:
-    # In ASCII: half a surrogate pair stays, since the other half may come in the next chunk (R-08).
+def _ascii_json(value: Any) -> msgspec.Raw:
+    # In ASCII, because JSON escapes can hold a lone half of a surrogate pair and UTF-8 cannot. The
+    # other half may be in the next chunk; replacing this one would destroy the character (R-08).
     return msgspec.Raw(json.dumps(value).encode())
 
 
@@ -166,7 +171,7 @@ def fitted(plain: Any, kind: type[S]) -> S:
     try:
         return _fitted(plain, kind)
     except UnicodeEncodeError:  # a lone surrogate in a key; no struct can have it
-        return _fitted(json.loads(sayable(json.dumps(plain, ensure_ascii=False))), kind)
+        return _fitted(json.loads(well_formed_utf8(json.dumps(plain, ensure_ascii=False))), kind)
 
 
 def _fitted(plain: Any, kind: type[S]) -> S:
@@ -198,6 +203,9 @@ def _drop(plain: Any, steps: list[str]) -> bool:
 class Halves:
     """Joins surrogate pairs that a stream splits: the first half waits for the second (R-08).
 
+    A server may cut a character outside the basic plane into two JSON escapes, one in each chunk.
+    Encoding either alone would fail, and replacing it would lose the character.
+
     >>> halves = Halves()
     >>> halves.feed("a\\ud83d"), halves.feed("\\ude00b"), halves.rest
     ('a', '😀b', '')
@@ -208,12 +216,12 @@ class Halves:
 
     def feed(self, text: str) -> str:
         """Return the text that is complete. A lone surrogate becomes U+FFFD."""
-        if not self._held and (text.isascii() or _is_sayable(text)):
+        if not self._held and (text.isascii() or _is_well_formed(text)):
             return text
         text, self._held = self._held + text, ""
         if "\ud800" <= text[-1:] <= "\udbff":
             text, self._held = text[:-1], text[-1]
-        return sayable(text).decode()
+        return well_formed_utf8(text).decode()
 
     @property
     def rest(self) -> str:
@@ -221,12 +229,12 @@ class Halves:
         return "\ufffd" if self._held else ""
 
 
-def said(text: str) -> str:
+def well_formed(text: str) -> str:
     """Replace lone surrogates by U+FFFD, so that UTF-8 can encode the text (R-08)."""
-    return text if _is_sayable(text) else sayable(text).decode()
+    return text if _is_well_formed(text) else well_formed_utf8(text).decode()
 
 
-def _is_sayable(text: str) -> bool:
+def _is_well_formed(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -156,7 +156,7 @@ def with_notes(built: B, added: typing.Iterable[Note]) -> B:
     """Add notes to `built`: to its field `notes` if it has one, else as metadata."""
     added = tuple(added)
     if "notes" not in built.__struct_fields__:
-        # An empty tuple is stored too: it tells `notes` not to search the fields.
+        # An empty tuple is stored too: with it, `notes` does not search the fields.
         vars(built)[NOTES] = added
     elif added:
         msgspec.structs.force_setattr(built, "notes", (*notes(built), *added))
@@ -266,9 +266,11 @@ def freeze(value: T) -> T:
 
 
 def shared(struct: S) -> S:
-    """`struct` made read-only, for many requests to hold it, with an empty dict `FINDINGS`.
+    """Make a struct read-only, so that many requests can hold it, and attach an empty dict under
+    the metadata key `FINDINGS`.
 
-    Readers keep there what they found out about it, which stays true since it never changes.
+    Code that reads the struct caches there what it computed from it. The cache stays valid, because
+    the struct never changes.
     """
     vars(freeze(struct))[FINDINGS] = {}
     return struct
@@ -375,7 +377,7 @@ def _structs(hint: Any) -> Iterator[type[WireStruct]]:
             yield from _structs(inner)
 
 
-def sayable(text: str) -> bytes:
+def well_formed_utf8(text: str) -> bytes:
     """Encode a text as UTF-8: surrogate pairs are joined, lone ones become U+FFFD (R-08)."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 

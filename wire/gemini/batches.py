@@ -17,7 +17,7 @@ from wire.core.memory import WireStruct, encode
 from wire.core.reading import shown
 from wire.errors import LimitError, RuleError, StreamInvalid, Violation
 from wire.gemini.endpoints import generate_body
-from wire.gemini.fold import whole
+from wire.gemini.fold import keep_bytes
 from wire.gemini.paths import checked, named, not_on_vertex, page, plain, resource
 from wire.gemini.reader import parse_plain
 from wire.gemini.types import (
@@ -258,7 +258,7 @@ def _remember_response(item: InlinedResponse, fields: Fields) -> None:
         # Decodes the response a second time, on its own: bytes that are not strict JSON are
         # repaired per response, and the remembered bytes must be those that were decoded.
         raw = bytes(fields["response"])
-        response = whole(decoded(raw, GenerateContentResponse), raw)
+        response = keep_bytes(decoded(raw, GenerateContentResponse), raw)
         msgspec.structs.force_setattr(item, "response", response)
 
 
@@ -366,7 +366,7 @@ def _result(line: bytes, number: int) -> InlinedResponse:
     fields = fields_of(line)
     if {"candidates", "promptFeedback", "usageMetadata"} & set(fields):
         response = _line(line, GenerateContentResponse, number)
-        return InlinedResponse(response=whole(response, line))
+        return InlinedResponse(response=keep_bytes(response, line))
     if not {"response", "error"} & set(fields) and {"code", "message"} & set(fields):
         return InlinedResponse(error=_line(line, Status, number))
     result = _line(line, InlinedResponse, number)

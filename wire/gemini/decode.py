@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from wire.core.decoders import decoder
-from wire.core.memory import WireStruct, remember, sayable
+from wire.core.memory import WireStruct, remember, well_formed_utf8
 from wire.errors import RuleError, Violation
 
 S = TypeVar("S", bound=WireStruct)
@@ -37,7 +37,7 @@ def decode(body: bytes, kind: type[S]) -> S:
     """
     try:
         value = json.loads(body)
-        canonical = sayable(
+        canonical = well_formed_utf8(
             json.dumps(_canonical(value, kind), ensure_ascii=False, separators=(",", ":"))
         )
         request: S = decoder(kind, strict=False).decode(canonical)

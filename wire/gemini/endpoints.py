@@ -26,7 +26,7 @@ from wire.errors import RuleError, Violation, refuse
 from wire.gemini.error_body import parse_error
 from wire.gemini.fold import TextChunk, fold
 from wire.gemini.paths import JSON, not_on_vertex, page, plain, resource
-from wire.gemini.reader import ChunkReader, parse_answer
+from wire.gemini.reader import ChunkReader, parse_response
 from wire.gemini.rules import check
 from wire.gemini.types import (
     Content,
@@ -72,7 +72,7 @@ def generate_content(
         f"/{path}:{endpoint}",
         body,
         headers=JSON,
-        parse=parse_answer,
+        parse=parse_response,
         read_error=parse_error,
         host_rules=host_rules,
         notes=notes(request),

@@ -1,9 +1,11 @@
-"""Chunks folded into the answer that the plain call would have given, and the bytes that each part
-of it came in.
+"""Folds chunks into the response that the call without streaming would have returned.
 
-Folding is done on the JSON of the chunks, not on structs, so that nothing is lost that no struct
-knows. It never merges across a signature or an unknown key, keeps empty parts, and takes the last
-usage, never a sum.
+Folding merges the JSON of the chunks, not their structs. A struct has no unknown keys, so folding
+structs would lose them. Texts are never joined across a signature or an unknown key, empty parts
+are kept, and the last usage replaces the earlier ones, because Gemini sends totals.
+
+Each part of the folded response keeps its bytes: Gemini requires that parts with signatures are
+sent back unchanged.
 """
 
 from __future__ import annotations
@@ -22,59 +24,63 @@ from wire.core.lenient import (
     fields_of,
     items_of,
     plain,
-    said,
     strict_json,
+    well_formed,
 )
 from wire.core.memory import RAW, FrozenList, Slice, encode, freeze, kept_bytes, remember
 from wire.gemini.types import Content, GenerateContentResponse, Part
 
 
 def fold(chunks: Sequence[GenerateContentResponse | msgspec.Raw]) -> GenerateContentResponse:
-    """The answer that the plain call would have given; of a chunk its bytes are enough.
+    """Fold chunks, or their bytes, into the response that the call without streaming would return.
 
-    Parts stay in order with the bytes they came in; neighbouring texts of one kind are joined if
-    neither has a signature nor an unknown key (G26). Of what every chunk repeats the last one
-    counts, and an empty object takes nothing back. Keys that we do not know are carried over at
-    every level; `wire.unknown` tells them.
+    Parts keep their order and their bytes. Adjacent texts of one kind are joined if neither has a
+    signature or an unknown key (G26). Of a key that several chunks have, the last value counts,
+    unless it is an empty object. Unknown keys are kept at every level; `wire.unknown` reports them.
     """
     sources = [
         bytes(chunk) if isinstance(chunk, msgspec.Raw) else encode(chunk) for chunk in chunks
     ]
-    # Half of a surrogate pair stays as it came until the parts are joined: the other half may stand
-    # in the next chunk (R-08).
+    # A lone half of a surrogate pair is replaced only after the texts are joined, because the other
+    # half may be in the next chunk (R-08). Replacing it earlier would destroy the character.
     data = strict_json(msgspec.json.encode(_merged([fields_of(source) for source in sources])))
-    return _cut(decoded(data, GenerateContentResponse), data)
+    return _with_slices(decoded(data, GenerateContentResponse), data)
 
 
-def whole(answer: GenerateContentResponse, body: bytes) -> GenerateContentResponse:
-    """An answer that came in one piece, with the bytes of its parts."""
-    if NOT_STRICT in vars(answer):
-        return fold([answer])
-    # Inside a `result` it is a part of the body.
-    return _cut(
-        answer,
-        body if memoryview(kept_bytes(answer)).nbytes == len(body) else bytes(kept_bytes(answer)),
+def keep_bytes(response: GenerateContentResponse, body: bytes) -> GenerateContentResponse:
+    """Attach the received bytes to the parts of a response that was not streamed."""
+    # Bytes that are not strict JSON cannot be split into parts; folding converts them.
+    if NOT_STRICT in vars(response):
+        return fold([response])
+    # A response that was wrapped in `result` is only a part of the body.
+    return _with_slices(
+        response,
+        body
+        if memoryview(kept_bytes(response)).nbytes == len(body)
+        else bytes(kept_bytes(response)),
     )
 
 
 _EMPTY = (b"{}", b"null")
-"""Values that replace no earlier value of their key."""
+"""Values that do not replace an earlier value of their key."""
 
 
 def _merged(chunks: Sequence[Fields]) -> Fields:
-    """Chunks as one object, its values raw JSON."""
+    """Merge chunks to one object whose values are raw JSON."""
     candidates: dict[int, list[Fields]] = {}
     for chunk in chunks:
         for candidate in map(fields_of, _objects(chunk.get("candidates"))):
             candidates.setdefault(_index(candidate), []).append(candidate)
-    whole = _last(chunks)
+    merged = _last_values(chunks)
     if candidates:
-        whole["candidates"] = [_merged_candidate(candidates[index]) for index in sorted(candidates)]
-    return whole
+        merged["candidates"] = [
+            _merged_candidate(candidates[index]) for index in sorted(candidates)
+        ]
+    return merged
 
 
 def _objects(raw: Any) -> list[msgspec.Raw]:
-    """A list of objects; one with anything else in it is left out as a whole, as `decoded` does."""
+    """The items of a list of objects; empty if any item is not an object, as in `decoded`."""
     items = items_of(raw)
     return items if all(bytes(memoryview(item)[:1]) == b"{" for item in items) else []
 
@@ -85,43 +91,48 @@ def _index(candidate: Fields) -> int:
 
 
 def _merged_candidate(pieces: Sequence[Fields]) -> Fields:
-    whole = _last(pieces)
+    merged = _last_values(pieces)
     contents = [fields for piece in pieces if (fields := fields_of(piece.get("content")))]
     if contents:
-        whole["content"] = _last(contents)
+        merged["content"] = _last_values(contents)
         parts = [part for content in contents for part in _objects(content.get("parts"))]
         if parts:
-            whole["content"]["parts"] = _joined(parts)
-    return whole
+            merged["content"]["parts"] = _joined(parts)
+    return merged
 
 
-def _last(objects: Sequence[Fields]) -> Fields:
-    """The last value of each key; one that says nothing, such as `groundingMetadata: {}` in a later
-    chunk, takes nothing back.
+def _last_values(objects: Sequence[Fields]) -> Fields:
+    """The last value of each key. An empty value, such as `groundingMetadata: {}` in a later chunk,
+    does not replace an earlier one: it adds nothing, and the earlier value would be lost.
     """
-    whole: Fields = {}
+    merged: Fields = {}
     for each in objects:
         for key, value in each.items():
-            if key not in whole or bytes(value) not in _EMPTY:
-                whole[key] = value
-    return whole
+            if key not in merged or bytes(value) not in _EMPTY:
+                merged[key] = value
+    return merged
 
 
 class _PlainText(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """A text or thought with nothing beside it."""
+    """A text or a thought without any other key.
+
+    Only such parts may be joined. A signature belongs to the exact text of its part, and an unknown
+    key may too: after joining, neither could be sent back with the text that it belongs to.
+    """
 
     text: str
     thought: bool | None = None
 
 
 def _joined(parts: Sequence[msgspec.Raw]) -> list[Any]:
+    """Join runs of adjacent plain texts, and of adjacent plain thoughts."""
     joined: list[Any] = []
     run: list[tuple[msgspec.Raw, _PlainText]] = []
     for part in [*parts, None]:
         text = None if part is None else _plain_text(part)
         if run and (text is None or text.thought != run[0][1].thought):
-            # One text alone keeps its bytes.
-            texts = said("".join(each.text for _, each in run))
+            # A single text keeps its bytes, escapes included.
+            texts = well_formed("".join(each.text for _, each in run))
             joined.append(
                 run[0][0]
                 if len(run) == 1
@@ -140,7 +151,7 @@ def _plain_text(part: msgspec.Raw) -> _PlainText | None:
         text: _PlainText = decoder(_PlainText).decode(part)
     except msgspec.ValidationError:
         return None
-    except (msgspec.DecodeError, UnicodeDecodeError):  # half a surrogate pair, or no UTF-8
+    except (msgspec.DecodeError, UnicodeDecodeError):  # a lone surrogate, or invalid UTF-8
         try:
             text = convert(plain(bytes(part)), _PlainText)
         except (msgspec.ValidationError, UnicodeEncodeError):
@@ -162,7 +173,7 @@ class _TextCandidate(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=T
 
 
 class TextChunk(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, rename="camel"):
-    """A chunk with nothing but one text or thought; see `wire.core.chunk_bytes`."""
+    """A chunk that holds only one text or thought; see `wire.core.chunk_bytes`."""
 
     candidates: tuple[_TextCandidate]
     usage_metadata: RawValue = msgspec.UNSET
@@ -171,7 +182,7 @@ class TextChunk(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, 
     create_time: RawValue = msgspec.UNSET
 
     def split(self) -> tuple[tuple[str], RawValue]:
-        """The text, and the usage unless it is empty."""
+        """Take out the text, and the usage unless it is empty."""
         part, usage = self.candidates[0].content.parts[0], self.usage_metadata
         text, part.text = part.text, ""
         if usage is msgspec.UNSET or bytes(usage) in _EMPTY:
@@ -180,7 +191,7 @@ class TextChunk(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, 
         return (text,), usage
 
     def joined(self, texts: tuple[str, ...], latest: RawValue) -> bytes:
-        """The JSON of this chunk with this text and usage."""
+        """Encode this chunk with this text and usage."""
         (self.candidates[0].content.parts[0].text,) = texts
         if latest is not msgspec.UNSET:
             self.usage_metadata = latest
@@ -192,20 +203,23 @@ class TextChunk(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, 
 # --- bytes of parts -------------------------------------------------------------------------------
 
 
-class _ContentCut(msgspec.Struct):
+class _RawContent(msgspec.Struct):
     parts: list[msgspec.Raw] | None = None
 
 
-class _CandidateCut(msgspec.Struct):
+class _RawCandidate(msgspec.Struct):
     content: msgspec.Raw = msgspec.Raw()
 
 
-class _AnswerCut(msgspec.Struct):
-    candidates: list[_CandidateCut] | None = None
+class _RawResponse(msgspec.Struct):
+    candidates: list[_RawCandidate] | None = None
 
 
-class _Pieces:
-    """The slices of one candidate's Content, found once, when the first of them is wanted."""
+class _Slices:
+    """Cuts the bytes of one candidate's Content and of its parts out of the response.
+
+    The cutting is done once, on first use, because most responses are never sent back.
+    """
 
     def __init__(self, data: bytes, candidate: int) -> None:
         self._data, self._candidate = data, candidate
@@ -215,51 +229,52 @@ class _Pieces:
     def content(self) -> msgspec.Raw:
         """The bytes of the Content."""
         if self._content is None:
-            answer: _AnswerCut = decoder(_AnswerCut).decode(self._data)
-            self._content = self._own((answer.candidates or [])[self._candidate].content)
+            response: _RawResponse = decoder(_RawResponse).decode(self._data)
+            self._content = self._detached((response.candidates or [])[self._candidate].content)
         return self._content
 
-    def part(self, place: int) -> msgspec.Raw:
+    def part(self, position: int) -> msgspec.Raw:
         """The bytes of one of its parts."""
         if self._parts is None:
-            content: _ContentCut = decoder(_ContentCut).decode(self.content())
+            content: _RawContent = decoder(_RawContent).decode(self.content())
             self._parts = content.parts or []
-        return self._own(self._parts[place])
+        return self._detached(self._parts[position])
 
-    def _own(self, piece: msgspec.Raw) -> msgspec.Raw:
-        """A view of most of the answer stays a view: megabytes of image are not to be copied twice.
-        A small piece is copied, so that it does not keep all of its answer alive."""
+    def _detached(self, piece: msgspec.Raw) -> msgspec.Raw:
+        """Copy a small piece, so that it does not keep the buffer of the response alive.
+
+        A piece of at least half the buffer stays a view: copying it would double the memory of a
+        large image.
+        """
         return piece if 2 * memoryview(piece).nbytes >= len(self._data) else piece.copy()
 
 
-def _cut(answer: GenerateContentResponse, data: bytes) -> GenerateContentResponse:
-    """Give each Content and Part of a received answer the slice of its bytes, to be cut out when
-    somebody wants it.
+def _with_slices(response: GenerateContentResponse, data: bytes) -> GenerateContentResponse:
+    """Attach to each Content and Part of a received response its bytes, which are cut out on first
+    use.
     """
-    for index, candidate in enumerate(answer.candidates or ()):
+    for index, candidate in enumerate(response.candidates or ()):
         content = candidate.content
         if content is None:
             continue
-        pieces = _Pieces(data, index)
+        pieces = _Slices(data, index)
         vars(content)[RAW] = Slice(pieces.content)
         if content.parts is not None:
-            for place, part in enumerate(content.parts):
+            for position, part in enumerate(content.parts):
                 _freeze(part)
-                vars(part)[RAW] = Slice(pieces.part, place)
+                vars(part)[RAW] = Slice(pieces.part, position)
             msgspec.structs.force_setattr(content, "parts", FrozenList(content.parts))
-    return answer
+    return response
 
 
 def content_in(data: bytes) -> Content:
-    """A Content out of the bytes that it came in, which were kept; it and its parts remember
-    theirs, as in the answer.
-    """
+    """Decode a Content from its kept bytes; it and its parts keep theirs, as in the response."""
     data = strict_json(data)
     content = decoded(data, Content)
     if content.parts is not None:
-        pieces: _ContentCut = decoder(_ContentCut).decode(data)
+        pieces: _RawContent = decoder(_RawContent).decode(data)
         parts = (
-            _own_part(part, piece)
+            _part_with_bytes(part, piece)
             for part, piece in zip(content.parts, pieces.parts or (), strict=True)
         )
         msgspec.structs.force_setattr(content, "parts", FrozenList(parts))
@@ -267,12 +282,12 @@ def content_in(data: bytes) -> Content:
 
 
 def part_in(data: bytes) -> Part:
-    """A Part out of the bytes that it came in."""
+    """Decode a Part from its kept bytes."""
     data = strict_json(data)
-    return _own_part(decoded(data, Part), data)
+    return _part_with_bytes(decoded(data, Part), data)
 
 
-def _own_part(part: Part, data: msgspec.Raw | bytes) -> Part:
+def _part_with_bytes(part: Part, data: msgspec.Raw | bytes) -> Part:
     _freeze(part)
     return remember(part, data)
 
@@ -280,11 +295,12 @@ def _own_part(part: Part, data: msgspec.Raw | bytes) -> Part:
 def _freeze(part: Part) -> None:
     try:
         call = part.function_call
-        if (
-            call is not None and call.args is not None and call.partial_args is None
-        ):  # the common one, in a hurry
+        # The fast path for the common part: a complete call.
+        if call is not None and call.args is not None and call.partial_args is None:
             msgspec.structs.force_setattr(call, "args", freeze(call.args))
         elif part.text is None or part.part_metadata is not None:
             freeze(part)
     except RecursionError:
-        pass  # arguments nested so deeply are changed by nobody's hand
+        # Arguments that are nested this deeply stay writable. That is better than failing to read
+        # the response.
+        pass

@@ -1,7 +1,8 @@
-"""Answers and chunks as neutral replies and events.
+"""Converts responses and chunks of Gemini to neutral replies and events.
 
-Every part of the wire becomes one neutral part, in its order, and remembers what it was; what only
-Gemini understands is an `Other`. A call is told when it comes, since it comes whole.
+- Each part of the wire becomes one neutral part, in the same order, with the wire part as its
+  origin. A part without a neutral equivalent becomes an `Other`.
+- Gemini sends a call in one piece, so its three events are emitted together.
 """
 
 from __future__ import annotations
@@ -51,81 +52,83 @@ from wire.neutral.messages import (
     with_answer,
     with_origin,
 )
-from wire.neutral.messages import Part as Said
+from wire.neutral.messages import Part as NeutralPart
 
 WIRE = "gemini"
 
 
 def parse_reply(
-    answer: GenerateContentResponse,
+    response: GenerateContentResponse,
     *,
     body: bytes = b"",
     provider: str = "gemini",
     model: str = "",
     error: WireError | None = None,
 ) -> Reply:
-    """An answer as a reply: its first candidate. `body` is that of the request: ids that Gemini did
-    not give are made of it.
+    """Convert the first candidate of a response to a reply.
 
-    >>> from wire.gemini.reader import parse_answer
+    `body` is the body of the request. Gemini may omit the id of a call; the id is then derived from
+    `body`, so that it is the same each time.
+
+    >>> from wire.gemini.reader import parse_response
     >>> reply = parse_reply(
-    ...     parse_answer(
+    ...     parse_response(
     ...         b'{"candidates":[{"content":{"parts":[{"text":"Hi"}]},"finishReason":"STOP"}]}'
     ...     )
     ... )
     >>> reply.text, reply.stop
     ('Hi', Stop(reason='end', raw='STOP'))
 
-    `provider` and `model` are who was asked: only they get back what they said as it came. An
-    answer with `wire.core.memory.PARTIAL` in its notes becomes a reply that claims no end; `error`
-    is what its stream broke with, if it did.
+    `provider` and `model` received the request. The received parts are sent back unchanged to them
+    only. The reply of a response with `wire.core.memory.PARTIAL` in its notes has no regular stop
+    reason; `error` is the error that ended its stream, if any.
     """
-    candidate = _first(answer)
+    candidate = _first(response)
     content = candidate.content if candidate is not None else None
-    wires = (content.parts or ()) if content is not None else ()
-    served = _served(wires) if _has_servers(body) else frozenset()
+    wire_parts = (content.parts or ()) if content is not None else ()
+    served = _server_calls(wire_parts) if _has_servers(body) else frozenset()
     model = model.removeprefix("models/")
-    found: list[Note] = []
-    parts: list[Said] = []
+    added: list[Note] = []
+    parts: list[NeutralPart] = []
     calls = 0
-    for place, wire in enumerate(wires):
+    for index, wire in enumerate(wire_parts):
         call = wire.function_call
-        if _is_call(wire) and place not in served:
-            part: Said = _tool_call(wire, body, calls)
+        if _is_call(wire) and index not in served:
+            part: NeutralPart = _tool_call(wire, body, calls)
             calls += 1
         else:
             part = _part(wire)
-            if call is not None and call.name and place not in served:
-                found.append(
+            if call is not None and call.name and index not in served:
+                added.append(
                     Note(
-                        f"message.parts[{place}]",
-                        f"the call of {call.name} came in pieces, which are not put together",
+                        f"message.parts[{index}]",
+                        f"the call of {call.name} was sent in fragments, which are not assembled",
                     )
                 )
         parts.append(with_origin(part, Origin(provider, model, WIRE, wire)))
     message = Message("assistant", tuple(parts))
     if content is not None:
         message = with_origin(message, Origin(provider, model, WIRE, content))
-    stop = _stop(answer, candidate, calls=bool(calls), pieces=bool(found))
+    stop = _stop(response, candidate, calls=bool(calls), fragments=bool(added))
     reply = Reply(
         message=message,
-        stop=partial_stop(stop, error) if PARTIAL in notes(answer) else stop,
-        usage=usage_of(answer.usage_metadata) if answer.usage_metadata is not None else None,
-        notes=(*notes(answer), *found),
-        id=answer.response_id or "",
-        model=answer.model_version or "",
+        stop=partial_stop(stop, error) if PARTIAL in notes(response) else stop,
+        usage=usage_of(response.usage_metadata) if response.usage_metadata is not None else None,
+        notes=(*notes(response), *added),
+        id=response.response_id or "",
+        model=response.model_version or "",
     )
-    return with_answer(reply, answer)
+    return with_answer(reply, response)
 
 
-def _first(answer: GenerateContentResponse) -> Candidate | None:
-    """In a stream of several candidates a chunk may hold any of them."""
-    return next((candidate for candidate in answer.candidates or () if not candidate.index), None)
+def _first(response: GenerateContentResponse) -> Candidate | None:
+    """The candidate with index 0. A chunk of a stream with several candidates may lack it."""
+    return next((candidate for candidate in response.candidates or () if not candidate.index), None)
 
 
 # --- parts ----------------------------------------------------------------------------------------
 
-_BESIDE = frozenset(
+_METADATA_KEYS = frozenset(
     {
         "thought",
         "thoughtSignature",
@@ -136,11 +139,11 @@ _BESIDE = frozenset(
         "speechMetadata",
     }
 )
-"""Keys that say something of what a part holds, and are not what it holds."""
+"""Keys of a part that describe its payload. The payload is under another key."""
 
 
 def _is_call(wire: Part) -> bool:
-    """A call as a whole, and not one of the pieces in which Vertex streams arguments."""
+    """Whether a part is a complete call. Vertex can stream the arguments of a call in fragments."""
     call = wire.function_call
     return (
         call is not None
@@ -151,30 +154,33 @@ def _is_call(wire: Part) -> bool:
 
 
 def _has_servers(body: bytes) -> bool:
-    """Whether the request names MCP servers: then Gemini's side makes calls of its own, and tells
-    them like those that it wants made.
+    """Whether the request names MCP servers.
+
+    Gemini then makes calls itself, and reports them in the same form as calls for the client.
     """
     return b'"mcpServers"' in body or b'"mcp_servers"' in body
 
 
-def _served(wires: Iterable[Part]) -> frozenset[int]:
-    """Places of the calls that a server made: its results stand behind them, before anything else
-    is said (G11).
+def _server_calls(wire_parts: Iterable[Part]) -> frozenset[int]:
+    """Indexes of the calls that a server made. The client must not make them again (G11).
+
+    Such a call is followed by its result, with only other calls and results between the two. After
+    any other part, a call without a result is one for the client.
     """
-    found: set[int] = set()
+    served: set[int] = set()
     waiting: dict[int, FunctionCall] = {}
-    for place, wire in enumerate(wires):
+    for index, wire in enumerate(wire_parts):
         call, response = wire.function_call, wire.function_response
         if call is not None:
-            waiting[place] = call
+            waiting[index] = call
         elif response is not None:
             at = next((at for at, call in waiting.items() if is_answer(call, response)), None)
             if at is not None:
-                found.add(at)
+                served.add(at)
                 del waiting[at]
         else:
             waiting = {}
-    return frozenset(found)
+    return frozenset(served)
 
 
 def _tool_call(wire: Part, body: bytes, position: int) -> ToolCall:
@@ -189,8 +195,8 @@ def _tool_call(wire: Part, body: bytes, position: int) -> ToolCall:
     )
 
 
-def _part(wire: Part) -> Said:
-    """What is no call that somebody is to make."""
+def _part(wire: Part) -> NeutralPart:
+    """Convert a part that is not a call for the client."""
     signature = wire.thought_signature or ""
     if wire.thought:
         return Thought(
@@ -204,78 +210,84 @@ def _part(wire: Part) -> Said:
     media = _media(wire)
     if media is not None:
         return media
-    kind, data = _held(wire)
+    kind, data = _payload(wire)
     return Other(kind, data) if kind else Text("", signature)
 
 
 def _details(wire: Part) -> tuple[dict[str, object], ...]:
-    kind, data = _held(wire)
+    kind, data = _payload(wire)
     return ({kind: data},) if kind else ()
 
 
-def _held(wire: Part) -> tuple[str, object]:
-    """What a part holds that is no text, under its key; an empty key if it holds nothing."""
+def _payload(wire: Part) -> tuple[str, object]:
+    """The key and the value of the payload of a part; an empty key if it has no payload."""
     plain = json.loads(encode(wire))
     return next(
-        ((key, value) for key, value in plain.items() if key not in _BESIDE and value is not None),
+        (
+            (key, value)
+            for key, value in plain.items()
+            if key not in _METADATA_KEYS and value is not None
+        ),
         ("", None),
     )
 
 
 def _media(wire: Part) -> Media | None:
-    """Media, unless what came is none."""
-    blob, file, film = wire.inline_data, wire.file_data, wire.video_metadata
-    beside: dict[str, Any] = {}
-    if film is not None:
-        beside = {"start": film.start_offset or "", "end": film.end_offset or "", "fps": film.fps}
+    """The media of a part; `None` if it has none, or if they are malformed."""
+    blob, file, video = wire.inline_data, wire.file_data, wire.video_metadata
+    clip: dict[str, Any] = {}
+    if video is not None:
+        clip = {"start": video.start_offset or "", "end": video.end_offset or "", "fps": video.fps}
     try:
         if blob is not None:
             kind = blob.mime_type or "application/octet-stream"
             return Media(
-                data=_decoded(blob.data or ""),
+                data=_decode_base64(blob.data or ""),
                 media_type=kind,
                 name=blob.display_name or "",
-                **beside,
+                **clip,
             )
         if file is not None:
             url = file.file_uri or ""
             return Media(
-                url=url, media_type=file.mime_type or "", name=file.display_name or "", **beside
+                url=url, media_type=file.mime_type or "", name=file.display_name or "", **clip
             )
     except (RuleError, ValueError):
-        pass  # base64 that is none
+        pass  # malformed base64, or values that `Media` rejects: the part is kept as an `Other`
     return None
 
 
-def _decoded(text: str) -> bytes:
-    """Bytes of base64 in either alphabet, padded or not."""
+def _decode_base64(text: str) -> bytes:
+    """Decode base64 of either alphabet, with or without padding."""
     bare = text.rstrip("=").replace("-", "+").replace("_", "/")
     return base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True)
 
 
-# --- why, and how much ----------------------------------------------------------------------------
+# --- stop and usage -------------------------------------------------------------------------------
 
 
 def _stop(
-    answer: GenerateContentResponse, candidate: Candidate | None, *, calls: bool, pieces: bool
+    response: GenerateContentResponse, candidate: Candidate | None, *, calls: bool, fragments: bool
 ) -> Stop:
-    feedback = answer.prompt_feedback
+    feedback = response.prompt_feedback
     finish = candidate.finish_reason if candidate is not None else None
     if finish is None and feedback is not None and feedback.block_reason is not None:
         return Stop("filter", str(feedback.block_reason), feedback.block_reason_message or "")
     message = (candidate.finish_message or "") if candidate is not None else ""
     reason = reason_of(finish, calls=calls)
-    # A call that was not put together is still to be made: that is no end.
+    # A call streamed in fragments is not assembled, so the client cannot make it. The turn is not
+    # finished without it: "end" would hide that.
     return Stop(
-        "other" if reason == "end" and pieces else reason,
+        "other" if reason == "end" and fragments else reason,
         None if finish is None else str(finish),
         message,
     )
 
 
 def usage_of(usage: UsageMetadata) -> Usage:
-    """Tokens as all vendors' are counted here: input includes what is cached and what built-in
-    tools brought in, output includes thoughts.
+    """Convert token counts to the neutral ones.
+
+    Input includes cached tokens and the results of built-in tools. Output includes thoughts.
 
     >>> usage_of(
     ...     UsageMetadata(
@@ -289,12 +301,12 @@ def usage_of(usage: UsageMetadata) -> Usage:
     """
     reasoning = usage.thoughts_token_count or 0
     given = (usage.prompt_token_count or 0) + (usage.tool_use_prompt_token_count or 0)
-    said = (
+    visible = (
         usage.candidates_token_count
         if usage.candidates_token_count is not None
         else usage.response_token_count
     )
-    output = (said or 0) + reasoning
+    output = (visible or 0) + reasoning
     by_modality: dict[str, int] = {}
     for side, details in (
         ("input", usage.prompt_tokens_details),
@@ -315,7 +327,7 @@ def usage_of(usage: UsageMetadata) -> Usage:
 
 
 _MODALITIES = ("unknown", *(each.lower() for each in Modality))
-"""By their numbers, which come in place of names if the caller asks for numbers."""
+"""Names of modalities by enum number. The API sends numbers if the query asks for them."""
 
 
 def _modality(count: ModalityTokenCount) -> str:
@@ -329,7 +341,7 @@ def _modality(count: ModalityTokenCount) -> str:
 
 
 class EventReader:
-    """Chunks of one answer in, events out: the first candidate.
+    """Converts the chunks of one response to events. Only the first candidate is read.
 
     >>> from wire.gemini.reader import read_chunk
     >>> EventReader().feed(read_chunk(b'{"candidates":[{"content":{"parts":[{"text":"Hi"}]}}]}'))
@@ -340,13 +352,16 @@ class EventReader:
         self._body = body
         self._provider, self._model = provider, model.removeprefix("models/")
         self._calls = 0
-        self._waits = _has_servers(body)
-        self._waiting: list[Part] = []  # calls that a server may answer yet, and its results
-        self._halves = Halves()  # the other half may stand in the next chunk (R-08)
-        self._half_of: bool | None = None  # `thought` of the text that ended in a half
+        self._holds_calls = _has_servers(body)
+        # Calls whose results a server may still send, with their results. Without MCP servers, the
+        # calls in it are emitted at once.
+        self._waiting: list[Part] = []
+        self._halves = Halves()  # the other half of a pair may be in the next chunk (R-08)
+        # `thought` of the text that ended in a first half.
+        self._half_is_thought: bool | None = None
 
     def feed(self, chunk: GenerateContentResponse) -> list[Event]:
-        """What the chunk says."""
+        """The events of one chunk."""
         candidate = _first(chunk)
         parts = (
             (candidate.content.parts or ())
@@ -354,34 +369,34 @@ class EventReader:
             else ()
         )
         is_strict = NOT_STRICT not in vars(chunk)
-        return [event for part in parts for event in self._told(part, is_strict)]
+        return [event for part in parts for event in self._part_events(part, is_strict)]
 
     def close(self, reply: Reply) -> list[Event]:
-        """What is left to say: `Done` with the reply.
+        """The last events: text and calls that were held back, and `Done` with the reply.
 
-        Raises `BlockedError` if the vendor's filters left nothing of it.
+        Raises `BlockedError` if the vendor's filters removed the complete reply.
         """
-        return [*self._rest(), *self._made(), Done(checked(reply))]
+        return [*self._half_events(), *self._call_events(), Done(checked(reply))]
 
-    def _told(self, part: Part, is_strict: bool) -> Iterator[Event]:
-        if _is_call(part) or (self._waits and (part.function_call or part.function_response)):
-            yield from self._rest()
-            self._waiting.append(part if is_strict else _mended(part))
-            if not self._waits:
-                yield from self._made()
+    def _part_events(self, part: Part, is_strict: bool) -> Iterator[Event]:
+        if _is_call(part) or (self._holds_calls and (part.function_call or part.function_response)):
+            yield from self._half_events()
+            self._waiting.append(part if is_strict else _as_strict(part))
+            if not self._holds_calls:
+                yield from self._call_events()
             return
-        yield from self._made()
+        yield from self._call_events()
         if part.text is None:
-            yield from self._rest()
+            yield from self._half_events()
         else:
-            yield from self._said(part)
+            yield from self._text_events(part)
 
-    def _made(self) -> Iterator[Event]:
-        """The calls that wait, without those that a server has answered."""
+    def _call_events(self) -> Iterator[Event]:
+        """Events of the calls that were held back, without the calls that a server made."""
         waiting, self._waiting = self._waiting, []
-        served = _served(waiting) if self._waits else frozenset()
-        for place, part in enumerate(waiting):
-            if place not in served and _is_call(part):
+        served = _server_calls(waiting) if self._holds_calls else frozenset()
+        for index, part in enumerate(waiting):
+            if index not in served and _is_call(part):
                 position, self._calls = self._calls, self._calls + 1
                 call = with_origin(
                     _tool_call(part, self._body, position),
@@ -391,29 +406,33 @@ class EventReader:
                 yield ToolCallDelta(position, msgspec.json.encode(call.arguments).decode())
                 yield ToolCallEnd(position, call)
 
-    def _said(self, part: Part) -> Iterator[Event]:
-        # Folding joins texts of one kind that have nothing beside them, and no others: half a pair
-        # waits for the next text only where folding joins the two.
-        if self._halves.rest and not (_joins(part) and part.thought == self._half_of):
-            yield from self._rest()
-        text, self._half_of = self._halves.feed(part.text or ""), part.thought
-        if self._halves.rest and not _joins(part):
+    def _text_events(self, part: Part) -> Iterator[Event]:
+        # `wire.gemini.fold` joins adjacent plain texts of one kind, and no others. A half waits for
+        # the next text only if folding joins the two: otherwise the events would contain a
+        # character that the reply does not.
+        if self._halves.rest and not (
+            _is_plain_text(part) and part.thought == self._half_is_thought
+        ):
+            yield from self._half_events()
+        text, self._half_is_thought = self._halves.feed(part.text or ""), part.thought
+        if self._halves.rest and not _is_plain_text(part):
             text += self._halves.rest
             self._halves = Halves()
         if text:
             yield ThoughtDelta(text) if part.thought else TextDelta(text)
 
-    def _rest(self) -> Iterator[Event]:
-        """What stands for a half whose other half did not come."""
+    def _half_events(self) -> Iterator[Event]:
+        """The replacement character for a first half without a second."""
         if self._halves.rest:
             rest, self._halves = self._halves.rest, Halves()
-            yield ThoughtDelta(rest) if self._half_of else TextDelta(rest)
+            yield ThoughtDelta(rest) if self._half_is_thought else TextDelta(rest)
 
 
-def _joins(part: Part) -> bool:
+def _is_plain_text(part: Part) -> bool:
+    """Whether folding may join the part to another: it has no keys but `text` and `thought`."""
     return part == Part(text=part.text, thought=part.thought)
 
 
-def _mended(part: Part) -> Part:
-    """A call whose arguments strict JSON can write, as folding mends it."""
+def _as_strict(part: Part) -> Part:
+    """Convert a part to strict JSON, as folding does, so that event and reply hold equal calls."""
     return decoded(strict_json(json.dumps(msgspec.to_builtins(part)).encode()), Part)

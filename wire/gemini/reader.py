@@ -1,9 +1,11 @@
-"""What one value of a body means in Gemini's API, and when a response is whole.
+"""Reads the bodies of Gemini's API, and decides when a response is complete.
 
-- A relay may wrap a chunk in `result` or end with `[DONE]`. An `error` object is an error wherever
-  it stands (R-03, S2-24, S2-25).
-- A response is whole when a chunk carried a finish or block reason and the body ended; otherwise it
-  is `StreamIncomplete` (R-01). What began after the finish and was cut says that more was to come.
+- A relay may wrap each chunk in `result` and end the stream with `[DONE]`. An `error` object is an
+  error at any position of the body (R-03, S2-24, S2-25).
+- A response is complete when each of its candidates has a finish reason, or the prompt a block
+  reason, and the body has ended. Otherwise it is `StreamIncomplete` (R-01).
+- A truncated object after the finish reason makes the response incomplete too, because the server
+  was still sending.
 """
 
 from __future__ import annotations
@@ -17,14 +19,14 @@ from wire.core.reading import FramedReader, has_fields, parse_whole, shown
 from wire.core.sse import EVENT_LIMIT
 from wire.errors import StreamError, StreamInvalid
 from wire.gemini.error_body import ERRORS
-from wire.gemini.fold import fold, whole
+from wire.gemini.fold import fold, keep_bytes
 from wire.gemini.types import GenerateContentResponse
 
 S = TypeVar("S", bound=WireStruct)
 
-_VALUE = "an answer of Gemini"
+_VALUE = "a response of Gemini"
 
-# --- whole bodies ---------------------------------------------------------------------------------
+# --- complete bodies ------------------------------------------------------------------------------
 
 
 def _is_empty(response: GenerateContentResponse) -> bool:
@@ -36,7 +38,7 @@ def _is_empty(response: GenerateContentResponse) -> bool:
 
 
 def _unwrapped(data: bytes) -> GenerateContentResponse:
-    """One JSON object as a response, taken out of the `result` of a relay."""
+    """Decode one JSON object; a relay may have wrapped the response in `result`."""
     response = decoded(data, GenerateContentResponse)
     if _is_empty(response):
         result = bytes(fields_of(data).get("result", b""))
@@ -46,9 +48,10 @@ def _unwrapped(data: bytes) -> GenerateContentResponse:
 
 
 def read_chunk(data: bytes) -> GenerateContentResponse:
-    """One JSON object as a chunk.
+    """Decode one JSON object to a chunk.
 
-    Raises the typed error that it is, or `StreamInvalid` if it is no object.
+    Raises the provider's error if the object contains one, `StreamInvalid` if `data` is not one
+    JSON object.
     """
     reader = ChunkReader()
     chunks = reader.feed(data)
@@ -59,13 +62,14 @@ def read_chunk(data: bytes) -> GenerateContentResponse:
     return chunks[0]
 
 
-def parse_answer(body: bytes) -> GenerateContentResponse:
-    """A whole response. A body that came as events, as an array of chunks or wrapped is read all
-    the same.
+def parse_response(body: bytes) -> GenerateContentResponse:
+    """Decode a complete response, also one that was sent as events, as an array of chunks, or
+    wrapped in `result`.
 
-    Raises the provider's error if the body is one, `StreamInvalid` if it is nothing of the wire.
+    Raises the provider's error if the body contains one, `StreamIncomplete` if the response is
+    truncated, `StreamInvalid` if the body is not a response of this wire.
     """
-    return parse_whole(body, _unwrapped, _is_response, whole, ChunkReader(), fold)
+    return parse_whole(body, _unwrapped, _is_response, keep_bytes, ChunkReader(), fold)
 
 
 def _is_response(response: GenerateContentResponse, data: bytes) -> bool:
@@ -73,11 +77,13 @@ def _is_response(response: GenerateContentResponse, data: bytes) -> bool:
 
 
 def parse_plain(kind: type[S], body: bytes) -> S:
-    """A whole body that is one struct.
+    """Decode a complete body that is one struct, such as a file.
 
-    Raises the provider's error if the body is one, `StreamInvalid` if it is nothing of the wire.
+    Raises the provider's error if the body contains one, `StreamInvalid` if the body is not a
+    `kind`.
     """
-    # A file or a job that failed has a field `error`, and others beside it: a good response.
+    # A file or a job has a field `error` that reports its own failure. The response to the request
+    # for it is a success, so the field must not be raised as the request's error.
     if "error" not in kind.__struct_fields__ and (error := ERRORS.in_success(body)) is not None:
         raise error
     return reading.parse_plain(
@@ -93,7 +99,7 @@ def parse_plain(kind: type[S], body: bytes) -> S:
 
 
 class ChunkReader(FramedReader[GenerateContentResponse]):
-    """Bytes of one streamed body in, chunks out."""
+    """Decodes the body of one stream into chunks."""
 
     errors = ERRORS
     value_name = _VALUE
@@ -102,12 +108,14 @@ class ChunkReader(FramedReader[GenerateContentResponse]):
 
     def __init__(self, limit: int = EVENT_LIMIT) -> None:
         super().__init__(limit)
-        self._open: dict[int, bool] = {}  # index of a candidate -> it has not finished
+        self._open: dict[int, bool] = {}  # index of a candidate -> it has no finish reason yet
         self._blocked = False
-        self._empty = b""  # the first chunk, as long as none has anything of the wire
+        # The first chunk, while no chunk has a field of a response. A JSON body that is no response
+        # decodes to an empty struct; it must not pass as a chunk of a truncated stream.
+        self._empty = b""
 
     def read(self, data: bytes, name: str) -> None:
-        """Emit a chunk."""
+        """Emit a chunk, or raise the error that it contains."""
         chunk = _unwrapped(data)
         certain = name == "error"
         error = ERRORS.in_success(data, certain=certain)
@@ -116,7 +124,7 @@ class ChunkReader(FramedReader[GenerateContentResponse]):
         self.emit(chunk)
 
     def follow(self, chunk: GenerateContentResponse) -> None:
-        """The finish of each candidate, and a block of the prompt."""
+        """Record which candidates have a finish reason, and whether the prompt was blocked."""
         if not _is_empty(chunk):
             self._empty = b""
         elif self.count == 1:
@@ -131,13 +139,13 @@ class ChunkReader(FramedReader[GenerateContentResponse]):
         self.finished = finished
 
     def is_whole(self) -> bool:
-        """A finish of each candidate, or a block of the prompt, and nothing that was cut."""
+        """Each candidate has a finish reason, or the prompt was blocked; nothing is truncated."""
         return not self.rest and (
             self._blocked or (bool(self._open) and not any(self._open.values()))
         )
 
     def incomplete(self) -> StreamError:
-        """`StreamInvalid` where the first chunk has nothing of the wire and no other has."""
+        """`StreamInvalid` if no chunk has a field of a response, else as in the base class."""
         if not self._empty:
             return super().incomplete()
         return StreamInvalid(

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from wire.core import json_values
-from wire.core.memory import sayable
+from wire.core.memory import well_formed_utf8
 from wire.errors import RuleError
 from wire.neutral.messages import Media, ToolCall, ToolResult
 from wire.neutral.validation import Mismatch, Shape
@@ -66,7 +66,7 @@ def as_json(value: Any) -> Any:
 
 def text_of(text: str) -> str:
     """Replace lone surrogates, as in odd file names, by U+FFFD: UTF-8 cannot encode them (R-08)."""
-    return text if text.isascii() else sayable(text).decode()
+    return text if text.isascii() else well_formed_utf8(text).decode()
 
 
 def _mended(value: Any) -> Any:

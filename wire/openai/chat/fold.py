@@ -1,9 +1,14 @@
-"""Chunks folded into the answer that the plain call would have given, and the bytes that each
-message of it came in.
+"""Folds chunks into the response that the call without streaming would have returned.
 
-Folding is done on the JSON of the chunks, so that keys are kept that no struct knows. Texts are
-joined, lists go on, calls are put together as `calls.py` says (Q9 to Q11), the last usage counts
-(Q16); of all else the last value that says something.
+Folding merges the JSON of the chunks, not their structs. A struct has no unknown keys, so folding
+structs would lose them.
+
+- Texts are joined, and lists concatenated.
+- `tool_calls.py` assembles the calls (Q9 to Q11).
+- The last usage counts (Q16). Of any other key, the last value that is not empty counts.
+
+Each message and call of the folded response keeps its bytes, so that it can be sent back
+unchanged.
 """
 
 from __future__ import annotations
@@ -18,7 +23,7 @@ import msgspec
 from wire.core.chunk_bytes import RawValue
 from wire.core.decoders import decoder
 from wire.core.lenient import decoded, fitted, number, plain, strict_json
-from wire.core.memory import RAW, Slice, encode, freeze, sayable
+from wire.core.memory import RAW, Slice, encode, freeze, well_formed_utf8
 from wire.openai.chat.tool_calls import Calls, OpenCall, present
 from wire.openai.chat.types import (
     ChatCompletion,
@@ -35,40 +40,40 @@ Object: TypeAlias = dict[str, Any]
 def fold(
     chunks: Sequence[ChatCompletionChunk | msgspec.Raw], dialect: Dialect = PLAIN
 ) -> ChatCompletion:
-    """The answer that the plain call would have given; of a chunk its bytes are enough."""
+    """Fold chunks, or their bytes, into the response of the same call without streaming."""
     sources = [
         bytes(chunk) if isinstance(chunk, msgspec.Raw) else encode(chunk) for chunk in chunks
     ]
-    plains = [_plain(source) for source in sources]
-    if len(plains) == 1 and _is_whole(plains[0]):
-        return whole(decoded(sources[0], ChatCompletion), sources[0])
-    return _said(_merged(plains, dialect))
+    plains = [_plain_object(source) for source in sources]
+    if len(plains) == 1 and _is_complete(plains[0]):
+        return keep_bytes(decoded(sources[0], ChatCompletion), sources[0])
+    return _decoded_merged(_merged(plains, dialect))
 
 
-def _said(merged: Object) -> ChatCompletion:
+def _decoded_merged(merged: Object) -> ChatCompletion:
+    """Encode the merged object and decode it to the response, with its bytes."""
     try:
         data = msgspec.json.encode(merged)
-    except (UnicodeEncodeError, OverflowError):  # half a surrogate pair, or a very long integer
-        data = sayable(json.dumps(merged, ensure_ascii=False))
-    return whole(decoded(data, ChatCompletion), data)
+    except (UnicodeEncodeError, OverflowError):  # a lone surrogate, or a very long integer
+        data = well_formed_utf8(json.dumps(merged, ensure_ascii=False))
+    return keep_bytes(decoded(data, ChatCompletion), data)
 
 
-def _plain(source: bytes) -> Object:
-    # Half a surrogate pair stays: the other half may stand in the next chunk (R-08).
+def _plain_object(source: bytes) -> Object:
+    # A lone half of a surrogate pair is replaced only after the texts are joined: the other half
+    # may be in the next chunk (R-08).
     value = plain(source)
     return value if isinstance(value, dict) else {}
 
 
-def _is_whole(value: Object) -> bool:
-    """An answer in one piece, as a server sends it that does not stream."""
+def _is_complete(value: Object) -> bool:
+    """Whether a chunk is a complete response, from a server that ignores `stream`."""
     choices = value.get("choices")
     return isinstance(choices, list) and all(
         isinstance(each, dict)
         and "message" in each
         and not any(
-            _says_something(value)
-            for key, value in (each.get("delta") or {}).items()
-            if key != "role"
+            _has_value(value) for key, value in (each.get("delta") or {}).items() if key != "role"
         )
         for each in choices
     )
@@ -77,16 +82,19 @@ def _is_whole(value: Object) -> bool:
 # --- merging --------------------------------------------------------------------------------------
 
 
-def _says_something(value: Any) -> bool:
+def _has_value(value: Any) -> bool:
     return bool(value) or isinstance(value, (int, float))
 
 
-def _last(objects: Sequence[Object], *besides: str) -> Object:
-    """The last value of each key that says something, but for some keys."""
+def _last_values(objects: Sequence[Object], *besides: str) -> Object:
+    """The last value of each key that is not empty, without the keys in `besides`.
+
+    Hosts repeat keys with an empty value in later chunks; it must not replace an earlier one.
+    """
     merged: Object = {}
     for each in objects:
         for key, value in each.items():
-            if key not in besides and (key not in merged or _says_something(value)):
+            if key not in besides and (key not in merged or _has_value(value)):
                 merged[key] = value
     return merged
 
@@ -97,7 +105,7 @@ def _merged(chunks: Sequence[Object], dialect: Dialect) -> Object:
         for choice in _objects(chunk.get("choices")):
             index = choice.get("index")
             pieces.setdefault(index if isinstance(index, int) else 0, []).append(choice)
-    merged = _last(chunks, "choices", "obfuscation", "usage")
+    merged = _last_values(chunks, "choices", "obfuscation", "usage")
     if chunks:
         merged["object"] = "chat.completion"
         merged["choices"] = [
@@ -110,7 +118,7 @@ def _merged(chunks: Sequence[Object], dialect: Dialect) -> Object:
 
 
 def _usage(chunks: Sequence[Object]) -> Object | None:
-    """The last one, wherever a chunk has it (Q16)."""
+    """The last usage. Hosts send it at one of three positions in a chunk (Q16)."""
     for chunk in reversed(chunks):
         inside = [choice.get("usage") for choice in reversed(_objects(chunk.get("choices")))]
         for usage in (chunk.get("usage"), *inside, _object(chunk, "x_groq").get("usage")):
@@ -125,15 +133,14 @@ def _merged_choice(index: int, pieces: Sequence[Object], dialect: Dialect) -> Ob
     collected = False
     for piece in pieces:
         delta = _object(piece, "delta")
-        if not collected and not _collects(delta):
-            delta = {
-                **delta,
-                **_object(piece, "message"),
-            }  # beside deltas that said nothing a message is the answer (Q5)
+        if not collected and not _has_content(delta):
+            # A complete message counts only if no delta before it had content. Otherwise it
+            # repeats the deltas, and the text would be doubled (Q5).
+            delta = {**delta, **_object(piece, "message")}
         deltas.append(delta)
-        collected = collected or _collects(delta)
+        collected = collected or _has_content(delta)
     merged["message"] = _merged_message(deltas, dialect)
-    merged |= _last(pieces, "index", "delta", "message", "logprobs", "text")
+    merged |= _last_values(pieces, "index", "delta", "message", "logprobs", "text")
     finishes = [
         present(finish)
         for piece in pieces
@@ -143,11 +150,11 @@ def _merged_choice(index: int, pieces: Sequence[Object], dialect: Dialect) -> Ob
     merged["finish_reason"] = next((finish for finish in reversed(finishes) if finish), None)
     logprobs = [each for piece in pieces if isinstance(each := piece.get("logprobs"), dict)]
     if logprobs:
-        merged["logprobs"] = _going_on(logprobs)
+        merged["logprobs"] = _concatenated(logprobs)
     return merged
 
 
-ANSWERS = (
+CONTENT_FIELDS = (
     "content",
     "refusal",
     "tool_calls",
@@ -158,16 +165,16 @@ ANSWERS = (
     "reasoning_text",
     "reasoning_details",
 )
-"""Fields in which a delta says something."""
+"""Fields of a delta that hold content of the message."""
 
 
-def _collects(delta: Object) -> bool:
-    return any(_says_something(delta.get(name)) for name in ANSWERS)
+def _has_content(delta: Object) -> bool:
+    return any(_has_value(delta.get(name)) for name in CONTENT_FIELDS)
 
 
-def _going_on(objects: Sequence[Object]) -> Object:
-    """Lists go on; of all else the last value."""
-    merged = _last(objects)
+def _concatenated(objects: Sequence[Object]) -> Object:
+    """Concatenate lists; of any other key, take the last value that is not empty."""
+    merged = _last_values(objects)
     for key, value in merged.items():
         if isinstance(value, list):
             merged[key] = [
@@ -183,7 +190,7 @@ _JOINED = ("refusal", "reasoning_content", "reasoning", "reasoning_text")
 
 
 def _merged_message(deltas: Sequence[Object], dialect: Dialect) -> Object:
-    merged = _going_on(deltas)
+    merged = _concatenated(deltas)
     merged["role"] = next(
         (role for delta in deltas if _is_text(role := delta.get("role")) and present(role)),
         "assistant",
@@ -210,19 +217,20 @@ def _texts(objects: Sequence[Object], name: str) -> str | None:
 
 
 def _content(contents: Sequence[Any]) -> Any:
-    """Texts joined; where one came as a list, a list of parts in which neighbours of one kind are
-    joined.
+    """Join the contents to one text, or, if one of them is a list, to one list of parts.
+
+    Adjacent parts of one type are joined too.
     """
-    sound = [
+    valid = [
         content
         for content in contents
         if isinstance(content, str) or (isinstance(content, list) and _objects(content) == content)
     ]
-    if all(map(_is_text, sound)):
-        # Of what is no content the last one is kept, if there is nothing else.
-        return "".join(map(str, sound)) if sound else next(iter(contents[-1:]), None)
+    if all(map(_is_text, valid)):
+        # Without any valid content, the last invalid one is kept.
+        return "".join(map(str, valid)) if valid else next(iter(contents[-1:]), None)
     parts: list[Object] = []
-    for content in sound:
+    for content in valid:
         for part in [{"type": "text", "text": content}] if isinstance(content, str) else content:
             if part == {"type": "text", "text": ""}:
                 continue
@@ -239,6 +247,7 @@ def _content(contents: Sequence[Any]) -> Any:
 
 
 _JOINABLE = {"type", "text", "thinking", "closed"}
+"""Keys of parts that may be joined. An unknown key may belong to the exact text of its part."""
 
 
 def _joined_part(one: Object, other: Object) -> Object:
@@ -253,7 +262,7 @@ def _joined_part(one: Object, other: Object) -> Object:
 
 
 def _audio(pieces: Sequence[Object]) -> Object:
-    audio = _last(pieces)
+    audio = _last_values(pieces)
     for name in ("data", "transcript"):
         if name in audio:
             audio[name] = _texts(pieces, name)
@@ -261,17 +270,17 @@ def _audio(pieces: Sequence[Object]) -> Object:
 
 
 def joined_details(details: Sequence[Object], dialect: Dialect) -> list[Object]:
-    """Fragments of reasoning by type and index, in the order in which they were begun (Q6).
+    """Join fragments of reasoning by type and index, in the order of their first fragments (Q6).
 
-    Texts are joined, or the last one counts where a host sends all of it again (Q7); of other keys
-    the last value counts.
+    Texts are joined. From a host with `cumulative_details` the last text counts, because each one
+    contains those before it (Q7). Of any other key, the last value that is not `null` counts.
     """
-    whole: dict[tuple[Any, Any], Object] = {}
+    joined: dict[tuple[Any, Any], Object] = {}
     for detail in details:
         key = (str(detail.get("type")), str(detail.get("index")))
-        before = whole.get(key)
+        before = joined.get(key)
         if before is None:
-            whole[key] = dict(detail)
+            joined[key] = dict(detail)
             continue
         for name, value in detail.items():
             if (
@@ -283,44 +292,51 @@ def joined_details(details: Sequence[Object], dialect: Dialect) -> list[Object]:
                 before[name] += value
             elif value is not None:
                 before[name] = value
-    return list(whole.values())
+    return list(joined.values())
 
 
 def _calls(deltas: Sequence[Object]) -> Object:
-    calls, beside = Calls(), dict[int, Object]()
+    """Assemble the calls.
+
+    `Calls` matches a delta to its call by index, id and name, never by the position in its list:
+    most lists hold one delta, so that deltas of all calls are at position 0 (Q9).
+    """
+    calls = Calls()
+    # id() of a call -> its other keys, also unknown ones, which `Calls` does not collect.
+    metadata: dict[int, Object] = {}
     legacy: list[OpenCall] = []
     for delta in deltas:
         for item in _objects(delta.get("tool_calls")):
             call, _ = calls.add(_fit(item, ToolCall))
-            known = beside.setdefault(id(call), {})
-            beside[id(call)] = _last(
+            known = metadata.setdefault(id(call), {})
+            metadata[id(call)] = _last_values(
                 [known, item], "id", "function", "custom", "extra_content", "index"
             )
-            beside[id(call)]["function"] = _last(
+            metadata[id(call)]["function"] = _last_values(
                 [known.get("function") or {}, _object(item, "function")], "name", "arguments"
             )
         if isinstance(delta.get("function_call"), dict):
-            found = calls.add_legacy(_fit(delta["function_call"], FunctionCall))
-            legacy = [found[0]] if found is not None else legacy
+            begun = calls.add_legacy(_fit(delta["function_call"], FunctionCall))
+            legacy = [begun[0]] if begun is not None else legacy
     merged: Object = {}
     if legacy:
         merged["function_call"] = {"name": legacy[0].name, "arguments": legacy[0].text}
     others = [call for call in calls.all if call not in legacy]
     if others:
-        merged["tool_calls"] = [_call(call, beside[id(call)]) for call in others]
+        merged["tool_calls"] = [_call(call, metadata[id(call)]) for call in others]
     return merged
 
 
-def _call(call: OpenCall, beside: Object) -> Object:
+def _call(call: OpenCall, metadata: Object) -> Object:
     function = {
         "name": call.name,
         "arguments" if call.kind == "function" else "input": call.text,
-        **beside.pop("function", {}),
+        **metadata.pop("function", {}),
     }
     merged = {
         "id": call.id,
-        **beside,
-        "type": present(beside.get("type")) or call.kind,
+        **metadata,
+        "type": present(metadata.get("type")) or call.kind,
         call.kind: function,
     }
     if call.extra is not None:
@@ -333,12 +349,12 @@ def _fit(value: Object, kind: Any) -> Any:
 
 
 def _object(owner: Mapping[str, Any], key: str) -> Object:
-    found = owner.get(key)
-    return found if isinstance(found, dict) else {}
+    value = owner.get(key)
+    return value if isinstance(value, dict) else {}
 
 
 def _objects(values: Any) -> list[Object]:
-    """A list of objects; one with anything else in it is left out as a whole, as `decoded` does."""
+    """The items of a list of objects; empty if any item is not an object, as in `decoded`."""
     return (
         values
         if isinstance(values, list) and all(isinstance(each, dict) for each in values)
@@ -353,7 +369,7 @@ def _is_text(value: Any) -> bool:
 # --- chunks of text -----------------------------------------------------------------------------
 
 _Text: TypeAlias = str | msgspec.UnsetType | None
-_Nothing: TypeAlias = msgspec.UnsetType | None
+_Empty: TypeAlias = msgspec.UnsetType | None
 _UNSET = msgspec.UNSET
 
 
@@ -363,10 +379,10 @@ class _TextDelta(msgspec.Struct, forbid_unknown_fields=True):
     reasoning: _Text = _UNSET
     reasoning_text: _Text = _UNSET
     role: RawValue = _UNSET
-    refusal: _Nothing = _UNSET
+    refusal: _Empty = _UNSET
     channel: RawValue = _UNSET
-    function_call: _Nothing = _UNSET
-    tool_calls: _Nothing | tuple[()] = _UNSET
+    function_call: _Empty = _UNSET
+    tool_calls: _Empty | tuple[()] = _UNSET
 
 
 class _TextChoice(msgspec.Struct, forbid_unknown_fields=True):
@@ -376,12 +392,12 @@ class _TextChoice(msgspec.Struct, forbid_unknown_fields=True):
     native_finish_reason: RawValue = _UNSET
     stop_reason: RawValue = _UNSET
     content_filter_results: RawValue = _UNSET
-    logprobs: _Nothing = _UNSET
-    token_ids: _Nothing = _UNSET
+    logprobs: _Empty = _UNSET
+    token_ids: _Empty = _UNSET
 
 
 class TextChunk(msgspec.Struct, forbid_unknown_fields=True):
-    """A chunk with nothing but text of one choice; see `wire.core.chunk_bytes`."""
+    """A chunk that holds only text of one choice; see `wire.core.chunk_bytes`."""
 
     choices: tuple[_TextChoice]
     id: RawValue = _UNSET
@@ -395,7 +411,7 @@ class TextChunk(msgspec.Struct, forbid_unknown_fields=True):
     obfuscation: RawValue = _UNSET
 
     def split(self) -> tuple[tuple[str, ...], RawValue]:
-        """Content and three kinds of reasoning."""
+        """Take out the content and the three fields of reasoning."""
         delta: Any = self.choices[0].delta
         texts = (
             delta.content or "",
@@ -415,7 +431,7 @@ class TextChunk(msgspec.Struct, forbid_unknown_fields=True):
         return texts, _UNSET
 
     def joined(self, texts: tuple[str, ...], latest: RawValue) -> bytes:
-        """The JSON of this chunk with other texts."""
+        """Encode this chunk with these texts."""
         delta = self.choices[0].delta
         for name, text in zip(delta.__struct_fields__, texts, strict=False):
             if isinstance(getattr(delta, name), str):
@@ -428,54 +444,54 @@ class TextChunk(msgspec.Struct, forbid_unknown_fields=True):
 # --- bytes of messages ----------------------------------------------------------------------------
 
 
-class _MessageCut(msgspec.Struct):
+class _RawMessage(msgspec.Struct):
     tool_calls: list[msgspec.Raw] | None = None
 
 
-class _ChoiceCut(msgspec.Struct):
+class _RawChoice(msgspec.Struct):
     message: msgspec.Raw = msgspec.Raw()
 
 
-class _AnswerCut(msgspec.Struct):
-    choices: list[_ChoiceCut] | None = None
+class _RawResponse(msgspec.Struct):
+    choices: list[_RawChoice] | None = None
 
 
-class _Pieces:
-    """The slices of one choice's message, found when the first of them is wanted."""
+class _Slices:
+    """Cuts the bytes of one choice's message and of its calls out of the response, on first use."""
 
     def __init__(self, data: bytes, choice: int) -> None:
         self._data, self._choice = data, choice
 
     @functools.cached_property
     def _message(self) -> msgspec.Raw:
-        answer: _AnswerCut = decoder(_AnswerCut).decode(strict_json(self._data))
-        return (answer.choices or [])[self._choice].message.copy()
+        response: _RawResponse = decoder(_RawResponse).decode(strict_json(self._data))
+        return (response.choices or [])[self._choice].message.copy()
 
     @functools.cached_property
     def _calls(self) -> list[msgspec.Raw]:
-        message: _MessageCut = decoder(_MessageCut).decode(self._message)
+        message: _RawMessage = decoder(_RawMessage).decode(self._message)
         return message.tool_calls or []
 
     def message(self) -> msgspec.Raw:
         """The bytes of the message."""
         return self._message
 
-    def call(self, place: int) -> msgspec.Raw:
+    def call(self, position: int) -> msgspec.Raw:
         """The bytes of one of its tool calls."""
-        return self._calls[place].copy()
+        return self._calls[position].copy()
 
 
-def whole(answer: ChatCompletion, data: bytes) -> ChatCompletion:
-    """Give each message and tool call of a received answer the slice of its bytes, to be cut out
-    when somebody wants it.
+def keep_bytes(response: ChatCompletion, data: bytes) -> ChatCompletion:
+    """Attach to each message and tool call of a received response its bytes, which are cut out on
+    first use.
     """
-    for index, choice in enumerate(answer.choices or ()):
+    for index, choice in enumerate(response.choices or ()):
         message = choice.message
         if message is None:
             continue
-        pieces = _Pieces(data, index)
+        pieces = _Slices(data, index)
         freeze(message)
         vars(message)[RAW] = Slice(pieces.message)
-        for place, call in enumerate(message.tool_calls or ()):
-            vars(call)[RAW] = Slice(pieces.call, place)
-    return answer
+        for position, call in enumerate(message.tool_calls or ()):
+            vars(call)[RAW] = Slice(pieces.call, position)
+    return response

@@ -1,9 +1,10 @@
-"""Chunks and answers as neutral events and replies (Q5 to Q7, Q11, Q13, Q16).
+"""Converts chunks and responses to neutral events and replies (Q5 to Q7, Q11, Q13, Q16).
 
-A whole answer is read as a stream of one chunk, so that both give the same reply. What a chunk
-cannot say for sure is told when it is: a call begins with its first argument, when its name is
-complete. A message and its calls remember the bytes that they came in, texts and thoughts only whom
-they came from: here they have no JSON of their own.
+- A complete response is read as a stream of one chunk, so that both give the same reply.
+- `ToolCallStart` is emitted with the first arguments of a call, or when the next call begins. Hosts
+  may send the name in several fragments, and before that it may be incomplete.
+- A message and its calls have the received structs as their origins. A text and a thought have only
+  the provider and the model: in this format they are strings, not JSON objects of their own.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from wire.core.lenient import Halves, said
-from wire.core.memory import PARTIAL, RAW, notes, sayable
+from wire.core.lenient import Halves, well_formed
+from wire.core.memory import PARTIAL, RAW, notes, well_formed_utf8
 from wire.errors import StreamIncomplete, WireError
 from wire.neutral.ids import made_id
 from wire.neutral.messages import (
@@ -42,7 +43,7 @@ from wire.neutral.messages import (
     with_origin,
 )
 from wire.openai.chat.finish import finish_of, reason_of
-from wire.openai.chat.fold import ANSWERS, joined_details
+from wire.openai.chat.fold import CONTENT_FIELDS, joined_details
 from wire.openai.chat.thinking import Tags
 from wire.openai.chat.tool_calls import Calls, OpenCall, arguments_of
 from wire.openai.chat.types import (
@@ -61,8 +62,8 @@ from wire.openai.common.dialect import PLAIN, Dialect
 WIRE = "openai"
 
 SLOTS = ("reasoning_content", "reasoning", "reasoning_text")
-"""Fields that hold reasoning as text, in the order in which they are looked at: some hosts send one
-text under two names (Q6).
+"""Fields that hold reasoning as text. The first one with a text counts, because some hosts send the
+same text in two fields (Q6).
 """
 
 
@@ -71,7 +72,7 @@ _NO_REASONING = (None,) * (len(SLOTS) + 1)
 
 
 def parse_reply(
-    answer: ChatCompletion,
+    response: ChatCompletion,
     dialect: Dialect = PLAIN,
     *,
     body: bytes = b"",
@@ -80,8 +81,10 @@ def parse_reply(
     model: str = "",
     error: WireError | None = None,
 ) -> Reply:
-    """A whole answer as a reply. `body` is that of the request: ids that the vendor did not give
-    are made of it.
+    """Convert a complete response to a reply.
+
+    `body` is the body of the request. A host may omit the id of a call; the id is then derived from
+    `body`, so that it is the same each time.
 
     >>> from wire.openai.chat.reader import parse_completion
     >>> reply = parse_reply(
@@ -90,47 +93,48 @@ def parse_reply(
     >>> reply.text, reply.stop.reason
     ('Hi', 'end')
 
-    `provider` and `model` say who was asked: to them alone the message goes back as it came. An
-    answer with `wire.core.memory.PARTIAL` in its notes becomes a reply that claims no end; `error`
-    is what its stream broke with, if it did.
+    `provider` and `model` received the request. The received message is sent back unchanged to them
+    only. The reply of a response with `wire.core.memory.PARTIAL` in its notes has no regular stop
+    reason; `error` is the error that ended its stream, if any.
     """
-    reading = EventReader(dialect, body=body, choice=choice, provider=provider, model=model)
-    reading.feed(answer)
-    partial = PARTIAL in notes(answer)
-    reading.close(error=error or StreamIncomplete() if partial else None)
-    reply = msgspec.structs.replace(reading.reply(), notes=notes(answer))
-    said = [each.message for each in answer.choices or () if (each.index or 0) == choice]
-    if len(said) == 1 and said[0] is not None and RAW in vars(said[0]):
-        _remember(reply.message, said[0], provider, model)
-    return with_answer(reply, answer)
+    event_reader = EventReader(dialect, body=body, choice=choice, provider=provider, model=model)
+    event_reader.feed(response)
+    partial = PARTIAL in notes(response)
+    event_reader.close(error=error or StreamIncomplete() if partial else None)
+    reply = msgspec.structs.replace(event_reader.reply(), notes=notes(response))
+    received = [each.message for each in response.choices or () if (each.index or 0) == choice]
+    if len(received) == 1 and received[0] is not None and RAW in vars(received[0]):
+        _set_origins(reply.message, received[0], provider, model)
+    return with_answer(reply, response)
 
 
-def _remember(message: Message, source: WireMessage, provider: str, model: str) -> None:
-    """Put what a message and its calls were on the wire beside them."""
+def _set_origins(message: Message, source: WireMessage, provider: str, model: str) -> None:
+    """Attach the received structs to a neutral message and its calls."""
     with_origin(message, Origin(provider, model, WIRE, source))
-    if says_its_calls(source, message):
+    if has_all_calls(source, message):
         for call, each in zip(message.tool_calls, source.tool_calls or (), strict=True):
             with_origin(call, Origin(provider, model, WIRE, each))
 
 
-def says_its_calls(source: WireMessage, message: Message) -> bool:
-    """Whether each call of a message is one of `tool_calls`: none is the old call without an id,
-    and none came twice.
+def has_all_calls(source: WireMessage, message: Message) -> bool:
+    """Whether each item of `tool_calls` is one call of the neutral message, in the same order.
+
+    It is not if one call is a deprecated `function_call`, or if items were joined to one call.
     """
     return len(source.tool_calls or ()) == len(message.tool_calls)
 
 
 class EventReader:
-    """Chunks of one answer in, events out; `reply()` is what they come to.
+    """Converts the chunks of one response to events; `reply()` returns the reply.
 
     >>> from wire.openai.chat.reader import ChunkReader
-    >>> reading = EventReader()
+    >>> reader = EventReader()
     >>> for chunk in ChunkReader().feed(
     ...     b'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\\n\\n'
     ... ):
-    ...     print(reading.feed(chunk))
+    ...     print(reader.feed(chunk))
     [TextDelta(text='Hi')]
-    >>> reading.close()[-1].reply.stop
+    >>> reader.close()[-1].reply.stop
     Stop(reason='end', raw='stop')
     """
 
@@ -149,12 +153,12 @@ class EventReader:
         self._body = body
         self._choice = choice
         self._tags = Tags(dialect.think_tags) if dialect.think_tags else None
-        self._parts: list[_Said] = []  # texts and thoughts in the order in which they began
+        # Texts and thoughts, in the order of their first fragments.
+        self._parts: list[_OpenPart] = []
         self._halves: dict[tuple[Literal["text", "thought"], str], Halves] = {}
-        self._collected = False
-        self._cumulative: dict[
-            tuple[Any, Any], str
-        ] = {}  # what a host that sends all of it again has sent so far
+        self._has_delta = False
+        # Type and index of a detail -> its last text, from a host with `cumulative_details`.
+        self._cumulative: dict[tuple[Any, Any], str] = {}
         self._details: list[dict[str, Any]] = []
         self._calls = Calls()
         self._started: list[OpenCall] = []
@@ -167,33 +171,33 @@ class EventReader:
         self._closed = False
 
     def feed(self, chunk: ChatCompletionChunk | ChatCompletion) -> list[Event]:
-        """Events of one chunk, or of a whole answer."""
+        """The events of one chunk, or of a complete response."""
         events: list[Event] = []
         self._id, self._model = chunk.id or self._id, chunk.model or self._model
-        beside = chunk.x_groq.usage if chunk.x_groq is not None else None
-        for usage in (beside, *(choice.usage for choice in chunk.choices or ()), chunk.usage):
+        groq = chunk.x_groq.usage if chunk.x_groq is not None else None
+        for usage in (groq, *(choice.usage for choice in chunk.choices or ()), chunk.usage):
             if usage is not None and usage != CompletionUsage():
                 self._usage = usage
         for choice in chunk.choices or ():
             if (choice.index or 0) == self._choice:
-                self._in_choice(choice, events)
+                self._read_choice(choice, events)
         return events
 
-    def close(self, answer: Reply | None = None, *, error: WireError | None = None) -> list[Event]:
+    def close(self, folded: Reply | None = None, *, error: WireError | None = None) -> list[Event]:
         """The last events: the ends of the calls, and `Done`.
 
-        `answer` is what the stream folds to, if somebody has folded it; raises `BlockedError` if
-        filters left nothing of it. `error` is what the stream ended with, if not as it should.
+        `folded` is the reply of the folded stream, if the caller has it. `error` is the error that
+        ended the stream, if any. Raises `BlockedError` if filters removed all of `folded`.
         """
         if self._closed:
             return []
         self._closed, self._failure = True, error
         events: list[Event] = []
         if self._tags is not None:
-            self._pieces(self._tags.close(), events)
-        self._rest(events)
-        reply = self.reply() if answer is None else checked(answer)
-        events += self._ends(reply.tool_calls)
+            self._add_pieces(self._tags.close(), events)
+        self._flush_halves(events)
+        reply = self.reply() if folded is None else checked(folded)
+        events += self._end_events(reply.tool_calls)
         return [*events, Done(reply)]
 
     def reply(self) -> Reply:
@@ -203,51 +207,53 @@ class EventReader:
             stop=self._stop(),
             usage=usage_of(self._usage, self._dialect),
             notes=() if self._complete else (PARTIAL,),
-            id=said(self._id),
-            model=said(self._model),
+            id=well_formed(self._id),
+            model=well_formed(self._model),
         )
 
-    # --- what one choice says
+    # --- one choice
 
-    # Most events are one piece of text, and an answer has thousands of them: what follows collects
-    # events in a list, since each value of a generator costs a call.
+    # Most events are one piece of text, and a response has thousands of them. So these methods
+    # append to a list: a generator costs one more call for each event.
 
-    def _in_choice(self, choice: Choice, events: list[Event]) -> None:
-        said: Delta | WireMessage | None = choice.delta
-        if not self._collected:
-            if not _collects(said):
-                said = choice.message or said
-            self._collected = _collects(said)
-        if said is not None:
-            if _REASONING(said) != _NO_REASONING:
-                self._reasoning(said, events)
-            if isinstance(said.content, str):
-                self._text(said.content, events)
-            elif said.content:
-                self._content(said.content, events)
-            if said.refusal:
-                self._refusal.append(said.refusal)
-            if said.tool_calls or said.function_call is not None:
-                self._in_calls(said, events)
+    def _read_choice(self, choice: Choice, events: list[Event]) -> None:
+        delta: Delta | WireMessage | None = choice.delta
+        # A complete message counts only if no delta before it had content. Otherwise it repeats the
+        # deltas, and the text would be doubled (Q5).
+        if not self._has_delta:
+            if not _has_content(delta):
+                delta = choice.message or delta
+            self._has_delta = _has_content(delta)
+        if delta is not None:
+            if _REASONING(delta) != _NO_REASONING:
+                self._read_reasoning(delta, events)
+            if isinstance(delta.content, str):
+                self._read_text(delta.content, events)
+            elif delta.content:
+                self._read_content(delta.content, events)
+            if delta.refusal:
+                self._refusal.append(delta.refusal)
+            if delta.tool_calls or delta.function_call is not None:
+                self._read_calls(delta, events)
         self._finish = finish_of(choice) or self._finish
         self._native = choice.native_finish_reason or self._native
 
-    def _reasoning(self, said: Delta | WireMessage, events: list[Event]) -> None:
-        details = said.reasoning_details or ()
+    def _read_reasoning(self, delta: Delta | WireMessage, events: list[Event]) -> None:
+        details = delta.reasoning_details or ()
         self._details += [msgspec.to_builtins(detail) for detail in details]
-        slot = next((name for name in SLOTS if getattr(said, name)), None)
+        slot = next((name for name in SLOTS if getattr(delta, name)), None)
         if slot is not None:
-            self._say("thought", getattr(said, slot), slot, events)
-            return
+            self._add_text("thought", getattr(delta, slot), slot, events)
+            return  # the details repeat the text: reading both would double it (Q6)
         for detail in details:
             text = detail.text or detail.summary or ""
             if self._dialect.cumulative_details:
                 key = (detail.type, detail.index)
                 before, self._cumulative[key] = self._cumulative.get(key, ""), text
                 text = text[len(before) :] if text.startswith(before) else text
-            self._say("thought", text, "reasoning_details", events)
+            self._add_text("thought", text, "reasoning_details", events)
 
-    def _content(self, content: Sequence[ContentPart], events: list[Event]) -> None:
+    def _read_content(self, content: Sequence[ContentPart], events: list[Event]) -> None:
         for part in content:
             if part.type == "thinking" or part.thinking is not None:
                 inside = (
@@ -255,28 +261,30 @@ class EventReader:
                     if isinstance(part.thinking, str)
                     else "".join(each.text or "" for each in part.thinking or ())
                 )
-                self._say("thought", inside, "content", events)
+                self._add_text("thought", inside, "content", events)
             elif part.text:
-                self._text(part.text, events)
+                self._read_text(part.text, events)
 
-    def _text(self, text: str, events: list[Event]) -> None:
+    def _read_text(self, text: str, events: list[Event]) -> None:
         if self._tags is None:
-            self._say("text", text, "", events)
+            self._add_text("text", text, "", events)
         else:
-            self._pieces(self._tags.feed(text), events)
+            self._add_pieces(self._tags.feed(text), events)
 
-    def _pieces(
+    def _add_pieces(
         self, pieces: Sequence[tuple[Literal["text", "thought"], str]], events: list[Event]
     ) -> None:
         for kind, text in pieces:
-            self._say(kind, text, "content" if kind == "thought" else "", events)
+            self._add_text(kind, text, "content" if kind == "thought" else "", events)
 
-    def _say(
+    def _add_text(
         self, kind: Literal["text", "thought"], text: str, slot: str, events: list[Event]
     ) -> None:
         if not text:
             return
         halves = self._halves.get((kind, slot))
+        # Separate for each field: the second half of a surrogate pair comes in the next text of the
+        # same field, and a chunk may have other fields in between (R-08).
         if halves is None:
             halves = self._halves[kind, slot] = Halves()
         self._append(kind, halves.feed(text), slot, events)
@@ -287,45 +295,47 @@ class EventReader:
         if not text:
             return
         if not self._parts or (self._parts[-1].kind, self._parts[-1].slot) != (kind, slot):
-            self._parts.append(_Said(kind, slot))
+            self._parts.append(_OpenPart(kind, slot))
         self._parts[-1].texts.append(text)
         events.append(TextDelta(text) if kind == "text" else ThoughtDelta(text))
 
-    def _rest(self, events: list[Event]) -> None:
-        """Halves of pairs whose other halves did not come."""
+    def _flush_halves(self, events: list[Event]) -> None:
+        """Emit a replacement character for each first half of a pair without a second."""
         for (kind, slot), halves in self._halves.items():
             self._append(kind, halves.rest, slot, events)
 
-    def _in_calls(self, said: Delta | WireMessage, events: list[Event]) -> None:
-        for delta in said.tool_calls or ():
-            events += self._in_call(*self._calls.add(delta))
+    def _read_calls(self, delta: Delta | WireMessage, events: list[Event]) -> None:
+        for call in delta.tool_calls or ():
+            events += self._call_events(*self._calls.add(call))
         legacy = (
-            self._calls.add_legacy(said.function_call) if said.function_call is not None else None
+            self._calls.add_legacy(delta.function_call) if delta.function_call is not None else None
         )
         if legacy is not None:
-            events += self._in_call(*legacy)
+            events += self._call_events(*legacy)
 
-    def _in_call(self, call: OpenCall, added: str) -> Iterator[Event]:
+    def _call_events(self, call: OpenCall, added: str) -> Iterator[Event]:
         position = self._calls.all.index(call)
-        yield from self._starts(self._calls.all[: position if not added else position + 1])
+        # Without arguments, the name of this call may go on in the next delta: it starts later.
+        yield from self._start_events(self._calls.all[: position if not added else position + 1])
         if added:
             yield ToolCallDelta(position, added)
 
-    def _starts(self, calls: Sequence[OpenCall]) -> Iterator[Event]:
+    def _start_events(self, calls: Sequence[OpenCall]) -> Iterator[Event]:
         for call in calls[len(self._started) :]:
             yield ToolCallStart(len(self._started), call.name, call.id or "")
             self._started.append(call)
 
-    def _ends(self, whole: Sequence[ToolCall]) -> Iterator[Event]:
-        yield from self._starts(self._calls.all)
+    def _end_events(self, complete: Sequence[ToolCall]) -> Iterator[Event]:
+        yield from self._start_events(self._calls.all)
         for position, call in enumerate(self._calls.all):
             if call.rest:
                 yield ToolCallDelta(position, call.rest)
             yield ToolCallEnd(
-                position, whole[position] if position < len(whole) else self._call(position, call)
+                position,
+                complete[position] if position < len(complete) else self._call(position, call),
             )
 
-    # --- what it comes to
+    # --- the reply
 
     @property
     def _complete(self) -> bool:
@@ -333,7 +343,9 @@ class EventReader:
 
     def _all_parts(self) -> tuple[Part, ...]:
         details = (
-            tuple(_sayable(joined_details(self._details, self._dialect))) if self._details else ()
+            tuple(_well_formed_json(joined_details(self._details, self._dialect)))
+            if self._details
+            else ()
         )
         parts: list[Part] = []
         for part in self._parts:
@@ -343,7 +355,7 @@ class EventReader:
             else:
                 parts.append(Thought(text=text, slot=part.slot, details=details))
                 details = ()
-        if details:  # encrypted, without a text
+        if details:  # encrypted reasoning, without a text
             parts.insert(0, Thought(slot="reasoning_details", details=details))
         parts += [self._call(position, call) for position, call in enumerate(self._calls.all)]
         return tuple(with_origin(part, self._origin) for part in parts)
@@ -369,34 +381,36 @@ class EventReader:
         return reason_of(self._finish, self._native, calls=calls)
 
     def _stop(self) -> Stop:
-        words = said("".join(self._refusal))
+        message = well_formed("".join(self._refusal))
         reason = self._reason(calls=bool(self._calls.all))
-        stop = Stop(reason=reason, raw=self._finish, message=words)
+        stop = Stop(reason=reason, raw=self._finish, message=message)
         if not self._complete:
             return partial_stop(stop, self._failure)
         if self._finish is None and self._calls.all:
-            return Stop(reason="tool_calls", message=words)
+            return Stop(reason="tool_calls", message=message)
         return stop
 
 
-_NOTHING: tuple[Any, ...] = (None, "", [], FunctionCall(), Audio())
+_EMPTY_VALUES: tuple[Any, ...] = (None, "", [], FunctionCall(), Audio())
 
 
-def _collects(said: Delta | WireMessage | None) -> bool:
-    """It says something; beside deltas that do not, a message is the answer (Q5)."""
-    return said is not None and any(getattr(said, name) not in _NOTHING for name in ANSWERS)
+def _has_content(delta: Delta | WireMessage | None) -> bool:
+    """Whether any field of a delta or a message has content."""
+    return delta is not None and any(
+        getattr(delta, name) not in _EMPTY_VALUES for name in CONTENT_FIELDS
+    )
 
 
-def _sayable(details: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _well_formed_json(details: list[dict[str, Any]]) -> list[dict[str, Any]]:
     try:
         msgspec.json.encode(details)
     except UnicodeEncodeError:
-        details = json.loads(sayable(json.dumps(details, ensure_ascii=False)))
+        details = json.loads(well_formed_utf8(json.dumps(details, ensure_ascii=False)))
     return details
 
 
-class _Said:
-    """A text or a thought while it is being sent."""
+class _OpenPart:
+    """A text or a thought while its fragments arrive."""
 
     def __init__(self, kind: Literal["text", "thought"], slot: str) -> None:
         self.kind, self.slot = kind, slot
@@ -407,8 +421,9 @@ class _Said:
 
 
 def usage_of(usage: CompletionUsage | None, dialect: Dialect = PLAIN) -> Usage | None:
-    """Tokens as all vendors' are counted here: input includes cached ones, output includes
-    reasoning (Q16).
+    """Convert token counts to the neutral ones (Q16).
+
+    Input includes cached tokens, output includes reasoning.
 
     >>> usage_of(
     ...     CompletionUsage(prompt_tokens=30, completion_tokens=10, reasoning_tokens=100),

@@ -30,8 +30,8 @@ from wire.neutral.messages import (
     ToolCall,
 )
 from wire.neutral.pairing import NO_ANSWERS, Answers
-from wire.openai.chat.fold import whole
-from wire.openai.chat.parse import SLOTS, WIRE, says_its_calls
+from wire.openai.chat.fold import keep_bytes
+from wire.openai.chat.parse import SLOTS, WIRE, has_all_calls
 from wire.openai.chat.thinking import CLOSE, OPEN
 from wire.openai.chat.tool_calls import arguments_of
 from wire.openai.chat.types import (
@@ -190,7 +190,7 @@ def _assistant(message: Message, path: str, dialect: Dialect, notes: list[Note])
     source = _source(message.origin, _read_message, path, notes)
     # The calls decide: a saved conversation can have been edited by hand, and calls that differ
     # from the bytes would no longer match their results.
-    if source is not None and says_its_calls(source, message):
+    if source is not None and has_all_calls(source, message):
         return (
             source
             if source.role == "assistant"
@@ -252,8 +252,8 @@ def _source(
 def _read_message(raw: bytes) -> WireMessage:
     """The received message of a saved conversation; it and its calls remember their bytes."""
     data = b'{"choices":[{"message":' + raw + b"}]}"
-    # In a completion, because `whole` gives each message and call of one its own bytes.
-    completion = whole(decoded(data, ChatCompletion), data)
+    # In a completion, because `keep_bytes` gives each message and call of one its own bytes.
+    completion = keep_bytes(decoded(data, ChatCompletion), data)
     message = completion.choices[0].message if completion.choices else None
     if message is None:
         raise Unreadable("the bytes have no message")

@@ -13,7 +13,7 @@ from wire.core.reading import FramedReader, parse_whole, shown
 from wire.core.sse import EVENT_LIMIT
 from wire.errors import StreamError, StreamIncomplete, StreamInvalid
 from wire.openai.chat.finish import finish_of, reason_of
-from wire.openai.chat.fold import fold, whole
+from wire.openai.chat.fold import fold, keep_bytes
 from wire.openai.chat.types import ChatCompletion, ChatCompletionChunk, Choice
 from wire.openai.common.dialect import PLAIN, Dialect
 from wire.openai.common.error_body import ERRORS
@@ -22,13 +22,18 @@ _CALL_KEYS = (b"tool_calls", b"function_call")
 
 
 def parse_completion(body: bytes) -> ChatCompletion:
-    """Decode a whole response, also one that came as events.
+    """Decode a complete response, also one that was sent as events.
 
     Raises the provider's error if the body contains one, `StreamIncomplete` if the server reports
     that it failed midway, `StreamInvalid` if the body is not a response of this wire.
     """
     return parse_whole(
-        body, lambda data: decoded(data, ChatCompletion), _is_response, whole, ChunkReader(), fold
+        body,
+        lambda data: decoded(data, ChatCompletion),
+        _is_response,
+        keep_bytes,
+        ChunkReader(),
+        fold,
     )
 
 
@@ -41,7 +46,7 @@ def _is_response(response: ChatCompletion, data: bytes) -> bool:
 
 
 def _is_sound(choice: Choice) -> bool:
-    """A choice of a whole response, not of a chunk, and not one that reports a failed server."""
+    """A choice of a complete response, not of a chunk, and not one that reports a failed server."""
     return _in_one_piece(choice) and reason_of(finish_of(choice)) != "error"
 
 
@@ -53,7 +58,7 @@ class ChunkReader(FramedReader[ChatCompletionChunk]):
     """Decodes the body of one stream into chunks."""
 
     errors = ERRORS
-    value_name = "an answer of chat completions"
+    value_name = "a response of chat completions"
     ending = "a finish reason and without [DONE]"
 
     def __init__(self, limit: int = EVENT_LIMIT, *, dialect: Dialect = PLAIN) -> None:
@@ -90,7 +95,7 @@ class ChunkReader(FramedReader[ChatCompletionChunk]):
             raise error
 
     def follow(self, chunk: ChatCompletionChunk) -> None:
-        """Keep the finish reason of each choice; an empty one does not replace another."""
+        """Record the finish reason of each choice; an empty one does not replace another."""
         for choice in chunk.choices or ():
             index, delta = choice.index or 0, choice.delta
             self._finishes[index] = finish_of(choice) or self._finishes.get(index)

@@ -2,7 +2,7 @@
 
 `index` should identify the call of a delta, but hosts number calls from any start, number all of
 them 0, send no number, repeat fragments, or send a call in one piece. No call is dropped, and
-arguments that are not valid JSON are kept as text.
+arguments that are not valid JSON are kept as text: the caller decides what to do with them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from wire.core.lenient import Halves, said
-from wire.core.memory import sayable
+from wire.core.lenient import Halves, well_formed
+from wire.core.memory import well_formed_utf8
 from wire.openai.chat.types import CustomCall, FunctionCall, ToolCall
 
 
@@ -66,8 +66,9 @@ class OpenCall:
 
     def add_name(self, name: str) -> None:
         """Add a fragment of the name. The full name again is a repetition and is ignored (Q10)."""
+        # Some servers repeat the name in each delta; joining the repetitions would name no tool.
         if name != self.name:
-            self.name = said(self.name + name)
+            self.name = well_formed(self.name + name)
 
     def add_arguments(self, arguments: Any) -> str:
         """Add a fragment of the arguments; returns the text that it adds (Q11).
@@ -113,7 +114,7 @@ class Calls:
             if (delta.function is None and delta.custom is not None) or present(custom.name)
             else "function"
         )
-        id = said(present(delta.id) or "") or None
+        id = well_formed(present(delta.id) or "") or None
         name = present(function.name) or present(custom.name)
         call = self._continued_call(delta.index, id, name) or self._new_call(delta.index, kind)
         call.id = call.id or id
@@ -144,6 +145,7 @@ class Calls:
     ) -> OpenCall | None:
         """The call that a delta continues; `None` if the delta begins a new call (Q9)."""
         if index is not None:
+            # The index is only a key. Some hosts reuse one for the next call; another id shows it.
             call = self._by_index.get(index)
             if call is None or (id is not None and call.id is not None and call.id != id):
                 return None
@@ -153,6 +155,8 @@ class Calls:
                 id is None and name is not None and (call.id is None or call.name != name)
             )
             return None if has_new_name and call.complete else call
+        # Without an index, an unknown id, or a name without an id, begins a call. A delta with
+        # neither can only be arguments, which hosts send right after the call that they belong to.
         if id is not None:
             return next((call for call in self.all if call.id == id), None)
         return None if name is not None else self._last
@@ -170,14 +174,16 @@ def _compact_json(value: Any) -> str:
     try:
         return msgspec.json.encode(value).decode()
     except UnicodeEncodeError:
-        return sayable(json.dumps(value, ensure_ascii=False, separators=(",", ":"))).decode()
+        return well_formed_utf8(
+            json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        ).decode()
 
 
 def arguments_of(text: str, *, cut: bool = False) -> dict[str, Any] | None:
     """The arguments of a call as an object; `None` if the text is not a JSON object (Q11).
 
-    The empty text and `null` are a call without arguments, hence `{}`. `cut` means that the answer
-    was cut off: the arguments may then be missing, hence `None`.
+    The empty text and `null` are a call without arguments, hence `{}`. `cut` means that the
+    response was truncated: the arguments may then be missing, hence `None`.
 
     >>> (
     ...     arguments_of('{"city": "Paris"}'),

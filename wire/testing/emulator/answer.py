@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wire.core.memory import sayable
+from wire.core.memory import well_formed_utf8
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,9 @@ def json_bytes(value: Any, indent: int | None = None) -> bytes:
     Lone surrogates become U+FFFD, so that a response can repeat any text of a request (R-08).
     """
     separators = (",", ":") if indent is None else None
-    return sayable(json.dumps(value, ensure_ascii=False, indent=indent, separators=separators))
+    return well_formed_utf8(
+        json.dumps(value, ensure_ascii=False, indent=indent, separators=separators)
+    )
 
 
 def json_answer(
