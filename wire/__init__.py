@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from wire.neutral.messages import Media as Media
     from wire.neutral.messages import Message as Message
     from wire.neutral.messages import Reply as Reply
+    from wire.neutral.messages import Restart as Restart
     from wire.neutral.messages import Stop as Stop
     from wire.neutral.messages import Text as Text
     from wire.neutral.messages import TextDelta as TextDelta
@@ -106,6 +107,7 @@ _NAMES = {
         "Media",
         "Message",
         "Reply",
+        "Restart",
         "Stop",
         "Text",
         "TextDelta",

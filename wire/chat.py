@@ -141,6 +141,9 @@ class ChatState(Generic[AnyClient]):
         call: StreamCall[Event, Reply] = self._rendered("stream_call", args, output, settings)
         return call
 
+    whole, streamed = call, stream_call
+    """Other names of the two."""
+
     def _rendered(
         self, how: str, args: tuple[Any, ...], output: Any, settings: dict[str, Any]
     ) -> Any:

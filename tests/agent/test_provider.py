@@ -27,6 +27,7 @@ from wire import (
 from wire.agent.provider import (
     AsyncChatProvider,
     ChatProvider,
+    EventsToDeltas,
     FunctionCall,
     GenerationConfig,
     LLMResponse,
@@ -42,6 +43,7 @@ from wire.neutral.messages import (
     Event,
     Message,
     Reply,
+    Restart,
     Stop,
     Text,
     TextDelta,
@@ -225,6 +227,20 @@ def test_s1_52_a_stream_folds_to_the_response_of_the_plain_call(
     ]
     if name == "gemini":
         assert streamed.function_calls[0].signature
+
+
+def test_a_reply_that_starts_anew_drops_what_came_before() -> None:
+    to_deltas, builder = EventsToDeltas(), ResponseBuilder()
+    events: list[Event] = [
+        TextDelta("a"),
+        ToolCallStart(0, "now", "c0"),
+        Restart(),
+        TextDelta("b"),
+    ]
+    deltas = [to_deltas.delta(event) for event in events]
+    assert deltas[2] == StreamDelta(restart=True)
+    assert [event for delta in deltas for event in builder.add(delta)] == events
+    assert builder.response == LLMResponse(text="b")
 
 
 def test_pieces_without_a_whole_response_are_put_together() -> None:

@@ -27,6 +27,7 @@ from wire.neutral.messages import (
     Origin,
     Other,
     Reply,
+    Restart,
     Stop,
     Text,
     TextDelta,
@@ -372,10 +373,28 @@ def test_an_answer_that_begins_anew_is_told_anew():
         "toolu_3",
     ]
     assert [each.position for each in told if isinstance(each, ToolCallEnd)] == [0, 0, 1, 2]
+    assert [type(each) for each in told[:5]] == [
+        ToolCallStart,
+        ToolCallDelta,
+        ToolCallEnd,
+        Restart,
+        ThoughtDelta,
+    ]
+    assert sum(isinstance(each, Restart) for each in told) == 1
+    reader = ChunkReader()
+    reader.feed(sse(*events))
+    assert [str(note) for note in reader.notes] == [
+        "event 5: restarted: the earlier events are not part of it"
+    ]
     assert (reply.id, [call.id for call in reply.tool_calls]) == (
         "msg_2",
         ["toolu_1", "toolu_2", "toolu_3"],
     )
+
+
+def test_a_second_beginning_before_any_event_is_no_restart():
+    told, _ = streamed([begin(), begin(), *STREAM[1:]])
+    assert not any(isinstance(each, Restart) for each in told)
 
 
 def test_a_call_that_was_cut_off_ends_as_the_reply_has_it():

@@ -33,11 +33,14 @@ from wire.openai import (
     ChatCompletion,
     ChatCompletionChunk,
     Choice,
+    Delta,
     Dialect,
     EventReader,
+    FunctionCall,
     parse_reply,
 )
 from wire.openai import Message as WireMessage
+from wire.openai import ToolCall as WireToolCall
 from wire.openai.chat.finish import REASONS, finish_of, reason_of
 from wire.openai.chat.fold import fold
 from wire.openai.chat.reader import parse_completion
@@ -566,6 +569,35 @@ def test_s1_52_a_reply_remembers_who_said_it_and_in_which_bytes():
     assert again.answer.raw == body
 
 
+def test_a_call_starts_when_it_has_a_name():
+    reader = EventReader(body=REQUEST)
+
+    def fed(*deltas):
+        calls = [
+            WireToolCall(index=index, id=id, function=FunctionCall(name=name, arguments=arguments))
+            for index, id, name, arguments in deltas
+        ]
+        return reader.feed(ChatCompletionChunk(choices=[Choice(delta=Delta(tool_calls=calls))]))
+
+    assert fed((0, "c1", None, '{"a"')) == []
+    assert fed((1, "c2", "g", "{}")) == []  # calls start in their order
+    assert fed((0, None, "f", ":1}")) == [
+        ToolCallStart(0, "f", "c1"),
+        ToolCallDelta(0, '{"a":1}'),
+    ]
+    assert fed((1, None, None, " ")) == [ToolCallStart(1, "g", "c2"), ToolCallDelta(1, "{} ")]
+    assert [type(each) for each in reader.close()] == [ToolCallEnd, ToolCallEnd, Done]
+
+
+def test_a_call_that_never_gets_a_name_is_not_lost():
+    reader = EventReader(body=REQUEST)
+    call = WireToolCall(index=0, id="c1", function=FunctionCall(arguments="{}"))
+    reader.feed(ChatCompletionChunk(choices=[Choice(delta=Delta(tool_calls=[call]))]))
+    events = reader.close()
+    assert events[:2] == [ToolCallStart(0, "", "c1"), ToolCallDelta(0, "{}")]
+    assert [type(each) for each in events] == [ToolCallStart, ToolCallDelta, ToolCallEnd, Done]
+
+
 def test_a_message_without_bytes_is_known_by_its_parts():
     reply = asked(ChatCompletion(choices=[Choice(message=WireMessage(content="Hi"))]))
     assert (reply.message.origin, reply.message.parts[0].origin) == (
@@ -579,10 +611,6 @@ def test_a_message_without_bytes_is_known_by_its_parts():
     "message",
     [
         {"content": None, "function_call": {"name": "f", "arguments": "{}"}},
-        {
-            "content": None,
-            "tool_calls": [{"id": "c1", "function": {"name": "f"}}] * 2,
-        },  # one call, twice
         {
             "content": None,
             "function_call": {"name": "f"},

@@ -31,6 +31,7 @@ from wire.neutral.messages import (
     Event,
     Message,
     Reply,
+    Restart,
     Stop,
     StopReason,
     Text,
@@ -142,6 +143,8 @@ class StreamDelta(MetadataStruct, frozen=True, kw_only=True):
     function_call_end: ToolCall | None = None
     index: int | None = None
     call_id: str = ""
+    restart: bool = False
+    """The reply starts anew: the deltas before this one are not part of it."""
     finish_reason: str = ""
     usage: Usage | None = None
     response: LLMResponse | None = None
@@ -543,6 +546,9 @@ class EventsToDeltas:
                 )
             case ToolCallEnd(position, call):
                 return StreamDelta(function_call_end=call, index=position, call_id=call.id)
+            case Restart():
+                self._ids.clear()
+                return StreamDelta(restart=True)
             case Done(reply=reply):
                 return StreamDelta(
                     finish_reason=reply.stop.reason,
@@ -569,6 +575,11 @@ class ResponseBuilder:
     def add(self, delta: StreamDelta) -> list[Event]:
         """Add the next delta and return its events."""
         events: list[Event] = []
+        if delta.restart:
+            self._texts.clear()
+            self._calls.clear()
+            self._fragments.clear()
+            events.append(Restart())
         if delta.thought:
             events.append(ThoughtDelta(delta.thought))
         if delta.text:

@@ -21,7 +21,7 @@ from wire.anthropic.types import Message as WireMessage
 from wire.core.lenient import Halves, plain, well_formed
 from wire.core.memory import PARTIAL, encode, notes
 from wire.errors import WireError
-from wire.neutral.ids import made_id
+from wire.neutral.ids import ReplyIds
 from wire.neutral.messages import (
     Done,
     Event,
@@ -30,6 +30,7 @@ from wire.neutral.messages import (
     Other,
     Part,
     Reply,
+    Restart,
     Stop,
     Text,
     TextDelta,
@@ -76,10 +77,9 @@ def parse_reply(
     blocks = list(response.content or ())
     partial = PARTIAL in notes(response)
     parts: list[Part] = []
-    calls = 0
+    ids = ReplyIds(body)
     for number, block in enumerate(blocks, 1):
-        part = part_of(block, body, calls)
-        calls += isinstance(part, ToolCall)
+        part = _part(block, ids)
         if partial and number == len(blocks) and isinstance(part, ToolCall) and not part.arguments:
             # A block begins with an empty input, and the stream may have ended before the arguments
             # arrived. `{}` would then be a call that the model did not make.
@@ -89,7 +89,7 @@ def parse_reply(
         Message("assistant", tuple(parts)),
         Origin(provider, model, WIRE, WireMessage(role="assistant", content=blocks)),
     )
-    stop = _stop(response, calls=bool(calls))
+    stop = _stop(response, calls=any(isinstance(part, ToolCall) for part in parts))
     reply = Reply(
         message=message,
         stop=partial_stop(stop, error) if partial else stop,
@@ -104,8 +104,8 @@ def parse_reply(
 # --- parts ----------------------------------------------------------------------------------------
 
 
-def part_of(block: ContentBlock, body: bytes = b"", position: int = 0) -> Part:
-    """Convert a block to a neutral part. `position` is the number of calls before it."""
+def _part(block: ContentBlock, ids: ReplyIds) -> Part:
+    """Convert a block to a neutral part."""
     if block.type == "text":
         return Text(well_formed(block.text or ""))
     if block.type == "thinking":
@@ -115,12 +115,11 @@ def part_of(block: ContentBlock, body: bytes = b"", position: int = 0) -> Part:
     if block.type == "redacted_thinking":
         return Thought(slot="redacted_thinking", details=({"data": block.data or ""},))
     if block.type == "tool_use":
-        return _tool_call(block, body, position)
+        return _tool_call(block, ids.own(block.id))
     return Other(block.type or "", plain(encode(block)))
 
 
-def _tool_call(block: ContentBlock, body: bytes, position: int) -> ToolCall:
-    id = block.id or made_id(body, position)
+def _tool_call(block: ContentBlock, id: str) -> ToolCall:
     given: Any = block.input
     if given is None and block.raw is not None:
         given = (plain(block.raw) or {}).get("input")
@@ -200,11 +199,15 @@ class EventReader:
     def __init__(self, *, body: bytes = b"", provider: str = "anthropic", model: str = "") -> None:
         self._body, self._provider, self._model = body, provider, model
         self._open: dict[int | None, _OpenBlock] = {}
+        self._ids = ReplyIds(body)
         self._calls = 0
+        self._has_events = False
 
     def feed(self, event: MessageStreamEvent) -> list[Event]:
         """The neutral events of one event."""
-        return list(self._events_of(event))
+        events = list(self._events_of(event))
+        self._has_events = self._has_events or bool(events)
+        return events
 
     def close(self, reply: Reply) -> list[Event]:
         """The last events: the ends of the blocks that are still open, and `Done` with the reply.
@@ -220,7 +223,9 @@ class EventReader:
         if event.type == "message_start":
             # In the middle of a stream it restarts the response: the host retried the model. Blocks
             # before it are not part of the reply, so their ends must not be emitted.
-            self._open, self._calls = {}, 0
+            if self._has_events:
+                yield Restart()
+            self._open, self._ids, self._calls = {}, ReplyIds(self._body), 0
             for block in (event.message.content if event.message is not None else None) or ():
                 yield from self._begin_block(None, block)
                 yield from self._end_block(None)
@@ -242,11 +247,12 @@ class EventReader:
         opened = self._open[index] = _OpenBlock(block)
         if block.type == "tool_use":
             opened.position, self._calls = self._calls, self._calls + 1
+            opened.id = self._ids.own(block.id)
             opened.events = [
                 event
                 or MessageStreamEvent(type="content_block_start", index=index, content_block=block)
             ]
-            yield ToolCallStart(opened.position, block.name or "", block.id or "")
+            yield ToolCallStart(opened.position, block.name or "", opened.id)
         elif block.type == "thinking":
             yield from _text_events(ThoughtDelta, opened.halves.feed(block.thinking or ""))
         elif block.type == "text":
@@ -278,8 +284,7 @@ class EventReader:
             )
             return
         block = (fold(opened.events).content or [opened.block])[0]
-        call = part_of(block, self._body, opened.position)
-        assert isinstance(call, ToolCall)
+        call = _tool_call(block, opened.id)
         # Without deltas, the block had its complete input from the start.
         if not opened.has_deltas and call.arguments:
             rest = msgspec.json.encode(call.arguments).decode()
@@ -304,6 +309,7 @@ class _OpenBlock:
     def __init__(self, block: ContentBlock) -> None:
         self.block = block
         self.halves = Halves()
+        self.id = ""  # of a call
         self.position = 0
         self.events: list[MessageStreamEvent] = []
         self.has_deltas = False

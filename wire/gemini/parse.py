@@ -28,7 +28,7 @@ from wire.gemini.types import (
     Part,
     UsageMetadata,
 )
-from wire.neutral.ids import made_id
+from wire.neutral.ids import ReplyIds
 from wire.neutral.messages import (
     Done,
     Event,
@@ -90,12 +90,11 @@ def parse_reply(
     model = model.removeprefix("models/")
     added: list[Note] = []
     parts: list[NeutralPart] = []
-    calls = 0
+    ids = ReplyIds(body)
     for index, wire in enumerate(wire_parts):
         call = wire.function_call
         if _is_call(wire) and index not in served:
-            part: NeutralPart = _tool_call(wire, body, calls)
-            calls += 1
+            part: NeutralPart = _tool_call(wire, ids)
         else:
             part = _part(wire)
             if call is not None and call.name and index not in served:
@@ -109,7 +108,12 @@ def parse_reply(
     message = Message("assistant", tuple(parts))
     if content is not None:
         message = with_origin(message, Origin(provider, model, WIRE, content))
-    stop = _stop(response, candidate, calls=bool(calls), fragments=bool(added))
+    stop = _stop(
+        response,
+        candidate,
+        calls=any(isinstance(part, ToolCall) for part in parts),
+        fragments=bool(added),
+    )
     reply = Reply(
         message=message,
         stop=partial_stop(stop, error) if PARTIAL in notes(response) else stop,
@@ -183,12 +187,12 @@ def _server_calls(wire_parts: Iterable[Part]) -> frozenset[int]:
     return frozenset(served)
 
 
-def _tool_call(wire: Part, body: bytes, position: int) -> ToolCall:
+def _tool_call(wire: Part, ids: ReplyIds) -> ToolCall:
     call = wire.function_call
     assert call is not None
     assert call.name is not None
     return ToolCall(
-        id=call.id or made_id(body, position),
+        id=ids.own(call.id),
         name=call.name,
         arguments={} if call.args is None else call.args,
         signature=wire.thought_signature or "",
@@ -349,8 +353,8 @@ class EventReader:
     """
 
     def __init__(self, *, body: bytes = b"", provider: str = "gemini", model: str = "") -> None:
-        self._body = body
         self._provider, self._model = provider, model.removeprefix("models/")
+        self._ids = ReplyIds(body)
         self._calls = 0
         self._holds_calls = _has_servers(body)
         # Calls whose results a server may still send, with their results. Without MCP servers, the
@@ -399,7 +403,7 @@ class EventReader:
             if index not in served and _is_call(part):
                 position, self._calls = self._calls, self._calls + 1
                 call = with_origin(
-                    _tool_call(part, self._body, position),
+                    _tool_call(part, self._ids),
                     Origin(self._provider, self._model, WIRE, part),
                 )
                 yield ToolCallStart(position, call.name, call.id)

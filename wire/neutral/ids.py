@@ -22,6 +22,30 @@ def made_id(source: bytes, position: int) -> str:
     return f"call_{hashlib.sha256(source).hexdigest()[:12]}_{position}"
 
 
+class ReplyIds:
+    """The ids of the calls of one reply, all different.
+
+    A result names its call by the id. So a call gets an id of its own where the vendor gave none,
+    or gave the id of an earlier call again.
+
+    >>> ids = ReplyIds(b"{}")
+    >>> ids.own("a"), ids.own("a"), ids.own(None)
+    ('a', 'call_44136fa355b3_1', 'call_44136fa355b3_2')
+    """
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+        self._used: set[str] = set()
+        self._count = 0
+
+    def own(self, given: str | None) -> str:
+        """The id of the next call; `given` is the vendor's."""
+        id = given if given and given not in self._used else made_id(self._body, self._count)
+        self._used.add(id)
+        self._count += 1
+        return id
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallIds:
     """The ids of tool calls that a host accepts: minimum and maximum length, and characters."""

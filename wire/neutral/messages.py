@@ -591,6 +591,14 @@ class ToolCallEnd(msgspec.Struct, frozen=True):
     call: ToolCall
 
 
+class Restart(msgspec.Struct, frozen=True):
+    """The response starts anew: the host ran the model again.
+
+    The events before it are not part of the reply. Calls are counted from 0 again, and calls that
+    had begun do not end.
+    """
+
+
 class Done(msgspec.Struct, frozen=True):
     """The last event of a reply. It holds the complete reply.
 
@@ -601,4 +609,6 @@ class Done(msgspec.Struct, frozen=True):
     reply: Reply
 
 
-Event: TypeAlias = TextDelta | ThoughtDelta | ToolCallStart | ToolCallDelta | ToolCallEnd | Done
+Event: TypeAlias = (
+    TextDelta | ThoughtDelta | ToolCallStart | ToolCallDelta | ToolCallEnd | Restart | Done
+)

@@ -136,7 +136,7 @@ def _merged_choice(index: int, pieces: Sequence[Object], dialect: Dialect) -> Ob
         if not collected and not _has_content(delta):
             # A complete message counts only if no delta before it had content. Otherwise it
             # repeats the deltas, and the text would be doubled (Q5).
-            delta = {**delta, **_object(piece, "message")}
+            delta = {**delta, **_with_indexes(_object(piece, "message"))}
         deltas.append(delta)
         collected = collected or _has_content(delta)
     merged["message"] = _merged_message(deltas, dialect)
@@ -152,6 +152,18 @@ def _merged_choice(index: int, pieces: Sequence[Object], dialect: Dialect) -> Ob
     if logprobs:
         merged["logprobs"] = _concatenated(logprobs)
     return merged
+
+
+def _with_indexes(message: Object) -> Object:
+    """A complete message with an index in each tool call: two calls with one id stay two (Q9)."""
+    calls = _objects(message.get("tool_calls"))
+    if not calls:
+        return message
+    indexed = [
+        each if each.get("index") is not None else {**each, "index": index}
+        for index, each in enumerate(calls)
+    ]
+    return {**message, "tool_calls": indexed}
 
 
 CONTENT_FIELDS = (
@@ -307,7 +319,7 @@ def _calls(deltas: Sequence[Object]) -> Object:
     legacy: list[OpenCall] = []
     for delta in deltas:
         for item in _objects(delta.get("tool_calls")):
-            call, _ = calls.add(_fit(item, ToolCall))
+            call = calls.add(_fit(item, ToolCall))
             known = metadata.setdefault(id(call), {})
             metadata[id(call)] = _last_values(
                 [known, item], "id", "function", "custom", "extra_content", "index"
@@ -317,7 +329,7 @@ def _calls(deltas: Sequence[Object]) -> Object:
             )
         if isinstance(delta.get("function_call"), dict):
             begun = calls.add_legacy(_fit(delta["function_call"], FunctionCall))
-            legacy = [begun[0]] if begun is not None else legacy
+            legacy = [begun] if begun is not None else legacy
     merged: Object = {}
     if legacy:
         merged["function_call"] = {"name": legacy[0].name, "arguments": legacy[0].text}

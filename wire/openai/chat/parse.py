@@ -19,7 +19,7 @@ import msgspec
 from wire.core.lenient import Halves, well_formed
 from wire.core.memory import PARTIAL, RAW, notes, well_formed_utf8
 from wire.errors import StreamIncomplete, WireError
-from wire.neutral.ids import made_id
+from wire.neutral.ids import ReplyIds, made_id
 from wire.neutral.messages import (
     Done,
     Event,
@@ -161,7 +161,8 @@ class EventReader:
         self._cumulative: dict[tuple[Any, Any], str] = {}
         self._details: list[dict[str, Any]] = []
         self._calls = Calls()
-        self._started: list[OpenCall] = []
+        self._started = 0  # calls whose start was emitted
+        self._ids: set[str] = set()  # of those calls
         self._ended = 0
         self._refusal: list[str] = []
         self._finish: str | None = None
@@ -305,34 +306,51 @@ class EventReader:
             self._append(kind, halves.rest, slot, events)
 
     def _read_calls(self, delta: Delta | WireMessage, events: list[Event]) -> None:
-        for call in delta.tool_calls or ():
-            events += self._call_events(*self._calls.add(call))
+        for index, call in enumerate(delta.tool_calls or ()):
+            if isinstance(delta, WireMessage) and call.index is None:
+                # Each item of a complete message is a call, also where two have the same id.
+                call = msgspec.structs.replace(call, index=index)
+            events += self._call_events(self._calls.add(call))
         legacy = (
             self._calls.add_legacy(delta.function_call) if delta.function_call is not None else None
         )
         if legacy is not None:
-            events += self._call_events(*legacy)
+            events += self._call_events(legacy)
 
-    def _call_events(self, call: OpenCall, added: str) -> Iterator[Event]:
-        position = self._calls.all.index(call)
+    def _call_events(self, call: OpenCall) -> Iterator[Event]:
         # Without arguments, the name of this call may go on in the next delta: it starts later.
-        yield from self._start_events(self._calls.all[: position if not added else position + 1])
-        if added:
-            yield ToolCallDelta(position, added)
+        yield from self._start_events(call.position + 1 if call.has_arguments else call.position)
+        if call.position < self._started and (text := call.take()):
+            yield ToolCallDelta(call.position, text)
 
-    def _start_events(self, calls: Sequence[OpenCall]) -> Iterator[Event]:
-        for call in calls[len(self._started) :]:
-            yield ToolCallStart(len(self._started), call.name, call.id or "")
-            self._started.append(call)
+    def _start_events(self, count: int, *, unnamed: bool = False) -> Iterator[Event]:
+        """The starts of the first `count` calls, with the arguments that they have by then.
+
+        A call that has no name yet waits for it, and later calls wait for that call.
+        """
+        while self._started < count:
+            call = self._calls.all[self._started]
+            if not (call.name or unnamed):
+                return
+            id = call.id or ""
+            if id and id in self._ids:  # an earlier call has it
+                id = made_id(self._body, call.position)
+            self._ids.add(id)
+            yield ToolCallStart(call.position, call.name, id)
+            self._started += 1
+            if text := call.take():
+                yield ToolCallDelta(call.position, text)
 
     def _end_events(self, complete: Sequence[ToolCall]) -> Iterator[Event]:
-        yield from self._start_events(self._calls.all)
+        yield from self._start_events(len(self._calls.all), unnamed=True)
         for position, call in enumerate(self._calls.all):
             if call.rest:
                 yield ToolCallDelta(position, call.rest)
             yield ToolCallEnd(
                 position,
-                complete[position] if position < len(complete) else self._call(position, call),
+                complete[position]
+                if position < len(complete)
+                else self._call(call, call.id or made_id(self._body, position)),
             )
 
     # --- the reply
@@ -357,11 +375,11 @@ class EventReader:
                 details = ()
         if details:  # encrypted reasoning, without a text
             parts.insert(0, Thought(slot="reasoning_details", details=details))
-        parts += [self._call(position, call) for position, call in enumerate(self._calls.all)]
+        ids = ReplyIds(self._body)
+        parts += [self._call(call, ids.own(call.id)) for call in self._calls.all]
         return tuple(with_origin(part, self._origin) for part in parts)
 
-    def _call(self, position: int, call: OpenCall) -> ToolCall:
-        id = call.id or made_id(self._body, position)
+    def _call(self, call: OpenCall, id: str) -> ToolCall:
         cut = not self._complete or self._reason(calls=True) == "length"
         if call.kind == "custom":
             return ToolCall(

@@ -73,7 +73,8 @@ def wire_messages(
         if message.role != "assistant":
             turns += _user_or_system(message, path, notes)
             continue
-        turns.append(_assistant(message, path, dialect, notes))
+        sent = _assistant(message, path, dialect, notes)
+        turns.append(sent)
         following = index
         while (
             message.tool_calls
@@ -81,7 +82,8 @@ def wire_messages(
             and conversation[index][1].role in ("tool", "system")
         ):
             index += 1
-        turns += _results(answers.get(path, NO_ANSWERS), conversation[following:index], notes)
+        ids = _sent_ids(message, sent)
+        turns += _results(answers.get(path, NO_ANSWERS), conversation[following:index], ids, notes)
     return turns
 
 
@@ -145,8 +147,25 @@ def _user_or_system(message: Message, path: str, notes: list[Note]) -> Iterator[
         yield WireMessage(role=message.role, content=content)
 
 
+def _sent_ids(message: Message, sent: WireMessage) -> dict[str, str]:
+    """Id of a call -> the id in the message as sent, which has the host's own ids.
+
+    They differ where a host gave two calls the same id. Its results then come in the order of the
+    calls.
+    """
+    calls = sent.tool_calls or ()
+    if len(calls) != len(message.tool_calls):
+        return {}
+    return {
+        call.id: wire.id for call, wire in zip(message.tool_calls, calls, strict=True) if wire.id
+    }
+
+
 def _results(
-    answers: Answers, following: Sequence[SentMessage], notes: list[Note]
+    answers: Answers,
+    following: Sequence[SentMessage],
+    ids: Mapping[str, str],
+    notes: list[Note],
 ) -> Iterator[WireMessage]:
     """The messages after the calls of a message: the results, in the order of the calls, then their
     media, then the system messages that came between the results.
@@ -157,7 +176,7 @@ def _results(
         content = result.answer if result.error else result.content
         # Its values were checked with the request.
         text = content if isinstance(content, str) else msgspec.json.encode(content).decode()
-        yield WireMessage(role="tool", content=text, tool_call_id=result.id)
+        yield WireMessage(role="tool", content=text, tool_call_id=ids.get(result.id, result.id))
         media += [
             media_part(each, f"{path}.media[{index}]") for index, each in enumerate(result.media)
         ]

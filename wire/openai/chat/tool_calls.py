@@ -30,7 +30,9 @@ def present(text: str | None) -> str | None:
 class OpenCall:
     """One tool call while its deltas arrive."""
 
-    def __init__(self, index: int | None, kind: str) -> None:
+    def __init__(self, position: int, index: int | None, kind: str) -> None:
+        self.position = position
+        """How many calls began before it."""
         self.index = index
         self.kind = kind
         self.id: str | None = None
@@ -38,6 +40,7 @@ class OpenCall:
         self.extra: dict[str, Any] | None = None
         self._pieces: list[str] = []
         self._length = 0
+        self._unread: list[str] = []
         self._halves = Halves()
         self.snapshot = ""
         """The arguments as JSON text, if they came as an object instead of text."""
@@ -61,8 +64,19 @@ class OpenCall:
     @property
     def complete(self) -> bool:
         """Whether the arguments so far are a non-empty JSON object."""
-        text = self.text
-        return text.rstrip()[-1:] == "}" and bool(arguments_of(text))
+        # The last fragment first: joining all of them for each delta would be quadratic.
+        last = self.snapshot or (self._pieces[-1] if self._pieces else "")
+        return last.rstrip()[-1:] == "}" and bool(arguments_of(self.text))
+
+    @property
+    def has_arguments(self) -> bool:
+        """Whether a fragment of the arguments arrived as text."""
+        return self._length > 0
+
+    def take(self) -> str:
+        """The arguments that were added since the last call of `take`, without `rest`."""
+        taken, self._unread = "".join(self._unread), []
+        return taken
 
     def add_name(self, name: str) -> None:
         """Add a fragment of the name. The full name again is a repetition and is ignored (Q10)."""
@@ -70,30 +84,43 @@ class OpenCall:
         if name != self.name:
             self.name = well_formed(self.name + name)
 
-    def add_arguments(self, arguments: Any) -> str:
-        """Add a fragment of the arguments; returns the text that it adds (Q11).
+    def add_arguments(self, arguments: Any) -> None:
+        """Add a fragment of the arguments (Q11).
 
         A value that is not a text is the complete arguments: it replaces the earlier ones, and text
         after it is ignored. The exception is `{}`: some servers begin with it and then send the
         arguments as text.
         """
         if arguments is None or arguments == "":
-            return ""
+            return
         if not isinstance(arguments, str):
             if arguments != {} or not self._pieces:
                 self.snapshot = _compact_json(arguments)
-            return ""
+            return
         if self.snapshot not in ("", "{}"):
-            return ""
+            return
         self.snapshot = ""
         # Some servers end a call by sending its complete arguments again. Two equal fragments in
         # the middle of a text are no repetition, hence `complete`.
         if len(arguments) == self._length and arguments == self.text and self.complete:
-            return ""
+            return
         added = self._halves.feed(arguments)
         self._pieces.append(added)
+        self._unread.append(added)
         self._length += len(added)
-        return added
+
+    def ends_before(self, name: str | None, arguments: Any) -> bool:
+        """Whether this call is complete, so that a name and arguments belong to another one.
+
+        Two JSON objects in a row are not JSON: glued together, both calls would be lost.
+        """
+        other_name = name is not None and name != self.name
+        other_object = (
+            isinstance(arguments, str)
+            and arguments.lstrip()[:1] == "{"
+            and not (len(arguments) == self._length and arguments == self.text)
+        )
+        return (other_name or other_object) and self.complete
 
 
 class Calls:
@@ -103,10 +130,11 @@ class Calls:
         self.all: list[OpenCall] = []
         self._last: OpenCall | None = None
         self._by_index: dict[int, OpenCall] = {}
+        self._by_id: dict[str, OpenCall] = {}
         self._legacy: OpenCall | None = None
 
-    def add(self, delta: ToolCall) -> tuple[OpenCall, str]:
-        """Add a delta; returns its call, and the text that it adds to the arguments."""
+    def add(self, delta: ToolCall) -> OpenCall:
+        """Add a delta; returns its call."""
         function, custom = delta.function or FunctionCall(), delta.custom or CustomCall()
         # Some servers send the fields of both kinds, with "" in those of the other kind.
         kind = (
@@ -116,20 +144,25 @@ class Calls:
         )
         id = well_formed(present(delta.id) or "") or None
         name = present(function.name) or present(custom.name)
-        call = self._continued_call(delta.index, id, name) or self._new_call(delta.index, kind)
-        call.id = call.id or id
+        arguments = function.arguments if kind == "function" else custom.input
+        call = self._continued_call(delta.index, id, name, arguments)
+        if call is None:
+            call = self._new_call(delta.index, kind)
+        if call.id is None and id is not None:
+            call.id = id
+            self._by_id[id] = call
         if name is not None:
             call.add_name(name)
         if delta.extra_content is not None:
             call.extra = {**(call.extra or {}), **delta.extra_content}
-        added = call.add_arguments(function.arguments if call.kind == "function" else custom.input)
+        call.add_arguments(function.arguments if call.kind == "function" else custom.input)
         self._last = call
-        return call, added
+        return call
 
-    def add_legacy(self, delta: FunctionCall) -> tuple[OpenCall, str] | None:
+    def add_legacy(self, delta: FunctionCall) -> OpenCall | None:
         """Add a delta of the deprecated `function_call`, a single call without an id (Q12).
 
-        Returns the same as `add`; `None` if the delta is empty and there is no call yet.
+        Returns its call; `None` if the delta is empty and there is no call yet.
         """
         if self._legacy is None:
             if not present(delta.name) and not delta.arguments:
@@ -138,10 +171,11 @@ class Calls:
         name = present(delta.name)
         if name is not None:
             self._legacy.add_name(name)
-        return self._legacy, self._legacy.add_arguments(delta.arguments)
+        self._legacy.add_arguments(delta.arguments)
+        return self._legacy
 
     def _continued_call(
-        self, index: int | None, id: str | None, name: str | None
+        self, index: int | None, id: str | None, name: str | None, arguments: Any
     ) -> OpenCall | None:
         """The call that a delta continues; `None` if the delta begins a new call (Q9)."""
         if index is not None:
@@ -154,15 +188,18 @@ class Calls:
             has_new_name = (
                 id is None and name is not None and (call.id is None or call.name != name)
             )
-            return None if has_new_name and call.complete else call
+            if has_new_name and call.complete:
+                return None
+            return None if id is not None and call.ends_before(name, arguments) else call
         # Without an index, an unknown id, or a name without an id, begins a call. A delta with
         # neither can only be arguments, which hosts send right after the call that they belong to.
         if id is not None:
-            return next((call for call in self.all if call.id == id), None)
+            call = self._by_id.get(id)
+            return None if call is None or call.ends_before(name, arguments) else call
         return None if name is not None else self._last
 
     def _new_call(self, index: int | None, kind: str) -> OpenCall:
-        call = OpenCall(index, kind)
+        call = OpenCall(len(self.all), index, kind)
         self.all.append(call)
         if index is not None:
             self._by_index[index] = call
