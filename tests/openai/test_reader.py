@@ -533,7 +533,7 @@ def test_content_of_another_type():
     assert wire.unknown(seen.chunks[1]) == [("choices[0].delta.content", 5)]
     alone = streamed(chunk({"content": 5}, "stop"))
     assert (alone.reply.text, wire.unknown(alone.answer)) == (
-        "",
+        "5",
         [("choices[0].message.content", 5)],
     )
 

@@ -18,7 +18,7 @@ from wire.anthropic.finish import reason_of
 from wire.anthropic.fold import fold
 from wire.anthropic.types import ContentBlock, Delta, MessageResponse, MessageStreamEvent, Usage
 from wire.anthropic.types import Message as WireMessage
-from wire.core.lenient import Halves, plain, well_formed
+from wire.core.lenient import Halves, odd_text, plain, well_formed
 from wire.core.memory import PARTIAL, encode, notes
 from wire.errors import WireError
 from wire.neutral.ids import ReplyIds
@@ -107,7 +107,7 @@ def parse_reply(
 def _part(block: ContentBlock, ids: ReplyIds) -> Part:
     """Convert a block to a neutral part."""
     if block.type == "text":
-        return Text(well_formed(block.text or ""))
+        return Text(well_formed(odd_text(block.raw, "text") if block.text is None else block.text))
     if block.type == "thinking":
         return Thought(
             well_formed(block.thinking or ""), slot="thinking", signature=block.signature or ""
@@ -201,12 +201,13 @@ class EventReader:
         self._open: dict[int | None, _OpenBlock] = {}
         self._ids = ReplyIds(body)
         self._calls = 0
-        self._has_events = False
+        self._has_events = self._has_text = False
 
     def feed(self, event: MessageStreamEvent) -> list[Event]:
         """The neutral events of one event."""
         events = list(self._events_of(event))
         self._has_events = self._has_events or bool(events)
+        self._has_text = self._has_text or any(isinstance(each, TextDelta) for each in events)
         return events
 
     def close(self, reply: Reply) -> list[Event]:
@@ -214,10 +215,10 @@ class EventReader:
 
         Raises `BlockedError` if filters removed the complete reply.
         """
-        return [
-            *(event for index in list(self._open) for event in self._end_block(index)),
-            Done(checked(reply)),
-        ]
+        events = [event for index in list(self._open) for event in self._end_block(index)]
+        if reply.text and not self._has_text:  # folded from a text of a wrong type
+            events.append(TextDelta(reply.text))
+        return [*events, Done(checked(reply))]
 
     def _events_of(self, event: MessageStreamEvent) -> Iterator[Event]:
         if event.type == "message_start":

@@ -72,6 +72,28 @@ def plain(body: bytes) -> Any:
         return None
 
 
+def odd_text(raw: bytes | None, *path: str | int) -> str:
+    """The text that stands for a value of a wrong type at a path in received bytes.
+
+    A host may send an object where the wire has a text, such as a structured answer. Its JSON is
+    then the text. Returns `""` if there is no value, or an empty list or object.
+
+    >>> odd_text(b'{"content": {"city": "Paris"}}', "content")
+    '{"city":"Paris"}'
+    """
+    value: Any = plain(raw) if raw else None
+    for step in path:
+        try:
+            value = value[step]
+        except (LookupError, TypeError):
+            return ""
+    if isinstance(value, str):
+        return well_formed(value)
+    if value in (None, [], {}):
+        return ""
+    return well_formed(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
 def strict_json(data: bytes) -> bytes:
     """Convert to strict JSON: valid UTF-8, no lone surrogates, `null` for NaN and infinity.
 

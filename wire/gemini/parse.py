@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from wire.core.lenient import NOT_STRICT, Halves, decoded, strict_json
+from wire.core.lenient import NOT_STRICT, Halves, decoded, odd_text, strict_json
 from wire.core.memory import PARTIAL, Note, encode, notes
 from wire.errors import RuleError, WireError
 from wire.gemini.finish import reason_of
@@ -105,6 +105,14 @@ def parse_reply(
                     )
                 )
         parts.append(with_origin(part, Origin(provider, model, WIRE, wire)))
+    if not any(isinstance(part, Text) and part.text for part in parts):
+        # A text of a wrong type counts if it is the only one.
+        for index, part in enumerate(parts):
+            if isinstance(part, Other) and part.kind == "text":
+                text = odd_text(encode(wire_parts[index]), "text")
+                parts[index] = with_origin(Text(text), part.origin)
+        if not parts and candidate is not None and (text := _odd_text(response, candidate)):
+            parts.append(with_origin(Text(text), Origin(provider, model, WIRE)))
     message = Message("assistant", tuple(parts))
     if content is not None:
         message = with_origin(message, Origin(provider, model, WIRE, content))
@@ -216,6 +224,14 @@ def _part(wire: Part) -> NeutralPart:
         return media
     kind, data = _payload(wire)
     return Other(kind, data) if kind else Text("", signature)
+
+
+def _odd_text(response: GenerateContentResponse, candidate: Candidate) -> str:
+    """The content or the parts of a candidate, if they have another type than the wire's."""
+    if candidate.content is not None:
+        return odd_text(candidate.content.raw, "parts")
+    index = (response.candidates or []).index(candidate)
+    return odd_text(response.raw, "candidates", index, "content")
 
 
 def _details(wire: Part) -> tuple[dict[str, object], ...]:
@@ -356,6 +372,7 @@ class EventReader:
         self._provider, self._model = provider, model.removeprefix("models/")
         self._ids = ReplyIds(body)
         self._calls = 0
+        self._has_text = False
         self._holds_calls = _has_servers(body)
         # Calls whose results a server may still send, with their results. Without MCP servers, the
         # calls in it are emitted at once.
@@ -380,7 +397,10 @@ class EventReader:
 
         Raises `BlockedError` if the vendor's filters removed the complete reply.
         """
-        return [*self._half_events(), *self._call_events(), Done(checked(reply))]
+        events = [*self._half_events(), *self._call_events()]
+        if reply.text and not self._has_text:  # folded from content of a wrong type
+            events.append(TextDelta(reply.text))
+        return [*events, Done(checked(reply))]
 
     def _part_events(self, part: Part, is_strict: bool) -> Iterator[Event]:
         if _is_call(part) or (self._holds_calls and (part.function_call or part.function_response)):
@@ -423,12 +443,14 @@ class EventReader:
             text += self._halves.rest
             self._halves = Halves()
         if text:
+            self._has_text = self._has_text or not part.thought
             yield ThoughtDelta(text) if part.thought else TextDelta(text)
 
     def _half_events(self) -> Iterator[Event]:
         """The replacement character for a first half without a second."""
         if self._halves.rest:
             rest, self._halves = self._halves.rest, Halves()
+            self._has_text = self._has_text or not self._half_is_thought
             yield ThoughtDelta(rest) if self._half_is_thought else TextDelta(rest)
 
 

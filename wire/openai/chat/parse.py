@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from wire.core.lenient import Halves, well_formed
+from wire.core.lenient import Halves, odd_text, well_formed
 from wire.core.memory import PARTIAL, RAW, notes, well_formed_utf8
 from wire.errors import StreamIncomplete, WireError
 from wire.neutral.ids import ReplyIds, made_id
@@ -164,6 +164,7 @@ class EventReader:
         self._started = 0  # calls whose start was emitted
         self._ids: set[str] = set()  # of those calls
         self._ended = 0
+        self._odd_text = ""  # content of a wrong type, which counts if no other text arrives
         self._refusal: list[str] = []
         self._finish: str | None = None
         self._native: str | None = None
@@ -179,9 +180,9 @@ class EventReader:
         for usage in (groq, *(choice.usage for choice in chunk.choices or ()), chunk.usage):
             if usage is not None and usage != CompletionUsage():
                 self._usage = usage
-        for choice in chunk.choices or ():
+        for index, choice in enumerate(chunk.choices or ()):
             if (choice.index or 0) == self._choice:
-                self._read_choice(choice, events)
+                self._read_choice(chunk, index, choice, events)
         return events
 
     def close(self, folded: Reply | None = None, *, error: WireError | None = None) -> list[Event]:
@@ -197,6 +198,8 @@ class EventReader:
         if self._tags is not None:
             self._add_pieces(self._tags.close(), events)
         self._flush_halves(events)
+        if self._odd_text and not any(part.kind == "text" for part in self._parts):
+            self._add_text("text", self._odd_text, "", events)
         reply = self.reply() if folded is None else checked(folded)
         events += self._end_events(reply.tool_calls)
         return [*events, Done(reply)]
@@ -217,7 +220,13 @@ class EventReader:
     # Most events are one piece of text, and a response has thousands of them. So these methods
     # append to a list: a generator costs one more call for each event.
 
-    def _read_choice(self, choice: Choice, events: list[Event]) -> None:
+    def _read_choice(
+        self,
+        chunk: ChatCompletionChunk | ChatCompletion,
+        index: int,
+        choice: Choice,
+        events: list[Event],
+    ) -> None:
         delta: Delta | WireMessage | None = choice.delta
         # A complete message counts only if no delta before it had content. Otherwise it repeats the
         # deltas, and the text would be doubled (Q5).
@@ -232,6 +241,10 @@ class EventReader:
                 self._read_text(delta.content, events)
             elif delta.content:
                 self._read_content(delta.content, events)
+            elif not _has_content(delta):
+                field = "delta" if delta is choice.delta else "message"
+                odd = odd_text(chunk.raw, "choices", index, field, "content")
+                self._odd_text = odd or self._odd_text
             if delta.refusal:
                 self._refusal.append(delta.refusal)
             if delta.tool_calls or delta.function_call is not None:
