@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 
 import pytest
 
+from wire import Chat
 from wire.core.memory import Note, notes
-from wire.errors import ConfigurationError, RuleError
+from wire.errors import ConfigurationError, HistoryError, RuleError
 from wire.history import check, repair
 from wire.neutral.messages import (
     Media,
@@ -400,3 +402,49 @@ def test_nothing_that_the_user_said_is_lost():
                 part for message in repair(said) if message.role == role for part in message.parts
             ]
             assert list(map(id, kept)) == list(map(id, words)), seed
+
+
+CUT = ToolCall(id="a", name="search", arguments=None, text='{"query": "Br')
+
+
+@pytest.mark.parametrize(
+    "model",
+    ["gemini:gemini-3.5-flash", "openai:gpt-5.4", "anthropic:claude-sonnet-4-6", "minimax:M2"],
+)
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [HI, Message.assistant("I look.", CUT), WELL],
+        [HI, Message.assistant(CUT), WELL],
+        [HI, Message.assistant("I look.", CUT), Message.tool_response(A_DONE)],
+        [HI, Message.assistant(CUT, B), Message.tool_response(B_DONE, A_DONE)],
+    ],
+)
+def test_a_call_that_was_cut_off_goes_to_every_wire(messages: list[Message], model: str):
+    """`check` warns, `repair` mends and reports, and the request then has an object."""
+    position = next(
+        index for index, part in enumerate(messages[1].parts) if isinstance(part, ToolCall)
+    )
+    path = f"messages[1].parts[{position}]"
+    warnings = [each for each in check(messages) if each.rule == "H9"]
+    assert [(each.path, each.severity) for each in warnings] == [(path, "warning")]
+    mended = repair(messages)
+    assert mended[1].tool_calls[0].arguments == {"invalid_json": '{"query": "Br'}
+    assert told(mended)[0] == (
+        f"{path}: the arguments of the call of search (a) are not a JSON object: wrapped in one "
+        "as invalid_json"
+    )
+    assert [each for each in check(mended) if each.rule == "H9"] == []
+    with Chat(model, api_key="fake-key", max_tokens=9) as chat:
+        body = json.loads(chat.call(messages=mended).body)
+    sent = json.dumps(body).replace("\\", "")
+    assert '"invalid_json": "{"query": "Br"' in sent or '"invalid_json":"{"query": "Br"' in sent
+
+
+def test_the_error_of_a_wire_names_the_remedy_that_helps():
+    messages = [HI, Message.assistant(CUT), Message.tool_response(A_DONE)]
+    for model in ("gemini:gemini-3.5-flash", "anthropic:claude-sonnet-4-6"):
+        with Chat(model, api_key="fake-key", max_tokens=9) as chat:
+            with pytest.raises(HistoryError, match=r"wire\.history\.repair\(messages\)"):
+                chat.call(messages=messages)
+            chat.call(messages=repair(messages))

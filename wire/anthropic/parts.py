@@ -285,7 +285,7 @@ class _Writer:
             )
             return {"invalid_json": call.text}
         if not isinstance(call.arguments, Mapping):
-            remedy = "repair them, or remove the call and its result"
+            remedy = "wire.history.repair(messages), or remove the call and its result"
             raise _refused(
                 path,
                 f"the arguments of the call of {call.name} are not a JSON object",

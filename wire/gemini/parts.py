@@ -266,7 +266,7 @@ class _Renderer:
     def _call(self, call: ToolCall, path: str) -> Part:
         """The call without its id: Gemini gets only the ids that it gave (S1-02)."""
         if not isinstance(call.arguments, Mapping):
-            remedy = "repair the arguments, or remove the call and its result"
+            remedy = "wire.history.repair(messages), or remove the call and its result"
             raise _refused(
                 path,
                 f"the arguments of the call of {call.name} are not a JSON object",

@@ -43,7 +43,8 @@ def check(messages: Iterable[Message]) -> list[Violation]:
     >>> violation.message
     'the call of now (call_1) has no result in the messages after it'
 
-    Messages without a violation can be rendered for every vendor. Raises `RuleError` for an item
+    Messages without a violation can be rendered for every vendor; with a warning (H9), for some.
+    Raises `RuleError` for an item
     that is not a `Message`.
     """
     history = listed(messages)
@@ -123,6 +124,17 @@ def _each(history: list[Message]) -> Iterator[_Located]:
                 path = f"messages[{index}].parts[{position}]"
                 problem = f"a message of role {message.role} cannot contain {NAMES[type(part)]}"
                 yield (index, position), Violation(path, problem, "H7")
+            elif isinstance(part, ToolCall) and part.arguments is None:
+                # A warning, because some wires send the text of the arguments as it is.
+                path = f"messages[{index}].parts[{position}]"
+                problem = (
+                    f"the arguments of the call of {part.name} ({part.id}) are not a JSON object"
+                )
+                remedy = "repair the messages: the response was cut off, or the model wrote no JSON"
+                yield (
+                    (index, position),
+                    Violation(path, problem, "H9", severity="warning", remedy=remedy),
+                )
 
 
 def _groups(turns: Iterable[Turn]) -> Iterator[_Located]:

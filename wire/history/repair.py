@@ -36,7 +36,9 @@ def repair(
     its turn instead, with their results; the other parts of the message stay. These are dropped:
     results without a call, second results, parts that the role does not allow, messages without
     parts, and messages before the first user message. Calls of one turn with equal ids get
-    different ids. Adjacent assistant messages are joined, and so are the tool messages of one turn.
+    different ids. Arguments that are not a JSON object, such as those of a call that was cut off,
+    become `{"invalid_json": text}`. Adjacent assistant messages are joined, and so are the tool
+    messages of one turn.
 
     Unchanged messages stay the same objects; `wire.notes(result)` lists every change. Two
     violations remain: a last message of the assistant (H2), since a stored history may end there,
@@ -118,6 +120,15 @@ class _Repair:
         parts: list[tuple[str, Part]] = []
         for position, part in enumerate(message.parts):
             here = f"{path}.parts[{position}]"
+            if isinstance(part, ToolCall) and part.arguments is None:
+                # The result tells the model what went wrong; the text shows it where.
+                arguments = {"invalid_json": part.text}
+                part = msgspec.structs.replace(part, arguments=arguments, text="")
+                self._note(
+                    here,
+                    f"the arguments of the call of {part.name} ({part.id}) are not a JSON object: "
+                    "wrapped in one as invalid_json",
+                )
             if isinstance(part, ALLOWED[message.role]):
                 parts.append((here, part))
             else:
