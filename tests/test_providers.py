@@ -17,7 +17,7 @@ import httpx
 import msgspec
 import pytest
 
-from wire import AsyncClient, Client, gemini
+from wire import AsyncClient, Client, gemini, openai
 from wire.core.call import Call, StreamCall
 from wire.core.secret import Secret
 from wire.errors import APIError, ConfigurationError, RuleError, Violation
@@ -650,14 +650,45 @@ def test_http_takes_no_key_out_of_the_house(
     message = refused(name, base_url="http://10.0.0.7:8000/v1", **options)
     assert (
         message == f"{name}: base_url: expected https for 10.0.0.7: plain http would send the key "
-        "unencrypted"
+        "unencrypted; plain_http=True permits it"
     )
+
+
+def sent_headers(name: str, **options: Any) -> httpx.Headers:
+    """The headers of a request to a host in the own network."""
+    requests: list[httpx.Request] = []
+
+    def serve(request: httpx.Request) -> httpx.Response:
+        requests.append(request)
+        return httpx.Response(200, json={"object": "list", "data": []})
+
+    http = httpx.MockTransport(serve)
+    with Client(name, base_url="http://10.0.0.7:8000/v1", http=http, **options) as client:
+        client.send(openai.list_models())
+    return requests[0].headers
+
+
+def test_an_option_permits_a_key_over_http_in_the_own_network():
+    headers = sent_headers("my-host", api_key=KEY, plain_http=True)
+    assert headers["authorization"] == f"Bearer {KEY}"
+    assert "authorization" not in sent_headers("my-host")
+    assert refused("openai", plain_http="yes").startswith("plain_http: expected a bool, not str")
+
+
+@pytest.mark.parametrize("header", ["Authorization", "x-api-key", "api-key", "Cookie"])
+def test_a_key_in_a_header_does_not_travel_in_the_open_either(header: str):
+    message = refused("my-host", base_url="http://10.0.0.7/v1", headers={header: KEY})
+    assert message.endswith("unencrypted; plain_http=True permits it")
+    assert KEY not in message
+    assert sent_headers("my-host", headers={header: KEY}, plain_http=True)[header] == KEY
+    assert sent_headers("my-host", headers={"x-team": "a"})["x-team"] == "a"
 
 
 @pytest.mark.parametrize("name", ["openai", "kimi@cn", "ollama@cloud", "gemini"])
 def test_http_is_not_for_those_who_want_a_key(name: str):
     assert refused(name, base_url="http://10.0.0.7/v1") == (
-        f"{name}: base_url: expected https for 10.0.0.7: plain http would send the key unencrypted"
+        f"{name}: base_url: expected https for 10.0.0.7: plain http would send the key "
+        "unencrypted; plain_http=True permits it"
     )
 
 

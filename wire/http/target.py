@@ -194,6 +194,9 @@ class Options(TypedDict, total=False):
     an async function."""
     dialect: Any
     """The `Dialect` of the host; replaces that of its row."""
+    plain_http: bool
+    """True permits a key over unencrypted http to a host that is not loopback, such as one in your
+    own network. Everyone on the way can read the key and the conversation."""
 
 
 def seal(options: Options) -> None:
@@ -246,6 +249,8 @@ def target(name: str, options: Options) -> Target:
     if base_url is None and not provider.base_url:
         message = f"base_url: {provider.name} needs it, such as {provider.base_url_like}"
         raise ConfigurationError(message, provider=provider.name)
+    headers = checked_headers(options.get("headers") or {})
+    plain_http = _checked(options.get("plain_http"), False, "plain_http")
     location = path_options["location"]
     host = "" if location in (None, "global") else f"{location}-"
     return Target(
@@ -253,12 +258,12 @@ def target(name: str, options: Options) -> Target:
         provider=dataclasses.replace(provider, version=path_options["version"] or ""),
         base_url=provider.base_url.format(host=host)
         if base_url is None
-        else _checked_url(base_url, provider, source),
+        else _checked_url(base_url, provider, source, headers, plain_http),
         prefix=provider.prefix.format(**path_options),
         prefixes={
             segment: prefix.format(**path_options) for segment, prefix in provider.prefixes.items()
         },
-        headers=checked_headers(options.get("headers") or {}),
+        headers=headers,
         key=key,
         key_source=source,
         token=token,
@@ -354,15 +359,23 @@ def _scheme_and_host(base_url: Any) -> tuple[str, str]:
         return "", ""  # an unclosed bracket, an invalid port
 
 
-def _checked_url(base_url: Any, provider: Provider, source: str) -> str:
+def _checked_url(
+    base_url: Any, provider: Provider, source: str, headers: Headers, plain_http: bool
+) -> str:
     """Check a base URL and return it without a slash at its end.
 
-    It must be https, except for loopback addresses and hosts to which no key is sent. It contains
-    no key and no user, because URLs are logged (R-27, R-31). `source` is where the key came from: a
-    key from the environment is not sent to a host of another provider.
+    It must be https, except for loopback addresses, for hosts to which no key is sent, and with the
+    option `plain_http`. It contains no key and no user, because URLs are logged (R-27, R-31).
+    `source` is where the key came from: a key from the environment is not sent to a host of another
+    provider.
     """
     scheme, host = _scheme_and_host(base_url)
     local = LOOPBACK.fullmatch(host)
+    has_key = (
+        provider.key_required
+        or not source.startswith("none ")
+        or any(isinstance(value, Secret) for value in headers.values())
+    )
     owner = owner_of(host) if source == provider.key_variable and not local else None
     if isinstance(base_url, str) and _KEYED_URL.search(base_url):
         problem = "it must not contain a user, key or query; give api_key="
@@ -370,10 +383,11 @@ def _checked_url(base_url: Any, provider: Provider, source: str) -> str:
         problem = "expected an http(s) URL with a host"
     elif match := WIRES[provider.wire].endpoint_paths.search(base_url):
         problem = f"it must not contain the endpoint's path; use {base_url[: match.start()]}"
-    elif (
-        scheme == "http" and not local and (provider.key_required or not source.startswith("none "))
-    ):
-        problem = f"expected https for {host}: plain http would send the key unencrypted"
+    elif scheme == "http" and not local and not plain_http and has_key:
+        problem = (
+            f"expected https for {host}: plain http would send the key unencrypted; "
+            "plain_http=True permits it"
+        )
     elif owner is not None and owner.family != provider.family:
         problem = (
             f"{host} is a host of {owner.name!r}, and the key in {source} is not for it; "
