@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
@@ -263,3 +264,28 @@ def test_a_token_that_is_none_is_an_error_of_ours(token: Any) -> None:
 def test_streams_over_the_default_transport_too(drive: Drive) -> None:
     with loopback(GOOD_STREAM) as server:
         assert drive.read(STREAM_CALL, base_url=server.url).reply.text == "Hello."
+
+
+@pytest.mark.parametrize("chained", [True, False])
+def test_a_certificate_that_does_not_verify_is_not_tried_again(drive: Drive, chained: bool) -> None:
+    words = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate"
+    attempts: list[httpx.Request] = []
+
+    def refuse(request: httpx.Request) -> httpx.Response:
+        attempts.append(request)
+        if not chained:
+            raise httpx.ConnectError(words)
+        raise httpx.ConnectError("no TLS") from ssl.SSLCertVerificationError(1, "self-signed")
+
+    with pytest.raises(errors.ConnectionLost, match="certificate is not trusted") as caught:
+        drive.send(http=httpx.MockTransport(refuse))
+    assert (len(attempts), caught.value.retryable) == (1, False)
+
+
+def test_a_transport_of_httpx2_is_refused_in_one_sentence(drive: Drive) -> None:
+    transport = type("MockTransport", (), {"__module__": "httpx2._transports.mock"})
+    with pytest.raises(errors.ConfigurationError) as caught:
+        drive.send(http=type("Mine", (transport,), {})())
+    assert str(caught.value) == (
+        "http: transports and clients of httpx2 are not supported; give one of httpx"
+    )

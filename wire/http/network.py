@@ -69,6 +69,10 @@ def opened(
             )
         transport = lanes()
         return transport, getattr(transport, handle)
+    if any(cls.__module__.partition(".")[0] == "httpx2" for cls in type(http).__mro__):
+        raise ConfigurationError(
+            "http: transports and clients of httpx2 are not supported; give one of httpx"
+        )
     if isinstance(http, client):
         return http, functools.partial(http.send, stream=True, follow_redirects=False)  # type: ignore[attr-defined]
     if callable(getattr(http, handle, None)):

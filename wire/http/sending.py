@@ -7,6 +7,7 @@ frames, because they hold the header with the key (R-28, R-36).
 from __future__ import annotations
 
 import logging
+import ssl
 import threading
 import time
 from collections.abc import AsyncIterator, Generator, Iterator, Mapping
@@ -204,6 +205,8 @@ class Attempt:
         elif late:
             seconds = _shown(clocks.first_byte)
             error = FirstByteClock(f"no response within {seconds}", retryable=True)
+        elif _is_untrusted(cause):
+            error = ConnectionLost(f"the server's certificate is not trusted: {cause}")
         else:
             problem = "the response broke off" if self._head else "no response"
             error = ConnectionLost(f"{problem}: {type(cause).__name__}: {cause}", retryable=True)
@@ -374,6 +377,15 @@ def _least(*seconds: float | None) -> float | None:
 
 def _shown(seconds: float | None) -> str:
     return "the timeout of the transport" if seconds is None else f"{seconds:g} s"
+
+
+def _is_untrusted(cause: BaseException | None) -> bool:
+    """Whether a certificate did not verify. No later attempt gets another certificate."""
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError) or "CERTIFICATE_VERIFY" in str(cause):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False
 
 
 def _frameless(cause: BaseException) -> BaseException:
