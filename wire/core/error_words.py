@@ -203,8 +203,8 @@ class ErrorReader(Generic[E]):
     def parse(self, status: int, body: bytes) -> APIError:
         """The error of a response with an error status, whatever its body is."""
         value = plain(body)
-        found = self._found(value, certain=True)
-        error = self._unnamed(body) if found is None else self._object(found)
+        fields = self._error_fields(value, certain=True)
+        error = self._unnamed(body) if fields is None else self._object(fields)
         return self._typed(error, status, body, request_id_in(value))
 
     def in_success(self, data: bytes, *, certain: bool = False) -> APIError | None:
@@ -217,13 +217,13 @@ class ErrorReader(Generic[E]):
         if not ((certain and self.flat_keys) or b'"error"' in data or b'"base_resp"' in data):
             return None
         value = plain(data)
-        found = self._found(value, certain=certain)
-        if found is None:
+        fields = self._error_fields(value, certain=certain)
+        if fields is None:
             return None
-        error = self._object(found)
-        status = self._status_in(found, error)
+        error = self._object(fields)
+        status = self._status_in(fields, error)
         typed = self._typed(error, status, data, request_id_in(value))
-        if status < 400 and found is value:  # no envelope: nothing tells that it is transient
+        if status < 400 and fields is value:  # no envelope: nothing tells that it is transient
             typed.retryable = False
         return typed
 
@@ -259,10 +259,10 @@ class ErrorReader(Generic[E]):
             raw=body,
         )
 
-    def _status_in(self, found: dict[str, Any], error: E) -> int:
+    def _status_in(self, fields: dict[str, Any], error: E) -> int:
         """The HTTP status that an error object names; 200 if it names none."""
-        metadata = found.get("metadata")
-        sources = [found, metadata] if isinstance(metadata, dict) else [found]
+        metadata = fields.get("metadata")
+        sources = [fields, metadata] if isinstance(metadata, dict) else [fields]
         for source in sources:
             for key in _STATUS_KEYS:
                 value = source.get(key)
@@ -271,7 +271,7 @@ class ErrorReader(Generic[E]):
                 if type(value) is int and 400 <= value < 600:
                     return value
         for key in _WORD_KEYS:
-            word = str(found.get(key)).strip().lower().replace(" ", "_")
+            word = str(fields.get(key)).strip().lower().replace(" ", "_")
             status = STATUS_OF_WORD.get(word)
             if status is not None:
                 return status
@@ -286,10 +286,10 @@ class ErrorReader(Generic[E]):
         `certain`: the value is known to be an error, so keys that a normal response may have too
         are read as an error.
         """
-        found = self._found(value, certain=certain)
-        return None if found is None else self._object(found)
+        fields = self._error_fields(value, certain=certain)
+        return None if fields is None else self._object(fields)
 
-    def _found(self, value: Any, *, certain: bool) -> dict[str, Any] | None:
+    def _error_fields(self, value: Any, *, certain: bool) -> dict[str, Any] | None:
         """The error in a JSON value, in the provider's keys."""
         if isinstance(value, list):
             value = value[0] if value else None

@@ -75,7 +75,7 @@ class Emulator:
     ) -> None:
         check_provider(provider)
         if not isinstance(date, str) or not _DATE.fullmatch(date):
-            raise ConfigurationError(f"date: a day such as 2026-03-09 is wanted, not {date!r}")
+            raise ConfigurationError(f"date: expected a day such as 2026-03-09, not {date!r}")
         self._settings = Settings(
             warnings_too=warnings_too,
             lenient=lenient,

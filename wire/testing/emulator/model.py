@@ -263,14 +263,14 @@ def _hints(question: str) -> Hints:
 
 def _takes_one_text(schema: Any) -> bool:
     properties = schema.get("properties") or {} if isinstance(schema, dict) else {}
-    wanted = (
+    requested = (
         [properties.get(name) for name in schema.get("required") or properties]
         if properties
         else []
     )
     free = [
         each
-        for each in wanted
+        for each in requested
         if isinstance(each, dict) and str(each.get("type", "")).lower() == "string"
     ]
     return (

@@ -58,19 +58,18 @@ class Recorded:
 
         Raises `Failed` that names the difference from the closest recorded request.
         """
-        wanted = _without_host(request.method, request.target, request.body)
-        left = self._left.get(wanted.key)
+        requested = _without_host(request.method, request.target, request.body)
+        left = self._left.get(requested.key)
         if not left:
-            near = closest(wanted, self._keys)
+            near = closest(requested, self._keys)
             difference = (
                 f"the closest is interactions[{near[0]}], different in "
                 f"{listed(near[1]) or 'nothing: it was played'}"
                 if near
                 else "it is empty"
             )
-            message = (
-                f"{self._name}: no recorded answer to {wanted.method} {wanted.path}: {difference}"
-            )
+            message = f"{self._name}: no recorded answer to {requested.method} {requested.path}: "
+                f"{difference}"
             raise Failed(Failure(400, message, code="FAILED_PRECONDITION"))
         response = self._interactions[left.popleft()].response
         headers = tuple(

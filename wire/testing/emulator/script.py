@@ -59,13 +59,13 @@ class Step:
 
     def fits(self, number: int, route: Route, model: str, question: str) -> bool:
         """Whether the step answers this request."""
-        wanted = self.match
+        match = self.match
         return (
             self.left != 0
-            and (route.endpoint == wanted["endpoint"] if "endpoint" in wanted else route.generates)
-            and fnmatch.fnmatchcase(model, wanted.get("model", "*"))
-            and wanted.get("number", number) == number
-            and ("text" not in wanted or re.search(wanted["text"], question) is not None)
+            and (route.endpoint == match["endpoint"] if "endpoint" in match else route.generates)
+            and fnmatch.fnmatchcase(model, match.get("model", "*"))
+            and match.get("number", number) == number
+            and ("text" not in match or re.search(match["text"], question) is not None)
         )
 
 

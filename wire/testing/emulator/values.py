@@ -153,14 +153,14 @@ def _object(
 ) -> dict[str, Any]:
     properties = node.get("properties") or {}
     required = node.get("required")
-    wanted = list(node.get("propertyOrdering") or properties)
+    requested = list(node.get("propertyOrdering") or properties)
     if required is not None and (not every or depth >= _MAX_DEPTH):
-        wanted = [name for name in wanted if name in required]
+        requested = [name for name in requested if name in required]
     elif depth >= _MAX_DEPTH:
-        wanted = []
+        requested = []
     return {
         name: _value(properties[name], root, name, left, every, depth + 1)
-        for name in wanted
+        for name in requested
         if name in properties
     }
 
@@ -172,12 +172,12 @@ def _array(
         _value(each, root, name, left, every, depth + 1) for each in node.get("prefixItems") or ()
     ]
     least, most = int(node.get("minItems") or 0), node.get("maxItems")
-    wanted = max(least, 0 if depth >= _MAX_DEPTH or "items" not in node else 1)
+    requested = max(least, 0 if depth >= _MAX_DEPTH or "items" not in node else 1)
     if most is not None:
-        wanted = min(wanted, int(most))
+        requested = min(requested, int(most))
     rest = [
         _value(node.get("items", True), root, name, left, every, depth + 1)
-        for _ in range(len(first), wanted)
+        for _ in range(len(first), requested)
     ]
     return first + rest
 

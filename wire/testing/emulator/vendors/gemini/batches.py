@@ -200,10 +200,10 @@ class Batches:
         }
 
     def _result(self, batch: _Batch, item: Mapping[str, Any]) -> dict[str, Any]:
-        wanted = item.get("request")
+        requested = item.get("request")
         request = {
             key: value
-            for key, value in (wanted if isinstance(wanted, dict) else {}).items()
+            for key, value in (requested if isinstance(requested, dict) else {}).items()
             if key != "model" or batch.item == "embedContent"
         }
         answer = self.respond(replace(batch.request, body=json_bytes(request)))

@@ -76,10 +76,10 @@ class Caches:
             each.strip() for each in request.query.get("updateMask", "").split(",") if each.strip()
         ]
         given = {"ttl": sent.ttl, "expireTime": sent.expire_time}
-        wanted = [_camel_case(each) for each in mask] or [
+        requested = [_camel_case(each) for each in mask] or [
             name for name, value in given.items() if value
         ]
-        if not wanted or any(each not in ("ttl", "expireTime") for each in wanted):
+        if not requested or any(each not in ("ttl", "expireTime") for each in requested):
             raise refusal(400, "Only ttl and expire_time can be updated.")
         self._stored += 1
         cached.metadata |= {

@@ -17,11 +17,11 @@ MAX_BATCH_REQUESTS = 100
 
 def embed(request: Received, model: Traits) -> Answer:
     """embedContent: one vector, whatever the number of texts (G77)."""
-    wanted = decoded(request.body, EmbedContentRequest)
-    text = _text(wanted, "EmbedContentRequest")
+    requested = decoded(request.body, EmbedContentRequest)
+    text = _text(requested, "EmbedContentRequest")
     return whole(
         {
-            "embedding": {"values": vector(text, _dimensions(wanted, model))},
+            "embedding": {"values": vector(text, _dimensions(requested, model))},
             "usageMetadata": {"promptTokenCount": count(text)},
         }
     )
@@ -65,11 +65,11 @@ def _text(request: EmbedContentRequest, path: str) -> str:
 def _dimensions(request: EmbedContentRequest, model: Traits) -> int:
     maximum = 3072 if model.name.startswith("gemini-") else 768
     config = request.embed_content_config
-    wanted = (
+    size = (
         (config.output_dimensionality if config is not None else None)
         or request.output_dimensionality
         or maximum
     )
-    if not 1 <= wanted <= maximum:
-        raise refusal(400, f"Invalid output dimensionality: {wanted}, allowed is 1 to {maximum}.")
-    return wanted
+    if not 1 <= size <= maximum:
+        raise refusal(400, f"Invalid output dimensionality: {size}, allowed is 1 to {maximum}.")
+    return size

@@ -48,7 +48,7 @@ class Files:
         """Make files of objects of Google Cloud Storage, which stay where they are."""
         uris = decoded(request.body, RegisterFilesRequest).uris or []
         if not uris or not all(uri.startswith("gs://") for uri in uris):
-            raise refusal(400, "* RegisterFilesRequest.uris: gs:// URIs are wanted\n")
+            raise refusal(400, "* RegisterFilesRequest.uris: expected gs:// URIs\n")
         files = [self._store(File(), "", b"", "REGISTERED") for _ in uris]
         for file, uri in zip(files, uris, strict=True):
             file["uri"] = uri
@@ -115,12 +115,12 @@ class Files:
         self, metadata: File, kind: str, data: bytes, source: str = "UPLOADED"
     ) -> dict[str, Any]:
         self._stored += 1
-        wanted = (metadata.name or "").removeprefix("files/")
-        if wanted in self._files:
+        requested = (metadata.name or "").removeprefix("files/")
+        if requested in self._files:
             raise refusal(
-                409, f"Requested entity already exists: files/{wanted}", code="ALREADY_EXISTS"
+                409, f"Requested entity already exists: files/{requested}", code="ALREADY_EXISTS"
             )
-        name = wanted or made_id(f"file {self._stored}")
+        name = requested or made_id(f"file {self._stored}")
         kind = metadata.mime_type or kind.partition(";")[0].strip() or "application/octet-stream"
         digest = hashlib.sha256(data).hexdigest()
         waits = kind.startswith("video/") and source == "UPLOADED"

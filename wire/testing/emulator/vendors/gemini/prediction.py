@@ -28,8 +28,8 @@ _TYPE = "type.googleapis.com/google.ai.generativelanguage.v1beta.PredictLongRunn
 
 def predict(request: Received, model: Traits) -> Answer:
     """A prediction for each instance: a vector, or images."""
-    wanted = _decoded(request)
-    instances, parameters = wanted.instances or [], _object(wanted.parameters)
+    requested = _decoded(request)
+    instances, parameters = requested.instances or [], _object(requested.parameters)
     if not model.embeds:
         number = parameters.get("sampleCount", 1)
         if not isinstance(number, int) or not 1 <= number <= _MAX_IMAGES:
@@ -55,10 +55,10 @@ def predict_long_running(
     request: Received, model: Traits, operations: Operations, files: Files
 ) -> Answer:
     """A job that makes a video of each instance."""
-    wanted = _decoded(request)
+    requested = _decoded(request)
     samples = [
         {"video": {"uri": _uri(files.generate(b"no video", "video/mp4"))}}
-        for _ in wanted.instances or ()
+        for _ in requested.instances or ()
     ]
     operation = operations.add(
         f"models/{model.name}/operations/{made_id(f'{request.number} {model.name}')}",
@@ -83,10 +83,10 @@ def compute_tokens(request: Received) -> Answer:
 
 
 def _decoded(request: Received) -> PredictRequest:
-    wanted = decoded(request.body, PredictRequest)
-    if not wanted.instances:
+    requested = decoded(request.body, PredictRequest)
+    if not requested.instances:
         raise refusal(400, "* PredictRequest.instances: instances is not specified\n")
-    return wanted
+    return requested
 
 
 def _object(value: Any) -> Mapping[str, Any]:

@@ -26,10 +26,10 @@ def page(
     key: str, items: Sequence[Any], request: Received, size: int, max_size: int
 ) -> dict[str, Any]:
     """One page of a list; the token of the next page is the index of its first item."""
-    wanted, token = request.query.get("pageSize") or "", request.query.get("pageToken") or "0"
-    if not token.isdecimal() or (wanted and not wanted.isdecimal()):
+    requested, token = request.query.get("pageSize") or "", request.query.get("pageToken") or "0"
+    if not token.isdecimal() or (requested and not requested.isdecimal()):
         raise refusal(400, "Request contains an invalid argument.")
-    begin, count = int(token), min(int(wanted or 0) or size, max_size)
+    begin, count = int(token), min(int(requested or 0) or size, max_size)
     shown = list(items[begin : begin + count])
     token_of_next = {"nextPageToken": str(begin + count)} if begin + count < len(items) else {}
     return {**({key: shown} if shown else {}), **token_of_next}

@@ -40,14 +40,14 @@ class Stores:
 
     def create(self, request: Received) -> Answer:
         """Make a store; its id begins with its display name."""
-        wanted = decoded(request.body, FileSearchStore)
+        requested = decoded(request.body, FileSearchStore)
         self._stored += 1
-        begin = re.sub(r"[^a-z0-9]", "", (wanted.display_name or "").lower())[:40]
+        begin = re.sub(r"[^a-z0-9]", "", (requested.display_name or "").lower())[:40]
         id = "-".join(filter(None, (begin, made_id(f"store {self._stored}"))))
         store = {
             "name": f"{_STORES}/{id}",
-            **({"displayName": wanted.display_name} if wanted.display_name else {}),
-            "embeddingModel": wanted.embedding_model or "models/gemini-embedding-001",
+            **({"displayName": requested.display_name} if requested.display_name else {}),
+            "embeddingModel": requested.embedding_model or "models/gemini-embedding-001",
             "createTime": timestamp(self._stored),
             "updateTime": timestamp(self._stored),
         }
@@ -83,8 +83,10 @@ class Stores:
     def uploaded(self, name: str, uploaded: Uploaded) -> dict[str, Any]:
         """Make a document of uploaded bytes; the response is the job, with its result."""
         self._lookup(name)
-        wanted = decoded(uploaded.body, UploadToFileSearchStoreRequest)
-        document = self._store(name, wanted, wanted.mime_type or uploaded.kind, len(uploaded.data))
+        requested = decoded(uploaded.body, UploadToFileSearchStoreRequest)
+        document = self._store(
+            name, requested, requested.mime_type or uploaded.kind, len(uploaded.data)
+        )
         operation = self.operations.add(
             f"{_STORES}/{name}/upload/operations/{document['name'].rpartition('/')[2]}",
             {
@@ -101,9 +103,9 @@ class Stores:
     def import_file(self, name: str, request: Received) -> Answer:
         """Make a document of a file; the response is the job."""
         self._lookup(name)
-        wanted = decoded(request.body, ImportFileRequest)
-        file = self.files.lookup(wanted.file_name or "")
-        document = self._store(name, wanted, file["mimeType"], int(file["sizeBytes"]))
+        requested = decoded(request.body, ImportFileRequest)
+        file = self.files.lookup(requested.file_name or "")
+        document = self._store(name, requested, file["mimeType"], int(file["sizeBytes"]))
         operation = self.operations.add(
             f"{_STORES}/{name}/operations/{document['name'].rpartition('/')[2]}",
             {
@@ -134,13 +136,13 @@ class Stores:
     def _store(
         self,
         name: str,
-        wanted: UploadToFileSearchStoreRequest | ImportFileRequest,
+        requested: UploadToFileSearchStoreRequest | ImportFileRequest,
         kind: str,
         size: int,
     ) -> dict[str, Any]:
         self._stored += 1
-        title = getattr(wanted, "display_name", None)
-        metadata: Sequence[Any] = wanted.custom_metadata or ()
+        title = getattr(requested, "display_name", None)
+        metadata: Sequence[Any] = requested.custom_metadata or ()
         document = {
             "name": f"{_STORES}/{name}/documents/{made_id(f'document {self._stored}')}",
             **({"displayName": title} if title else {}),

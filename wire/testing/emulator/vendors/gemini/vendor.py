@@ -218,20 +218,20 @@ class Gemini:
         model = self._model(route)
         if not self._settings.lenient:
             self._check(request, route, model)
-        wanted = refusals.decoded(request.body, CountTokensRequest)
+        requested = refusals.decoded(request.body, CountTokensRequest)
         # Vertex takes the fields of a whole request beside `contents`.
         whole_request = (
             refusals.decoded(request.body, GenerateContentRequest)
             if route.host == "vertex"
             else None
         )
-        inner = wanted.generate_content_request
-        if inner is not None and wanted.contents:
+        inner = requested.generate_content_request
+        if inner is not None and requested.contents:
             raise refusals.refusal(
                 400,
                 "* CountTokensRequest: contents and generate_content_request cannot both be set.\n",
             )
-        contents = (inner.contents if inner is not None else wanted.contents) or []
+        contents = (inner.contents if inner is not None else requested.contents) or []
         if not contents:
             message = "* CountTokensRequest.contents: contents is not specified\n"
             raise refusals.refusal(400, message, "G4")

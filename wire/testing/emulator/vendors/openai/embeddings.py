@@ -23,23 +23,25 @@ _MAX_DIMENSIONS = 3072
 def embed(request: Received) -> Answer:
     """A vector for each text of `input`, in base64 if the request wants that."""
     try:
-        wanted: EmbeddingRequest = decoder(EmbeddingRequest).decode(request.body)
+        requested: EmbeddingRequest = decoder(EmbeddingRequest).decode(request.body)
     except (msgspec.DecodeError, UnicodeDecodeError) as cause:
         raise refusal(400, f"Invalid type: {cause}") from None
-    texts = [wanted.input] if isinstance(wanted.input, str) else wanted.input
+    texts = [requested.input] if isinstance(requested.input, str) else requested.input
     if not texts:
         message = "Invalid 'input': expected a string or an array of strings."
         raise refusal(400, message, param="input")
-    size = max(1, min(wanted.dimensions or _DEFAULT_DIMENSIONS, _MAX_DIMENSIONS))
+    size = max(1, min(requested.dimensions or _DEFAULT_DIMENSIONS, _MAX_DIMENSIONS))
     vectors = [vector(str(text), size) for text in texts]
-    packs = wanted.encoding_format == "base64"
+    packs = requested.encoding_format == "base64"
     data = [
         {"object": "embedding", "index": index, "embedding": _packed(each) if packs else each}
         for index, each in enumerate(vectors)
     ]
     tokens = sum(count(str(text)) for text in texts)
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-    return body_answer({"object": "list", "data": data, "model": wanted.model, "usage": usage}, 200)
+    return body_answer(
+        {"object": "list", "data": data, "model": requested.model, "usage": usage}, 200
+    )
 
 
 def _packed(values: list[float]) -> str:
