@@ -505,7 +505,7 @@ def test_what_the_model_refuses_is_refused_before_it_is_sent():
 @pytest.mark.parametrize(
     ("model", "effort", "most"),
     [
-        ("claude-3-haiku-20240307", None, 4096),
+        ("claude-3-haiku@20240307", None, 4096),
         ("claude-sonnet-4-5", None, 8192),
         ("claude-opus-4-8", None, 16000),
         ("claude-opus-4-8", "high", 16000),
@@ -681,7 +681,12 @@ def test_output_is_a_schema_with_closed_objects():
 @pytest.mark.parametrize(
     ("schema", "model", "provider", "why"),
     [
-        ({"type": "object"}, "claude-sonnet-4-0", "anthropic", "this model accepts no schema"),
+        (
+            {"type": "object"},
+            "claude-sonnet-4@20250514",
+            "anthropic",
+            "this model accepts no schema",
+        ),
         (
             {"type": "object"},
             "deepseek-v4-pro",
@@ -1031,3 +1036,37 @@ def test_s0_03_snapshot_of_one_conversation(model: str, snapshot: SnapshotAssert
 def test_a_request_is_wanted():
     with pytest.raises(RuleError, match="expected a Request"):
         anthropic.stream_call("Hi", MODEL)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("model", "provider", "parameters", "strict", "changed"),
+    [
+        (MODEL, "anthropic", {}, True, ["tools[0].input_schema"]),
+        ("claude-new-name", "anthropic", {}, True, ["tools[0].input_schema"]),
+        (MODEL, "anthropic", {"additionalProperties": False}, True, []),
+        (
+            MODEL,
+            "anthropic",
+            {"additionalProperties": {"type": "string"}},
+            None,
+            ["tools[0].strict"],
+        ),
+        ("claude-3-5-haiku-20241022", "anthropic", {}, None, ["tools[0].strict"]),
+        ("kimi-k2.6", "kimi@anthropic", {}, None, ["tools[0].strict"]),
+    ],
+)
+def test_strict_tools(
+    model: str, provider: str, parameters: Any, strict: bool | None, changed: list[str]
+):
+    schema = {"type": "object", "properties": {}, **parameters}
+    request = Request(
+        messages=(HI,),
+        tools=(Tool("f", "F.", schema, strict=True), Tool("g", "", schema)),
+        max_tokens=9,
+    )
+    rendered = render_request(request, model, provider)
+    first, second = rendered.tools or ()
+    assert (first.strict, second.strict) == (strict, None)
+    assert first.input_schema == ({**schema, "additionalProperties": False} if strict else schema)
+    assert second.input_schema == schema == request.tools[0].parameters
+    assert [each.path for each in notes(rendered)] == changed

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from typing import Any
 
 import pytest
@@ -178,8 +179,8 @@ BROKEN: list[tuple[str, dict[str, Any], str, str]] = [
     ),
     (
         "A13",
-        body([*ANSWERED, *ANSWERED[1:]]),
-        "messages[3].content[0].id",
+        body([HI, said(tool_use(), tool_use(), role="assistant"), said(tool_result())]),
+        "messages[1].content[1].id",
         "`tool_use` ids must be unique",
     ),
     (
@@ -371,6 +372,24 @@ BROKEN: list[tuple[str, dict[str, Any], str, str]] = [
         body(output_format={"type": "json_schema", "schema": OPEN}),
         "output_format.schema",
         "output_format.schema: For 'object'",
+    ),
+    (
+        "A31",
+        body(output_config={"format": {"type": "json_schema"}}),
+        "output_config.format.schema",
+        "output_config.format.schema: Field required",
+    ),
+    (
+        "A31",
+        body(output_format={"type": "json_schema", "schema": None}),
+        "output_format.schema",
+        "output_format.schema: Field required",
+    ),
+    (
+        "A31",
+        body(output_config={"format": {"schema": "object"}}),
+        "output_config.format.schema",
+        "Input should be a valid dictionary",
     ),
     (
         "A32",
@@ -570,14 +589,65 @@ def test_what_is_accepted_breaks_no_rule(request_: dict[str, Any]):
         ("A40", body(ANSWERED), "tools"),
         (
             "A8",
-            body([*CALLED, HI], "claude-3-opus-20240229", tools=[TOOL]),
+            body([*CALLED, HI], "claude-3-opus", tools=[TOOL]),
             "messages[1].content[0]",
         ),
+        ("A13", body([*ANSWERED, *ANSWERED[1:]], tools=[TOOL]), "messages[3].content[0].id"),
+        ("A41", body(model="claude-3-haiku-20240307"), "model"),
     ],
 )
 def test_what_only_others_refuse_is_a_warning(rule: str, request_: dict[str, Any], path: str):
     assert rules(request_) == []
     assert rules(request_, "warning") == [(path, rule)]
+
+
+@pytest.mark.parametrize(
+    ("turns", "errors", "warnings"),
+    [
+        ([["a"], ["b"]], [], []),
+        ([["a"], ["a"]], [], [3]),
+        ([["a"], ["b"], ["a"]], [], [5]),
+        ([["a", "a"]], [1], []),
+        ([["a"], ["a", "a"]], [3], [3]),
+        ([["a"], ["b", "b"], ["b"]], [3], [5]),
+    ],
+)
+def test_an_id_belongs_to_its_message(
+    turns: list[list[str]], errors: list[int], warnings: list[int]
+):
+    messages = [HI]
+    for ids in turns:
+        messages.append(said(*map(tool_use, ids), role="assistant"))
+        messages.append(said(*map(tool_result, dict.fromkeys(ids))))
+    for severity, wanted in (("error", errors), ("warning", warnings)):
+        found = rules(body(messages, tools=[TOOL]), severity)
+        assert [int(re.findall(r"\d+", path)[0]) for path, rule in found if rule == "A13"] == wanted
+        assert {rule for _, rule in found} <= {"A13"}
+
+
+@pytest.mark.parametrize(
+    ("model", "day"),
+    [
+        ("claude-2.1", "2025-07-21"),
+        ("claude-instant-1.2", "2024-11-06"),
+        ("claude-3-5-sonnet-20240620", "2025-10-28"),
+        ("claude-3-5-sonnet-latest", "2025-10-28"),
+        ("claude-3-7-sonnet-20250219", "2026-02-19"),
+        ("claude-sonnet-4-0", "2026-06-15"),
+        ("claude-opus-4-20250514", "2026-06-15"),
+        ("claude-opus-4-1-20250805", ""),
+        ("claude-sonnet-4-5", ""),
+        ("claude-3-7-sonnet@20250219", ""),
+        ("kimi-k2.6", ""),
+    ],
+)
+def test_a_retired_model_is_a_warning_of_anthropics_own_host(model: str, day: str):
+    found = [each for each in check(body(model=model)) if each.rule == "A41"]
+    assert [(each.path, each.severity, each.status, each.message) for each in found] == (
+        [("model", "warning", 404, f"model: {model}")] if day else []
+    )
+    assert all(day in each.remedy for each in found)
+    assert "A41" not in [each.rule for each in check(body(model=model), model, "")]
 
 
 def test_a_result_that_comes_a_turn_too_late_answers_nothing():
@@ -587,9 +657,9 @@ def test_a_result_that_comes_a_turn_too_late_answers_nothing():
 
 
 def test_every_rule_has_a_request_that_breaks_it():
-    assert {rule for rule, *_ in BROKEN} | {"A3", "A4", "A40"} == CHECKED
+    assert {rule for rule, *_ in BROKEN} | {"A3", "A4", "A40", "A41"} == CHECKED
     assert sorted(CHECKED, key=lambda rule: int(rule[1:])) == [
-        f"A{number}" for number in range(1, 41)
+        f"A{number}" for number in range(1, 42)
     ]
     assert len(RULES) == len(dict(RULES))
 

@@ -498,6 +498,7 @@ def test_a_request_and_its_call_report_what_their_builders_changed():
     reported = [str(note) for note in notes(request)]
     assert reported == [
         "contents[2].parts[0]: the call of f has no result; an error was sent as its result",
+        "contents[1].parts[0]: an unsigned call was given the documented placeholder",
         f"tools[0].functionDeclarations[0].parameters.additionalProperties: {DROPPED}",
         f"tools[0].functionDeclarations[1].parameters.additionalProperties: {DROPPED}",
         f"generationConfig.responseSchema.additionalProperties: {DROPPED}",

@@ -254,7 +254,7 @@ CONVERSATIONS: dict[str, Callable[[], GenerateContentRequest]] = {
     "unsigned-parallel-calls-get-one-placeholder": lambda: ask(
         "Sail?", model(call("weather"), call("tide")), result("weather", {}), result("tide", {})
     ),
-    "unsigned-call-of-earlier-turn-stays": lambda: ask(
+    "unsigned-call-of-earlier-turn-is-signed": lambda: ask(
         "Sail?", model(call("tide")), result("tide", {}), model(Part(text="Yes.")), "When?"
     ),
     "user-signature-is-dropped": lambda: ask(Part(text="Hi", thought_signature=SIGNATURE)),

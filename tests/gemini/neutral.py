@@ -16,7 +16,7 @@ from wire.neutral.request import Request
 
 from .conversations import RECEIVED
 
-MODEL = "gemini-3-pro-preview"
+MODEL = "gemini-3.1-pro-preview"
 HI = Message.user("Hi")
 PNG = Media(data=b"\x89PNG\r\n\x1a\n", media_type="image/png")
 TIDE = {

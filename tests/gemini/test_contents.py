@@ -98,20 +98,20 @@ def broken(turns: list[Content], signatures: bool = True) -> list[str]:
         ):
             found.append(f"{index}: a result that is no object, or has a $ref (G20, G21)")
     if signatures:
-        speaks = [
-            index
-            for index, turn in enumerate(turns)
-            if turn.role == "user" and not is_results(turn)
-        ]
-        for index, turn in enumerate(turns[max(speaks, default=-1) + 1 :]):
-            first = next((part for part in turn.parts if part.function_call), None)
+        for index, turn in enumerate(turns):
+            calls = [part for part in turn.parts if part.function_call]
+            ran = {part.function_response.name for part in turn.parts if part.function_response}
+            # of two calls of one name the server ran the first
+            first = next((part for part in calls if part.function_call.name not in ran), None)
+            if first is None and len(calls) > len(ran):
+                first = calls[-1]
             if (
                 turn.role == "model"
                 and first
                 and first.thought_signature is None
                 and first.raw is None
             ):
-                found.append(f"{index}: the first call of the current turn is not signed (G24)")
+                found.append(f"{index}: the first call is not signed (G24, G27)")
     return found
 
 
@@ -604,9 +604,18 @@ def test_the_first_candidate_is_taken():
             ["a", call("f", SIGNATURE), result("f", {}), call("g"), result("g", {})],
             [SIGNATURE, PLACEHOLDER],
         ),
-        # after a later user text the call is no longer of the current turn
-        (["a", call("f"), result("f", {}), "b"], [None]),
-        (["a", call("f"), result("f", {}), "b", call("g"), result("g", {})], [None, PLACEHOLDER]),
+        # calls of earlier turns too: from 3.5 on all are signed, or none (G27)
+        (["a", call("f"), result("f", {}), "b"], [PLACEHOLDER]),
+        (
+            ["a", call("f"), result("f", {}), "b", call("g"), result("g", {})],
+            [PLACEHOLDER, PLACEHOLDER],
+        ),
+        (
+            ["a", call("f"), result("f", {}), "b", call("g", SIGNATURE), result("g", {})],
+            [PLACEHOLDER, SIGNATURE],
+        ),
+        # a call that the server ran has its result beside it, and goes back as it came
+        (["a", model(call("f"), result("f", {}), Part(text="b")), "c"], [None]),
         # a signature on a second call is none on the first (G24)
         (
             ["a", model(call("f"), call("g", SIGNATURE)), result("f", {}), result("g", {})],
@@ -627,6 +636,8 @@ def test_the_first_candidate_is_taken():
         "second-step",
         "earlier-turn",
         "two-turns",
+        "signed-after-unsigned",
+        "ran-by-the-server",
         "second-signed",
         "text-signed",
         "received",

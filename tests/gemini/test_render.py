@@ -399,7 +399,6 @@ def test_the_table_of_settings():
 
 
 LEVELS = {
-    "gemini-3-pro-preview": ("LOW", "LOW", "LOW", "MEDIUM", "HIGH"),
     "gemini-3-flash-preview": ("MINIMAL", "MINIMAL", "LOW", "MEDIUM", "HIGH"),
     "gemini-3.1-pro-preview": ("LOW", "LOW", "LOW", "MEDIUM", "HIGH"),
     "gemini-3.1-flash-lite": ("MINIMAL", "MINIMAL", "LOW", "MEDIUM", "HIGH"),
@@ -445,10 +444,15 @@ def test_s2_23_other_efforts():
         ("generationConfig.thinkingConfig.thinkingLevel", "G59")
     ]
     assert config(effort="high", model="gemini-2.0-flash") is None
+    gone = (
+        "model: warning: models/gemini-2.0-flash was shut down on 2026-06-01; Google recommends "
+        "gemini-2.5-flash"
+    )
     assert told(effort="high", model="gemini-2.0-flash") == [
-        "effort: not sent: models before 2.5 do not think"
+        "effort: not sent: models before 2.5 do not think",
+        gone,
     ]
-    assert told(effort="none", model="gemini-2.0-flash") == []
+    assert told(effort="none", model="gemini-2.0-flash") == [gone]
 
 
 def test_s2_22_u_55_output():
@@ -639,3 +643,15 @@ def test_snapshot(name, snapshot):
         "body": call.body.decode(),
         "notes": [str(note) for note in notes(call)],
     } == snapshot
+
+
+def test_s2_03_strict_of_a_tool_is_reported():
+    for raw in (False, True):
+        request = Request(
+            messages=(HI,), tools=(Tool("f", strict=True), Tool("g")), raw_schemas=raw
+        )
+        rendered = gemini.render_request(request, MODEL)
+        assert [str(each) for each in notes(rendered)] == [
+            "tools[0].strict: not sent: Gemini has no strict functions"
+        ]
+        assert b"strict" not in gemini.call(request, MODEL).body

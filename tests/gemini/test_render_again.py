@@ -305,10 +305,50 @@ def test_f_03_calls_of_another_model_get_the_placeholder_and_no_signature():
         "messages[1].parts[1]: withheld: metadata of gemini in the call of tide",
         "contents[1].parts[0]: an unsigned call was given the documented placeholder",
     ]
-    # turns that are over need none
-    assert contents(*messages, Message.user("And?"), model="gemini-3.5-flash")[1]["parts"] == [
+    # Turns that are over need it too (G27); models that do not sign get none.
+    later = (*messages, Message.user("And?"))
+    assert contents(*later, model="gemini-3.5-flash")[1]["parts"] == [
+        {"functionCall": {"name": "tide", "args": {}}, "thoughtSignature": PLACEHOLDER}
+    ]
+    assert contents(*later, model="gemini-2.5-flash")[1]["parts"] == [
         {"functionCall": {"name": "tide", "args": {}}}
     ]
+
+
+@given(
+    st.lists(st.lists(st.booleans(), min_size=1, max_size=3), min_size=1, max_size=4),
+    st.booleans(),
+    st.sampled_from(["gemini-3.1-pro-preview", "gemini-3.5-flash", "gemini-3.8-flash"]),
+)
+def test_d_07_f_03_each_step_of_every_turn_is_signed(
+    steps_of_turns: list[list[bool]], goes_on: bool, model: str
+):
+    """Steps of this model (True) and of another vendor, in several turns."""
+    messages: list[Message] = []
+    for number, steps in enumerate(steps_of_turns):
+        messages.append(HI)
+        for step, own in enumerate(steps):
+            calls = [
+                ToolCall(id=f"{number}_{step}_{name}", name=name, arguments={})
+                for name in ("tide", "moon")
+            ]
+            said = Message.assistant(*calls)
+            if own:
+                said = Message.assistant(
+                    msgspec.structs.replace(calls[0], signature=SIGNATURE), calls[1]
+                )
+            messages += [said, *(Message.tool_result(call, "1") for call in calls)]
+    messages += [HI] if goes_on else []
+    rendered = render_request(asked(*messages), model)
+    signatures = [
+        [part.thought_signature for part in content.parts or () if part.function_call]
+        for content in rendered.contents or ()
+        if content.role == "model"
+    ]
+    assert signatures == [
+        [SIGNATURE if own else PLACEHOLDER, None] for steps in steps_of_turns for own in steps
+    ]
+    assert [each for each in gemini.check(rendered, model) if each.rule in ("G24", "G27")] == []
 
 
 def test_s0_03_one_history_goes_to_either_vendor_and_back():

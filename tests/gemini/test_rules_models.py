@@ -110,9 +110,39 @@ def test_without_a_model_only_what_every_model_refuses(name: str) -> None:
 
 
 def test_every_rule_that_is_checked_is_hit_and_missed() -> None:
-    assert {case.rule for case in HITS.values()} == CHECKED
+    assert {case.rule for case in HITS.values()} | {"G86"} == CHECKED
     # Of these every body of the other rules is a miss.
-    assert CHECKED - {case.rule for case in MISSES.values()} <= {"G4", "G42"}
+    assert CHECKED - {case.rule for case in MISSES.values()} <= {"G4", "G42", "G86"}
+
+
+@pytest.mark.parametrize(
+    ("model", "host", "severity", "words"),
+    [
+        ("gemini-embedding-001", "gemini", "error", "is not supported for generateContent"),
+        ("text-embedding-004", "gemini", "error", "models/text-embedding-004 is not found for"),
+        ("models/imagen-4.0-generate-001", "gemini", "error", "API version v1beta"),
+        ("veo-3.1-generate-preview", "gemini", "error", "Call ListModels"),
+        ("gemini-3-pro-preview", "gemini", "warning", "was shut down on 2026-03-09"),
+        ("gemini-2.0-flash-001", "gemini", "warning", "Google recommends gemini-2.5-flash"),
+        ("gemini-1.5-pro", "gemini", "warning", "was shut down"),
+        ("gemini-2.0-flash-001", "gemini@vertex", "", ""),
+        ("gemini-2.0-flash-001", "", "", ""),
+        ("gemini-2.5-flash", "gemini", "", ""),
+        ("gemini-3.8-flash", "gemini", "", ""),
+        ("gemini-flash-latest", "gemini", "", ""),
+        ("tunedModels/imagen-of-mine", "gemini", "", ""),
+        ("tunedModels/gemini-2.0-mine", "gemini", "", ""),
+        ("my-embedding-model", "gemini", "", ""),
+    ],
+)
+def test_g86_models_that_do_not_answer(model: str, host: str, severity: str, words: str) -> None:
+    body = json.dumps(said()).encode()
+    found = [each for each in check(body, model, host) if each.rule == "G86"]
+    assert [(each.path, each.severity, each.status, each.code) for each in found] == (
+        [("model", severity, 404, "NOT_FOUND")] if severity else []
+    )
+    assert all(words in each.message and each.remedy for each in found)
+    assert "G86" not in [each.rule for each in check(body, model, host, endpoint="countTokens")]
 
 
 def test_what_is_checked_and_what_is_state_are_apart() -> None:
@@ -169,7 +199,7 @@ def test_the_parser_tells_all_at_once() -> None:
 
 def test_the_validator_tells_the_first() -> None:
     body = {"contents": [{"role": "user", "parts": []}], "generationConfig": {"candidateCount": 2}}
-    violations = check(json.dumps(body).encode(), "gemini-3-pro-preview")
+    violations = check(json.dumps(body).encode(), "gemini-3.1-pro-preview")
     assert [violation.rule for violation in violations] == ["G5", "G60"]
     message = "* GenerateContentRequest.contents[0].parts: contents.parts must not be empty.\n"
     assert error_response(violations) == (

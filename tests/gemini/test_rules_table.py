@@ -38,7 +38,7 @@ def rows() -> dict[str, str]:
 
 def test_the_table_says_what_is_checked_and_what_is_state() -> None:
     table = rows()
-    numbers = {f"G{number}" for number in range(1, 86)} | {"G18b"}
+    numbers = {f"G{number}" for number in range(1, 87)} | {"G18b"}
     assert set(table) == numbers
     assert {rule for rule, here in table.items() if here.startswith("checked")} == CHECKED
     assert {rule for rule, here in table.items() if here.startswith("state")} == set(STATE)
@@ -54,7 +54,8 @@ def test_the_table_says_what_is_checked_and_what_is_state() -> None:
 
 def test_the_table_says_what_is_never_more_than_a_warning() -> None:
     warned = {rule for rule, here in rows().items() if "(a warning)" in here}
-    assert warned == CHECKED - {case.rule for case in HITS.values() if case.severity == "error"}
+    errors = {case.rule for case in HITS.values() if case.severity == "error"}
+    assert warned == CHECKED - errors - {"G86"}
 
 
 def test_each_rule_is_found_in_one_place() -> None:

@@ -206,7 +206,7 @@ def test_other_bad_input_is_named():
 
 # --- random conversations -------------------------------------------------------------------------
 
-MODELS = ("gemini-2.5-pro", "gemini-3-pro-preview")
+MODELS = ("gemini-2.5-pro", "gemini-3.5-flash")
 SEEDS, PART = 500, 50
 in_parts = pytest.mark.parametrize("begin", range(0, SEEDS, PART))
 

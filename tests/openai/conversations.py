@@ -133,7 +133,7 @@ TIDE = Tool(
         parameters={
             "type": "object",
             "properties": {"port": {"type": "string"}, "day": {"type": ["string", "null"]}},
-            "required": ["port"],
+            "required": ["port", "day"],
             "additionalProperties": False,
         },
         strict=True,
@@ -157,7 +157,8 @@ STRICT_NAMES = Tool(
 PORT = {
     "type": "object",
     "properties": {"name": {"type": "string"}, "depth": {"type": "number"}},
-    "required": ["name"],
+    "required": ["name", "depth"],
+    "additionalProperties": False,
 }
 PNG = ContentPart(type="image_url", image_url=ImageUrl(url="data:image/png;base64,iVBORw0KGgo="))
 WEATHER, TIDES, MOON = (
@@ -397,7 +398,7 @@ NOT_HERE = {
             "signature-on-later-call-stays",
             "unsigned-call-gets-placeholder",
             "unsigned-parallel-calls-get-one-placeholder",
-            "unsigned-call-of-earlier-turn-stays",
+            "unsigned-call-of-earlier-turn-is-signed",
             "user-signature-is-dropped",
         ),
         "signatures stand in reasoning_details and extra_content",

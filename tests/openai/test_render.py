@@ -440,11 +440,19 @@ def test_u_107_a_host_that_does_not_choose_among_several():
             },
         ),
         (
-            {"output": Output({"type": "object"}, "tide", strict=True)},
+            {
+                "output": Output(
+                    {"type": "object", "additionalProperties": False}, "tide", strict=True
+                )
+            },
             {
                 "response_format": {
                     "type": "json_schema",
-                    "json_schema": {"name": "tide", "schema": {"type": "object"}, "strict": True},
+                    "json_schema": {
+                        "name": "tide",
+                        "schema": {"type": "object", "additionalProperties": False},
+                        "strict": True,
+                    },
                 }
             },
         ),
@@ -458,6 +466,45 @@ def test_u_54_u_55_u_149_fields(settings: Any, wanted: Any):
     streaming = {"stream": True, "stream_options": {"include_usage": True}}
     assert json.loads(openai.stream_call(asked(**settings), "m").body) == plain | streaming | wanted
     assert told(asked(**settings)) == []
+
+
+@pytest.mark.parametrize(
+    ("provider", "strict", "closed", "changed"),
+    [
+        ("openai", True, True, ["tools[0].parameters", "tools[0].parameters.properties.at"]),
+        ("deepseek", True, False, []),
+        ("llama.cpp", True, False, []),
+        ("kimi", None, False, ["tools[0].strict"]),
+    ],
+)
+def test_strict_tools(provider: str, strict: bool | None, closed: bool, changed: list[str]):
+    at = {"type": "object", "properties": {}}
+    parameters = {"type": "object", "properties": {"at": at}, "required": ["at"]}
+    request = asked(tools=(Tool("f", "F.", parameters, strict=True), Tool("g", "", parameters)))
+    rendered = render_request(request, "m", provider)
+    first, second = (tool.function for tool in rendered.tools or ())
+    assert first is not None
+    assert second is not None
+    assert (first.strict, second.strict) == (strict, None)
+    shut = {"additionalProperties": False}
+    assert first.parameters == (
+        {**parameters, "properties": {"at": {**at, **shut}}, **shut} if closed else parameters
+    )
+    assert second.parameters == parameters == request.tools[0].parameters
+    assert [each.path for each in notes(rendered)] == changed
+    assert openai.check(rendered, "m", provider) == []
+
+
+def test_a_strict_schema_that_the_host_refuses():
+    optional = {"type": "object", "properties": {"day": {"type": "string"}}}
+    for settings, path in (
+        ({"tools": (Tool("f", "", optional, strict=True),)}, "tools[0].function.parameters"),
+        ({"output": Output(optional, strict=True)}, "response_format.json_schema.schema"),
+    ):
+        with pytest.raises(RuleError, match="Missing 'day'") as caught:
+            openai.call(asked(**settings), "gpt-5.4", "openai")
+        assert [(each.path, each.rule) for each in caught.value.violations] == [(path, "O19")]
+        assert openai.call(asked(**settings), "m", "mistral").body
 
 
 @pytest.mark.parametrize(

@@ -648,3 +648,18 @@ def test_u_109_u_110_literals_and_a_call_with_text() -> None:
     assert isinstance(ready, Ready)
     assert ready.call.text == '{"kind": 1.0}'
     assert toolbox.finish(ready, ready.run()).result == ToolResult("x", "pick", 1)
+
+
+def test_a_tool_can_be_strict() -> None:
+    def add(a: int) -> int:
+        return a
+
+    class Port(TypedDict):
+        name: str
+
+    assert tool(add, strict=True).strict is True
+    assert tool(strict=True)(add).strict is True
+    assert tool(Port, strict=True).strict is True
+    assert tool(add).strict is False
+    with pytest.raises(RuleError, match="tool add: strict: expected a bool, not str"):
+        tool(add, strict="yes")  # type: ignore[call-overload]

@@ -17,7 +17,7 @@ from wire.gemini.rules import schemas
 from wire.neutral.messages import Message
 from wire.neutral.request import Request, Tool
 
-MODEL = "gemini-3-pro-preview"
+MODEL = "gemini-3.1-pro-preview"
 
 
 def city_tool(**city: Any) -> Tool:

@@ -8,7 +8,7 @@ others. Notes report what the wire cannot express and was left out. A path such 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -113,7 +113,10 @@ def render_request(
         system=system[0]
         if len(system) == 1
         else [ContentBlock(type="text", text=text) for text in system] or None,
-        tools=[_tool(tool, f"tools[{index}]", notes) for index, tool in enumerate(request.tools)]
+        tools=[
+            _tool(tool, f"tools[{index}]", model_family, row.dialect, notes)
+            for index, tool in enumerate(request.tools)
+        ]
         or None,
         tool_choice=_tool_choice(request.tool_choice, notes),
         temperature=request.temperature,
@@ -217,14 +220,36 @@ def _thinking(
     )
 
 
-def _tool(tool: Tool, path: str, notes: list[Note]) -> WireTool:
+def _tool(
+    tool: Tool, path: str, model_family: Family, dialect: Dialect, notes: list[Note]
+) -> WireTool:
     schema = dict(tool.parameters)
     if "type" not in schema:
         schema = {"type": "object", **schema}
         notes.append(
             Note(f"{path}.input_schema", "added: type object, which the schema did not name")
         )
-    return WireTool(name=tool.name, description=tool.description or None, input_schema=schema)
+    strict = False
+    if tool.strict:
+        problem = _schema_problem(schema, model_family, dialect)
+        strict = not problem
+        if strict:
+            schema = closed(schema, f"{path}.input_schema", notes)
+        else:
+            notes.append(Note(f"{path}.strict", f"not sent: {problem}"))
+    return WireTool(
+        name=tool.name,
+        description=tool.description or None,
+        input_schema=schema,
+        strict=strict or None,
+    )
+
+
+def _schema_problem(schema: Mapping[str, Any], model_family: Family, dialect: Dialect) -> str:
+    """Why this model cannot enforce the schema; `""` if it can."""
+    if takes_schema(model_family) or (model_family.version is None and dialect.newest_models):
+        return schema_problem(schema)
+    return "this model accepts no schema"
 
 
 _TOOL_CHOICE_TYPES = {"auto": "auto", "none": "none", "required": "any"}
@@ -252,9 +277,7 @@ def _output_format(
     """The output format; or `None`, and the text that replaces it in the system text."""
     if output is None:
         return None, ""
-    problem = "this model accepts no schema"
-    if takes_schema(model_family) or (model_family.version is None and dialect.newest_models):
-        problem = schema_problem(output.schema)
+    problem = _schema_problem(output.schema, model_family, dialect)
     if not problem:
         return OutputFormat(
             type="json_schema", schema=closed(output.schema, "output.schema", notes)

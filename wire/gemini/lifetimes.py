@@ -1,9 +1,8 @@
 """The models of Gemini: since when each answers, and until when.
 
 This is the one list of model names; rules of models go by family (`wire.gemini.families`), so that
-old names keep theirs. Nothing here is a rule of `check`: the day on which a request is sent is the
-server's business. The emulator answers by it, and a test reads it: no example, page or live test
-names a model that is gone.
+old names keep theirs. `check` warns of a model that is gone (G86), the emulator answers by this
+list, and a test reads it: no example, page or live test names a model that is gone.
 
 Source: Google's deprecations page and release notes (ai.google.dev/gemini-api/docs/deprecations),
 read in November 2026. Vertex AI has dates of its own, which mostly are a little later.

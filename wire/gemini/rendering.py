@@ -175,6 +175,8 @@ def _tools(request: Request, report: list[Note]) -> list[Tool]:
         )
         declarations.append(declaration)
         report += [Note(f"{path}.{each.path}", each.message) for each in changes]
+        if tool.strict:
+            report.append(Note(f"{path}.strict", "not sent: Gemini has no strict functions"))
     return [
         *([Tool(function_declarations=declarations)] if declarations else []),
         *([Tool(google_search=GoogleSearch())] if request.search_grounding else []),

@@ -70,8 +70,10 @@ def contents(*turns: Turn, model: str | None = None) -> Noted[Content]:
     >>> [content.role for content in contents("Time?", call, result, model="gemini-3.5-flash")]
     ['user', 'model', 'user']
 
-    Received parts are sent back in their original bytes. Unsigned calls of the current turn get
-    `PLACEHOLDER` as their signature, unless `model` is a model that needs no signatures (G24).
+    Received parts are sent back in their original bytes. An unsigned call at the begin of a step
+    gets `PLACEHOLDER` as its signature, unless `model` is a model that needs no signatures (G24).
+    Calls of earlier turns get it too, since newer models refuse a history of which only some calls
+    are signed (G27).
 
     Raises `HistoryError` for a conversation that begins or ends with the model, and for an unknown
     role.
@@ -463,33 +465,25 @@ def _has_ref(value: Any) -> bool:
 
 
 def _signed(turns: list[Content], report: list[Note], *, received: bool) -> list[Content]:
-    """Signs the first call of each step of the current turn with the placeholder, if it has no
-    signature (G24).
+    """Signs the first call of each step with the placeholder, if it has no signature (G24).
+
+    Steps of all turns, not of the current one alone: from 3.5 on, a model refuses a history of
+    which some calls are signed and others are not (G27).
 
     A received call without a signature comes from a model that does not sign. It is signed only if
     `received` is set, which the caller does for a model that requires signatures. Otherwise it
     stays unchanged, with its remembered bytes.
     """
-    # The current turn follows the last user Content that has more than results. Earlier calls need
-    # no signature.
-    begin = max(
-        (
-            index
-            for index, content in enumerate(turns)
-            if content.role == "user" and _has_other_parts(content)
-        ),
-        default=-1,
-    )
     result = list(turns)
-    for index in range(begin + 1, len(turns)):
-        content = turns[index]
+    for index, content in enumerate(turns):
         parts = list(content.parts or ())
-        first = next(
-            (position for position, part in enumerate(parts) if part.function_call is not None),
-            None,
-        )
-        if content.role != "model" or first is None:
+        # A call that the server ran has its result in the same Content, and goes back unchanged.
+        calls = _open_calls(parts) if content.role == "model" else []
+        if not calls:
             continue
+        first = next(
+            position for position, part in enumerate(parts) if part.function_call is calls[0]
+        )
         part = parts[first]
         if part.thought_signature is None and (received or RAW not in part.__dict__):
             parts[first] = msgspec.structs.replace(part, thought_signature=PLACEHOLDER)
@@ -501,8 +495,3 @@ def _signed(turns: list[Content], report: list[Note], *, received: bool) -> list
                 )
             )
     return result
-
-
-def _has_other_parts(content: Content) -> bool:
-    """Whether a Content has more than function results."""
-    return any(part.function_response is None for part in content.parts or ())

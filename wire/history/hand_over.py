@@ -15,7 +15,7 @@ from wire.core.memory import Note, Noted
 from wire.errors import ConfigurationError, HistoryError, refuse
 from wire.history.order import listed, violations
 from wire.neutral.messages import Message, Other, Part, Text, Thought, ToolCall, with_origin
-from wire.neutral.pairing import Answers, answers, turns
+from wire.neutral.pairing import Answers, Turn, answers, turns
 
 Thoughts: TypeAlias = Literal["withhold", "as_text"]
 
@@ -51,15 +51,21 @@ def handed(
     """Like `hand_over`, but returns the remaining messages by their input index, and the notes."""
     if thoughts not in get_args(Thoughts):
         raise ConfigurationError(f"thoughts: expected withhold or as_text, not {thoughts!r}")
-    return _handed(listed(messages), provider, model, as_text=thoughts == "as_text")
+    as_text = thoughts == "as_text"
+    notes: list[Note] = []
+    return _handed(enumerate(listed(messages)), provider, model, notes, as_text=as_text), notes
 
 
 def _handed(
-    messages: Iterable[Message], provider: str, model: str, *, as_text: bool = False
-) -> tuple[dict[int, Message], list[Note]]:
-    notes: list[Note] = []
+    messages: Iterable[tuple[int, Message]],
+    provider: str,
+    model: str,
+    notes: list[Note],
+    *,
+    as_text: bool = False,
+) -> dict[int, Message]:
     result: dict[int, Message] = {}
-    for index, message in enumerate(messages):
+    for index, message in messages:
         path = f"messages[{index}]"
         if message.role != "assistant" or _is_own(message, provider, model):
             result[index] = message
@@ -78,7 +84,25 @@ def _handed(
             result[index] = message if same else Message("assistant", parts)
         else:
             notes.append(Note(path, "dropped: no part of the message remains"))
-    return result, notes
+    return result
+
+
+def _grouped(
+    history: list[Message], turns: Iterable[Turn], notes: list[Note]
+) -> dict[int, Message]:
+    """The messages by their index, with all calls of one response in the first of its messages."""
+    result = dict(enumerate(history))
+    for turn in turns:
+        for index in turn.joined:
+            result[turn.index] = Message(
+                "assistant", result[turn.index].parts + result.pop(index).parts
+            )
+            notes.append(
+                Note(
+                    f"messages[{index}]", f"joined to messages[{turn.index}]: calls of one response"
+                )
+            )
+    return result
 
 
 class Sendable(NamedTuple):
@@ -93,14 +117,17 @@ class Sendable(NamedTuple):
 
 
 def sendable(messages: Iterable[Message], provider: str, model: str) -> Sendable:
-    """Checks the turns, applies `handed`, and pairs calls with their results.
+    """Checks the turns, groups calls by their response, applies `handed`, and pairs calls with
+    their results.
 
     Raises `HistoryError` if `check` reports a violation.
     """
     history = listed(messages)
     paired = turns(history)
     refuse(violations(history, paired), HistoryError)
-    return Sendable(*_handed(history, provider, model), answers(paired))
+    notes: list[Note] = []
+    remaining = _handed(_grouped(history, paired, notes).items(), provider, model, notes)
+    return Sendable(remaining, notes, answers(paired))
 
 
 def _is_own(message: Message, provider: str, model: str) -> bool:

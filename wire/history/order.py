@@ -141,8 +141,8 @@ def _groups(turns: Iterable[Turn]) -> Iterator[_Located]:
     """Calls without a result, and results without a call."""
     for turn in turns:
         known: set[str] = set()
-        for (position, call), result in zip(turn.calls, turn.pairs, strict=True):
-            where, path = (turn.index, position), f"messages[{turn.index}].parts[{position}]"
+        for (message, position, call), result in zip(turn.calls, turn.pairs, strict=True):
+            where, path = (message, position), f"messages[{message}].parts[{position}]"
             named = f"{call.name} ({call.id})"
             if call.id in known:
                 problem = f"two calls of one message have the id {call.id}"

@@ -14,7 +14,7 @@ from wire.core.memory import Note, Noted
 from wire.errors import ConfigurationError
 from wire.history.order import ALLOWED, NAMES, listed
 from wire.neutral.messages import Media, Message, Other, Part, Text, ToolCall, ToolResult
-from wire.neutral.pairing import pair, same_id
+from wire.neutral.pairing import of_one_response, pair, same_id
 
 OpenCalls: TypeAlias = Literal["answer", "drop"]
 
@@ -139,7 +139,7 @@ class _Repair:
         return parts
 
     def _take_turn(self, draft: _Draft) -> None:
-        if self._answers is not None:
+        if self._answers is not None and not self._continues(draft):
             self.settle()
         if self._turn is None:
             self._turn = draft
@@ -147,6 +147,12 @@ class _Repair:
         else:
             self._turn.parts += draft.parts
             self._note(draft.path, f"joined to {self._turn.path}: one assistant turn")
+
+    def _continues(self, draft: _Draft) -> bool:
+        """Whether the message has further calls of the response of the open turn."""
+        before = [call for _, call in self._turn.calls] if self._turn is not None else []
+        after = [call for _, call in draft.calls]
+        return bool(before and after) and of_one_response(before + after)
 
     def _take_answers(self, draft: _Draft) -> None:
         if self._turn is None or not self._turn.calls:

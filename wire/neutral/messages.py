@@ -152,6 +152,10 @@ class ToolCall(Value, frozen=True, kw_only=True, tag="tool_call"):
     extra: dict[str, Any] | None = None
     """Further keys of the call on its wire, which are sent back with it."""
     signature: str = ""
+    response: str = ""
+    """Id of the response that requested the call, for a conversation that has each call of a
+    response in a message of its own, followed by its result. Such calls are sent as one message.
+    """
 
 
 class Media(Value, frozen=True, kw_only=True, tag="media"):

@@ -47,6 +47,11 @@ def same_id(call: ToolCall, result: ToolResult) -> bool:
     return call.id == result.id
 
 
+def of_one_response(calls: Sequence[ToolCall]) -> bool:
+    """Whether the calls say that one response requested all of them."""
+    return bool(calls[0].response) and len({call.response for call in calls}) == 1
+
+
 class Result(NamedTuple):
     """A result and its position in the conversation."""
 
@@ -62,17 +67,35 @@ class Result(NamedTuple):
         return f"messages[{self.message}].parts[{self.position}]"
 
 
+class Call(NamedTuple):
+    """A call and its position in the conversation."""
+
+    message: int
+    """Index of its message."""
+    position: int
+    """Its position among the parts of that message."""
+    call: ToolCall
+
+    @property
+    def path(self) -> str:
+        """Path of the part."""
+        return f"messages[{self.message}].parts[{self.position}]"
+
+
 @dataclass(slots=True)
 class Turn:
     """One message of the user or the assistant, and the results in the tool messages after it.
 
     The first turn has no message: it holds results before the first message of user or assistant.
+    Messages with calls of one response are one turn, whose results may stand between them.
     """
 
     index: int = -1
     """Index of the message; -1 for the first turn."""
-    calls: list[tuple[int, ToolCall]] = field(default_factory=list)
-    """The calls of an assistant message, with their positions among its parts."""
+    joined: list[int] = field(default_factory=list)
+    """Indices of further messages with calls of the same response."""
+    calls: list[Call] = field(default_factory=list)
+    """The calls of the assistant."""
     results: list[Result] = field(default_factory=list)
     pairs: list[int | None] = field(default_factory=list)
     """For each call the position of its result in `results`."""
@@ -96,12 +119,17 @@ def turns(messages: Iterable[Message]) -> list[Turn]:
     for index, message in enumerate(messages):
         role = message.role
         if role == "user" or role == "assistant":
-            turn = Turn(index)
+            calls = [
+                Call(index, position, part)
+                for position, part in enumerate(message.parts if role == "assistant" else ())
+                if isinstance(part, ToolCall)
+            ]
+            if calls and turn.calls and of_one_response([each.call for each in turn.calls + calls]):
+                turn.joined.append(index)
+                turn.calls += calls
+                continue
+            turn = Turn(index, calls=calls)
             all_turns.append(turn)
-            if role == "assistant":
-                for position, part in enumerate(message.parts):
-                    if isinstance(part, ToolCall):
-                        turn.calls.append((position, part))
         elif role == "tool":
             for position, part in enumerate(message.parts):
                 if isinstance(part, ToolResult):
@@ -109,7 +137,7 @@ def turns(messages: Iterable[Message]) -> list[Turn]:
     for turn in all_turns:
         if turn.calls:
             turn.pairs = pair(
-                [call for _, call in turn.calls],
+                [each.call for each in turn.calls],
                 [each.result for each in turn.results],
                 same_id,
             )

@@ -43,6 +43,42 @@ class ToolNames:
     """Reports a replaced `{name}` and the `{safe}` one."""
 
 
+def closed_objects(schema: Mapping[str, Any], path: str, notes: list[Note]) -> dict[str, Any]:
+    """A copy of a schema in which each object that says nothing of further properties refuses them.
+
+    >>> closed_objects({"type": "object", "properties": {}}, "tools[0].parameters", [])
+    {'type': 'object', 'properties': {}, 'additionalProperties': False}
+
+    Strict mode requires it. Each change is added to `notes`.
+    """
+    copy = dict(schema)
+    is_object = copy.get("type") == "object" or "properties" in copy
+    if is_object and "additionalProperties" not in copy:
+        copy["additionalProperties"] = False
+        notes.append(Note(path, "added additionalProperties: false, which strict mode requires"))
+    for key in ("properties", "$defs", "definitions"):
+        inner = copy.get(key)
+        if isinstance(inner, Mapping):
+            copy[key] = {
+                name: _closed_inner(each, f"{path}.{key}.{name}", notes)
+                for name, each in inner.items()
+            }
+    if "items" in copy:
+        copy["items"] = _closed_inner(copy["items"], f"{path}.items", notes)
+    for key in ("anyOf", "allOf", "oneOf"):
+        inner = copy.get(key)
+        if isinstance(inner, (list, tuple)):
+            copy[key] = [
+                _closed_inner(each, f"{path}.{key}[{index}]", notes)
+                for index, each in enumerate(inner)
+            ]
+    return copy
+
+
+def _closed_inner(schema: Any, path: str, notes: list[Note]) -> Any:
+    return closed_objects(schema, path, notes) if isinstance(schema, Mapping) else schema
+
+
 def safe_names(
     calls: Iterable[tuple[str, str]], taken: Iterable[str], rule: ToolNames, found: list[Note]
 ) -> dict[str, str]:

@@ -33,7 +33,8 @@ class Tool(MetadataStruct, frozen=True):
     {'type': 'object', 'properties': {}}
 
     `parameters` and `response` are JSON Schemas; they are never changed. Raises `RuleError` for a
-    name that some vendor rejects, and for parameters that are not the schema of an object.
+    name that some vendor rejects, for parameters that are not the schema of an object, and for a
+    `strict` that is not a bool.
     """
 
     name: str
@@ -42,6 +43,10 @@ class Tool(MetadataStruct, frozen=True):
         default_factory=lambda: {"type": "object", "properties": {}}
     )
     response: dict[str, Any] | None = None
+    strict: bool = False
+    """Makes the host enforce the schema of the arguments, where it can: chat completions, and
+    Anthropic from 4.5 on. Its objects are then sent as closed ones. Other wires report it in the
+    notes."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not TOOL_NAME.fullmatch(self.name):
@@ -60,6 +65,8 @@ class Tool(MetadataStruct, frozen=True):
             if not isinstance(schema, Mapping) and not (path == "response" and schema is None):
                 problem = f"expected a JSON Schema as a mapping, not {type(schema).__name__}"
                 raise RuleError(violations=[Violation(f"tool {self.name}: {path}", problem)])
+        if not isinstance(self.strict, bool):
+            raise _wrong_type(f"tool {self.name}: strict", self.strict, (bool,))
         kind = self.parameters.get("type", "object")
         if kind != "object":
             problem = f"expected the type object, not {kind!r}"

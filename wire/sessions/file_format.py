@@ -84,6 +84,7 @@ class ToolCall(_Part, frozen=True, tag="tool_call"):
     kind: Literal["function", "custom"] = "function"
     extra: dict[str, Any] | None = None
     signature: str = ""
+    response: str = ""
 
 
 class Media(_Part, frozen=True, tag="media"):

@@ -45,6 +45,7 @@ def tool(  # pyright: ignore[reportOverlappingOverload]  # types are callable, b
     name: str | None = None,
     description: str | None = None,
     response: Any = None,
+    strict: bool = False,
 ) -> Tool: ...
 @overload
 def tool(
@@ -54,6 +55,7 @@ def tool(
     description: str | None = None,
     parameters: Any = None,
     response: Any = None,
+    strict: bool = False,
     timeout: float | None = None,
     final: bool | Callable[[Any], bool] = False,
     needs_approval: bool = False,
@@ -67,6 +69,7 @@ def tool(
     description: str | None = None,
     parameters: Any = None,
     response: Any = None,
+    strict: bool = False,
     timeout: float | None = None,
     final: bool | Callable[[Any], bool] = False,
     needs_approval: bool = False,
@@ -79,6 +82,7 @@ def tool(
     description: str | None = None,
     parameters: Any = None,
     response: Any = None,
+    strict: bool = False,
     timeout: float | None = None,
     final: bool | Callable[[Any], bool] = False,
     needs_approval: bool = False,
@@ -101,6 +105,7 @@ def tool(
       the function gets the properties as keywords if it names all of them, else the object as a
       dict.
     - `response`: a type or a JSON Schema that results must match.
+    - `strict`: see `Tool`.
     - `timeout`, in seconds, `final`, `needs_approval`, `read_only`: see `FunctionTool`.
 
     A type in place of the function makes a tool without a function: a run stops at its calls and
@@ -124,6 +129,7 @@ def tool(
             description=description,
             parameters=parameters,
             response=response,
+            strict=strict,
             **options,
         )
     if isinstance(function, type) or get_origin(function) is not None:
@@ -132,6 +138,7 @@ def tool(
             name,
             description,
             response,
+            strict,
             [*filter(options.get, options), *(["parameters"] if parameters else [])],
         )
     if not callable(function) or isinstance(function, Tool):
@@ -156,6 +163,7 @@ def tool(
         summary(function) if description is None else description,
         signature.shape.schema,
         None if returns is None else returns.schema,
+        strict,
         function=function,
         signature=signature,
         returns=returns,
@@ -164,7 +172,12 @@ def tool(
 
 
 def _of_type(
-    kind: Any, name: str | None, description: str | None, response: Any, refused: list[str]
+    kind: Any,
+    name: str | None,
+    description: str | None,
+    response: Any,
+    strict: bool,
+    refused: list[str],
 ) -> Tool:
     name = name_of(kind) if name is None else name
     if refused:
@@ -183,6 +196,7 @@ def _of_type(
         summary(kind) if description is None else description,
         shape.schema,
         None if returns is None else returns.schema,
+        strict,
     )
 
 

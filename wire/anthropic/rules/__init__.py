@@ -59,6 +59,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("A36", settings.max_tokens_given),
     ("A37 A38 A39", settings.sampling_supported),
     ("A40", settings.tools_given_with_calls),
+    ("A41", settings.model_is_served),
 )
 """Ids of rules, and the function that checks them."""
 

@@ -12,6 +12,7 @@ from typing import Any
 from wire.anthropic.families import (
     always_thinks,
     efforts,
+    retired,
     takes_adaptive,
     takes_budget,
     takes_forced_calls,
@@ -235,13 +236,28 @@ def reference_cycle(schema: Mapping[str, Any]) -> str:
 
 
 def output_schema_is_closed(request: RuleInput) -> Violations:
-    """A30, A31: the output schema is not recursive, and each of its objects is closed."""
+    """A30, A31: an output format has a schema, which is not recursive and has closed objects only.
+
+    The refusal of a format without a schema is documented, and not recorded.
+    """
     for path, form in (
         ("output_config.format", request.config.get("format")),
         ("output_format", request.plain.get("output_format")),
     ):
-        schema = as_object(form).get("schema")
+        if not isinstance(form, Mapping):
+            continue
+        schema = form.get("schema")
         if not isinstance(schema, Mapping):
+            if form.get("type") in (None, "json_schema"):
+                problem = (
+                    "Field required" if schema is None else "Input should be a valid dictionary"
+                )
+                yield violation(
+                    f"{path}.schema",
+                    f"{path}.schema: {problem}",
+                    "A31",
+                    "set it to a JSON Schema, or remove the format",
+                )
             continue
         if any(
             node.get("type") == "object" and node.get("additionalProperties") is not False
@@ -361,6 +377,24 @@ def context_edits_valid(request: RuleInput) -> Violations:
                 "`clear_thinking_20251015` strategy requires `thinking` to be enabled or adaptive"
             )
             yield violation(f"context_management.edits[{index}]", message, "A35")
+
+
+def model_is_served(request: RuleInput) -> Violations:
+    """A41: Anthropic has not retired the model.
+
+    A warning: some customers keep a retired model, and other hosts serve it for longer.
+    """
+    date = retired(request.model) if request.at_anthropic else ""
+    if date:
+        yield Violation(
+            "model",
+            f"model: {request.model}",
+            "A41",
+            "warning",
+            f"use a model of today: this one was retired on {date}",
+            status=404,
+            code="not_found_error",
+        )
 
 
 # --- numbers --------------------------------------------------------------------------------------

@@ -255,9 +255,14 @@ def server_results_have_calls(request: RuleInput) -> Violations:
 
 
 def call_ids_valid(request: RuleInput) -> Violations:
-    """A12, A13: ids in calls and results have legal characters, and ids of calls are unique."""
-    seen: set[str] = set()
+    """A12, A13: ids in calls and results have legal characters, and ids of calls are unique.
+
+    An id that returns in a later message is a warning: such requests were answered in recorded
+    traffic. Within one message the results could not be told apart.
+    """
+    earlier: set[str] = set()
     for turn in request.turns:
+        here: set[str] = set()
         for block in turn.of("tool_use", "tool_result"):
             key = "id" if block.type == "tool_use" else "tool_use_id"
             id = block.plain.get(key)
@@ -274,14 +279,16 @@ def call_ids_valid(request: RuleInput) -> Violations:
                     "use letters, digits, _ and - only, in the call and in its result",
                 )
             elif key == "id":
-                if id in seen:
+                if id in here or id in earlier:
                     yield violation(
                         path,
                         f"{server_path(block.path)}: `tool_use` ids must be unique",
                         "A13",
                         "give each call its own id",
+                        "error" if id in here else "warning",
                     )
-                seen.add(id)
+                here.add(id)
+        earlier |= here
 
 
 def arguments_are_objects(request: RuleInput) -> Violations:

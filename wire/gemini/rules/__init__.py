@@ -80,6 +80,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("G34", tools.flag_is_known),
     ("G35", tools.allowed_names_have_a_mode),
     ("G41 G42 G43 G44 G45 G46 G47 G48 G49 G50 G51 G52 G53 G54", schemas.schemas_are_sound),
+    ("G86", generation.model_is_served),
 )
 """Ids of rules -> the function that yields their violations.
 

@@ -1,5 +1,5 @@
 """Rules about the generation config, cached content, media and the name of the model (G56 to G66,
-G79 to G82).
+G79 to G82, G86).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from wire.errors import Violation
 from wire.gemini.families import NO_LOGPROBS, REFUSED_LEVELS, UNLISTED_LEVELS, budget
+from wire.gemini.lifetimes import is_shut_down, lifetime
 from wire.gemini.rules.rule_input import Plain, RuleInput
 
 Violations = Iterator[Violation]
@@ -136,6 +137,36 @@ def model_is_a_name(request: RuleInput) -> Violations:
     """G81: a space or another character that no model name has."""
     if request.gemini and request.model and not _MODEL.fullmatch(request.model):
         yield request.violation("G81", "model", f"{request.model!r} is not a model name")
+
+
+_NO_CHAT = re.compile(r"(text-|gemini-)?embedding-.*|imagen-.*|veo-.*|lyria-.*|aqa")
+"""Models of the Gemini API that embed, draw or film, and do not generate contents."""
+
+
+def model_is_served(request: RuleInput) -> Violations:
+    """G86: the model generates contents, and has not been shut down.
+
+    A shutdown is a warning: its day is documented, and answers from before that day were recorded.
+    Vertex has other days.
+    """
+    name = request.model.removeprefix("models/")
+    if not request.gemini or "/" in name:  # a tuned model may have any name
+        return
+    days = lifetime(name)
+    if _NO_CHAT.fullmatch(name):
+        yield request.violation(
+            "G86", "model", model=name, version=request.version, method="generateContent"
+        )
+    elif is_shut_down(name) and not days.routed:
+        yield request.violation(
+            "G86",
+            "model",
+            f"models/{name} was shut down on {days.shutdown}; Google recommends {days.replacement}",
+            "warning",
+            model=name,
+            version=request.version,
+            method="generateContent",
+        )
 
 
 # --- media ----------------------------------------------------------------------------------------

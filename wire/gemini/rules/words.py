@@ -336,6 +336,14 @@ WORDS: dict[str, Words] = {
         status=404,
         code="NOT_FOUND",
     ),
+    "G86": Words(
+        "models/{model} is not found for API version {version}, or is not supported for {method}. "
+        "Call ListModels to see the list of available models and their supported methods.",
+        "use a model of today; list_models names them",
+        "Publisher Model `{model}` not found.",
+        status=404,
+        code="NOT_FOUND",
+    ),
     "G73": Words("API key not valid. Please pass a valid API key.", "use a key of this provider"),
     "G74": Words(
         "You exceeded your current quota, please check your plan and billing details.",

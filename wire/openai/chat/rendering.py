@@ -22,7 +22,7 @@ from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.errors import StreamInvalid, Violation
 from wire.neutral.messages import Event, Reply
-from wire.neutral.rendering import SCHEMA_WORDS, ReplyReader, wire_call
+from wire.neutral.rendering import SCHEMA_WORDS, ReplyReader, closed_objects, wire_call
 from wire.neutral.request import Output, Request, Tool, checked_request
 from wire.openai.chat.endpoints import chat_completions, stream_chat_completions
 from wire.openai.chat.parse import EventReader, parse_reply
@@ -117,7 +117,11 @@ def render_request(
         stop=list(request.stop) or None,
         reasoning_effort=request.effort,
         response_format=response_format,
-        tools=list(map(_tool, request.tools)) or None,
+        tools=[
+            _tool(tool, f"tools[{index}]", model, row, notes)
+            for index, tool in enumerate(request.tools)
+        ]
+        or None,
         tool_choice=_tool_choice(request.tool_choice, model, row, notes),
     )
     built = msgspec.structs.replace(built, **{_max_tokens_field(model, row): request.max_tokens})
@@ -193,12 +197,26 @@ def _max_tokens_field(model: str, row: Provider) -> str:
     return next((name for name in names if _takes(row, model, **{name: 1})), names[0])
 
 
-def _tool(tool: Tool) -> WireTool:
+def _tool(tool: Tool, path: str, model: str, row: Provider, notes: list[Note]) -> WireTool:
     parameters = dict(tool.parameters) or {"type": "object", "properties": {}}
+    strict = tool.strict and _takes(row, model, tools=[_STRICT_TOOL])
+    if strict and row.dialect.strict_schemas_are_closed:
+        parameters = closed_objects(parameters, f"{path}.parameters", notes)
+    elif tool.strict and not strict:
+        notes.append(Note(f"{path}.strict", "not sent: this host refuses it"))
     function = FunctionDefinition(
-        name=tool.name, description=tool.description or None, parameters=parameters
+        name=tool.name,
+        description=tool.description or None,
+        parameters=parameters,
+        strict=strict or None,
     )
     return WireTool(type="function", function=function)
+
+
+_STRICT_TOOL = WireTool(
+    type="function", function=FunctionDefinition(name="a", parameters={}, strict=True)
+)
+"""Shows whether a host accepts strict functions."""
 
 
 def _tool_choice(
@@ -233,7 +251,10 @@ def _response_format(
     """
     if output is None:
         return None, ""
-    schema = JsonSchema(name=output.name, schema=dict(output.schema), strict=output.strict or None)
+    plain = dict(output.schema)
+    if output.strict and row.dialect.strict_schemas_are_closed:
+        plain = closed_objects(plain, "output.schema", notes)
+    schema = JsonSchema(name=output.name, schema=plain, strict=output.strict or None)
     response_format: ResponseFormat | None = ResponseFormat(type="json_schema", json_schema=schema)
     if _takes(row, model, response_format=response_format):
         return response_format, ""

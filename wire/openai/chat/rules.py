@@ -9,7 +9,6 @@ field. Message texts are the server's own and stay as they are; only remedies ar
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,8 +17,9 @@ import msgspec
 from wire.core.memory import WireStruct
 from wire.core.provider import Provider
 from wire.errors import Violation
+from wire.openai.chat import content_rules
 from wire.openai.chat.types import ChatCompletionRequest, Message, ToolChoice
-from wire.openai.common.dialect import Dialect, Refusal
+from wire.openai.common.dialect import Dialect, Refusal, matches_model
 from wire.openai.common.rows import provider_row
 
 Rule = Callable[[ChatCompletionRequest, Dialect], Iterator[Violation]]
@@ -150,20 +150,16 @@ def _options_consistent(request: ChatCompletionRequest, dialect: Dialect) -> Ite
 def _refused_fields(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
     """O7: the request has no field or value that the provider refuses."""
     for refusal in dialect.refuses:
-        if _matches_model(refusal.models, request.model or ""):
+        if not refusal.models or matches_model(refusal.models, request.model or ""):
             severity = "warning" if refusal.ignored else "error"
             words = refusal.words.replace("{model}", request.model or "")
-            for path in _matching_paths(refusal, request):
-                yield Violation(path, words, "O7", severity, refusal.remedy)
+            for path, value in _matches(refusal, request):
+                said = words.replace("{path}", path).replace("{value}", str(value))
+                yield Violation(path, said, "O7", severity, refusal.remedy)
 
 
-@functools.lru_cache(512)  # each rule of a dialect asks this of each request
-def _matches_model(pattern: str, model: str) -> bool:
-    return re.match(pattern, model, re.IGNORECASE) is not None
-
-
-def _matching_paths(refusal: Refusal, request: ChatCompletionRequest) -> Iterator[str]:
-    """The paths in the request where the refused field or value occurs."""
+def _matches(refusal: Refusal, request: ChatCompletionRequest) -> Iterator[tuple[str, Any]]:
+    """Path and value of each refused field in the request."""
     keys, values = _steps(refusal.path)
     return _walk(request, keys, values, "")
 
@@ -181,10 +177,10 @@ def _steps(path: str) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
 
 def _walk(
     node: Any, keys: tuple[str, ...], values: tuple[str, ...] | None, path: str
-) -> Iterator[str]:
+) -> Iterator[tuple[str, Any]]:
     if not keys:
         if values is None or any(_equals(node, value) for value in values):
-            yield path
+            yield path, node
         return
     key = keys[0].removesuffix("[]")
     # Not `getattr` of any node: a text has attributes such as `index` that are not fields.
@@ -212,6 +208,26 @@ def _equals(child: Any, value: str) -> bool:
     if isinstance(child, (int, float)):
         return f"{child:g}" == value
     return bool(child == value)
+
+
+def _model_answers(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
+    """O15: the model answers chat completions, and has not been shut down."""
+    model = request.model or ""
+    for refusal in dialect.refuses_models:
+        if matches_model(refusal.models, model):
+            remedy = refusal.remedy
+            if refusal.since:
+                remedy = f"use a model of today: this one was shut down on {refusal.since}"
+            yield Violation(
+                "model",
+                refusal.words.replace("{model}", model),
+                "O15",
+                "warning" if refusal.since else "error",
+                remedy,
+                refusal.status,
+                refusal.code,
+            )
+            return
 
 
 def _values_in_range(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
@@ -311,14 +327,14 @@ def _is_thinking(request: ChatCompletionRequest, dialect: Dialect) -> bool:
         return request.enable_thinking
     if request.reasoning_effort == "none" or not dialect.thinks:
         return False
-    return _matches_model(dialect.thinks, request.model or "")
+    return matches_model(dialect.thinks, request.model or "")
 
 
 def _no_tools_while_reasoning(
     request: ChatCompletionRequest, dialect: Dialect
 ) -> Iterator[Violation]:
     """O13: a reasoning model gets no function tools."""
-    if not dialect.no_tools_while_reasoning or not _matches_model(
+    if not dialect.no_tools_while_reasoning or not matches_model(
         dialect.no_tools_while_reasoning, request.model or ""
     ):
         return
@@ -367,4 +383,9 @@ _RULES: tuple[Rule, ...] = (
     _no_forced_call_while_thinking,
     _no_tools_while_reasoning,
     _reasoning_present,
+    _model_answers,
+    content_rules.media_from_users_only,
+    content_rules.media_are_data_urls,
+    content_rules.output_has_a_schema,
+    content_rules.strict_schemas_are_closed,
 )

@@ -7,6 +7,8 @@ a received message: there the default is the minimum, because many hosts refuse 
 
 from __future__ import annotations
 
+import functools
+import re
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -26,12 +28,50 @@ class Refusal:
     """Path of the field, such as `messages[].content[].image_url`. `=value` at the end limits it to
     this value, `=a|b` to one of several, `=` to the empty text, `=[]` to the empty list."""
     words: str
-    """The server's error message; `{model}` is replaced by the model's name."""
+    """The server's error message; `{model}`, `{path}` and `{value}` are replaced by the model's
+    name, the path and the value."""
     remedy: str = ""
     models: str = ""
-    """Regular expression that matches the start of the model's name; empty for all models."""
+    """Regular expression of the names of models, see `matches_model`; empty for all models."""
     ignored: bool = False
     """The server answers and ignores the field: `check` reports a warning, not an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRefusal:
+    """Models that do not answer chat completions.
+
+    >>> gone = ModelRefusal("m-1", "The model `{model}` is gone.", since="2026-01-05")
+    >>> Dialect(refuses_models=(gone,)).refuses_models[0].since
+    '2026-01-05'
+    """
+
+    models: str
+    """Regular expression of the names of models, see `matches_model`."""
+    words: str
+    """The server's error message; `{model}` is replaced by the model's name."""
+    remedy: str = ""
+    status: int = 404
+    code: str = ""
+    since: str = ""
+    """The day of a documented shutdown: `check` reports a warning, because the refusal was not
+    recorded, and answers from before that day were. Empty if the refusal was recorded or reported.
+    """
+
+
+_SNAPSHOT = r"(?:-\d{4}-\d\d-\d\d|-\d{4}|-latest)?"
+
+
+@functools.lru_cache(1024)  # each rule of a dialect asks this of each request
+def matches_model(pattern: str, model: str) -> bool:
+    """Whether a pattern matches the whole name of a model; upper and lower case are the same.
+
+    A date or `-latest` after the name belongs to the same model, any other word makes another one.
+
+    >>> matches_model("o3", "o3-2025-04-16"), matches_model("o3", "o3-mini")
+    (True, False)
+    """
+    return re.fullmatch(f"(?:{pattern}){_SNAPSHOT}", model, re.IGNORECASE) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +95,19 @@ class Dialect:
     """The last message may be an assistant message only if it has `prefix: true`."""
     tool_parameters: bool = False
     """A function must have `parameters`."""
+    refuses_models: tuple[ModelRefusal, ...] = ()
+    media_from_users_only: bool = False
+    """Messages of other roles must not have images, sound or files."""
+    ignores_images_of_tools: str = "(?!)"
+    """Regular expression of models that accept images in tool messages, but do not read them."""
+    media_are_data_urls: bool = False
+    """A file must be the data URL of a PDF, an image a data URL or an http(s) URL."""
+    required_of_json_schema: tuple[tuple[str, str], ...] = ()
+    """Fields that `response_format.json_schema` must have, each with the server's error message;
+    `{path}` is replaced by the path."""
+    strict_schemas_are_closed: bool = False
+    """In a strict schema, objects must have `additionalProperties: false`, and all properties must
+    be required."""
     thinks: str = ""
     """Regular expression of models that think by default."""
     no_forced_call_while_thinking: bool = False

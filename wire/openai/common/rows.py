@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 
 from wire.core.provider import Provider, ProviderNames, key_variable_of
-from wire.openai.common.dialect import PLAIN, CallIds, Dialect, Refusal
+from wire.openai.common.dialect import PLAIN, CallIds, Dialect, ModelRefusal, Refusal
 
 
 def chat_host(
@@ -56,52 +56,120 @@ def unlisted(name: str, *, key_required: bool) -> Provider:
 # --- dialects -------------------------------------------------------------------------------------
 
 _UNSUPPORTED = "Unsupported parameter: '{}' is not supported with this model."
+_SHUT_DOWN = (
+    "The model `{model}` has been deprecated, learn more here: "
+    "https://platform.openai.com/docs/deprecations"
+)
+_GPT_56 = r"gpt-5\.6(-.*)?"
+_GPT_AUDIO = r"gpt-audio(-.*)?"
 _OPENAI = Dialect(
     refuses=(
         Refusal(
             "max_tokens",
             _UNSUPPORTED.format("max_tokens") + " Use 'max_completion_tokens' instead.",
             remedy="use max_completion_tokens",
-            models=r"o\d|gpt-5(?!.*chat)",
+            models=r"o\d(-.*)?|gpt-5(?!.*chat)([.-].*)?",
         ),
-        # Refusals are recorded for gpt-5-mini and gpt-5.6. Models 5.1 to 5.4 do not reason by
-        # default, and no report of a refusal is known.
+        # Refusals are recorded for gpt-5-mini and gpt-5.6, and reported for the others. o3-mini
+        # accepts it, as do gpt-5.1 to 5.4, which do not reason by default.
         Refusal(
             "stop",
             _UNSUPPORTED.format("stop"),
-            models=r"o3|o4-mini|gpt-5(-mini|-nano)?(-\d{4}.*)?$|gpt-5\.6",
+            models=rf"o1-mini|o1-preview|o3|o4-mini|gpt-5(-mini|-nano)?|{_GPT_56}",
         ),
-        Refusal("logprobs", _UNSUPPORTED.format("logprobs"), models=r"gpt-5\.6"),
-        Refusal("top_logprobs", _UNSUPPORTED.format("top_logprobs"), models=r"gpt-5\.6"),
+        Refusal("logprobs", _UNSUPPORTED.format("logprobs"), models=_GPT_56),
+        Refusal("top_logprobs", _UNSUPPORTED.format("top_logprobs"), models=_GPT_56),
         Refusal(
             "reasoning_effort=minimal",
             "Unsupported value: 'reasoning_effort' does not support 'minimal' with this model.",
             remedy="use none or low",
-            models=r"gpt-5\.6",
+            models=_GPT_56,
         ),
         Refusal(
             "web_search_options",
             "Web search options not supported with this model.",
-            models=r"(?!.*search)",
+            models=r"(?!.*search).*",
         ),
         Refusal(
-            "logprobs", "This model does not support the 'logprobs' parameter.", models="gpt-audio"
+            "messages[].role=system|developer",
+            "Unsupported value: '{path}' does not support '{value}' with this model.",
+            remedy="write the text into the first user message",
+            models="o1-mini|o1-preview",
+        ),
+        Refusal(
+            "tools[].function",
+            "tools is not supported in this model.",
+            remedy="remove the tools",
+            models="o1-mini|o1-preview",
+        ),
+        Refusal(
+            "messages[].content[].input_audio",
+            "Content blocks are expected to be either text or image_url type.",
+            remedy="use a model that hears, such as gpt-audio",
+            models=r"gpt-5(\.\d)?(-mini|-nano|-luna|-sol|-terra)?",
+        ),
+        Refusal(
+            "logprobs", "This model does not support the 'logprobs' parameter.", models=_GPT_AUDIO
         ),
         Refusal(
             "messages[].content[].image_url",
             "This model does not support image_url content.",
-            models="gpt-audio",
+            models=_GPT_AUDIO,
         ),
         Refusal(
             "response_format.type=json_object|json_schema",
             "Invalid parameter: 'response_format' of this type is not supported with this model.",
-            models="gpt-audio",
+            models=_GPT_AUDIO,
         ),
     ),
+    refuses_models=(
+        ModelRefusal(
+            r"gpt-3\.5-turbo-instruct|davinci-002|babbage-002|text-embedding-.*|tts-.*|whisper-.*"
+            r"|dall-e-.*|gpt-image-.*|omni-moderation|.*-(transcribe|tts)|gpt-5\.[23]-codex",
+            "This is not a chat model and thus not supported in the v1/chat/completions endpoint. "
+            "Did you mean to use v1/completions?",
+            remedy="use a chat model",
+        ),
+        ModelRefusal(
+            r"gpt-5(\.1)?-codex(-max|-mini)?|(gpt-5(\.\d)?|o1|o3)-pro|o\d(-mini)?-deep-research"
+            r"|computer-use-preview|codex-mini",
+            "This model is only supported in v1/responses and not in v1/chat/completions.",
+            remedy="use a chat model",
+        ),
+        ModelRefusal(
+            r"gpt-3\.5-turbo-(0301|0613|16k-0613)|text-(davinci|curie|babbage|ada)-00\d",
+            _SHUT_DOWN,
+            remedy="use a model of today",
+            code="model_not_found",
+        ),
+        *(
+            ModelRefusal(models, _SHUT_DOWN, code="model_not_found", since=day)
+            for day, models in (
+                ("2024-12-06", "gpt-4(-1106)?-vision-preview"),
+                ("2025-06-06", "gpt-4-32k(-0613|-0314)?"),
+                ("2025-07-14", "gpt-4\\.5-preview"),
+                ("2025-07-28", "o1-preview"),
+                ("2025-10-27", "o1-mini"),
+                ("2026-02-17", "chatgpt-4o"),
+                ("2026-07-23", "gpt-5(\\.1)?-chat|gpt-4o(-mini)?-(audio|search)-preview"),
+                ("2026-08-10", "gpt-5\\.[23]-chat"),
+                ("2026-10-23", "gpt-3\\.5-turbo|gpt-4"),
+            )
+        ),
+    ),
+    media_from_users_only=True,
+    # Since gpt-5, such an image is accepted and not read (openai/openai-openapi#523).
+    ignores_images_of_tools=r"gpt-5([.-].*)?",
+    media_are_data_urls=True,
+    required_of_json_schema=(
+        ("name", "Missing required parameter: '{path}'."),
+        ("schema", "Missing required parameter: '{path}'."),
+    ),
+    strict_schemas_are_closed=True,
     ranges=(("temperature", 0, 2), ("top_logprobs", 0, 20)),
     most_stops=4,
-    no_tools_while_reasoning=r"gpt-5\.[456]",
-    thinks=r"gpt-5\.6",
+    no_tools_while_reasoning=r"gpt-5\.[456](-.*)?",
+    thinks=_GPT_56,
     verbatim=True,
     call_ids=CallIds(most=40),
 )
@@ -113,7 +181,9 @@ _NO_PARTS = (
 _DEEPSEEK = Dialect(
     refuses=(
         *(
-            Refusal(f"messages[].content[].{kind}", _NO_PARTS.format(kind), models=r"(?!.*vision)")
+            Refusal(
+                f"messages[].content[].{kind}", _NO_PARTS.format(kind), models=r"(?!.*vision).*"
+            )
             for kind in ("image_url", "input_audio", "file")
         ),
         Refusal(
@@ -130,7 +200,17 @@ _DEEPSEEK = Dialect(
             "max_completion_tokens", "ignored by DeepSeek", remedy="use max_tokens", ignored=True
         ),
     ),
-    thinks=r"deepseek-(v4|flash|reasoner)",
+    refuses_models=(
+        ModelRefusal(
+            "deepseek-(chat|reasoner)",
+            "The supported API model names are deepseek-v4-pro or deepseek-v4-flash, but you "
+            "passed {model}.",
+            status=400,
+            code="invalid_request_error",
+            since="2026-07-24",
+        ),
+    ),
+    thinks=r"deepseek-(v4(-.*)?|flash|reasoner)",
     no_forced_call_while_thinking=True,
     reasoning_slots=("reasoning_content",),
     reasoning_required=True,
@@ -143,9 +223,10 @@ _KIMI = Dialect(
             "tool_choice.function",
             "tool_choice 'specified' is incompatible with thinking enabled",
             remedy='use tool_choice "required"',
-            models=r"(kimi-)?k3",
+            models=r"(kimi-)?k3(-.*)?",
         ),
         Refusal("messages[].content[].text=", "text content is empty", remedy="remove the part"),
+        Refusal("tools[].function.strict", "strict is refused", remedy="remove it"),
         Refusal(
             "reasoning_effort=none",
             "reasoning_effort none is refused",
@@ -154,11 +235,11 @@ _KIMI = Dialect(
         Refusal(
             "thinking.keep",
             "thinking.keep is refused for this model",
-            models=r"(?!kimi-k2\.6|kimi-k2\.7-code|(kimi-)?k3)",
+            models=r"(?!kimi-k2\.6|kimi-k2\.7-code|(kimi-)?k3).*",
         ),
     ),
     most_stops=5,
-    thinks=r"kimi-k2\.[567]",
+    thinks=r"kimi-k2\.[567](-.*)?",
     no_forced_call_while_thinking=True,
     reasoning_slots=("reasoning_content",),
     reasoning_required=True,
@@ -173,7 +254,7 @@ _MINIMAX = Dialect(
             "thinking.type=enabled",
             'invalid thinking.type: "enabled" (allowed: adaptive, disabled) (2013)',
             remedy="use adaptive",
-            models=r"MiniMax-M3(?!\.)",
+            models="MiniMax-M3",
         ),
     ),
     ranges=(("temperature", 0, 1), ("n", 1, 1)),
@@ -187,7 +268,9 @@ _MINIMAX = Dialect(
     cumulative_details=True,
 )
 
-_QWEN = Dialect(thinks=r"qwen3(\.\d+)?-\d+b(?!.*instruct)", no_forced_call_while_thinking=True)
+_QWEN = Dialect(
+    thinks=r"(?!.*instruct)qwen3(\.\d+)?-\d+b(-.*)?", no_forced_call_while_thinking=True
+)
 
 _MISTRAL = Dialect(
     refuses=(
@@ -219,23 +302,24 @@ _GROQ = Dialect(
         Refusal(
             "messages[].content[].image_url",
             "content must be a string",
-            models="openai/gpt-oss|groq/compound",
+            models="openai/gpt-oss-.*|groq/compound(-mini)?",
         ),
         Refusal(
             "tools[].function",
             "`tool calling` is not supported with this model",
-            models="groq/compound",
+            models="groq/compound(-mini)?",
         ),
         Refusal(
             "response_format.type=json_schema",
             "This model does not support response format `json_schema`.",
-            models="groq/compound",
+            models="groq/compound(-mini)?",
         ),
         Refusal("logprobs", "`logprobs` is not supported with this model"),
         Refusal("top_logprobs", "`top_logprobs` is not supported with this model"),
         Refusal("logit_bias", "`logit_bias` is not supported with this model"),
     ),
     ranges=(("n", 1, 1),),
+    required_of_json_schema=(("schema", "json schema is required"),),
 )
 
 _XAI = Dialect(
@@ -244,7 +328,7 @@ _XAI = Dialect(
             name,
             f"Model {{model}} does not support parameter {server_name}.",
             remedy="remove it, 0 is refused too",
-            models=r"grok-(3-mini|4|build)(?!.*non-reasoning)",
+            models=r"(?!.*non-reasoning)grok-(3-mini|4|build)([.-].*)?",
         )
         for name, server_name in (
             ("presence_penalty", "presencePenalty"),

@@ -68,8 +68,8 @@ class Recorded:
                 if near
                 else "it is empty"
             )
-            message = f"{self._name}: no recorded answer to {requested.method} {requested.path}: "
-                f"{difference}"
+            missing = f"{requested.method} {requested.path}"
+            message = f"{self._name}: no recorded answer to {missing}: {difference}"
             raise Failed(Failure(400, message, code="FAILED_PRECONDITION"))
         response = self._interactions[left.popleft()].response
         headers = tuple(

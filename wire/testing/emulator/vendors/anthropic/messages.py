@@ -116,7 +116,8 @@ def _check(
     for path in unknown_keys(plain, endpoint) if official else ():
         raise errors.unknown_key(path)
     for each in check(body, provider=host or "", endpoint=endpoint):
-        if warnings_too or each.severity == "error":
+        # The catalog has judged the model itself (A41).
+        if each.rule != "A41" and (warnings_too or each.severity == "error"):
             raise errors.refusal(each.status, each.words or each.message, each.rule)
     maximum = catalog.max_prompt_tokens(request.model)
     if official and not counts and (tokens := prompt_tokens(plain)) > maximum:

@@ -1,0 +1,140 @@
+"""No rule refuses a request that a recorded server answered, under any name of its model."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conformance.records import Record, lines, path_of, row_of
+from wire import anthropic, gemini, openai
+from wire.core.lenient import decoded
+from wire.core.provider import Provider
+from wire.errors import Violation
+from wire.openai.chat.types import ChatCompletionRequest
+
+SHARED = Path(__file__).parents[3] / "shared" / "corpus"
+SAMPLES = Path(__file__).parents[1] / "fixtures" / "corpus"
+_NAMES = re.compile(r'"(?:model|modelVersion)"\s*:\s*"([^"]+)"')
+_GENERATED = re.compile(r"/models/[^/:]+:(generateContent|streamGenerateContent|countTokens)$")
+
+
+def models(record: Record) -> list[str]:
+    """The names of the model: as it was asked for, and as the dated name in the response.
+
+    A response may also name another model, which an alias stands for. Its rules are its own.
+    """
+    asked = str(record["request_body"].get("model") or record.get("model")).removeprefix("models/")
+    named = _NAMES.findall(str(record["response_body"]))[:5]
+    return list(dict.fromkeys([asked, *(each for each in named if each.startswith(f"{asked}-"))]))
+
+
+def of_gemini(record: Record, model: str) -> list[Violation]:
+    endpoint = _GENERATED.search(path_of(record))
+    if endpoint is None:
+        return []
+    row = row_of(record, "gemini")
+    if isinstance(row, Provider) and row.name == "gemini" and "/v1/" in record["url"]:
+        row = dataclasses.replace(row, version="v1")
+    body = json.dumps(record["request_body"]).encode()
+    return gemini.check(body, model, row, endpoint=endpoint[1])
+
+
+def of_chat(record: Record, model: str) -> list[Violation]:
+    if "messages" not in record["request_body"]:
+        return []
+    request = decoded(json.dumps(record["request_body"]).encode(), ChatCompletionRequest)
+    row = row_of(record, "openai")
+    return openai.check(request, model, row)
+
+
+def of_messages(record: Record, model: str) -> list[Violation]:
+    if "messages" not in record["request_body"]:
+        return []
+    endpoint = "count_tokens" if path_of(record).endswith("/count_tokens") else "messages"
+    body = {"model": model, **record["request_body"]}
+    return anthropic.check(body, model, row_of(record, "anthropic"), endpoint=endpoint)
+
+
+WIRES: dict[str, tuple[Callable[[Record, str], list[Violation]], int]] = {
+    "gemini": (of_gemini, 1200),
+    "openai-chat": (of_chat, 1000),
+    "openai-chat-compatible": (of_chat, 2100),
+    "anthropic": (of_messages, 700),
+    "anthropic-compatible": (of_messages, 10),
+}
+"""File of recorded traffic -> the rules of its wire, and how many answered requests it has."""
+
+
+def accepted(path: Path) -> Iterator[Record]:
+    for record in lines(path, ("id", "status", "response_body")):
+        if (
+            record["status"] == 200
+            and isinstance(record.get("request_body"), dict)
+            and record.get("fidelity") != "vendor-mock"
+        ):
+            yield record
+
+
+@pytest.mark.parametrize("name", WIRES)
+def test_no_rule_refuses_what_was_answered(name: str) -> None:
+    path = SHARED / f"{name}.jsonl.gz"
+    if not path.exists():
+        pytest.skip("the corpus of recorded traffic is not beside this checkout; the sample serves")
+    check, least = WIRES[name]
+    refused, seen = [], Counter[str]()
+    for record in accepted(path):
+        seen["records"] += 1
+        for model in models(record):
+            seen["models"] += 1
+            refused += [
+                f"{record['id']} {model}: {found}"
+                for found in check(record, model)
+                if found.severity == "error"
+            ]
+    assert refused == []
+    assert seen["records"] >= least
+    assert seen["models"] >= seen["records"]
+
+
+@pytest.mark.parametrize(
+    ("file", "check"),
+    [("sample", of_gemini), ("openai", of_chat), ("anthropic", of_messages)],
+)
+def test_no_rule_refuses_what_the_sample_has(
+    file: str, check: Callable[[Record, str], list[Violation]]
+) -> None:
+    found = [
+        str(each)
+        for record in accepted(SAMPLES / f"{file}.jsonl")
+        for model in models(record)
+        for each in check(record, model)
+        if each.severity == "error"
+    ]
+    assert found == []
+
+
+def record_of(model: str, response: str = "{}", **body: Any) -> Record:
+    return {
+        "id": "a",
+        "url": "https://api.openai.com/v1/chat/completions",
+        "model": model,
+        "request_body": {"model": model, "messages": [{"role": "user", "content": "Hi"}], **body},
+        "response_body": response,
+    }
+
+
+def test_the_check_sees_a_rule_that_is_too_strict() -> None:
+    """`stop` for o3 is refused, so a row that takes o3-mini for o3 would be seen here."""
+    dated = '{"model":"o3-2025-04-16"}'
+    assert models(record_of("o3", dated)) == ["o3", "o3-2025-04-16"]
+    assert models(record_of("alias", dated)) == ["alias"]
+    for model, refused in (("o3", True), ("o3-2025-04-16", True), ("o3-mini", False)):
+        found = of_chat(record_of(model, stop=["a"]), model)
+        assert [each.path for each in found] == (["stop"] if refused else [])
