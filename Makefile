@@ -37,7 +37,7 @@ test-live: .venv/.dev
 test-real: .venv/.dev .venv-real/.ready
 	$(BIN)/python -m pytest -q -m real tests/real
 
-test-sdks: .venv/.dev .venv-sdks/.ready
+test-sdks: .venv/.dev .venv-sdks/summer/.ready .venv-sdks/today/.ready
 	$(BIN)/python -m pytest -q -m sdks tests/sdks
 
 check: .venv/.dev
@@ -67,9 +67,11 @@ clean:
 	@.venv-real/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@.venv-real/bin/python tests/real/llama.py --set-up && touch $@
 
-# The vendors' own clients, for test-sdks alone; that for JavaScript only where npm is.
-.venv-sdks/.ready: tests/sdks/requirements.txt | .venv/bin/python
-	@$(PYTHON) -m venv .venv-sdks
-	@.venv-sdks/bin/python -m pip install --quiet --disable-pip-version-check -r $<
-	@! command -v npm >/dev/null || npm install --silent --no-fund --no-audit --prefix .venv-sdks/node @google/genai@2.32.0
+# The vendors' own clients of two ages, for test-sdks alone; those for JavaScript only where npm is.
+.venv-sdks/summer/.ready: NPM := @google/genai@2.32.0
+.venv-sdks/today/.ready: NPM := @google/genai@3.1.0 @anthropic-ai/sdk@1.12.0
+.venv-sdks/%/.ready: tests/sdks/%.txt | .venv/bin/python
+	@$(PYTHON) -m venv .venv-sdks/$*
+	@.venv-sdks/$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@! command -v npm >/dev/null || npm install --silent --no-fund --no-audit --prefix .venv-sdks/$*/node $(NPM)
 	@touch $@

@@ -7,6 +7,7 @@ beside some checkouts. `python -m tests.inventories` writes the files anew from 
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import types as builtin
@@ -24,6 +25,8 @@ FULL = {
     "openai": REFERENCES / "openai-chat.fields.json",
     "anthropic": REFERENCES / "anthropic-messages.fields.json",
 }
+NEWER = REFERENCES / "anthropic-messages-2026-11.delta.json"
+"""What the SDK of November has beyond Anthropic's list of August, as annotations of Python."""
 
 GEMINI_ROOTS = (
     "GenerateContentRequest",
@@ -286,6 +289,8 @@ class Walk:
 def reduced(wire: str) -> dict[str, Any]:
     """What the file of a wire has to say, out of the reference's full list."""
     full: dict[str, Any] = json.loads(FULL[wire].read_text("utf-8"))
+    if wire == "anthropic":
+        _add_newer(full, json.loads(NEWER.read_text("utf-8")))
     return _gemini(full) if wire == "gemini" else _named(full, ROOTS[wire])
 
 
@@ -335,6 +340,73 @@ def _named(full: dict[str, Any], roots: tuple[str, ...]) -> dict[str, Any]:
         "roots": {root: full["roots"][root] for root in roots},
         "schemas": {name: schemas[name] for name in sorted(names)},
     }
+
+
+_NEWER_TYPES = {
+    "BrowserStateChangeParam": "BrowserStateChangeTabOpenedParam"
+    " | BrowserStateChangeDownloadStartedParam | BrowserStateChangeDownloadCompletedParam"
+    " | BrowserStateChangeDownloadFailedParam",
+    "CacheMissReason": "CacheMissModelChanged | CacheMissToolsChanged | CacheMissMessagesChanged"
+    " | CacheMissPreviousMessageNotFound",
+    "ClientToolResults": "WebFetchURLSourceAllParam | WebFetchURLSourceNoneParam"
+    " | WebFetchURLSourceOnlyParam | WebFetchURLSourceExceptParam",
+    "ContainerSkill": "{skill_id: string, type: string, version: string}",
+    "Diagnostics": "{cache_miss_reason: CacheMissReason | null}",
+    "ModelLine": "string",
+    "ServerToolResults": "ClientToolResults",
+    "SkillParams": "ContainerSkill",
+    "UserInput": "WebFetchURLSourceAllParam | WebFetchURLSourceNoneParam",
+}
+"""Names that the newer list uses and does not have; from the same SDK, 2.12.0."""
+_NEWER_MEMBERS = {
+    "MessageCountTokensToolParam": "BrowserToolset20260801Param | ComputerToolset20260801Param",
+    "ThinkingConfigParam": "ThinkingConfigBetweenToolsParam",
+    "ToolUnionParam": "BrowserToolset20260801Param | ComputerToolset20260801Param",
+    "document_block_param.Source": "FileDocumentSourceParam",
+    "image_block_param.Source": "FileImageSourceParam",
+    "tool_result_block_param.Content": "BrowserStateBlockParam",
+}
+"""Members that unions of the older list have there: the newer list has no unions."""
+
+
+def _add_newer(full: dict[str, Any], newer: dict[str, Any]) -> None:
+    """Add the newer list to Anthropic's. Fields that are gone stay: older versions have them."""
+    schemas = full["schemas"]
+    for name, fields in {**newer["new_classes"], **newer["added_fields"]}.items():
+        schema = schemas.setdefault(name, {"kind": "object", "fields": {}})
+        if schema["kind"] == "object":
+            schema["fields"] |= {
+                key: {"type": _of_annotation(ast.parse(text, mode="eval").body)}
+                for key, text in fields.items()
+            }
+    for name, text in _NEWER_TYPES.items():
+        schemas[name] = {"kind": "alias", "type": text}
+    for name, text in _NEWER_MEMBERS.items():
+        schemas[name]["type"] += f" | {text}"
+    container = schemas["MessageCreateParamsBase"]["fields"]["container"]
+    container["type"] = "ContainerParams | string | null"
+    full["_meta"]["commit_date"] += f" and {newer['_meta']['sdk_version']}"
+
+
+_PLAIN = {"str": "string", "int": "integer", "bool": "boolean", "float": "number", "object": "any"}
+_LISTS = {"List", "Iterable", "SequenceNotStr"}
+
+
+def _of_annotation(node: ast.expr) -> str:
+    """An annotation of Python as the references write types."""
+    if not isinstance(node, ast.Subscript):
+        name = ast.unparse(node)
+        return _PLAIN.get(name, name)
+    form = ast.unparse(node.value)
+    inside = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if form == "Literal":
+        return f"enum({', '.join(json.dumps(ast.literal_eval(each)) for each in inside)})"
+    kinds = [_of_annotation(each) for each in inside]
+    if form in _LISTS:
+        return f"array[{kinds[0]}]"
+    if form == "Dict":
+        return f"map[string, {kinds[1]}]"
+    return " | ".join([*kinds, "null"] if form == "Optional" else kinds)  # Union, Required
 
 
 def _schema(schema: dict[str, Any]) -> dict[str, str] | str:

@@ -139,7 +139,7 @@ def message(**fields: Any) -> Call[bytes]:
 @pytest.mark.parametrize(
     ("name", "url", "variable", "header"),
     [
-        ("anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", "x-api-key"),
+        ("anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", "authorization"),
         (
             "deepseek@anthropic",
             "https://api.deepseek.com/anthropic",

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from wire.core.call import StreamCall as StreamCall
     from wire.core.call import Timeouts as Timeouts
     from wire.core.exchange import Pause as Pause
+    from wire.core.extra_keys import with_extra as with_extra
     from wire.core.flow import Flow as Flow
     from wire.core.limits import Limits as Limits
     from wire.core.memory import Note as Note
@@ -92,6 +93,7 @@ _NAMES = {
     "wire.core.account": ("Account", "answer_account"),
     "wire.core.call": ("Call", "StreamCall", "Timeouts"),
     "wire.core.exchange": ("Pause",),
+    "wire.core.extra_keys": ("with_extra",),
     "wire.core.flow": ("Flow",),
     "wire.core.limits": ("Limits",),
     "wire.core.memory": ("Note", "notes", "unknown"),

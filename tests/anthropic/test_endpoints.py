@@ -4,6 +4,7 @@ the same calls sent by the clients.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from typing import Any
@@ -30,6 +31,7 @@ from wire.errors import (
     NotFoundError,
     OverloadedError,
     RuleError,
+    ServerError,
     StreamIncomplete,
     StreamInvalid,
 )
@@ -40,8 +42,7 @@ KEY = "fake-key-4711"
 MODEL = "claude-sonnet-4-6"
 ASKED = {"model": MODEL, "messages": [{"role": "user", "content": "How high?"}], "max_tokens": 100}
 PROMPT = {name: value for name, value in ASKED.items() if name != "max_tokens"}
-VERSION = {"anthropic-version": "2023-06-01"}
-JSON = {**VERSION, "content-type": "application/json"}
+JSON = {"content-type": "application/json"}
 
 
 def asked(**more: Any) -> MessageRequest:
@@ -88,14 +89,20 @@ CALLS: dict[
         JSON,
         {**PROMPT, "system": "Be brief."},
     ),
-    "models": (anthropic.list_models, "GET /models", VERSION, None),
+    "models": (anthropic.list_models, "GET /models", {}, None),
     "models, a page": (
         lambda: anthropic.list_models(limit=5, after_id="claude a", before_id="b"),
         "GET /models?limit=5&after_id=claude%20a&before_id=b",
-        VERSION,
+        {},
         None,
     ),
-    "model": (lambda: anthropic.get_model(MODEL), f"GET /models/{MODEL}", VERSION, None),
+    "models, retired": (
+        lambda: anthropic.list_models(lifecycle="retired"),
+        "GET /models?lifecycle%5B%5D=retired",
+        {},
+        None,
+    ),
+    "model": (lambda: anthropic.get_model(MODEL), f"GET /models/{MODEL}", {}, None),
     "batch": (
         lambda: anthropic.create_batch(batch("a", "b")),
         "POST /messages/batches",
@@ -104,40 +111,55 @@ CALLS: dict[
     ),
     "batch, made": (
         lambda: anthropic.create_batch(
-            BatchCreateRequest(requests=batch("a"), user_profile_id="u")
+            BatchCreateRequest(requests=batch("a"), user_profile_id="u", workspace_id="w")
         ),
         "POST /messages/batches",
-        JSON,
-        {"requests": [{"custom_id": "a", "params": ASKED}], "user_profile_id": "u"},
+        {**JSON, "anthropic-user-profile-id": "u", "anthropic-workspace-id": "w"},
+        {"requests": [{"custom_id": "a", "params": ASKED}]},
     ),
+    **{
+        f"{make.__name__} in a workspace": (
+            functools.partial(
+                lambda make: make(asked(workspace_id="w", user_profile_id="u")), make
+            ),
+            target,
+            {**JSON, "anthropic-user-profile-id": "u", "anthropic-workspace-id": "w"},
+            body,
+        )
+        for make, target, body in (
+            (anthropic.create_message, "POST /messages", ASKED),
+            (anthropic.stream_message, "POST /messages", {**ASKED, "stream": True}),
+            (anthropic.count_tokens, "POST /messages/count_tokens", PROMPT),
+        )
+    },
     "get batch": (
         lambda: anthropic.get_batch("msgbatch_1"),
         "GET /messages/batches/msgbatch_1",
-        VERSION,
+        {},
         None,
     ),
     "batches": (
         lambda: anthropic.list_batches(limit=1),
         "GET /messages/batches?limit=1",
-        VERSION,
+        {},
         None,
     ),
     "cancel": (
         lambda: anthropic.cancel_batch("msgbatch_1"),
         "POST /messages/batches/msgbatch_1/cancel",
-        VERSION,
+        {},
         None,
     ),
     "delete": (
         lambda: anthropic.delete_batch("msgbatch_1"),
         "DELETE /messages/batches/msgbatch_1",
-        VERSION,
+        {},
         None,
     ),
     "results": (
         lambda: anthropic.batch_results("msgbatch_1"),
         "GET /messages/batches/msgbatch_1/results",
-        VERSION,
+        {},
         None,
     ),
 }
@@ -209,6 +231,11 @@ def test_betas_are_one_header(make: Any):
             "requests[0]: expected a BatchRequest, not MessageRequest",
         ),
         (
+            lambda: anthropic.create_batch(batch("a", workspace_id="w")),
+            "requests[0].params.workspace_id: a header, which all requests of a batch share (set "
+            "BatchCreateRequest.workspace_id)",
+        ),
+        (
             lambda: anthropic.create_batch(batch("a", "a")),
             "requests[1].custom_id: 'a' is the id of another request",
         ),
@@ -247,6 +274,11 @@ def test_a_name_leads_to_no_other_path(odd: Any):
     ):
         with pytest.raises(ConfigurationError, match="expected a name such as"):
             make(odd)
+
+
+def test_a_lifecycle_is_a_name():
+    with pytest.raises(ConfigurationError, match="lifecycle: expected active, deprecated or"):
+        anthropic.list_models(lifecycle=["active"])
 
 
 def test_a_page_is_a_number_and_two_ids():
@@ -454,18 +486,20 @@ def test_results_with_odd_bytes_are_read():
 # --- through the clients --------------------------------------------------------------------------
 
 
-def through(style: str, provider: str, http: httpx.MockTransport, call: Any) -> Any:
+def through(style: str, provider: str, http: httpx.MockTransport, call: Any, **options: Any) -> Any:
     """The response of a call; or the folded response of a stream, and its events."""
 
+    options = {"api_key": KEY, "http": http, "retry": Retry(attempts=1), **options}
+
     def work() -> Any:
-        with Client(provider, api_key=KEY, http=http, retry=Retry(attempts=1)) as client:
+        with Client(provider, **options) as client:
             if isinstance(call, Call):
                 return client.send(call)
             with client.stream(call) as stream:
                 return [*stream], stream.result()
 
     async def main() -> Any:
-        async with AsyncClient(provider, api_key=KEY, http=http, retry=Retry(attempts=1)) as client:
+        async with AsyncClient(provider, **options) as client:
             if isinstance(call, Call):
                 return await client.send(call)
             async with client.stream(call) as stream:
@@ -497,9 +531,73 @@ def test_an_answer_through_the_clients(style: str, provider: str):
     assert [request.url.path for request in seen] == [
         "/v1/messages" if provider == "anthropic" else "/anthropic/v1/messages"
     ] * 2
-    assert all(request.headers["anthropic-version"] == "2023-06-01" for request in seen)
-    key = {"kimi@anthropic": ("authorization", f"Bearer {KEY}")}.get(provider, ("x-api-key", KEY))
+    version = "2026-10-21" if provider == "anthropic" else "2023-06-01"
+    assert {request.headers["anthropic-version"] for request in seen} == {version}
+    key = ("x-api-key", KEY) if "minimax" in provider else ("authorization", f"Bearer {KEY}")
     assert all(request.headers[key[0]] == key[1] for request in seen)
+
+
+VERSIONS = [
+    ("anthropic", {}, "2026-10-21"),
+    ("anthropic", {"version": "2023-06-01"}, "2023-06-01"),
+    ("anthropic", {"headers": {"Anthropic-Version": "2027-01-01"}}, "2027-01-01"),
+    ("deepseek@anthropic", {}, "2023-06-01"),
+    ("glm@anthropic", {"version": "2026-10-21"}, "2026-10-21"),
+]
+
+
+@pytest.mark.parametrize(("provider", "options", "version"), VERSIONS)
+@pytest.mark.parametrize("kind", [Client, AsyncClient], ids=["sync", "async"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: anthropic.create_message(asked()),
+        anthropic.list_models,
+        lambda: anthropic.batch_results("msgbatch_1"),
+    ],
+    ids=["message", "models", "results"],
+)
+def test_the_version_is_that_of_the_host_or_an_option(
+    make: Any, kind: Any, provider: str, options: Any, version: str
+):
+    client = kind(provider, api_key=KEY, **options)
+    assert client.preview(make()).headers["anthropic-version"] == version
+    own = make().replace(headers={"anthropic-version": "2023-01-01"})
+    assert client.preview(own).headers["anthropic-version"] == "2023-01-01"
+
+
+HOT = {"temperature": 1.0, "top_p": 0.5, "top_k": 3}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda more: anthropic.create_message(asked(**more)),
+        lambda more: anthropic.stream_message(asked(**more)),
+        lambda more: anthropic.create_batch(batch("a", **more)),
+    ],
+    ids=["create", "stream", "batch"],
+)
+@pytest.mark.parametrize("style", ["sync", "asyncio", "trio"])
+def test_what_one_version_refuses_is_refused_of_that_version(style: str, make: Any):
+    seen: list[httpx.Request] = []
+
+    def answering(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(500)
+
+    http = httpx.MockTransport(answering)
+    with pytest.raises(RuleError) as caught:
+        through(style, "anthropic", http, make(HOT))
+    assert [(each.rule, each.message) for each in caught.value.violations] == [
+        ("A42", f"{name}: Extra inputs are not permitted") for name in HOT
+    ]
+    assert 'version="2023-06-01"' in caught.value.violations[0].remedy
+    assert seen == []
+    for options in ({"provider": "minimax@anthropic"}, {"version": "2023-06-01"}):
+        with pytest.raises(ServerError):
+            through(style, options.pop("provider", "anthropic"), http, make(HOT), **options)
+    assert [request.headers["anthropic-version"] for request in seen] == ["2023-06-01"] * 2
 
 
 @pytest.mark.parametrize("style", ["sync", "asyncio", "trio"])

@@ -27,24 +27,28 @@ ROOTS: dict[str, type[AnthropicStruct]] = {
 OTHER_TYPES = {
     "ContentBlock.input": "text where a streamed answer ended in the middle of its JSON",
     "ErrorBody.error": "text at hosts that only look like this wire",
-    "MessageRequest.container": "an object in beta, with skills",
 }
 """Fields whose type is another one than the inventory's, and why."""
 
 
 OF_OTHERS = {
     "BaseResp": "MiniMax's status inside an answer",
+    "BillingPolicy": "beta",
+    "Compaction": "beta",
+    "CompactionCapability": "beta",
     "ContextManagement": "beta",
     "DeletedBatch": "answer of DELETE /messages/batches/{id}; the inventory "
     "has no lists and no deletions",
+    "Fallback": "beta",
+    "FallbackCredit": "beta",
     "FallbackModel": "beta",
     "Iteration": "beta",
     "McpServer": "beta",
+    "MessageOutputConfig": "beta",
+    "Thread": "beta",
     "MessageBatchList": "answer of GET /messages/batches",
     "ModelList": "answer of GET /models",
-    "Skill": "beta",
     "TaskBudget": "beta",
-    "ToolReference": "tool_addition, a block of 2026",
 }
 """Structs that nothing in the inventory is met with, and why they are there."""
 

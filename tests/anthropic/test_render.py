@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import pickle
 import random
@@ -34,6 +35,7 @@ from wire.neutral.messages import (
     with_origin,
 )
 from wire.neutral.request import Output, Request, Tool
+from wire.providers import PROVIDERS
 
 from .neutral import (
     BUDGETS,
@@ -466,8 +468,6 @@ def test_tool_choice(choice: Any, wanted: Any, note: list[str]):
     ("settings", "wanted"),
     [
         ({}, {}),
-        ({"temperature": 0.0}, {"temperature": 0.0}),
-        ({"top_p": 0.5}, {"top_p": 0.5}),
         ({"stop": ("a", "b")}, {"stop_sequences": ["a", "b"]}),
         ({"raw_schemas": True}, {}),
     ],
@@ -483,8 +483,23 @@ def test_fields(settings: Any, wanted: Any):
     assert told(model=BUDGETS, **settings) == []
 
 
+def test_sampling_parameters_are_sent_where_the_version_has_them():
+    hot = {"temperature": 0.0, "top_p": 0.5}
+    row = PROVIDERS["anthropic"]
+    for provider in ("minimax@anthropic", dataclasses.replace(row, version="2023-06-01")):
+        body = body_of(asked(**hot), BUDGETS, provider=provider)
+        assert {name: body[name] for name in hot} == hot
+    assert not hot.keys() & body_of(asked(**hot), BUDGETS, provider=row).keys()
+    assert told(model=BUDGETS, **hot) == [
+        f"{name}: not sent: version 2026-10-21 of the API has no such parameter; "
+        'version="2023-06-01" has'
+        for name in hot
+    ]
+
+
 def test_what_the_vendor_alone_refuses_is_refused_of_its_own_requests():
-    assert refused(model="claude-next", temperature=1.5) == [("temperature", "A38")]
+    older = dataclasses.replace(PROVIDERS["anthropic"], version="2023-06-01")
+    assert refused(model="claude-next", temperature=1.5, provider=older) == [("temperature", "A38")]
     assert (
         body_of(asked(temperature=1.5), "kimi-k2.6", provider="kimi@anthropic")["temperature"]
         == 1.5

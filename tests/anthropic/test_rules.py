@@ -454,7 +454,7 @@ BROKEN: list[tuple[str, dict[str, Any], str, str]] = [
         "max_tokens",
         "max_tokens: Field required",
     ),
-    ("A36", {**body(), "max_tokens": 0}, "max_tokens", "greater than or equal to 1"),
+    ("A36", {**body(), "max_tokens": -1}, "max_tokens", "greater than or equal to 1"),
     (
         "A37",
         body(model="claude-opus-4-7", temperature=1.0),
@@ -468,6 +468,25 @@ BROKEN: list[tuple[str, dict[str, Any], str, str]] = [
         body(thinking=ENABLED, temperature=0.5),
         "temperature",
         "may only be set to 1 when thinking is enabled",
+    ),
+    (
+        "A45",
+        body([{"role": "system", "content": "x"}, HI], "claude-opus-4-8"),
+        "messages[0]",
+        "messages.0: use the top-level 'system' parameter for the initial system prompt",
+    ),
+    ("A46", body(thread={"type": "resume"}), "thread.type", "expected create or continue"),
+    (
+        "A46",
+        body(thread={"type": "continue"}),
+        "thread.previous_message_id",
+        "previous_message_id: Field required",
+    ),
+    (
+        "A47",
+        body(compaction={"type": "summarize"}, context_management={"edits": []}),
+        "compaction",
+        "cannot be combined with context_management",
     ),
 ]
 
@@ -504,7 +523,20 @@ KEPT = [
         "claude-sonnet-5",
     ),
     body([HI, said(thinking(""), text("Ho"), role="assistant"), HI], "claude-sonnet-5"),
-    body([{"role": "system", "content": "x"}, HI], "claude-opus-4-8"),
+    body([HI, {"role": "system", "content": "x"}], "claude-opus-4-8"),
+    body([HI, {"role": "system", "content": "x"}, HO, HI], "claude-opus-4-8"),
+    {**body(), "max_tokens": 0},
+    body(thread={"type": "create"}),
+    body(
+        [said(tool_result()), said(text("So?"))],
+        thread={"type": "continue", "previous_message_id": "msg_1"},
+        tool_choice={"type": "auto"},
+    ),
+    body([said({"type": "compaction", "content": "So far."}, role="assistant"), HI]),
+    body([HI, HO], "claude-sonnet-5", compaction={"type": "summarize"}),
+    body([HI, HO], "claude-sonnet-5", fallback_credit_token="t"),
+    body([HI], "claude-sonnet-5", thinking={"type": "between_tools"}),
+    body(temperature=0.5, top_p=0.5, top_k=3),
     body(
         [HI, said(thinking(), tool_use(), role="assistant"), said(tool_result())],
         "claude-sonnet-4-5",
@@ -588,6 +620,11 @@ def test_what_is_accepted_breaks_no_rule(request_: dict[str, Any]):
         ("A33", body(model="claude-fable-5", thinking={"type": "disabled"}), "thinking.type"),
         ("A40", body(ANSWERED), "tools"),
         (
+            "A45",
+            body([HI, HO, {"role": "system", "content": "x"}], "claude-opus-4-8"),
+            "messages[2]",
+        ),
+        (
             "A8",
             body([*CALLED, HI], "claude-3-opus", tools=[TOOL]),
             "messages[1].content[0]",
@@ -657,11 +694,64 @@ def test_a_result_that_comes_a_turn_too_late_answers_nothing():
 
 
 def test_every_rule_has_a_request_that_breaks_it():
-    assert {rule for rule, *_ in BROKEN} | {"A3", "A4", "A40", "A41"} == CHECKED
+    of_a_version = {rule for rule, *_ in BROKEN_SINCE_2026}
+    assert {rule for rule, *_ in BROKEN} | {"A3", "A4", "A40", "A41"} | of_a_version == CHECKED
     assert sorted(CHECKED, key=lambda rule: int(rule[1:])) == [
-        f"A{number}" for number in range(1, 42)
+        f"A{number}" for number in range(1, 48)
     ]
     assert len(RULES) == len(dict(RULES))
+
+
+DOCUMENT = {"type": "document", "source": {"type": "url", "url": "https://x.test/a.pdf"}}
+CITED = text("As it says.", citations=[{"type": "page_location", "cited_text": "x"}])
+BROKEN_SINCE_2026: list[tuple[str, dict[str, Any], str, str]] = [
+    ("A42", body(temperature=1.0), "temperature", "temperature: Extra inputs are not permitted"),
+    ("A42", body(top_p=0.9, top_k=1), "top_p top_k", "top_p: Extra inputs are not permitted"),
+    (
+        "A43",
+        body([HI, said(text("Here."), DOCUMENT, role="assistant"), HI]),
+        "messages[1].content[1]",
+        "messages.1.content.1: an assistant message may not have document blocks",
+    ),
+    (
+        "A44",
+        body([said(text("Hi"), CITED)]),
+        "messages[0].content[1].citations",
+        "messages.0.content.1.citations: a user message may not have citations",
+    ),
+    (
+        "A44",
+        body([said({"type": "search_result", "source": "s", "title": "t", "content": [CITED]})]),
+        "messages[0].content[0].content[0].citations",
+        "citations: a user message may not have citations",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "request_", "path", "words"), BROKEN_SINCE_2026)
+def test_a_rule_of_a_version_is_for_that_version_at_its_vendor(
+    rule: str, request_: dict[str, Any], path: str, words: str
+):
+    found = check(request_, version="2026-10-21")
+    assert [(each.rule, each.path) for each in found] == [(rule, each) for each in path.split()]
+    assert words in found[0].message
+    assert check(request_) == check(request_, version="2023-06-01") == []
+    assert check(request_, provider="minimax@anthropic", version="2026-10-21") == []
+
+
+def test_a_parameter_that_a_version_lacks_has_no_range():
+    hot = body(temperature=1.5)
+    assert [each.rule for each in check(hot, version="2026-10-21")] == ["A42"]
+    assert [each.rule for each in check(hot, version="2023-06-01")] == ["A38"]
+
+
+def test_what_version_2026_accepts_breaks_no_rule():
+    for kept in (
+        body([said(DOCUMENT, text("Hi"))]),
+        body([HI, said(CITED, role="assistant"), HI]),
+        body([said(text("Hi", citations=[]))]),
+    ):
+        assert check(kept, version="2026-10-21") == []
 
 
 def test_what_other_hosts_do_is_not_judged_by_the_vendors_rules():

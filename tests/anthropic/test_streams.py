@@ -354,6 +354,46 @@ def test_input_of_a_call_is_the_json_that_its_pieces_make():
     )
 
 
+def test_a_compaction_keeps_all_that_its_delta_carries():
+    events = [
+        {"type": "message_start", "message": {"content": []}},
+        {
+            "type": "content_block_start",
+            "index": 0,
+            "content_block": {
+                "type": "compaction",
+                "content": None,
+                "encrypted_content": None,
+                "signature": "c2ln",
+                "tool_changes": [],
+            },
+        },
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {
+                "type": "compaction_delta",
+                "content": "They asked for the tide.",
+                "encrypted_content": "b3BhcXVl",
+            },
+        },
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "compaction"}, "usage": {}},
+        {"type": "message_stop"},
+    ]
+    answer = fold([msgspec.Raw(msgspec.json.encode(event)) for event in events])
+    assert answer.stop_reason == "compaction"
+    assert json.loads(encode(answer.message))["content"] == [
+        {
+            "type": "compaction",
+            "content": "They asked for the tide.",
+            "encrypted_content": "b3BhcXVl",
+            "signature": "c2ln",
+            "tool_changes": [],
+        }
+    ]
+
+
 @pytest.mark.parametrize("name", WHOLE)
 def test_an_answer_goes_into_the_next_request_byte_for_byte(name: str):
     answer = fold(read(STREAMS[name])[1])

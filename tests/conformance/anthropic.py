@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import re
@@ -92,6 +93,11 @@ def _endpoint(record: Record) -> str | None:
     )
 
 
+def _header(record: Record, name: str) -> str | None:
+    headers = record.get("request_headers") or {}
+    return next((value for key, value in headers.items() if key.lower() == name), None)
+
+
 def check_request(record: Record) -> None:
     """Decoded into our types and written again, equal; and, if a server took it, sent by ours in
     the same words.
@@ -108,7 +114,9 @@ def check_request(record: Record) -> None:
         call = _call(request)
         if not on_vertex and not path_of(record).endswith(f"/v1{call.path}"):
             raise Mismatch(f"{call.path} is not {record['url']}")
-        call.judge(PROVIDERS["anthropic"])  # raises what Anthropic would refuse
+        version = str(_header(record, "anthropic-version") or "2023-06-01")
+        # Raises what Anthropic would refuse under the version of the request.
+        call.judge(dataclasses.replace(PROVIDERS["anthropic"], version=version))
         # What no field holds cannot be sent without the bytes that it came in.
         sent = decoded(call.body, type(request))
         typed(sent, json.loads(call.body), "sent")

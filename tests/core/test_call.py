@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from typing import Any
 
 import msgspec
@@ -100,6 +101,48 @@ def test_the_call_itself_stays_as_it_was(kind: Any):
 )
 def test_body_extra_keeps_the_bytes_of_other_keys(extra: dict[str, Any], body: bytes):
     assert call().replace(body_extra=extra).body == body
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("d", b'{"a":[1.50, {"x": 1e2}],"b":{ "y":{"z":1}},"d":0}'),
+        ("b.d", b'{"a":[1.50, {"x": 1e2}],"b":{"y":{"z":1},"d":0}}'),
+        ("b.y.z", b'{"a":[1.50, {"x": 1e2}],"b":{"y":{"z":0}}}'),
+        ("a[1].d", b'{"a":[1.50,{"x":1e2,"d":0}],"b":{ "y":{"z":1}}}'),
+        ("a[0]", b'{"a":[0,{"x": 1e2}],"b":{ "y":{"z":1}}}'),
+        ("", b'{"a":[1.50, {"x": 1e2}],"b":{ "y":{"z":1}},"":0}'),
+        ('["a.d"]', b'{"a":[1.50, {"x": 1e2}],"b":{ "y":{"z":1}},"a.d":0}'),
+        ('b["a.d"]', b'{"a":[1.50, {"x": 1e2}],"b":{"y":{"z":1},"a.d":0}}'),
+    ],
+)
+def test_body_extra_takes_paths(path: str, body: bytes):
+    before = call(b'{"a":[1.50, {"x": 1e2}],"b":{ "y":{"z":1}}}')
+    assert before.replace(body_extra={path: 0}).body == body
+
+
+def test_body_extra_sets_one_path_after_another():
+    after = call(b"{}").replace(body_extra={"a": {"b": []}, "a.c": 1, 'a["d.e"]': None})
+    assert json.loads(after.body) == {"a": {"b": [], "c": 1, "d.e": None}}
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("c.d", "body_extra.c.d: the body has no such object or list item"),
+        ("a[2]", "body_extra.a[2]: the body has no such object or list item"),
+        ("a.x", "body_extra.a.x: the body has no such object or list item"),
+        ("b[0].x", "body_extra.b[0].x: the body has no such object or list item"),
+        ("b.y.z.w", "body_extra.b.y.z.w: the body has no such object or list item"),
+        ("b..y", "body_extra: expected a JSON path as key, not 'b..y'"),
+        ("a[-1]", "body_extra: expected a JSON path as key, not 'a[-1]'"),
+        (7, "body_extra: expected a JSON path as key, not 7"),
+    ],
+)
+def test_a_path_that_leads_nowhere_is_an_error(path: Any, problem: str):
+    with pytest.raises(RuleError) as caught:
+        call(b'{"a":[1, {"x": 1}],"b":{"y":{"z":1}}}').replace(body_extra={path: 0})
+    assert str(caught.value).startswith(problem)
 
 
 def test_body_extra_sends_what_came_from_the_wire_as_it_came():

@@ -107,6 +107,25 @@ def tools() -> Any:
     return message.stop_reason, ask(client(), messages, tools=[TOOL]).content[0].text
 
 
+@anthropic.beta_tool
+def get_weather(city: str) -> str:
+    """Weather of a city."""
+    return f"sunny in {city}"
+
+
+@case
+def tool_runner() -> Any:
+    """The SDK's own tool loop; that of November asks for a thread first."""
+    runner = client().beta.messages.tool_runner(
+        model=MODEL,
+        max_tokens=2000,
+        tools=[get_weather],
+        messages=[{"role": "user", "content": QUESTION}],
+    )
+    kinds = [[block.type for block in message.content] for message in runner]
+    return kinds, runner.until_done().content[0].text
+
+
 @case
 def cache() -> Any:
     door = client()
@@ -160,7 +179,7 @@ def _raises(work: Callable[[], Any]) -> Any:
 
 @case
 def error_400() -> Any:
-    return _raises(lambda: ask(client(), temperature=1.5))
+    return _raises(lambda: ask(client(), extra_body={"temperature": 1.5}))
 
 
 @case

@@ -1,5 +1,8 @@
 """The vendors' own clients against the emulator: what they send is taken, what they read is what
 was sent. `make test-sdks`.
+
+Each client runs in two ages, whose versions stand in `summer.txt`, `today.txt` and the Makefile:
+those of August 2026, and the newest of November.
 """
 
 from __future__ import annotations
@@ -17,8 +20,8 @@ import pytest
 from wire.testing.emulator import Emulator, serve
 
 HERE = Path(__file__).parent
-VENV = HERE.parent.parent / ".venv-sdks"
-MODULES = VENV / "node" / "node_modules"
+VENVS = HERE.parent.parent / ".venv-sdks"
+AGES = ("summer", "today")
 
 SAID = "This is an emulator, and no model. You said: hi"
 TOOLS = (
@@ -118,12 +121,18 @@ OPENAI: dict[str, list[Any]] = {
     "stream_error": ["ok", ["APIError", None, None]],
     "stream_cut": ["ok", ["APIConnectionError", None, None]],
 }
+RAN = (
+    'Your tool get_weather says {"result": "sunny in Paris"} and get_weather says '
+    '{"result": "sunny in Oslo"}.'
+)
+RUN = ["ok", [[["tool_use", "tool_use"], ["text"]], RAN]]
 ANTHROPIC: dict[str, list[Any]] = {
     "plain": ["ok", [SAID, "end_turn", 15, True]],
     "bearer": ["ok", "end_turn"],
     "stream": ["ok", ["message_start", ["message_delta", "message_stop"]]],
     "stream_helper": ["ok", [["thinking", "tool_use", "tool_use"], CITIES, SKY]],
     "tools": ["ok", ["tool_use", SUNNY]],
+    "tool_runner": RUN,
     "cache": ["ok", [[True, False], [False, True]]],
     "count_tokens": ["ok", 3],
     "models": ["ok", [True, True, "Claude Sonnet 4.5"]],
@@ -155,7 +164,50 @@ JAVASCRIPT: dict[str, list[Any]] = {
 }
 
 
-@pytest.fixture(scope="module")
+ANTHROPIC_JAVASCRIPT: dict[str, list[Any]] = {
+    "plain": ["ok", SAID],
+    "stream": ["ok", SAID],
+    "tool_runner": RUN,
+    "count_tokens": ["ok", 1],
+    "error_key": ["AuthenticationError", 401],
+    "error_529": ["OverloadedError", 529],
+    "stream_error": ["APIError", None],
+}
+
+# What google-genai of summer answers for a function whose annotations are text.
+_UNREAD = '{"error": "isinstance() arg 2 must be a type, a tuple of types, or a union"}'
+_UNREAD_BOTH = f"Your tool get_weather says {_UNREAD} and get_weather says {_UNREAD}."
+OTHERWISE: dict[str, dict[str, list[Any]]] = {
+    "summer google": {
+        "automatic_calling": ["ok", [_UNREAD_BOTH, 3]],
+        "automatic_calling_25": ["ok", _UNREAD_BOTH],
+        "automatic_calling_35": ["ok", _UNREAD_BOTH],
+        "error_404": [
+            "ok",
+            ["ClientError", 404, UNKNOWN.replace("version v1,", "version v1beta,")],
+        ],
+    },
+    "summer openai": {"stream_cut": ["ok", ["RemoteProtocolError", None, None]]},
+    "today anthropic": {
+        "error_400": [
+            "ok",
+            [
+                "BadRequestError",
+                400,
+                "invalid_request_error",
+                "temperature: Extra inputs are not permitted",
+            ],
+        ],
+        "error_key": [
+            "ok",
+            ["AuthenticationError", 401, "authentication_error", "Invalid bearer token"],
+        ],
+    },
+}
+"""What a client of one age gives otherwise."""
+
+
+@pytest.fixture
 def url() -> Iterator[str]:
     with serve(Emulator()) as server:
         yield server.url
@@ -174,24 +226,28 @@ def cases(*command: str | Path, **environment: str) -> dict[str, list[Any]]:
     return {name: outcome[: 2 if outcome[0] == "ok" else None] for name, *outcome in lines}
 
 
-@pytest.mark.sdks
-def test_google_genai_for_python(url: str) -> None:
-    assert cases(VENV / "bin" / "python", HERE / "drive_google.py", url) == GOOGLE
+WANTED = {"google": GOOGLE, "openai": OPENAI, "anthropic": ANTHROPIC}
 
 
 @pytest.mark.sdks
-def test_openai_for_python(url: str) -> None:
-    assert cases(VENV / "bin" / "python", HERE / "drive_openai.py", url) == OPENAI
+@pytest.mark.parametrize("vendor", WANTED)
+@pytest.mark.parametrize("age", AGES)
+def test_clients_for_python(url: str, age: str, vendor: str) -> None:
+    found = cases(VENVS / age / "bin" / "python", HERE / f"drive_{vendor}.py", url)
+    assert found == WANTED[vendor] | OTHERWISE.get(f"{age} {vendor}", {})
 
 
 @pytest.mark.sdks
-def test_anthropic_for_python(url: str) -> None:
-    assert cases(VENV / "bin" / "python", HERE / "drive_anthropic.py", url) == ANTHROPIC
-
-
-@pytest.mark.sdks
-@pytest.mark.skipif(
-    shutil.which("node") is None or not MODULES.exists(), reason="node is not there"
+@pytest.mark.parametrize(
+    ("age", "vendor", "wanted"),
+    [
+        ("summer", "google", JAVASCRIPT),
+        ("today", "google", JAVASCRIPT),
+        ("today", "anthropic", ANTHROPIC_JAVASCRIPT),
+    ],
 )
-def test_google_genai_for_javascript(url: str) -> None:
-    assert cases("node", HERE / "drive_google.cjs", url, NODE_PATH=str(MODULES)) == JAVASCRIPT
+def test_clients_for_javascript(url: str, age: str, vendor: str, wanted: Any) -> None:
+    modules = VENVS / age / "node" / "node_modules"
+    if shutil.which("node") is None or not modules.exists():
+        pytest.skip("node is not there")
+    assert cases("node", HERE / f"drive_{vendor}.cjs", url, NODE_PATH=str(modules)) == wanted

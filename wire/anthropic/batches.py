@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from wire.anthropic.endpoints import headers, page, plain, segment
+from wire.anthropic.endpoints import HEADER_FIELDS, page, plain, segment, with_headers
 from wire.anthropic.error_body import parse_error
 from wire.anthropic.reader import parse_results
 from wire.anthropic.rules import check
@@ -21,7 +22,8 @@ from wire.anthropic.types import (
 )
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call
-from wire.errors import RuleError, Violation
+from wire.core.provider import Provider
+from wire.errors import Violation, refuse
 
 _CUSTOM_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
@@ -49,13 +51,18 @@ def create_batch(
     for index, item in enumerate(items):
         if not isinstance(item, BatchRequest):
             raise wrong_type(f"requests[{index}]", item, "BatchRequest")
-    body, checked = checked_body(
-        BatchCreateRequest(requests=list(items)) if batch is None else batch
+    given = BatchCreateRequest(requests=list(items)) if batch is None else batch
+    given, sent = with_headers(given, betas)
+    body, checked = checked_body(given)
+    refuse([*_form(checked.requests), *_refused(checked.requests, "anthropic", "")])
+    return plain(
+        MessageBatch,
+        "POST",
+        "/messages/batches",
+        body,
+        sent=sent,
+        host_rules=functools.partial(_judged, checked.requests),
     )
-    violations = list(_violations(checked.requests))
-    if violations:
-        raise RuleError(violations=violations)
-    return plain(MessageBatch, "POST", "/messages/batches", body, betas=betas)
 
 
 def get_batch(batch_id: str) -> Call[MessageBatch]:
@@ -111,16 +118,36 @@ def batch_results(batch_id: str) -> Call[list[MessageBatchResult]]:
     The results come in any order; `custom_id` identifies the request of each.
     """
     path = f"{_path(batch_id)}/results"
-    return Call(
-        "anthropic", "GET", path, headers=headers(), parse=parse_results, read_error=parse_error
-    )
+    return Call("anthropic", "GET", path, parse=parse_results, read_error=parse_error)
 
 
 def _path(batch_id: str) -> str:
     return f"/messages/batches/{segment('batch_id', batch_id, 'msgbatch_01')}"
 
 
-def _violations(requests: Sequence[BatchRequest]) -> Iterator[Violation]:
+def _judged(
+    requests: Sequence[BatchRequest], call: Call[MessageBatch], provider: Provider
+) -> Call[MessageBatch]:
+    refuse(_refused(requests, provider, provider.version))
+    return call
+
+
+def _refused(
+    requests: Sequence[BatchRequest], provider: Provider | str, version: str
+) -> list[Violation]:
+    """What this version of the provider's API refuses in the requests."""
+    return [
+        msgspec.structs.replace(
+            violation, path=f"requests[{index}].params.{violation.path}".rstrip(".")
+        )
+        for index, item in enumerate(requests)
+        for violation in check(item.params, "", provider, version=version)
+        if violation.severity == "error"
+    ]
+
+
+def _form(requests: Sequence[BatchRequest]) -> Iterator[Violation]:
+    """What no batch may have."""
     seen: set[str] = set()
     for index, item in enumerate(requests):
         path = f"requests[{index}]"
@@ -131,9 +158,10 @@ def _violations(requests: Sequence[BatchRequest]) -> Iterator[Violation]:
         seen.add(item.custom_id)
         if item.params.stream:
             yield Violation(f"{path}.params.stream", "a batch does not stream", remedy="remove it")
-        for violation in check(item.params):
-            if violation.severity != "error":
-                continue
-            yield msgspec.structs.replace(
-                violation, path=f"{path}.params.{violation.path}".rstrip(".")
-            )
+        for name in HEADER_FIELDS:
+            if getattr(item.params, name) is not None:
+                yield Violation(
+                    f"{path}.params.{name}",
+                    "a header, which all requests of a batch share",
+                    remedy=f"set BatchCreateRequest.{name}",
+                )

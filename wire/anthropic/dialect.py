@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+API_VERSION_2023 = "2023-06-01"
+"""Value of the header `anthropic-version` that all hosts of Messages accept."""
+API_VERSION_2026 = "2026-10-21"
+"""The version that Anthropic's own API has had since that day. It refuses sampling parameters,
+documents in assistant messages, and citations in user messages.
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:

@@ -2,13 +2,14 @@
 parses the response; a client sends it.
 
 Paths are relative to the base URL and the version, which the client adds. Source of paths, headers
-and bodies: Anthropic's SDK for Python 0.121.0 of 2026-08-07.
+and bodies: Anthropic's SDK for Python, 0.121.0 of 2026-08-07 and 2.12.0 of November 2026. The
+client adds the header `anthropic-version`, whose value depends on the host.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -30,16 +31,14 @@ from wire.anthropic.types import (
 )
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call, StreamCall
-from wire.core.memory import RAW, WireStruct, notes
+from wire.core.extra_keys import with_extra
+from wire.core.memory import RAW, WireStruct, extra_of, notes
 from wire.core.provider import Provider
 from wire.errors import ConfigurationError, RuleError, Violation, refuse
 
 W = TypeVar("W", bound=WireStruct)
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 HostRules = Callable[[Any, Provider], Any]
-
-API_VERSION = "2023-06-01"
-"""Value of the header `anthropic-version`."""
 
 
 def create_message(
@@ -52,7 +51,6 @@ def create_message(
     ... )
     >>> print(create_message(request, betas=["context-management-2025-06-27"]).preview())
     POST /messages
-    anthropic-version: 2023-06-01
     anthropic-beta: context-management-2025-06-27
     content-type: application/json
     <BLANKLINE>
@@ -74,8 +72,8 @@ def create_message(
                 )
             ]
         )
+    request, sent = with_headers(request, betas)
     body, host_rules = _body(request, checked)
-    sent = headers(betas, json=True)
     return Call(
         "anthropic",
         "POST",
@@ -105,8 +103,8 @@ def stream_message(
     """
     if not isinstance(request, MessageRequest):
         raise wrong_type("request", request, "MessageRequest")
+    request, sent = with_headers(request, betas)
     body, host_rules = _body(msgspec.structs.replace(request, stream=True), checked)
-    sent = headers(betas, json=True)
     return StreamCall(
         "anthropic",
         "POST",
@@ -138,34 +136,47 @@ def count_tokens(
     Parameters and errors are those of `create_message`.
     """
     if isinstance(request, MessageRequest):
+        extra = extra_of(request)
         request = CountTokensRequest(
             **{name: getattr(request, name) for name in CountTokensRequest.__struct_fields__}
         )
+        request = with_extra(request, extra) if extra else request
     if not isinstance(request, CountTokensRequest):
         raise wrong_type("request", request, "CountTokensRequest or MessageRequest")
+    request, sent = with_headers(request, betas)
     body, host_rules = _body(request)
     return plain(
         TokenCount,
         "POST",
         "/messages/count_tokens",
         body,
-        betas=betas,
+        sent=sent,
         host_rules=host_rules,
         notes=notes(request),
     )
 
 
 def list_models(
-    *, limit: int | None = None, after_id: str | None = None, before_id: str | None = None
+    *,
+    limit: int | None = None,
+    after_id: str | None = None,
+    before_id: str | None = None,
+    lifecycle: str | None = None,
 ) -> Call[ModelList]:
     """A call that returns one page of the models that the key has access to, the newest first.
 
     >>> list_models(limit=20, after_id="claude-opus-4-8").query
     {'limit': '20', 'after_id': 'claude-opus-4-8'}
 
-    `limit` is the number of models; `after_id` and `before_id` are the ids around the page.
+    `limit` is the number of models; `after_id` and `before_id` are the ids around the page;
+    `lifecycle` restricts the list to models that are `active`, `deprecated` or `retired`.
     """
-    return plain(ModelList, "GET", "/models", query=page(limit, after_id, before_id))
+    if not isinstance(lifecycle, str | None):
+        raise ConfigurationError(
+            f"lifecycle: expected active, deprecated or retired, not {lifecycle!r}"
+        )
+    wanted = {} if lifecycle is None else {"lifecycle[]": lifecycle}
+    return plain(ModelList, "GET", "/models", query=page(limit, after_id, before_id) | wanted)
 
 
 def get_model(model: str) -> Call[ModelInfo]:
@@ -182,21 +193,28 @@ def get_model(model: str) -> Call[ModelInfo]:
 # --- parts of a call ------------------------------------------------------------------------------
 
 
-def headers(betas: Sequence[str] = (), *, json: bool = False) -> dict[str, str]:
-    """The headers of every call.
+HEADER_FIELDS = {
+    "user_profile_id": "anthropic-user-profile-id",
+    "workspace_id": "anthropic-workspace-id",
+}
+"""Fields of a request that are sent as headers, as Anthropic's SDKs send them."""
 
-    Raises `ConfigurationError` if `betas` is not a list of names.
+
+def with_headers(request: W, betas: Sequence[str]) -> tuple[W, dict[str, str]]:
+    """The request without the fields that are sent as headers, and the headers of its call.
+
+    Raises `ConfigurationError` if `betas` is not a list of names, or a field is no header.
     """
     if isinstance(betas, str) or not all(isinstance(name, str) and name.strip() for name in betas):
         raise ConfigurationError(
             "betas: expected a list of names, such as ['context-management-2025-06-27']"
         )
-    beta_header = {"anthropic-beta": ",".join(betas)} if betas else {}
-    return {
-        "anthropic-version": API_VERSION,
-        **beta_header,
-        **({"content-type": "application/json"} if json else {}),
-    }
+    sent = {"anthropic-beta": ",".join(betas)} if betas else {}
+    for name, header in HEADER_FIELDS.items():
+        if (value := getattr(request, name)) is not None:
+            sent[header] = value
+            request = msgspec.structs.replace(request, **{name: None})
+    return request, {**sent, "content-type": "application/json"}
 
 
 def plain(
@@ -205,13 +223,19 @@ def plain(
     path: str,
     body: bytes = b"",
     *,
-    betas: Sequence[str] = (),
+    sent: Mapping[str, str] | None = None,
     **more: Any,
 ) -> Call[W]:
-    """A call whose response is one struct."""
-    sent, parse = headers(betas, json=bool(body)), functools.partial(parse_plain, kind)
+    """A call whose response is one struct; `sent` are its headers."""
     return Call(
-        "anthropic", method, path, body, headers=sent, parse=parse, read_error=parse_error, **more
+        "anthropic",
+        method,
+        path,
+        body,
+        headers=sent or {},
+        parse=functools.partial(parse_plain, kind),
+        read_error=parse_error,
+        **more,
     )
 
 
@@ -252,7 +276,7 @@ def _body(
 def _judged(
     request: MessageRequest | CountTokensRequest, call: AnyCall, provider: Provider
 ) -> AnyCall:
-    refuse(check(request, "", provider))
+    refuse(check(request, "", provider, version=provider.version))
     return call
 
 

@@ -101,7 +101,7 @@ class _Block:
         return block
 
 
-_TEXT_FIELDS = {"text_delta": "text", "thinking_delta": "thinking", "compaction_delta": "content"}
+_TEXT_FIELDS = {"text_delta": "text", "thinking_delta": "thinking"}
 """Type of a delta with text -> the field of its text, in the delta and in the block.
 
 The other fields of such a delta describe the stream, not the response, and are dropped.

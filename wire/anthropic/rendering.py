@@ -14,10 +14,16 @@ from typing import Any, TypeVar
 import msgspec
 
 from wire import history
-from wire.anthropic.dialect import Dialect
+from wire.anthropic.dialect import API_VERSION_2023, API_VERSION_2026, Dialect
 from wire.anthropic.effort import thinking_for
 from wire.anthropic.endpoints import create_message, stream_message
-from wire.anthropic.families import Family, default_max_tokens, family, takes_schema
+from wire.anthropic.families import (
+    Family,
+    default_max_tokens,
+    family,
+    takes_sampling,
+    takes_schema,
+)
 from wire.anthropic.parse import EventReader, parse_reply
 from wire.anthropic.parts import system_of, wire_messages
 from wire.anthropic.rows import provider_row
@@ -106,6 +112,9 @@ def render_request(
         *system_of(request.system, conversation, notes),
         *([system_words] if system_words else []),
     ]
+    temperature, top_p = request.temperature, request.top_p
+    if temperature is not None or top_p is not None:
+        temperature, top_p = _sampling(request, model_family, row, notes)
     built = MessageRequest(
         model=model,
         max_tokens=0 if request.max_tokens is None else request.max_tokens,
@@ -119,8 +128,8 @@ def render_request(
         ]
         or None,
         tool_choice=_tool_choice(request.tool_choice, notes),
-        temperature=request.temperature,
-        top_p=request.top_p,
+        temperature=temperature,
+        top_p=top_p,
         stop_sequences=list(request.stop) or None,
         output_config=OutputConfig(format=output_format) if output_format is not None else None,
     )
@@ -158,7 +167,7 @@ def _wire_call(
 
 
 def _check(model: str, built: MessageRequest, row: Provider) -> list[Violation]:
-    return check(built, model, row)
+    return check(built, model, row, version=row.version)
 
 
 def _reader(
@@ -218,6 +227,31 @@ def _thinking(
     return msgspec.structs.replace(
         changed, output_config=config if config != OutputConfig() else None
     )
+
+
+def _sampling(
+    request: Request, model_family: Family, row: Provider, notes: list[Note]
+) -> tuple[float | None, float | None]:
+    """`temperature` and `top_p`. Version 2026-10-21 of Anthropic's API has neither, for any model.
+
+    Those that the model refuses in every version stay: the rules refuse them (A37).
+    """
+    if not (
+        row.dialect.vendor_rules
+        and row.version >= API_VERSION_2026
+        and takes_sampling(model_family)
+    ):
+        return request.temperature, request.top_p
+    notes.extend(
+        Note(
+            name,
+            f"not sent: version {row.version} of the API has no such parameter; "
+            f'version="{API_VERSION_2023}" has',
+        )
+        for name in ("temperature", "top_p")
+        if getattr(request, name) is not None
+    )
+    return None, None
 
 
 def _tool(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from wire.anthropic.dialect import PLAIN, Dialect
+from wire.anthropic.dialect import API_VERSION_2023, API_VERSION_2026, PLAIN, Dialect
 from wire.core.provider import Provider, ProviderNames
 
 
@@ -19,6 +19,7 @@ def messages_host(
     *,
     bearer: bool = False,
     key_required: bool = True,
+    version: str = API_VERSION_2023,
 ) -> Provider:
     """The row of a host of Messages.
 
@@ -26,7 +27,8 @@ def messages_host(
     'x-api-key'
 
     The base URL has no version, as in Anthropic's SDKs. `bearer` sends the key as
-    `authorization: Bearer KEY`.
+    `authorization: Bearer KEY`. `version` is the default of the header `anthropic-version`, which
+    `Client(version=...)` replaces.
     """
     return Provider(
         name,
@@ -36,6 +38,8 @@ def messages_host(
         key_variable=key_variable,
         key_header="authorization" if bearer else "x-api-key",
         key_scheme="Bearer " if bearer else "",
+        version=version,
+        headers={"anthropic-version": "{version}"},
         key_required=key_required,
         dialect=dialect,
     )
@@ -49,6 +53,8 @@ ROWS: tuple[Provider, ...] = (
         "https://api.anthropic.com",
         "ANTHROPIC_API_KEY",
         Dialect(vendor_rules=True, newest_models=True),
+        bearer=True,
+        version=API_VERSION_2026,
     ),
     messages_host(
         "deepseek@anthropic",

@@ -16,7 +16,7 @@ import msgspec
 from wire.core.chunk_bytes import TextChunk
 from wire.core.decoders import decoder
 from wire.core.json_values import checked
-from wire.core.memory import Note, encode
+from wire.core.memory import Note, encode, steps_of
 from wire.core.provider import Provider
 from wire.core.secret import SHOWN, Headers, checked_headers, sealed, shown_headers
 from wire.errors import APIError, ConfigurationError, RuleError, Violation, WireError
@@ -226,16 +226,21 @@ class _Request:
         body_extra: Mapping[str, Any] | None = None,
         timeouts: Timeouts | None = None,
     ) -> Self:
-        """A copy with further headers, query parameters, top-level body keys, or other timeouts.
+        """A copy with further headers, query parameters, keys of the body, or other timeouts.
 
-        A header, parameter or key of the same name is replaced. Raises `ConfigurationError` for an
-        invalid header or query, `RuleError` for a value that JSON cannot represent.
+        A header, parameter or key of the same name is replaced. A key of `body_extra` is a JSON
+        path as errors write it: `mood` is a key of the body, `tools[0].mood` one of its first tool,
+        `["a.b"]` one with a dot in its name. Raises `ConfigurationError` for an invalid header or
+        query, `RuleError` for a value that JSON cannot represent, and for a path that leads through
+        an object or a list item that the body does not have.
 
         >>> from wire import gemini
         >>> request = gemini.GenerateContentRequest(contents=gemini.contents("Hi"))
         >>> call = gemini.generate_content("gemini-3.8-flash", request)
         >>> call.replace(body_extra={"labels": {"team": "a"}}).body
         b'{"contents":[{"parts":[{"text":"Hi"}],"role":"user"}],"labels":{"team":"a"}}'
+        >>> call.replace(body_extra={"contents[0].parts[0].mood": "calm"}).body
+        b'{"contents":[{"parts":[{"text":"Hi","mood":"calm"}],"role":"user"}]}'
         """
         return dataclasses.replace(
             self,
@@ -318,16 +323,51 @@ def _extended(body: bytes, extra: Mapping[str, Any]) -> bytes:
                 )
             ]
         )
-    try:
-        merged: dict[str, Any] = decoder(dict[str, msgspec.Raw]).decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    if body.lstrip()[:1] != b"{":
         raise RuleError(
             violations=[Violation("body_extra", "the body of this call is not a JSON object")]
-        ) from None
-    added = {
-        key: msgspec.Raw(encode(value)) for key, value in checked(dict(extra), "body_extra").items()
-    }
-    return msgspec.json.encode(merged | added)
+        )
+    extended = msgspec.Raw(body)
+    for key, value in extra.items():
+        path = '[""]' if key == "" else key  # an empty text is a key, and no path
+        where = f"body_extra{path if str(path).startswith('[') else f'.{path}'}"
+        try:
+            steps = steps_of(path)
+        except (TypeError, ValueError):
+            raise RuleError(
+                violations=[Violation("body_extra", f"expected a JSON path as key, not {path!r}")]
+            ) from None
+        try:
+            extended = _set(extended, steps, msgspec.Raw(encode(checked(value, where))))
+        except (LookupError, msgspec.DecodeError, UnicodeDecodeError):
+            raise RuleError(
+                violations=[
+                    Violation(
+                        where,
+                        "the body has no such object or list item",
+                        remedy="set a key of an object that the body has",
+                    )
+                ]
+            ) from None
+    return bytes(extended)
+
+
+def _set(raw: msgspec.Raw, steps: Sequence[str | int], value: msgspec.Raw) -> msgspec.Raw:
+    """A JSON value with another value at a path. The bytes of everything else stay.
+
+    Raises `LookupError` or `DecodeError` if the path leads through a value that does not exist, or
+    is no object or list.
+    """
+    if not steps:
+        return value
+    step, *rest = steps
+    if isinstance(step, int):
+        items = decoder(list[msgspec.Raw]).decode(raw)
+        items[step] = _set(items[step], rest, value)
+        return msgspec.Raw(msgspec.json.encode(items))
+    fields = decoder(dict[str, msgspec.Raw]).decode(raw)
+    fields[step] = _set(fields[step], rest, value) if rest else value
+    return msgspec.Raw(msgspec.json.encode(fields))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from wire.core.decoders import decoder
-from wire.core.memory import RAW, MetadataStruct, encode, key_path
+from wire.core.memory import EXTRA_KEY, RAW, MetadataStruct, encode, key_path
 from wire.errors import RuleError, Violation
 
 T = TypeVar("T")
@@ -178,7 +178,10 @@ class _Search:
                 return ()
             names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
             fields = ((step, getattr(value, name)) for step, name in names)
-            return ((step, item) for step, item in fields if item is not msgspec.UNSET)
+            given = {step: item for step, item in fields if item is not msgspec.UNSET}
+            # Extra keys are sent beside the fields, so their paths are those of fields.
+            extra = given.pop(EXTRA_KEY, None) or {}
+            return {**given, **extra}.items()
         if dataclasses.is_dataclass(value):
             return ((each.name, getattr(value, each.name)) for each in dataclasses.fields(value))
         return None

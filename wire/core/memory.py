@@ -6,7 +6,7 @@
 - Metadata is not a field: equality, `repr` and plain encoding ignore it; copies and pickles keep
   it.
 - Requests are encoded by `encode` only. It writes the received bytes of a struct instead of
-  encoding its fields, at every depth.
+  encoding its fields, and extra keys beside the fields, at every depth.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ import functools
 import json
 import operator
 import re
+import threading
 import types
 import typing
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 import msgspec
+
+from wire.core.decoders import decoder
 
 T = TypeVar("T")
 B = TypeVar("B", bound="MetadataStruct")
@@ -308,9 +311,11 @@ def encode(value: Any) -> bytes:
     Raises `TypeError` or `UnicodeEncodeError` for a value that JSON cannot represent.
     """
     try:
-        return _encoder.encode(_lowered(value))
+        data = _encoder.encode(_lowered(value))
     except TypeError:  # a `Slice` that is not copied yet, or a value that JSON cannot represent
-        return _encoder.encode(_lowered(value, cut=True))
+        data = _encoder.encode(_lowered(value, cut=True))
+    # Extra keys are rare. The search for their mark is cheap; a walk through all structs is not.
+    return _encoder.encode(_with_extra_keys(value)) if _EXTRA_MARK in data else data
 
 
 def _lowered(value: Any, cut: bool = False) -> Any:
@@ -377,6 +382,86 @@ def _structs(hint: Any) -> Iterator[type[WireStruct]]:
             yield from _structs(inner)
 
 
+# --- extra keys -----------------------------------------------------------------------------------
+
+EXTRA_KEY = "*extra*"
+"""Key under which msgspec encodes the extra keys of a struct. It is not sent: `encode` writes the
+extra keys in its place.
+"""
+_EXTRA_MARK = msgspec.json.encode(EXTRA_KEY) + b":"
+_extending = threading.Lock()
+
+
+def extended(cls: type[S]) -> type[S]:
+    """The subclass of `cls` with a field `extra`: further JSON keys, each with its value.
+
+    A field, because `msgspec.structs.replace` drops metadata; a subclass, so that responses, which
+    are decoded by the thousand, do not carry the field.
+    """
+    if EXTRA_KEY in cls.__struct_encode_fields__:
+        return cls
+    with _extending:  # without the lock two threads may make two classes, whose structs differ
+        return _extended(cls)
+
+
+@functools.cache
+def _extended(cls: type[S]) -> type[S]:
+    extra = msgspec.field(name=EXTRA_KEY, default=None)
+    made: Any = msgspec.defstruct(
+        cls.__name__,
+        [("extra", dict[str, Any] | None, extra)],
+        bases=(cls,),
+        namespace={"__reduce__": _reduce_extended},
+        module=cls.__module__,
+        frozen=True,
+        kw_only=True,
+    )
+    made.__doc__ = cls.__doc__
+    return typing.cast("type[S]", made)
+
+
+def _reduce_extended(struct: WireStruct) -> tuple[Any, ...]:
+    # A pickle finds a class by its name, and the name is that of the class without the field.
+    fields = {name: getattr(struct, name) for name in struct.__struct_fields__}
+    return _restore_extended, (type(struct).__mro__[1], fields, dict(struct.__dict__))
+
+
+def _restore_extended(cls: type[S], fields: dict[str, Any], metadata: dict[str, Any]) -> WireStruct:
+    return _restore(extended(cls), fields, metadata)
+
+
+def extra_of(struct: WireStruct) -> dict[str, Any]:
+    """The extra keys of a struct; empty if it has none."""
+    extra = getattr(struct, "extra", None) if EXTRA_KEY in struct.__struct_encode_fields__ else None
+    return extra or {}
+
+
+def _with_extra_keys(value: Any) -> Any:
+    """`value` for msgspec, with received structs and structs with extra keys as bytes."""
+    if isinstance(value, WireStruct):
+        if RAW in value.__dict__:
+            return kept_bytes(value)
+        changed = {}
+        for name in value.__struct_fields__:
+            item = getattr(value, name)
+            if isinstance(item, _HOLDERS) and (inner := _with_extra_keys(item)) is not item:
+                changed[name] = inner
+        value = msgspec.structs.replace(value, **changed) if changed else value
+        if EXTRA_KEY not in value.__struct_encode_fields__:
+            return value
+        fields = decoder(dict[str, msgspec.Raw]).decode(_encoder.encode(value))
+        fields.pop(EXTRA_KEY, None)
+        return msgspec.Raw(_encoder.encode({**fields, **extra_of(value)}))
+    if isinstance(value, (list, tuple)):
+        return [_with_extra_keys(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _with_extra_keys(item) for key, item in value.items()}
+    return value
+
+
+# --- text as UTF-8 --------------------------------------------------------------------------------
+
+
 def well_formed_utf8(text: str) -> bytes:
     """Encode a text as UTF-8: surrogate pairs are joined, lone ones become U+FFFD (R-08)."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
@@ -412,6 +497,31 @@ def integer(digits: str) -> int | float:
     """Parse an integer of JSON; one of 640 digits or more becomes infinity."""
     # `int` raises ValueError above a number of digits that the user can set to 640 or more.
     return int(digits) if len(digits) < 640 else float(digits)
+
+
+_STEP = re.compile(r"""\.?([^.\[\]"\\]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]""")
+
+
+def steps_of(path: str) -> list[str | int]:
+    """The keys and indices of a JSON path as `key_path` and errors write it.
+
+    >>> steps_of('tools[0].labels["a.b"]')
+    ['tools', 0, 'labels', 'a.b']
+
+    Raises `ValueError` for a text that is no path.
+    """
+    steps: list[str | int] = []
+    position = 0
+    if not path:
+        raise ValueError("an empty path")
+    while position < len(path):
+        match = _STEP.match(path, position)
+        if match is None or (path[position] == ".") != bool(steps and match[1]):
+            raise ValueError(f"not a JSON path at {path[position:]!r}")
+        key, index, quoted = match.groups()
+        steps.append(key if key is not None else int(index) if index else json.loads(quoted))
+        position = match.end()
+    return steps
 
 
 def key_path(path: str, key: str) -> str:

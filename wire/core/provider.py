@@ -36,6 +36,9 @@ class Provider:
     """Precedes the key in the header: `Bearer `."""
     version: str = ""
     """Default of the option `version`; empty if there is no such option."""
+    headers: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Sent with each call, unless the client or the call has a header of that name. `{version}` in
+    a value is replaced by the option."""
     options: tuple[str, ...] = ()
     """Client options that are required."""
     key_required: bool = True

@@ -165,8 +165,9 @@ def _for_vertex(call: Call[CountTokensResponse], provider: Provider) -> Call[Cou
         )
     fields = {
         key: request[key]
-        for key in ("contents", "systemInstruction", "tools", "generationConfig")
-        if key in request
+        for key in request
+        if key in ("contents", "systemInstruction", "tools", "generationConfig")
+        or key not in GenerateContentRequest.__struct_encode_fields__  # an extra key
     }
     return dataclasses.replace(call, body=msgspec.json.encode(fields | body))
 

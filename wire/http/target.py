@@ -186,7 +186,7 @@ class Options(TypedDict, total=False):
     headers: Headers | None
     limits: Limits | None
     version: str | None
-    """Version of the API, if the path contains one."""
+    """Version of the API, if the path or a header contains one."""
     project: str | None
     location: str | None
     token: Token | None
@@ -263,7 +263,10 @@ def target(name: str, options: Options) -> Target:
         prefixes={
             segment: prefix.format(**path_options) for segment, prefix in provider.prefixes.items()
         },
-        headers=headers,
+        headers={
+            **{name: value.format(**path_options) for name, value in provider.headers.items()},
+            **headers,
+        },
         key=key,
         key_source=source,
         token=token,

@@ -17,7 +17,7 @@ import msgspec
 
 from wire.core.bodies import merged_options, with_options
 from wire.core.call import Call, EventSource, StreamCall
-from wire.core.memory import Note, WireStruct, notes
+from wire.core.memory import Note, WireStruct, key_path, notes
 from wire.core.provider import Provider
 from wire.errors import RuleError, Violation, WireError, refuse
 from wire.neutral.messages import Event, Reply, checked, with_answer
@@ -131,7 +131,9 @@ def wire_call(
     request = with_options(built, extra)
     raw: Any = make(request)
     try:
-        raw = raw.replace(body_extra=extra) if extra else raw
+        # Options are keys of the body, not paths into it.
+        body_extra = {key_path("", key): value for key, value in extra.items()}
+        raw = raw.replace(body_extra=body_extra) if extra else raw
     except RuleError as error:
         path = f"options.{provider.name}"
         violations = [

@@ -101,7 +101,7 @@ def test_a_conversation_goes_back_in_its_bytes(
         "tool_use",
         "tool_use",
     ]
-    assert sent["headers"]["x-api-key"] == "***"
+    assert sent["headers"]["authorization"] == "***"
 
 
 def test_counts_and_models(drive: Drive, options: dict[str, Any]) -> None:
@@ -113,7 +113,7 @@ def test_counts_and_models(drive: Drive, options: dict[str, Any]) -> None:
 
 def test_errors_have_their_types(drive: Drive, options: dict[str, Any]) -> None:
     call = anthropic.create_message(request())
-    with pytest.raises(errors.AuthenticationError, match="invalid x-api-key"):
+    with pytest.raises(errors.AuthenticationError, match="Invalid bearer token"):
         drive.send(call, **options, api_key="bad-key")
     unknown = anthropic.MessageRequest(model="claude-nothing", max_tokens=5, messages=[user("hi")])
     with pytest.raises(errors.NotFoundError, match="model: claude-nothing"):

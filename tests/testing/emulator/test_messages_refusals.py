@@ -63,6 +63,18 @@ def test_a_later_version_is_taken() -> None:
     )
 
 
+@pytest.mark.parametrize("version", ["2023-06-01", "2026-10-21"])
+def test_sampling_parameters_are_of_the_older_version(version: str) -> None:
+    request = {"model": MODEL, "max_tokens": 10, "messages": [user("hi")], "temperature": 1.0}
+    headers = {**KEY, "anthropic-version": version}
+    answer = Emulator().answer("POST", "/v1/messages", headers, json.dumps(request).encode())
+    if version == "2023-06-01":
+        assert answer.status == 200
+    else:
+        wanted = (400, "invalid_request_error", "temperature: Extra inputs are not permitted")
+        assert refused(answer) == wanted
+
+
 def test_a_bearer_is_as_good_as_a_key() -> None:
     body = json.dumps({"model": MODEL, "max_tokens": 10, "messages": [user("hi")]}).encode()
     headers = {"authorization": "Bearer token", "anthropic-version": "2023-06-01"}

@@ -57,9 +57,12 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("A34", settings.effort_supported),
     ("A35", settings.context_edits_valid),
     ("A36", settings.max_tokens_given),
-    ("A37 A38 A39", settings.sampling_supported),
+    ("A37 A38 A39 A42", settings.sampling_supported),
     ("A40", settings.tools_given_with_calls),
     ("A41", settings.model_is_served),
+    ("A43 A44", turns.blocks_are_of_their_role),
+    ("A45", turns.system_messages_placed),
+    ("A46 A47", settings.server_state_valid),
 )
 """Ids of rules, and the function that checks them."""
 
@@ -73,6 +76,7 @@ def check(
     provider: Provider | str = "anthropic",
     *,
     endpoint: str = "messages",
+    version: str = "",
 ) -> list[Violation]:
     """The violations of a request: a struct, or a body as bytes or as decoded JSON.
 
@@ -88,7 +92,9 @@ def check(
 
     `model` defaults to the request's own. `provider` is a row or its name; `""` is an unknown host,
     for which rules of Anthropic alone are not applied. `endpoint` is `messages` or `count_tokens`,
-    which needs no `max_tokens`.
+    which needs no `max_tokens`. `version` is the version of the API that is asked for, such as
+    `2026-10-21`: the rules of one version are applied to that version only. A client checks a call
+    with the version that it sends.
 
     A body that is no JSON object is a violation too, not an exception.
     """
@@ -99,9 +105,8 @@ def check(
         if not isinstance(plain, Mapping):
             return [violation("", "expected a JSON object", "A1")]
         model = model or str(plain.get("model") or "")
-        rule_input = RuleInput(
-            plain, model, family(model), provider_row(provider).dialect, endpoint
-        )
+        dialect = provider_row(provider).dialect
+        rule_input = RuleInput(plain, model, family(model), dialect, endpoint, version)
         return [each for _, rule in RULES for each in rule(rule_input)]
     except (TypeError, ValueError, RecursionError) as cause:
         return [violation("", f"the body is not valid JSON: {cause}", "A1")]

@@ -67,11 +67,19 @@ class RuleInput:
     family: Family
     dialect: Dialect
     endpoint: str
+    version: str = ""
+    """Version of the API that the host is asked for; empty if it is unknown."""
 
     @property
     def at_anthropic(self) -> bool:
         """Whether the host enforces the rules of Anthropic's own API."""
         return self.dialect.vendor_rules
+
+    @property
+    def continues_thread(self) -> bool:
+        """Whether the server holds the messages before these, with their tools and system text."""
+        thread = self.plain.get("thread")
+        return isinstance(thread, Mapping) and thread.get("type") == "continue"
 
     @functools.cached_property
     def turns(self) -> list[Turn]:

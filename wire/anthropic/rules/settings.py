@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from wire.anthropic.dialect import API_VERSION_2023, API_VERSION_2026
 from wire.anthropic.families import (
     always_thinks,
     efforts,
@@ -25,6 +26,7 @@ from wire.errors import Violation
 
 MIN_THINKING_BUDGET_TOKENS = 1024
 """Of `thinking.budget_tokens` (A32)."""
+_SAMPLING = ("temperature", "top_p", "top_k")
 _MAX_STRICT_TOOLS, _MAX_OPTIONAL_PARAMETERS, _MAX_UNION_PARAMETERS = 20, 24, 16
 
 Violations = Iterator[Violation]
@@ -110,7 +112,12 @@ def tool_choice_valid(request: RuleInput) -> Violations:
         yield violation(
             "tool_choice.name", f"Tool '{choice.get('name')}' not found in provided tools", "A27"
         )
-    elif kind != "none" and not request.tools and not request.plain.get("mcp_servers"):
+    elif (
+        kind != "none"
+        and not request.tools
+        and not request.plain.get("mcp_servers")
+        and not request.continues_thread
+    ):
         yield violation(
             "tool_choice",
             "tool_choice may only be specified while providing tools.",
@@ -368,7 +375,7 @@ def effort_supported(request: RuleInput) -> Violations:
 def context_edits_valid(request: RuleInput) -> Violations:
     """A35: clearing thinking from the context requires thinking."""
     edits = as_object(request.plain.get("context_management")).get("edits")
-    is_thinking = request.thinking.get("type") in ("enabled", "adaptive") or (
+    is_thinking = request.thinking.get("type") in ("enabled", "adaptive", "between_tools") or (
         not request.thinking and thinks_unasked(request.family)
     )
     for index, edit in enumerate(edits if isinstance(edits, (list, tuple)) else ()):
@@ -412,21 +419,34 @@ def max_tokens_given(request: RuleInput) -> Violations:
             "A36",
             "set the maximum number of output tokens; there is no default",
         )
-    elif not isinstance(max_tokens, int) or max_tokens < 1:
+    elif not isinstance(max_tokens, int) or max_tokens < (0 if request.at_anthropic else 1):
+        # Anthropic takes 0: the request then only fills the prompt cache.
         yield violation(
             "max_tokens", "max_tokens: Input should be greater than or equal to 1", "A36"
         )
 
 
 def sampling_supported(request: RuleInput) -> Violations:
-    """A37, A38, A39: the model supports sampling parameters, and the temperature is in range."""
+    """A37, A38, A39, A42: model and version have sampling parameters, and these are in range.
+
+    Version 2026-10-21 has none, not even with their default values.
+    """
     temperature = request.plain.get("temperature")
-    given = [
-        name for name in ("temperature", "top_p", "top_k") if request.plain.get(name) is not None
-    ]
+    given = [name for name in _SAMPLING if request.plain.get(name) is not None]
+    if not given:
+        return
     if not takes_sampling(request.family):
         for name in given:
             yield violation(name, f"`{name}` is not supported for this model.", "A37", "remove it")
+        return
+    if request.at_anthropic and request.version >= API_VERSION_2026:
+        for name in given:
+            yield violation(
+                name,
+                f"{name}: Extra inputs are not permitted",
+                "A42",
+                f'remove it, or ask for the older API with version="{API_VERSION_2023}"',
+            )
         return
     if isinstance(temperature, (int, float)):
         if not 0 <= temperature <= 1:
@@ -446,10 +466,37 @@ def tools_given_with_calls(request: RuleInput) -> Violations:
 
     A warning: Anthropic does not enforce it, some other hosts do.
     """
-    if not request.plain.get("tools"):
+    if not request.plain.get("tools") and not request.continues_thread:
         call = next(
             (block for turn in request.turns for block in turn.of("tool_use", "tool_result")), None
         )
         if call is not None:
             message = "tools: some hosts refuse tool calls in the history without tools"
             yield violation("tools", message, "A40", "send the tools that were called", "warning")
+
+
+# --- what the server keeps ------------------------------------------------------------------------
+
+
+def server_state_valid(request: RuleInput) -> Violations:
+    """A46, A47: a thread is of a known type and names the response that it continues; a request is
+    compacted by `compaction` or by `context_management`, not by both.
+    """
+    if request.plain.get("thread"):
+        thread = as_object(request.plain["thread"])
+        if thread.get("type") not in ("create", "continue"):
+            yield violation("thread.type", "thread.type: expected create or continue", "A46")
+        elif request.continues_thread and not thread.get("previous_message_id"):
+            yield violation(
+                "thread.previous_message_id",
+                "thread.previous_message_id: Field required",
+                "A46",
+                "set it to the id of the latest response",
+            )
+    if request.plain.get("compaction") and request.plain.get("context_management"):
+        yield violation(
+            "compaction",
+            "compaction: cannot be combined with context_management",
+            "A47",
+            "send one of the two",
+        )

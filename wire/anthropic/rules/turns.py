@@ -11,6 +11,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping
 
+from wire.anthropic.dialect import API_VERSION_2026
 from wire.anthropic.families import pairs_calls, takes_prefill
 from wire.anthropic.rules.rule_input import (
     Block,
@@ -59,7 +60,7 @@ def roles_valid(request: RuleInput) -> Violations:
 def user_first(request: RuleInput) -> Violations:
     """A3: the conversation begins with the user. Anthropic no longer enforces it: a warning."""
     first = next((turn for turn in request.turns if turn.role != "system"), None)
-    if first is not None and first.role == "assistant":
+    if first is not None and first.role == "assistant" and not first.of("compaction"):
         yield violation(
             first.path,
             'messages: first message must use the "user" role',
@@ -201,8 +202,10 @@ def results_have_calls(request: RuleInput) -> Violations:
     calls: set[str] = set()
     answered: set[str] = set()
     before = ""
+    in_thread = request.continues_thread  # its first results are of calls that the server holds
     for turn in request.turns:
         if turn.role == "assistant":
+            in_thread = False
             if before != "assistant":
                 calls, answered = set(), set()
             calls |= {str(block.plain.get("id") or "") for block in turn.of("tool_use")}
@@ -215,7 +218,7 @@ def results_have_calls(request: RuleInput) -> Violations:
                     f"multiple `tool_result` blocks with id: {id}"
                 )
                 yield violation(block.path, message, "A10", "remove one of them")
-            elif id not in calls:
+            elif id not in calls and not in_thread:
                 message = (
                     f"{server_path(block.path)}: unexpected `tool_use_id` found in "
                     f"`tool_result` blocks: {id}. "
@@ -416,6 +419,79 @@ def no_thinking_while_disabled(request: RuleInput) -> Violations:
         yield violation(last.path, message, "A18", "enable thinking, or remove the thinking blocks")
 
 
+# --- where blocks and roles may be ----------------------------------------------------------------
+
+
+def blocks_are_of_their_role(request: RuleInput) -> Violations:
+    """A43, A44: since version 2026-10-21 an assistant message has no document blocks, and the texts
+    of a user message have no citations.
+    """
+    if not request.dialect.vendor_rules or request.version < API_VERSION_2026:
+        return
+    for turn in request.turns:
+        if turn.role == "assistant":
+            for block in turn.of("document"):
+                yield violation(
+                    block.path,
+                    f"{server_path(block.path)}: an assistant message may not have document blocks",
+                    "A43",
+                    "send the document in a user message",
+                )
+        elif turn.role == "user":
+            for block in turn.of("text", "search_result"):
+                for path in _cited(block):
+                    yield violation(
+                        path,
+                        f"{server_path(path)}: a user message may not have citations",
+                        "A44",
+                        "remove them",
+                    )
+
+
+def _cited(block: Block) -> Iterator[str]:
+    """Paths of the citations of a text, or of the texts of a search result."""
+    if block.type == "text":
+        if block.plain.get("citations"):
+            yield f"{block.path}.citations"
+        return
+    for index, inner in enumerate(as_objects(block.plain.get("content"))):
+        if inner.get("type") == "text" and inner.get("citations"):
+            yield f"{block.path}.content[{index}].citations"
+
+
+def system_messages_placed(request: RuleInput) -> Violations:
+    """A45: a system message is not the first one.
+
+    A warning elsewhere than after a user message and before an assistant message or the end: the
+    documentation allows it only there, or after a call of a server tool.
+    """
+    for index, turn in enumerate(request.turns):
+        if turn.role != "system" or not request.at_anthropic or request.family.before(4, 8):
+            continue
+        if index == 0 and not request.continues_thread:
+            message = (
+                "messages.0: use the top-level 'system' parameter for the initial system prompt"
+            )
+            yield violation(turn.path, message, "A45", "move the text to `system`")
+            continue
+        before = request.turns[index - 1] if index else None
+        after = request.turns[index + 1] if index + 1 < len(request.turns) else None
+        follows = (
+            before is None
+            or before.role in ("user", "system")
+            or bool(before.of("server_tool_use", "mcp_tool_use"))
+        )
+        if not follows or (after is not None and after.role == "user"):
+            yield violation(
+                turn.path,
+                f"{server_path(turn.path)}: a system message follows a user message, and precedes "
+                "an assistant message or is the last one",
+                "A45",
+                "move it",
+                "warning",
+            )
+
+
 # --- last message, cache --------------------------------------------------------------------------
 
 
@@ -426,7 +502,10 @@ def prefill_supported(request: RuleInput) -> Violations:
         # The server paused within its own tool call. This message goes back unchanged, and the
         # server continues it, so it is no prefill.
         return
-    if not takes_prefill(request.family):
+    if request.plain.get("compaction"):
+        return  # nothing is generated after the last message
+    # The token of a refused request allows the prefill with which it is repeated.
+    if not takes_prefill(request.family) and not request.plain.get("fallback_credit_token"):
         message = (
             "This model does not support assistant message prefill. The conversation must "
             "end with a user message."

@@ -1,8 +1,9 @@
 """The messages of Anthropic's Messages, token counts, models and batches as structs, with the
 fields that compatible hosts add.
 
-Sources: anthropics/anthropic-sdk-python 0.121.0 of 2026-08-07, called the reference here; pages and
-threads of the hosts; recorded traffic.
+Sources: anthropics/anthropic-sdk-python, 0.121.0 of 2026-08-07 and 2.12.0 of November 2026 without
+its beta types, called the reference here; the beta types of 2.12.0; pages and threads of the hosts;
+recorded traffic.
 
 Rules of this folder:
 
@@ -45,13 +46,17 @@ from wire.anthropic.types.batches import (
     MessageBatchResult,
 )
 from wire.anthropic.types.content import (
+    BrowserStateChange,
+    BrowserTab,
     CacheControl,
     Caller,
     Citation,
     CitationsConfig,
     ContentBlock,
     FallbackModel,
+    ImageTransformations,
     Message,
+    MessageOutputConfig,
     Source,
     ToolOutput,
     ToolReference,
@@ -63,18 +68,26 @@ from wire.anthropic.types.errors import (
 )
 from wire.anthropic.types.models import (
     Capability,
+    CompactionCapability,
     ContextManagementCapability,
     EffortCapability,
     ModelCapabilities,
     ModelInfo,
     ModelList,
+    ServerToolsCapability,
     ThinkingCapability,
     ThinkingTypes,
 )
 from wire.anthropic.types.request import (
+    BillingPolicy,
+    CacheMissReason,
+    Compaction,
     Container,
     ContextManagement,
     CountTokensRequest,
+    Diagnostics,
+    Fallback,
+    FallbackCredit,
     McpServer,
     MessageRequest,
     Metadata,
@@ -83,8 +96,11 @@ from wire.anthropic.types.request import (
     Skill,
     TaskBudget,
     Thinking,
+    Thread,
     Tool,
     ToolChoice,
+    UrlSource,
+    UrlSources,
     UserLocation,
 )
 
@@ -95,12 +111,18 @@ __all__ = [
     "BatchOutcome",
     "BatchRequest",
     "BatchRequestCounts",
+    "BillingPolicy",
+    "BrowserStateChange",
+    "BrowserTab",
     "CacheControl",
     "CacheCreation",
+    "CacheMissReason",
     "Caller",
     "Capability",
     "Citation",
     "CitationsConfig",
+    "Compaction",
+    "CompactionCapability",
     "Container",
     "ContentBlock",
     "ContextManagement",
@@ -108,16 +130,21 @@ __all__ = [
     "CountTokensRequest",
     "DeletedBatch",
     "Delta",
+    "Diagnostics",
     "EffortCapability",
     "ErrorBody",
     "ErrorObject",
+    "Fallback",
+    "FallbackCredit",
     "FallbackModel",
+    "ImageTransformations",
     "Iteration",
     "McpServer",
     "Message",
     "MessageBatch",
     "MessageBatchList",
     "MessageBatchResult",
+    "MessageOutputConfig",
     "MessageRequest",
     "MessageResponse",
     "MessageStreamEvent",
@@ -129,6 +156,7 @@ __all__ = [
     "OutputFormat",
     "OutputTokensDetails",
     "ServerToolUsage",
+    "ServerToolsCapability",
     "Skill",
     "Source",
     "StopDetails",
@@ -136,11 +164,14 @@ __all__ = [
     "Thinking",
     "ThinkingCapability",
     "ThinkingTypes",
+    "Thread",
     "TokenCount",
     "Tool",
     "ToolChoice",
     "ToolOutput",
     "ToolReference",
+    "UrlSource",
+    "UrlSources",
     "Usage",
     "UserLocation",
 ]

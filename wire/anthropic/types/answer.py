@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from wire.anthropic.types.base import AnthropicStruct
 from wire.anthropic.types.content import Citation, ContentBlock, Message, text_of
 from wire.anthropic.types.errors import BaseResp, ErrorObject
-from wire.anthropic.types.request import Container, ContextManagement
-from wire.core.facts import DOCS, TRAFFIC, Facts
+from wire.anthropic.types.request import Container, ContextManagement, Diagnostics
+from wire.core.facts import DOCS, SDK, TRAFFIC, Facts
 
 # --- answers --------------------------------------------------------------------------------------
 
@@ -25,8 +25,8 @@ class MessageResponse(AnthropicStruct, frozen=True, kw_only=True):
     content: list[ContentBlock] | None = None
     stop_reason: str | None = None
     """`end_turn`, `max_tokens`, `stop_sequence`, `tool_use`, `pause_turn`, `refusal`,
-    `model_context_window_exceeded`. After `pause_turn`, send the content back unchanged; the model
-    then continues.
+    `model_context_window_exceeded`; in beta `compaction`. After `pause_turn`, send the content back
+    unchanged; the model then continues.
     """
     stop_sequence: str | None = None
     """The stop sequence that was generated."""
@@ -34,6 +34,11 @@ class MessageResponse(AnthropicStruct, frozen=True, kw_only=True):
     container: Container | None = None
     usage: Usage | None = None
     context_management: Annotated[ContextManagement | None, Facts(source=TRAFFIC)] = None
+    diagnostics: Diagnostics | None = None
+    input_transformations: Annotated[list[dict[str, Any]] | None, Facts(source=SDK)] = None
+    """Thinking blocks that the server left out of the prompt, or did not accept. Beta
+    thinking-binding-controls-2026-08-01.
+    """
     provider: Annotated[str | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = None
     """The provider that served the call."""
     base_resp: Annotated[BaseResp | None, Facts(hosts=("minimax",), source=DOCS)] = None
@@ -64,6 +69,10 @@ class StopDetails(AnthropicStruct, frozen=True, kw_only=True):
     """`cyber`, `bio`, `frontier_llm`, `reasoning_extraction`, `general_harms`."""
     explanation: str | None = None
     recommended_model: Annotated[str | None, Facts(source=TRAFFIC)] = None
+    fallback_credit_token: Annotated[str | None, Facts(source=SDK)] = None
+    """For `MessageRequest.fallback_credit_token`, within 5 minutes."""
+    fallback_has_prefill_claim: Annotated[bool | None, Facts(source=SDK)] = None
+    """Whether that request may end with the content of this response as a prefill."""
 
 
 # --- streams --------------------------------------------------------------------------------------
@@ -121,6 +130,8 @@ class Delta(AnthropicStruct, frozen=True, kw_only=True):
     """One additional citation."""
     content: Annotated[str | None, Facts(source=TRAFFIC)] = None
     """In `compaction_delta`."""
+    encrypted_content: Annotated[str | None, Facts(source=SDK)] = None
+    """In `compaction_delta`."""
     estimated_tokens: Annotated[int | None, Facts(source=TRAFFIC)] = None
     """Beta thinking-token-count-2026-05-13."""
     stop_reason: str | None = None
@@ -161,7 +172,10 @@ class Usage(_Counts, frozen=True, kw_only=True):
     inference_geo: str | None = None
     iterations: Annotated[list[Iteration] | None, Facts(source=TRAFFIC)] = None
     """The runs of a call that ran a model more than once: compaction, advisor, fallback."""
-    speed: Annotated[str | None, Facts(source=TRAFFIC)] = None
+    speed: str | None = None
+    """`standard`, `fast`."""
+    fallback_credit: Annotated[dict[str, Any] | None, Facts(source=SDK)] = None
+    """What became of `MessageRequest.fallback_credit_token`."""
     cost: Annotated[float | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = None
     """In USD."""
     cost_details: Annotated[dict[str, Any] | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = (

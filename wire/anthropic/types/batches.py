@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from wire.anthropic.types.answer import MessageResponse
 from wire.anthropic.types.base import AnthropicStruct
 from wire.anthropic.types.errors import ErrorBody
 from wire.anthropic.types.request import MessageRequest
+from wire.core.facts import SDK, Facts
 
 
 class BatchCreateRequest(AnthropicStruct, frozen=True, kw_only=True):
@@ -13,6 +16,9 @@ class BatchCreateRequest(AnthropicStruct, frozen=True, kw_only=True):
 
     requests: list[BatchRequest]
     user_profile_id: str | None = None
+    """Sent as the header `anthropic-user-profile-id`."""
+    workspace_id: Annotated[str | None, Facts(source=SDK)] = None
+    """Sent as the header `anthropic-workspace-id`."""
 
 
 class BatchRequest(AnthropicStruct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 
 from wire.anthropic.types.base import AnthropicStruct
-from wire.core.facts import TRAFFIC, Facts
+from wire.core.facts import SDK, TRAFFIC, Facts
 
 # --- messages and blocks --------------------------------------------------------------------------
 
@@ -22,9 +22,15 @@ class Message(AnthropicStruct, frozen=True, kw_only=True):
 
     role: str | None = None
     """`user` or `assistant`. From opus-4-8 on (2026) also `system` within a conversation, for
-    instructions or new tools.
+    instructions or new tools: after a user message, and before an assistant message or at the end.
     """
     content: str | list[ContentBlock] | None = None
+    clear_at: Annotated[str | None, Facts(source=SDK)] = None
+    """For `system`: `next_user_message` hides its text from later turns; `never`. Beta
+    mid-conversation-system-clear-at-2026-08-21.
+    """
+    output_config: Annotated[MessageOutputConfig | None, Facts(source=SDK)] = None
+    """For `system`. Beta mid-conversation-output-config-2026-07-01."""
 
     @property
     def text(self) -> str:
@@ -43,19 +49,19 @@ class ContentBlock(AnthropicStruct, frozen=True, kw_only=True):
 
     type: str | None = None
     """`text`, `image`, `document`, `search_result`, `tool_use`, `tool_result`, `thinking`,
-    `redacted_thinking`, `mid_conv_system`, `tool_reference`, `container_upload`. For tools that the
-    server runs: `server_tool_use`, `web_search_tool_result`, `web_fetch_tool_result`,
-    `code_execution_tool_result`, `bash_code_execution_tool_result`,
+    `redacted_thinking`, `mid_conv_system`, `tool_reference`, `browser_state`, `container_upload`.
+    For tools that the server runs: `server_tool_use`, `web_search_tool_result`,
+    `web_fetch_tool_result`, `code_execution_tool_result`, `bash_code_execution_tool_result`,
     `text_editor_code_execution_tool_result`, `tool_search_tool_result`. In beta: `mcp_tool_use`,
-    `mcp_tool_result`, `advisor_tool_result`, `compaction`, `fallback`, `tool_addition`. Other types
-    are possible.
+    `mcp_tool_result`, `advisor_tool_result`, `compaction`, `fallback`, `tool_addition`,
+    `tool_removal`. Other types are possible.
     """
     text: str | None = None
     """In `text`. Must not be empty in a request."""
     thinking: str | None = None
     """In `thinking`. Empty, beside a valid signature, if the request had `display: omitted`."""
     signature: str | None = None
-    """In `thinking`. Opaque; send it back with the text unchanged.
+    """In `thinking` and `compaction`. Opaque; send it back with the text unchanged.
 
     Some other hosts send none.
     """
@@ -65,6 +71,8 @@ class ContentBlock(AnthropicStruct, frozen=True, kw_only=True):
     """In `tool_use`, `server_tool_use`, `mcp_tool_use`. A request must match `[a-zA-Z0-9_-]+`."""
     name: str | None = None
     """Name of the tool."""
+    toolset_name: str | None = None
+    """In calls and results of a tool of a toolset: `browser`, `computer`."""
     input: dict[str, Any] | str | None = None
     """Arguments of the tool, an object.
 
@@ -85,6 +93,8 @@ class ContentBlock(AnthropicStruct, frozen=True, kw_only=True):
     """True if the tool failed; `content` has the error."""
     source: Source | str | None = None
     """In `image` and `document`. In `search_result`: the origin, as a text."""
+    transformations: ImageTransformations | None = None
+    """In `image`."""
     title: str | None = None
     """In `document`, `search_result`, `web_search_result`."""
     context: str | None = None
@@ -96,13 +106,21 @@ class ContentBlock(AnthropicStruct, frozen=True, kw_only=True):
     tool_name: str | None = None
     """In `tool_reference`."""
     tool: Annotated[ToolReference | None, Facts(source=TRAFFIC)] = None
-    """In `tool_addition`: a tool of the request that the model may call from here on."""
+    """In `tool_addition`: a tool that the model may call from here on. In `tool_removal`: one that
+    it may no longer call.
+    """
+    tool_changes: Annotated[list[ContentBlock] | None, Facts(source=SDK)] = None
+    """In `compaction`: the `tool_addition` and `tool_removal` blocks of the summarized messages."""
+    tabs: list[BrowserTab] | None = None
+    """In `browser_state`: all open tabs."""
+    state_changes: list[BrowserStateChange] | None = None
+    """In `browser_state`: what changed during the call; absent if nothing did."""
     url: str | None = None
     """In `web_search_result`."""
     page_age: str | None = None
     """In `web_search_result`."""
     encrypted_content: str | None = None
-    """In `web_search_result`. Opaque; send it back unchanged."""
+    """In `web_search_result` and `compaction`. Opaque; send it back unchanged."""
     from_: Annotated[FallbackModel | None, Facts(source=TRAFFIC)] = msgspec.field(
         name="from", default=None
     )
@@ -146,11 +164,22 @@ class Caller(AnthropicStruct, frozen=True, kw_only=True):
 
 
 class ToolReference(AnthropicStruct, frozen=True, kw_only=True):
-    """A tool of the request, by its name."""
+    """A tool of the request, by its name; or a tool by its definition."""
 
     type: str | None = None
-    """`tool_reference`."""
+    """`tool_reference`, `mcp_tool_reference`, `mcp_toolset_reference`, `tool_definition`."""
     name: str | None = None
+    server_name: Annotated[str | None, Facts(source=SDK)] = None
+    """For the types of `mcp`: one of `MessageRequest.mcp_servers`."""
+    definition: Annotated[dict[str, Any] | None, Facts(source=SDK)] = None
+    """For `tool_definition`: the tool. Beta inline-tools-2026-09-15."""
+
+
+class MessageOutputConfig(AnthropicStruct, frozen=True, kw_only=True):
+    """Settings that a system message changes from here on."""
+
+    effort: str | None = None
+    """`low`, `medium`, `high`, `xhigh`, `max`."""
 
 
 class FallbackModel(AnthropicStruct, frozen=True, kw_only=True):
@@ -166,7 +195,7 @@ class Source(AnthropicStruct, frozen=True, kw_only=True):
     """Where the data of an image or a document are."""
 
     type: str | None = None
-    """`base64`, `url`, `text`, `content`; in beta also `file`."""
+    """`base64`, `url`, `text`, `content`, `file`."""
     media_type: str | None = None
     """`image/jpeg`, `image/png`, `image/gif`, `image/webp`; `application/pdf`; `text/plain` for
     type `text`.
@@ -176,8 +205,38 @@ class Source(AnthropicStruct, frozen=True, kw_only=True):
     url: str | None = None
     content: str | list[ContentBlock] | None = None
     """In `content`: a document of text and image blocks."""
-    file_id: Annotated[str | None, Facts(source=TRAFFIC)] = None
+    file_id: str | None = None
     """In `file`: an uploaded file."""
+
+
+class ImageTransformations(AnthropicStruct, frozen=True, kw_only=True):
+    """What the server does to an image before the model sees it."""
+
+    oversized_image: str | None = None
+    """`downsize`, `error`: what happens if the image is larger than the model accepts."""
+
+
+class BrowserTab(AnthropicStruct, frozen=True, kw_only=True):
+    """An open tab of the browser that a toolset controls."""
+
+    tab_id: str | None = None
+    title: str | None = None
+    url: str | None = None
+    active: bool | None = None
+    """True for exactly one of the open tabs."""
+
+
+class BrowserStateChange(AnthropicStruct, frozen=True, kw_only=True):
+    """A tab that was opened, or a download that began or ended."""
+
+    type: str | None = None
+    """`tab_opened`, `download_started`, `download_completed`, `download_failed`."""
+    tab_id: str | None = None
+    download_id: str | None = None
+    url: str | None = None
+    path: str | None = None
+    size_bytes: int | None = None
+    error: str | None = None
 
 
 class CitationsConfig(AnthropicStruct, frozen=True, kw_only=True):

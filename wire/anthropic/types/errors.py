@@ -29,7 +29,10 @@ class ErrorObject(AnthropicStruct, frozen=True, kw_only=True):
     """
     message: str | None = None
     details: Annotated[dict[str, Any] | None, Facts(source=DOCS)] = None
-    """Its `error_code` is more specific, such as `enforced_spend_limit_reached`."""
+    """Its `error_code` is more specific, such as `enforced_spend_limit_reached`, `file_expired`,
+    `image_dimensions_too_large`, `thread_not_found`, `compaction_signature_invalid`; beside it are
+    further facts, such as `unsupported` for `thread_unsupported_request`.
+    """
     code: Annotated[str | int | None, Facts(source=TRAFFIC)] = None
     """Sent by hosts other than Anthropic."""
     http_code: Annotated[str | int | None, Facts(hosts=("minimax",), source=TRAFFIC)] = None

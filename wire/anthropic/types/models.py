@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from wire.anthropic.types.base import AnthropicStruct
+from wire.core.facts import SDK, Facts
 
 
 class ModelList(AnthropicStruct, frozen=True, kw_only=True):
@@ -28,6 +31,14 @@ class ModelInfo(AnthropicStruct, frozen=True, kw_only=True):
     max_tokens: int | None = None
     """Maximum of `MessageRequest.max_tokens`."""
     capabilities: ModelCapabilities | None = None
+    lifecycle: str | None = None
+    """`active`, `deprecated`, `retired`: requests for a retired model fail."""
+    deprecated_at: str | None = None
+    """RFC 3339."""
+    retires_at: str | None = None
+    """RFC 3339. A date in the past does not mean that the model is retired; `lifecycle` tells."""
+    line: str | None = None
+    """`opus`, `sonnet` and others."""
 
 
 class ModelCapabilities(AnthropicStruct, frozen=True, kw_only=True):
@@ -36,10 +47,12 @@ class ModelCapabilities(AnthropicStruct, frozen=True, kw_only=True):
     batch: Capability | None = None
     citations: Capability | None = None
     code_execution: Capability | None = None
+    compaction: Annotated[CompactionCapability | None, Facts(source=SDK)] = None
     context_management: ContextManagementCapability | None = None
     effort: EffortCapability | None = None
     image_input: Capability | None = None
     pdf_input: Capability | None = None
+    server_tools: ServerToolsCapability | None = None
     structured_outputs: Capability | None = None
     thinking: ThinkingCapability | None = None
 
@@ -56,6 +69,19 @@ class ContextManagementCapability(Capability, frozen=True, kw_only=True):
     clear_thinking_20251015: Capability | None = None
     clear_tool_uses_20250919: Capability | None = None
     compact_20260112: Capability | None = None
+
+
+class CompactionCapability(Capability, frozen=True, kw_only=True):
+    """The values of `Compaction.type` that the model supports."""
+
+    summarize: Capability | None = None
+
+
+class ServerToolsCapability(Capability, frozen=True, kw_only=True):
+    """The tools of the server that the model supports."""
+
+    code_execution: Capability | None = None
+    web_search: Capability | None = None
 
 
 class EffortCapability(Capability, frozen=True, kw_only=True):
@@ -79,3 +105,5 @@ class ThinkingTypes(AnthropicStruct, frozen=True, kw_only=True):
 
     adaptive: Capability | None = None
     enabled: Capability | None = None
+    between_tools: Capability | None = None
+    disabled: Capability | None = None

@@ -5,8 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from wire.anthropic.types.base import AnthropicStruct
-from wire.anthropic.types.content import CacheControl, CitationsConfig, ContentBlock, Message
-from wire.core.facts import DOCS, TRAFFIC, Facts
+from wire.anthropic.types.content import (
+    CacheControl,
+    CitationsConfig,
+    ContentBlock,
+    Message,
+    ToolReference,
+)
+from wire.core.facts import DOCS, SDK, TRAFFIC, Facts
 
 # --- requests -------------------------------------------------------------------------------------
 
@@ -30,7 +36,16 @@ class _Prompt(AnthropicStruct, frozen=True, kw_only=True):
     """Beta context-management-2025-06-27."""
     mcp_servers: Annotated[list[McpServer] | None, Facts(source=TRAFFIC)] = None
     """Beta mcp-client-2025-04-04."""
+    speed: str | None = None
+    """`standard`, `fast`. Some models require the beta fast-mode-2026-02-01."""
+    compaction: Annotated[Compaction | None, Facts(source=SDK)] = None
+    """Beta compact-2026-09-04. The response is one `compaction` block, which later requests send
+    first in place of the messages that it summarizes. Not together with `context_management`.
+    """
     user_profile_id: str | None = None
+    """Sent as the header `anthropic-user-profile-id`: the party on whose behalf you act."""
+    workspace_id: str | None = None
+    """Sent as the header `anthropic-workspace-id`, for a key that can act on several workspaces."""
 
 
 class CountTokensRequest(_Prompt, frozen=True, kw_only=True):
@@ -46,20 +61,34 @@ class MessageRequest(_Prompt, frozen=True, kw_only=True):
     stop_sequences: list[str] | None = None
     """Not blank."""
     temperature: float | None = None
-    """0 to 1. opus-4-7 and later refuse it; must be 1 with `thinking.type: enabled`."""
+    """0 to 1; must be 1 with `thinking.type: enabled`. opus-4-7 and later refuse it, and so does
+    version 2026-10-21 of the API for every model, with `top_p` and `top_k`.
+    """
     top_p: float | None = None
     top_k: int | None = None
     metadata: Metadata | None = None
     service_tier: str | None = None
     """`auto`, `standard_only`."""
     container: str | Container | None = None
-    """Id of the container of an earlier response, whose state the code continues with. An object,
-    with skills, is in beta.
+    """Id of the container of an earlier response, whose state the code continues with. An object if
+    skills are loaded into it.
     """
     inference_geo: str | None = None
     """Region in which the model may run."""
-    speed: Annotated[str | None, Facts(source=TRAFFIC)] = None
-    """In beta. `standard`, `fast`."""
+    diagnostics: Diagnostics | None = None
+    """Asks why the prompt cache did not match."""
+    thread: Annotated[Thread | None, Facts(source=SDK)] = None
+    """Beta message-threads-2026-08-12: the server holds the conversation for some minutes."""
+    billing_policy: Annotated[BillingPolicy | None, Facts(source=SDK)] = None
+    """Beta user-profiles-billing-2026-10-01."""
+    fallbacks: Annotated[list[Fallback] | str | None, Facts(source=SDK)] = None
+    """Beta server-side-fallback-2026-07-01: models that are asked in turn if a model refuses, or
+    `default`.
+    """
+    fallback_credit_token: Annotated[str | FallbackCredit | None, Facts(source=SDK)] = None
+    """`StopDetails.fallback_credit_token` of the refused request that this one repeats on another
+    model. An object requires the beta fallback-credit-2026-07-01.
+    """
     anthropic_version: Annotated[str | None, Facts(hosts=("vertex",), source=TRAFFIC)] = None
     """Replaces the header of that name."""
 
@@ -77,8 +106,7 @@ class Container(AnthropicStruct, frozen=True, kw_only=True):
     id: str | None = None
     expires_at: str | None = None
     """RFC 3339; only in a response."""
-    skills: Annotated[list[Skill] | None, Facts(source=TRAFFIC)] = None
-    """In beta."""
+    skills: list[Skill] | None = None
 
 
 class Skill(AnthropicStruct, frozen=True, kw_only=True):
@@ -99,8 +127,8 @@ class Tool(AnthropicStruct, frozen=True, kw_only=True):
     type: str | None = None
     """`custom` or absent for functions of the caller; `web_search_20260318`, `web_fetch_20260318`,
     `code_execution_20260521`, `bash_20250124`, `text_editor_20250728`, `memory_20250818`,
-    `tool_search_tool_bm25_20251119`, `computer_20251124`, `advisor_20260301`, `mcp_toolset` and
-    others.
+    `tool_search_tool_bm25_20251119`, `computer_toolset_20260801`, `browser_toolset_20260801`,
+    `computer_20251124`, `advisor_20260301`, `mcp_toolset` and others.
     """
     name: str | None = None
     """`[a-zA-Z0-9_-]{1,128}`."""
@@ -126,6 +154,8 @@ class Tool(AnthropicStruct, frozen=True, kw_only=True):
     max_content_tokens: int | None = None
     use_cache: bool | None = None
     """For web fetch."""
+    url_sources: UrlSources | None = None
+    """For web fetch."""
     response_inclusion: str | None = None
     """`full` or `excluded`: whether the response has the results."""
     max_characters: int | None = None
@@ -143,8 +173,26 @@ class Tool(AnthropicStruct, frozen=True, kw_only=True):
     """For `mcp_toolset`: one of `mcp_servers`."""
     default_config: Annotated[dict[str, Any] | None, Facts(source=DOCS)] = None
     """For `mcp_toolset`."""
-    configs: Annotated[dict[str, Any] | None, Facts(source=DOCS)] = None
-    """For `mcp_toolset`: name of a tool -> its options."""
+    configs: dict[str, Any] | None = None
+    """For the toolsets: name of a tool -> its options, such as `{"enabled": False}`."""
+
+
+class UrlSources(AnthropicStruct, frozen=True, kw_only=True):
+    """The places whose URLs web fetch may fetch."""
+
+    user_input: UrlSource | None = None
+    """`all`, `none`."""
+    client_tool_results: UrlSource | None = None
+    server_tool_results: UrlSource | None = None
+
+
+class UrlSource(AnthropicStruct, frozen=True, kw_only=True):
+    """Which of these places."""
+
+    type: str | None = None
+    """`all`, `none`, `only`, `except`."""
+    tools: list[ToolReference] | None = None
+    """For types `only` and `except`: tools of the request."""
 
 
 class UserLocation(AnthropicStruct, frozen=True, kw_only=True):
@@ -189,7 +237,9 @@ class Thinking(AnthropicStruct, frozen=True, kw_only=True):
     """Whether the model thinks. Each model accepts its own types."""
 
     type: str | None = None
-    """`adaptive` (4.6 and later), `enabled` (up to 4.6), `disabled`."""
+    """`adaptive` (4.6 and later), `enabled` (up to 4.6), `disabled`; `between_tools`, which
+    `ModelCapabilities` lists for the models that accept it.
+    """
     budget_tokens: int | None = None
     """For type `enabled`: at least 1024 and less than `max_tokens`."""
     display: str | None = None
@@ -235,3 +285,77 @@ class ContextManagement(AnthropicStruct, frozen=True, kw_only=True):
     """In a response."""
     original_input_tokens: int | None = None
     """In a token count: the number without the edits."""
+
+
+# --- what the server keeps ------------------------------------------------------------------------
+
+
+class Thread(AnthropicStruct, frozen=True, kw_only=True):
+    """A conversation that the server holds, so that a request has its new messages only.
+
+    The server may lose it at any time: keep the whole conversation, and send it if an error has the
+    code `thread_not_found`.
+    """
+
+    type: str | None = None
+    """`create`, `continue`."""
+    previous_message_id: str | None = None
+    """For type `continue`: the `id` of the latest response."""
+
+
+class Compaction(AnthropicStruct, frozen=True, kw_only=True):
+    """Asks for a summary of the conversation instead of an answer."""
+
+    type: str | None = None
+    """`summarize`."""
+    instructions: str | None = None
+    """Replaces the prompt that the server summarizes with."""
+
+
+class Diagnostics(AnthropicStruct, frozen=True, kw_only=True):
+    """In a request: the response to compare with. In a response: why the prompt cache did not match
+    all of that request.
+    """
+
+    previous_message_id: str | None = None
+    """In a request: the `id` of an earlier response; absent in the first request."""
+    cache_miss_reason: CacheMissReason | None = None
+    """In a response."""
+
+
+class CacheMissReason(AnthropicStruct, frozen=True, kw_only=True):
+    """The difference of two requests that the prompt cache met first."""
+
+    type: str | None = None
+    """`model_changed`, `system_changed`, `tools_changed`, `messages_changed`,
+    `previous_message_not_found`, `unavailable`.
+    """
+    cache_missed_input_tokens: int | None = None
+    """About the number of tokens that would have been read from the cache."""
+
+
+class BillingPolicy(AnthropicStruct, frozen=True, kw_only=True):
+    """Who pays for the request."""
+
+    type: str | None = None
+    """`billing_policy`."""
+    bill_to: str | None = None
+    """`self`, `user_profile`: the party of `user_profile_id`, not in a batch."""
+
+
+class Fallback(AnthropicStruct, frozen=True, kw_only=True):
+    """A model that is asked if the one before it refuses, with settings of its own."""
+
+    model: str | None = None
+    max_tokens: int | None = None
+    thinking: Thinking | None = None
+    output_config: OutputConfig | None = None
+    speed: str | None = None
+
+
+class FallbackCredit(AnthropicStruct, frozen=True, kw_only=True):
+    """A fallback credit token, and what its failure means."""
+
+    token: str | None = None
+    mode: str | None = None
+    """`strict`: a token that fails is an error; `best_effort`: the request is served anyway."""

@@ -11,7 +11,7 @@ import json
 import math
 from typing import Any
 
-from wire.core.memory import WireStruct
+from wire.core.memory import EXTRA_KEY, WireStruct
 from wire.errors import Violation
 from wire.gemini.rules.fields import Field, known_to, one_of_groups, server_name
 from wire.gemini.rules.words import WORDS, server_text
@@ -187,7 +187,8 @@ class _Parser:
         is_schema = struct.__name__ == "Schema"
         out: dict[str, Any] = {}
         for key, item in value.items():
-            if item is None:  # the server reads null as absent, for every field
+            # The server reads null as absent, for every field. Extra keys are for it to judge.
+            if item is None or key == EXTRA_KEY:
                 continue
             field = known.get(key)
             if field is None:

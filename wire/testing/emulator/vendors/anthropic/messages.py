@@ -81,8 +81,12 @@ class Generation:
 # --- requests -------------------------------------------------------------------------------------
 
 
-def decoded(body: bytes, kind: type[R], host: Provider | None, settings: Settings) -> R:
+def decoded(
+    body: bytes, kind: type[R], host: Provider | None, settings: Settings, version: str | None = ""
+) -> R:
     """Decode a body, and check it by the rules of a host; `None` stands for an unknown one.
+
+    `version` is the version of the API that the request asks for.
 
     Raises `Refusal`.
     """
@@ -95,7 +99,7 @@ def decoded(body: bytes, kind: type[R], host: Provider | None, settings: Setting
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
         raise errors.refusal(400, f"The request body is not valid JSON: {cause}") from None
     if not settings.lenient:
-        _check(request, body, host, warnings_too=settings.warnings_too)
+        _check(request, body, host, version or "", warnings_too=settings.warnings_too)
     return request
 
 
@@ -103,6 +107,7 @@ def _check(
     request: MessageRequest | CountTokensRequest,
     body: bytes,
     host: Provider | None,
+    version: str,
     *,
     warnings_too: bool,
 ) -> None:
@@ -115,7 +120,7 @@ def _check(
         raise errors.unknown_model(request.model)
     for path in unknown_keys(plain, endpoint) if official else ():
         raise errors.unknown_key(path)
-    for each in check(body, provider=host or "", endpoint=endpoint):
+    for each in check(body, provider=host or "", endpoint=endpoint, version=version):
         # The catalog has judged the model itself (A41).
         if each.rule != "A41" and (warnings_too or each.severity == "error"):
             raise errors.refusal(each.status, each.words or each.message, each.rule)

@@ -120,7 +120,8 @@ class Anthropic:
     def read(self, request: Received, route: Route) -> Generation:
         """Read a request for a message. Raises `Refusal`."""
         host = self._host(request, route)
-        body = decoded(request.body, MessageRequest, host, self._settings)
+        version = request.headers.get("anthropic-version")
+        body = decoded(request.body, MessageRequest, host, self._settings, version)
         # Other hosts do not sign thoughts.
         signatures = self._signatures if is_official(host) else None
         if signatures is not None and not self._settings.lenient:
