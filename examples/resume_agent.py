@@ -100,6 +100,7 @@ async def main(live: bool) -> None:
         else {"GEMINI_API_KEY": "fake-gemini-key", "DEEPSEEK_API_KEY": "fake-deepseek-key"}
     )
     config = load_config(CONFIG, env=env)
+    print(f"left to the application: {', '.join(note.path for note in config.notes)}")
     gemini = "auto" if live else AsyncEmulatorTransport(Emulator(GEMINI))
     deepseek = "auto" if live else AsyncEmulatorTransport(Emulator(DEEPSEEK, lenient=True))
     with tempfile.TemporaryDirectory() as name:

@@ -1,6 +1,7 @@
 """A bot that looks up the weather: the model calls `get_weather`, which requests wttr.in.
 
-Gemini and wttr.in are emulated on this machine:
+Its instructions and its tool are kept in a context cache of Gemini, so that each request sends the
+conversation alone. Gemini and wttr.in are emulated on this machine:
 
     python examples/weather.py
 
@@ -22,12 +23,31 @@ import anyio
 import httpx
 
 from wire import LLMAgent, create_provider
+from wire.agent import CachePolicy
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator
 from wire.tools import FunctionTool, tool
 
 SCHEMAS = files("wire") / "schemas" / "tools" / "get_weather"
 QUESTION = "東京の天気は？"
-SYSTEM = "You tell the weather. Answer in the language of the question."
+DAYS = {"today": "今日", "tomorrow": "明日", "at the weekend": "週末", "next week": "来週"}
+TIMES = {
+    "in the morning": "の朝",
+    "at noon": "の昼",
+    "in the evening": "の夕方",
+    "at night": "の夜",
+}
+SKIES = {"sunny": "晴れ", "cloudy": "曇り", "rain": "雨", "snow": "雪", "fog": "霧", "storm": "嵐"}
+PHRASES = "\n".join(
+    f"- {sky} {day} {time} = {DAYS[day]}{TIMES[time]}は{SKIES[sky]}です。"
+    for day in DAYS
+    for time in TIMES
+    for sky in SKIES
+)
+SYSTEM = (
+    "You tell the weather. Answer in the language of the question, with one of these phrases:\n"
+    + PHRASES
+)
+CACHE = CachePolicy(ttl=600, display_name="weather")
 TIMEOUT = 3.0
 MOST_BYTES = 1024 * 1024
 
@@ -86,11 +106,8 @@ def current(body: bytes) -> dict[str, str]:
 # --- emulated on this machine ---------------------------------------------------------------------
 
 SCRIPT = [
-    {
-        "match": {"number": 1},
-        "say": {"calls": [{"name": "get_weather", "args": {"location": "東京"}}]},
-    },
-    {"match": {"number": 2}, "say": "東京は晴れ、気温は15度です。"},
+    {"say": {"calls": [{"name": "get_weather", "args": {"location": "東京"}}]}},
+    {"say": "東京は晴れ、気温は15度です。"},
 ]
 
 
@@ -111,7 +128,7 @@ async def main(question: str, live: bool) -> None:
     provider = create_provider(
         "gemini", key, model, http="auto" if live else AsyncEmulatorTransport(Emulator(SCRIPT))
     )
-    async with web, LLMAgent(provider, SYSTEM, tools=[weather_tool(web)]) as agent:
+    async with web, LLMAgent(provider, SYSTEM, tools=[weather_tool(web)], cache=CACHE) as agent:
         print(f"you    {question}")
         result = await agent.run(question)
         for run in result.runs:

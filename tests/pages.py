@@ -1,4 +1,5 @@
-"""The pages that are made of the structs: JSON Schema of each wire, and docs/fields.md.
+"""The pages that are made of structs and rows: JSON Schema of each wire, docs/fields.md, and the
+tables of docs/pipelines.md.
 
 `python -m tests.pages` writes them, a test compares them. Read the diff of a JSON Schema: it is a
 change of what goes over the wire.
@@ -7,6 +8,7 @@ change of what goes over the wire.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,6 +20,16 @@ from wire.core.facts import DOCS, SDK, TRAFFIC, facts_of
 from wire.core.memory import WireStruct
 from wire.gemini import types as gemini
 from wire.openai.chat import types as openai
+from wire.pipeline.conditions import FORMS
+from wire.pipeline.context import GIVEN_KEYS
+from wire.pipeline.node_types import (
+    EDGE_ATTRIBUTES,
+    GRAPH_ATTRIBUTES,
+    NODE_TYPES,
+    TIMEOUT,
+    Attribute,
+    NodeType,
+)
 
 ROOT = Path(__file__).parent.parent
 TYPES: dict[str, ModuleType] = {"gemini": gemini, "openai": openai, "anthropic": anthropic}
@@ -46,7 +58,7 @@ def structs(wire: str) -> list[type[WireStruct]]:
 def pages() -> dict[str, str]:
     """Path below the root of the repository -> text."""
     schemas = {f"wire/schemas/{wire}.json": schema(wire) for wire in TYPES}
-    return {**schemas, "docs/fields.md": fields()}
+    return {**schemas, "docs/fields.md": fields(), "docs/pipelines.md": pipelines()}
 
 
 def schema(wire: str) -> str:
@@ -110,6 +122,99 @@ def fields() -> str:
             text += [f"\n{head}\n|---|---|---|", *groups]
         text.append("")
     return "\n".join(text)
+
+
+TABLES_END = "## A type of your own"
+"""The first heading of docs/pipelines.md that is written by hand."""
+
+PIPELINES = """# Pipelines: node types, attributes, conditions, context
+
+A pipeline is a graph in DOT. `python -m tests.pages` writes the tables of this page from the rows
+in `wire/pipeline`; `attractor types` prints those of the node types.
+
+## Node types
+
+The type of a node decides what runs it: its attribute `type`, else its `shape`, else its id, else
+`codergen`. A name under "also" is another value of `type`, or, for `start` and `exit`, an id that
+is enough by itself. Required attributes are marked. `{id}` is the id of the node, `{key}` its
+attribute `key`.
+
+"""
+
+
+def pipelines() -> str:
+    """docs/pipelines.md: the tables, and what stands behind them in the file."""
+    rows = [NODE_TYPES[name] for name in NODE_TYPES.runnable]
+    page = (ROOT / "docs" / "pipelines.md").read_text("utf-8")
+    by_hand = page[page.index(TABLES_END) :]
+    attributes = [(row.name, each) for row in rows for each in row.attributes]
+    attributes += [("every type", TIMEOUT)]
+    attributes += [("an edge", each) for each in EDGE_ATTRIBUTES]
+    attributes += [("the graph", each) for each in GRAPH_ATTRIBUTES]
+    sets = "keys of the context that it sets"
+    parts = [
+        table(("type", "also", "shape", "attributes", sets, "what it does"), map(_type, rows)),
+        "## Attributes\n\nA `template` is a text in which `{{.key}}` is replaced by a value of the "
+        "context, and `$goal` by the\ngraph's goal. A `count` is a whole number from 1 up; "
+        "`seconds` is a duration such as `90s` or `5m`,\nor a number of seconds.\n\n"
+        + table(
+            ("of", "attribute", "kind", "default", "meaning"),
+            (_attribute(owner, each) for owner, each in attributes),
+        ),
+        "## Conditions\n\nThe edges of a node are tried in the order of the file, and the first "
+        "one whose condition holds is\ntaken. If none holds, the run fails; the error shows the "
+        "conditions and the values that they\ncompare. A missing key has the empty text as its "
+        "value. Values are compared as texts; case counts.\n\n"
+        + table(("condition", "holds if"), ([_code(form), text] for form, text in FORMS)),
+        "## Keys of the context\n\n"
+        + table(
+            ("key", "set by"),
+            [
+                *([_code(key), text] for key, text in GIVEN_KEYS.items()),
+                *(
+                    [_code(key), f"each node of type `{row.name}`"]
+                    for row in rows
+                    for key in row.sets or ()
+                    if key not in GIVEN_KEYS
+                ),
+                ["any other", "`--var key=value` and `--var-file`"],
+            ],
+        ),
+    ]
+    return PIPELINES + "\n".join(parts) + "\n" + by_hand
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table of Markdown."""
+    head = list(head)
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def _code(text: str) -> str:
+    # Inside a table, a bar ends the cell even in code.
+    return f"`{text}`".replace("|", "\\|")
+
+
+def _type(row: NodeType) -> list[str]:
+    attributes = (
+        f"`{each.name}`{' (required)' if each.required else ''}" for each in row.attributes
+    )
+    return [
+        f"`{row.name}`",
+        ", ".join(f"`{each}`" for each in (*row.aliases, *row.ids)),
+        ", ".join(f"`{each}`" for each in row.shapes),
+        ", ".join(attributes),
+        ", ".join(f"`{each}`" for each in row.sets or ()),
+        row.doc,
+    ]
+
+
+def _attribute(owner: str, each: Attribute) -> list[str]:
+    default = "required" if each.required else f"`{each.default}`" if each.default != "" else ""
+    default = default or (f"`{each.fallback}`" if each.fallback else "")
+    of = f"`{owner}`" if owner in NODE_TYPES else owner
+    return [of, f"`{each.name}`", each.kind, default, each.doc]
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import builtins
 import json
 import os
 import pickle
+import re
 import traceback
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wire.agent import LLMAgent
+from wire.chat import AsyncChat
 from wire.config import Config, LLMConfig, load_config
+from wire.core.memory import Note, notes
 from wire.core.secret import Secret
 from wire.errors import ConfigurationError
 from wire.gemini.lifetimes import NEWEST
@@ -30,8 +34,13 @@ ENV = {
 
 
 def shown(config: LLMConfig) -> dict[str, Any]:
-    """The fields, with the key in the open."""
-    fields = {name: getattr(config, name) for name in config.__struct_fields__}
+    """The fields, with the key in the open; those of Vertex only if they are given."""
+    vertex = ("project", "location", "token")
+    fields = {
+        name: value
+        for name in config.__struct_fields__
+        if (value := getattr(config, name)) != "" or name not in vertex
+    }
     return {
         **fields,
         "api_key": config.api_key.reveal()
@@ -67,6 +76,7 @@ def test_s1_59_names_and_defaults():
         "api_base": "",
         "search_grounding": False,
     }
+    assert (LLMConfig().project, LLMConfig().location, LLMConfig().token) == ("", "", "")
     assert load({}).llm == LLMConfig()
     assert load({}).agents == {}
     assert load({}).routing is None
@@ -151,6 +161,138 @@ def test_null_says_of_a_number_that_it_is_not_sent_and_of_a_text_nothing():
         == "gemini-x"
     )
     assert load({"multi_agent": {"agents": {"parser": None}}}).agents["parser"] == LLMConfig()
+
+
+# --- keys of the application ----------------------------------------------------------------------
+
+APPLICATION = {
+    "max_steps": 20,
+    "workspace_dir": "./workspace",
+    "log_level": "INFO",
+    "log_file": "./logs/agent.log",
+    "cdp": {"port": 9222, "chrome_profile": "~/.resume-agent/profile", "auto_launch": True},
+    "session": {"enabled": True, "sessions_dir": "./sessions"},
+    "prompt_cache": {"enabled": True, "retention": "24h"},
+    "models": ["a", "b"],
+    "providers": {"own": {"token": "fake-token"}},
+}
+LEFT = "not a setting: left to the application"
+
+
+def test_a_configuration_file_of_an_application_is_read_whole(tmp_path: Path):
+    path = tmp_path / "config.json"
+    source = {
+        "provider": "gemini",
+        "api_key": "${GEMINI_API_KEY}",
+        "model": "gemini-3-pro-preview",
+        **APPLICATION,
+        "search_grounding": {"enabled": False},
+        "routing": {"enabled": True, "model": "gemini-2.5-flash", "max_tokens": 64},
+        "multi_agent": {
+            "enabled": "auto",
+            "mode": "orchestrated",
+            "delegation": {"max_depth": 5},
+            "history": {"max_messages_per_agent": 50},
+            "agents": {"parser": {"enabled": False, "temperature": 0.3}},
+        },
+    }
+    path.write_text(json.dumps(source), "utf-8")
+    config = load(path)
+    assert config.llm.model == "gemini-3-pro-preview"
+    assert (config.routing or LLMConfig()).max_tokens == 64
+    assert config.agents["parser"].temperature == 0.3
+    inside = ("enabled", "mode", "delegation", "history")
+    paths = [
+        *APPLICATION,
+        *(f"multi_agent.{name}" for name in inside),
+        "multi_agent.agents.parser.enabled",
+        "routing.enabled",
+    ]
+    assert notes(config) == config.notes == tuple(Note(each, LEFT) for each in paths)
+
+
+@pytest.mark.parametrize(
+    "key", ["modle", "temprature", "max_token", "api_keys", "apikey", "api_bases", "providr"]
+)
+def test_a_misspelled_setting_is_no_key_of_the_application(key: str):
+    assert re.fullmatch(rf"{key}: no such key; did you mean \w+\?", refused({key: "x"}))
+    assert load({key: {"own": 1}}).notes == (Note(key, LEFT),)  # no setting has keys of its own
+
+
+def test_the_section_of_an_agent_stays_strict():
+    for key in APPLICATION:
+        assert refused({"multi_agent": {"agents": {"parser": {key: 1}}}}).startswith(
+            f"multi_agent.agents.parser.{key}: no such key; "
+        )
+        assert refused({"routing": {key: 1}}).startswith(f"routing.{key}: no such key; ")
+
+
+# --- Vertex ---------------------------------------------------------------------------------------
+
+VERTEX = {"provider": "gemini@vertex", "model": "gemini-3-pro-preview"}
+PLACE = {"project": "my-project", "location": "europe-west4"}
+
+
+def agent_of(config: LLMConfig) -> LLMAgent:
+    return LLMAgent.from_config(config)
+
+
+def test_vertex_by_a_token_from_the_environment():
+    source = {**VERTEX, "project": "${PROJECT}", "location": "global", "token": "${TOKEN}"}
+    config = load(source, {"PROJECT": "my-project", "TOKEN": "fake-token\n"}).llm
+    assert (config.project, config.location, repr(config.token)) == (
+        "my-project",
+        "global",
+        "Secret('***')",
+    )
+    assert "fake-token" not in repr(config)
+    chat = agent_of(config).model
+    assert isinstance(chat, AsyncChat)
+    assert chat.client.describe()["key"] == "token callback"
+    assert chat.client.describe()["base_url"] == (
+        "https://aiplatform.googleapis.com/v1beta1/projects/my-project/locations/global"
+        "/publishers/google"
+    )
+    assert refused(source, {"PROJECT": "p"}) == "token: the environment variable TOKEN is not set"
+
+
+def test_vertex_by_a_function_for_the_token():
+    def token() -> str:
+        return "fake-token"
+
+    config = load({**VERTEX, **PLACE, "token": token}).llm
+    assert config.token is token
+    assert config == LLMConfig(**VERTEX, **PLACE, token=token)
+    assert agent_of(config).model
+    assert load({**VERTEX, **PLACE, "api_key": "fake-key"}).llm.token == ""
+
+
+def test_an_agent_of_the_same_provider_takes_project_location_and_token():
+    top = {**VERTEX, **PLACE, "token": "fake-token"}
+    own = parser({"location": "global"}, **top)
+    assert (own.project, own.location, own.token_source and own.token_source()) == (
+        "my-project",
+        "global",
+        "fake-token",
+    )
+    # A client takes a key or a token, not both: the nearer one counts.
+    assert shown(parser({"api_key": "fake-key"}, **top)).get("token", "") == ""
+    assert parser({"token": "fake-token"}, **{**VERTEX, **PLACE}, api_key="fake-key").api_key == ""
+    assert parser({"provider": "deepseek", "model": "m"}, **top).project == ""
+
+
+@pytest.mark.parametrize("key", ["project", "location", "token"])
+def test_vertex_settings_of_another_provider(key: str):
+    assert load({key: "x", "model": "m"}).notes == (
+        Note(
+            key,
+            "not a setting of gemini: left to the application; gemini@vertex takes it",
+        ),
+    )
+    assert refused({"multi_agent": {"agents": {"parser": {key: "x"}}}}) == (
+        f"multi_agent.agents.parser.{key}: gemini has no such setting; gemini@vertex takes it"
+    )
+    assert refused({**VERTEX, key: 5}).startswith(f"{key}: expected a text")
 
 
 # --- who stands in for whom -----------------------------------------------------------------------
@@ -390,7 +532,10 @@ def test_s1_60_the_environment_of_the_process_is_asked(monkeypatch: pytest.Monke
 WRONG: dict[str, tuple[Any, str]] = {
     "top": ({"modle": "m"}, "modle: no such key; did you mean model?"),
     "top section": ({"routng": {}}, "routng: no such key; did you mean routing?"),
-    "not close": ({"colour": "red"}, "colour: no such key; there are api_key, provider, model, "),
+    "not close": (
+        {"routing": {"colour": "red"}},
+        "routing.colour: no such key; there are api_key, provider, model, ",
+    ),
     "agent": (
         {"multi_agent": {"agents": {"parser": {"modle": "m"}}}},
         "multi_agent.agents.parser.modle: no such key; did you mean model?",

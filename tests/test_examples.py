@@ -107,6 +107,10 @@ def test_streaming() -> None:
 
 def test_s1_71_two_vendors_in_one_run_and_the_session_of_it() -> None:
     said = run("resume_agent.py")
+    assert said.splitlines()[0] == (
+        "left to the application: max_steps, workspace_dir, log_level, session, "
+        "multi_agent.enabled, multi_agent.mode, routing.enabled"
+    )
     assert 'parse_resume: {"name": "Ada Lovelace", "place": "London"' in said
     assert (
         'resume_write: {"result": "86 letters written"}\nresume_write: {"error": "only '

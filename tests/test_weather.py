@@ -163,6 +163,28 @@ def test_s3_32_s3_13_the_schemas_are_files() -> None:
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_s3_19_s3_27_the_bot_keeps_its_instructions_in_a_cache(
+    weather: ModuleType, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    emulator = Emulator(weather.SCRIPT)
+    monkeypatch.setattr(weather, "Emulator", lambda script: emulator)
+    anyio.run(weather.main, weather.QUESTION, False, backend=backend)
+    lines = [f"{each['method']} {each['target'].split('/', 2)[2]}" for each in emulator.requests]
+    assert lines == [
+        "POST models/gemini-3.8-flash:countTokens",
+        "POST cachedContents",
+        "POST models/gemini-3.8-flash:generateContent",
+        "POST models/gemini-3.8-flash:generateContent",
+        f"DELETE {emulator.requests[2]['body']['cachedContent']}",
+    ]
+    cached = emulator.requests[1]["body"]
+    assert cached["systemInstruction"] == {"parts": [{"text": weather.SYSTEM}]}
+    assert [each["name"] for each in cached["tools"][0]["functionDeclarations"]] == ["get_weather"]
+    for request in emulator.requests[2:4]:
+        assert set(request["body"]) == {"contents", "cachedContent"}
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_s3_17_the_whole_conversation_in_two_requests(weather: ModuleType, backend: str) -> None:
     emulator = Emulator(weather.SCRIPT)
 

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from wire.agent import LLMAgent as LLMAgent
     from wire.agent.provider import ChatProvider as ChatProvider
     from wire.agent.provider import FunctionCall as FunctionCall
+    from wire.agent.provider import FunctionResponse as FunctionResponse
     from wire.agent.provider import GenerationConfig as GenerationConfig
     from wire.agent.provider import LLMResponse as LLMResponse
+    from wire.agent.provider import MessagePart as MessagePart
     from wire.agent.provider import StreamDelta as StreamDelta
     from wire.agent.provider import ToolSchema as ToolSchema
     from wire.agent.provider import create_provider as create_provider
@@ -81,8 +83,10 @@ _NAMES = {
     "wire.agent.provider": (
         "ChatProvider",
         "FunctionCall",
+        "FunctionResponse",
         "GenerationConfig",
         "LLMResponse",
+        "MessagePart",
         "StreamDelta",
         "ToolSchema",
         "create_provider",

@@ -7,6 +7,9 @@ Rules:
   host or model of one vendor is used with another.
 - `${NAME}` in a text is replaced by an environment variable. If the variable of a key is not set,
   the provider's own variable is used.
+- A file may hold settings of the application too. At the top level and in `multi_agent`, keys that
+  are not settings stay unread, and a note of the configuration names each. A misspelled setting is
+  an error. The sections of agents are strict: there every unknown key is an error, but `enabled`.
 - A key becomes a `Secret` as soon as it is read, because tracebacks show the variables of frames,
   and the settings are among them (R-28).
 - Loading sends nothing. A missing key raises an error only when a client is created.
@@ -20,7 +23,7 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
@@ -28,17 +31,24 @@ from urllib.parse import urlsplit
 import msgspec
 
 from wire.core.decoders import convert
+from wire.core.memory import Note
 from wire.core.secret import Secret
 from wire.errors import ConfigurationError
 from wire.gemini.lifetimes import NEWEST
 from wire.providers import FACTORIES, PROVIDERS, Provider, family_of, owner_of, unlisted
 
 Source: TypeAlias = Mapping[str, Any] | str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+Token: TypeAlias = Callable[[], str | Awaitable[str]]
 _Lookup: TypeAlias = Callable[[str], str | None]
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _ANYWHERE = ("max_tokens", "temperature")
 """Settings that an agent takes from the top level with any provider."""
+_SECRETS = ("api_key", "token")
+_SWITCH = "enabled"
+"""The key of a section that only the application reads: whether it uses the agent."""
+_TYPO_RATIO = 0.8
+"""From this similarity on, an unknown key is a misspelled setting and not the application's."""
 
 
 class LLMConfig(msgspec.Struct, frozen=True):
@@ -65,13 +75,30 @@ class LLMConfig(msgspec.Struct, frozen=True):
     """The base URL; empty for the provider's own."""
     search_grounding: bool = False
     """Whether the model may search the web; Gemini only."""
+    project: str = ""
+    """The Google Cloud project; `gemini@vertex` only, which requires it."""
+    location: str = ""
+    """The region, or `global`; as `project`."""
+    token: Token | Secret | str = ""
+    """The bearer token in place of a key: a text, stored as a `Secret`, or a function that returns
+    one, which is called before each request. `gemini@vertex` takes it."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.api_key, Secret) and self.api_key != "":
-            msgspec.structs.force_setattr(self, "api_key", Secret.unchecked(self.api_key))
+        for name in _SECRETS:
+            value = getattr(self, name)
+            if not isinstance(value, Secret) and value != "" and not callable(value):
+                msgspec.structs.force_setattr(self, name, Secret.unchecked(value))
         for name in self.__struct_fields__:
             _check(name, getattr(self, name), name)
         msgspec.structs.force_setattr(self, "provider", self.provider.strip().lower())
+
+    @property
+    def token_source(self) -> Token | None:
+        """The function that a client calls for the token; `None` without a token."""
+        token = self.token
+        if isinstance(token, Secret):
+            return token.reveal
+        return token if callable(token) else None
 
 
 class Config(msgspec.Struct, frozen=True):
@@ -81,6 +108,8 @@ class Config(msgspec.Struct, frozen=True):
     agents: dict[str, LLMConfig] = {}
     routing: LLMConfig | None = None
     """Settings of the model that routes requests to agents; `None` without a `routing` section."""
+    notes: tuple[Note, ...] = ()
+    """The keys that were left to the application; `wire.notes` returns them too."""
 
     def agent(self, name: str) -> LLMConfig:
         """The settings of an agent; those of the top level if it has no section."""
@@ -98,7 +127,12 @@ def load_config(source: Source, *, env: Mapping[str, str] | None = None) -> Conf
 
     `source` is a mapping, the path of a file (.toml, .json, or .yaml with `wire-llm[yaml]`), or
     several paths, of which the first existing one is read. `env` replaces the environment of the
-    process. Raises `ConfigurationError` that names the path of the key, or the variable.
+    process. `notes` of the result names each key that was left to the application.
+
+    >>> load_config({"workspace_dir": "./workspace"}).notes
+    (Note(path='workspace_dir', message='not a setting: left to the application'),)
+
+    Raises `ConfigurationError` that names the path of the key, or the variable.
     """
     look = _lookup(env)
     del env  # a traceback shows the variables of its frames (R-28)
@@ -109,35 +143,82 @@ def load_config(source: Source, *, env: Mapping[str, str] | None = None) -> Conf
 
 def _config(data: dict[str, Any], where: str, look: _Lookup) -> Config:
     """`where` is the prefix of paths in errors."""
-    settings = {key: value for key, value in data.items() if key not in _SECTIONS}
-    llm = _resolved(settings, None, where, look, (*_SETTINGS, *_SECTIONS))
+    notes: list[Note] = []
+    top = {key: value for key, value in data.items() if key not in _SECTIONS}
+    settings = _without_foreign(top, (*_SETTINGS, *_SECTIONS), where, "", notes)
+    row = _top_row(settings)
+    for name in _HOST_OPTIONS:
+        if row is not None and settings.get(name) is not None and not _takes(row, name):
+            del settings[name]
+            notes.append(
+                Note(name, f"not a setting of {row.name}: left to the application; {_takers(name)}")
+            )
+    llm = _resolved(settings, None, where, look)
     multi = _section(data, "multi_agent", where)
-    _check_keys(multi, ("agents",), f"{where}multi_agent.")
+    _without_foreign(multi, ("agents",), f"{where}multi_agent.", "multi_agent.", notes)
     sections = _section(multi, "agents", f"{where}multi_agent.")
     inside = f"{where}multi_agent.agents."
-    agents = {
-        _name(name, inside): _resolved(
-            _section(sections, name, inside), llm, f"{inside}{name}.", look
-        )
-        for name in sections
-    }
-    routing = (
-        None
-        if data.get("routing") is None
-        else _resolved(_section(data, "routing", where), llm, f"{where}routing.", look)
-    )
-    return Config(llm, agents, routing)
+    agents: dict[str, LLMConfig] = {}
+    for name in sections:
+        section = _section(sections, _name(name, inside), inside)
+        path = f"multi_agent.agents.{name}."
+        agents[name] = _resolved(_without_switch(section, path, notes), llm, where + path, look)
+    routing: LLMConfig | None = None
+    if data.get("routing") is not None:
+        section = _without_switch(_section(data, "routing", where), "routing.", notes)
+        routing = _resolved(section, llm, f"{where}routing.", look)
+    return Config(llm, agents, routing, tuple(notes))
+
+
+def _without_foreign(
+    section: dict[str, Any], known: Iterable[str], where: str, path: str, notes: list[Note]
+) -> dict[str, Any]:
+    """The section without the keys of the application, each of which becomes a note.
+
+    A key that resembles a known one, and has a value of its kind, is a misspelled setting.
+    """
+    known = tuple(known)
+    kept: dict[str, Any] = {}
+    for key, value in section.items():
+        if key in known:
+            kept[key] = value
+            continue
+        near = difflib.get_close_matches(str(key), known, 1, _TYPO_RATIO)
+        grouped = isinstance(value, dict | list)
+        alike = near and (near[0] in _MIXED or grouped is (near[0] in _GROUPS))
+        if alike or not isinstance(key, str):
+            _check_keys({key: value}, known, where)
+        notes.append(Note(f"{path}{key}", "not a setting: left to the application"))
+    return kept
+
+
+def _without_switch(section: dict[str, Any], path: str, notes: list[Note]) -> dict[str, Any]:
+    if _SWITCH in section:
+        notes.append(Note(f"{path}{_SWITCH}", "not a setting: left to the application"))
+    return {key: value for key, value in section.items() if key != _SWITCH}
+
+
+def _top_row(settings: dict[str, Any]) -> Provider | None:
+    """The provider of the top level if it is a listed one; other names are checked later."""
+    provider = settings.get("provider")
+    name = LLMConfig().provider if provider is None else provider
+    return PROVIDERS.get(name.strip().lower()) if isinstance(name, str) else None
+
+
+def _takes(row: Provider, name: str) -> bool:
+    """Whether a provider has this one of `_HOST_OPTIONS`. A token replaces the key of a project."""
+    return ("project" if name == "token" else name) in row.options
+
+
+def _takers(name: str) -> str:
+    return f"{', '.join(row.name for row in PROVIDERS.values() if _takes(row, name))} takes it"
 
 
 def _resolved(
-    section: dict[str, Any],
-    top: LLMConfig | None,
-    where: str,
-    look: _Lookup,
-    known: Iterable[str] = (),
+    section: dict[str, Any], top: LLMConfig | None, where: str, look: _Lookup
 ) -> LLMConfig:
     """The settings of a section, completed by those of the top level where that is allowed."""
-    _check_keys(section, known or _SETTINGS, where)
+    _check_keys(section, _SETTINGS, where)
     given = {
         name: value
         for name in _SETTINGS
@@ -154,7 +235,15 @@ def _resolved(
         if top is None
         else {name: getattr(top, name) for name in (_SETTINGS if same else _ANYWHERE)}
     )
+    for secret, other in (_SECRETS, _SECRETS[::-1]):
+        if secret in given and other not in given:
+            taken.pop(other, None)  # a client takes a key or a token, not both
     row = _row(provider, given.get("api_base") or taken.get("api_base"), f"{where}provider")
+    for name in _HOST_OPTIONS:
+        if provider in PROVIDERS and name in given and not _takes(row, name):
+            raise ConfigurationError(
+                f"{where}{name}: {provider} has no such setting; {_takers(name)}"
+            )
     if (
         "model" not in given
         and not same
@@ -211,13 +300,16 @@ def _given(section: dict[str, Any], name: str, path: str, look: _Lookup) -> Any:
     Variables in a key are not expanded here: `_key` does that, which knows the provider.
     """
     value = section.get(name)
+    if name == "token" and value is not None:
+        _check(name, value, path)
+        value = _token(value, path, look) if isinstance(value, Secret) else value
     if name == "search_grounding" and isinstance(value, dict):
         _check_keys(value, ("enabled",), f"{path}.")
         value, path = value.get("enabled", False), f"{path}.enabled"
     if isinstance(value, str):
         text = _expanded(value, path, look)
         value = text if text == value or name not in _KINDS else _lenient(text, _KINDS[name])
-        if name in ("api_base", "api_key") and not value:
+        if name in ("api_base", "api_key", *_HOST_OPTIONS) and not value:
             return None
     if value is not None:
         _check(name, value, path)
@@ -243,6 +335,8 @@ def _check(name: str, value: Any, path: str) -> None:
         problem = "" if isinstance(value, str) and value.strip() else "expected a name as text"
     elif name == "api_base":
         problem = "" if isinstance(value, str) else "expected a URL as text"
+    elif name in ("project", "location"):
+        problem = "" if isinstance(value, str) else "expected a text"
     elif name == "search_grounding":
         problem = "" if isinstance(value, bool) else "expected true or false"
     elif name == "max_tokens":
@@ -253,10 +347,12 @@ def _check(name: str, value: Any, path: str) -> None:
         )
     elif name == "temperature":
         problem = "" if value is None or (number and value >= 0) else "expected a number from 0 on"
+    elif name == "token" and callable(value):
+        pass
     elif value != "" and not (isinstance(value, Secret) and isinstance(value.reveal(), str)):
-        raise ConfigurationError(
-            f"{path}: expected a text"
-        )  # without the value, which may be a key
+        # Without the value, which may be a key.
+        more = " or a function that returns one" if name == "token" else ""
+        raise ConfigurationError(f"{path}: expected a text{more}")
     if problem:
         raise ConfigurationError(f"{path}: {problem}, not {value!r}")
 
@@ -290,6 +386,16 @@ def _key(given: Secret, row: Provider, path: str, look: _Lookup) -> tuple[Secret
     return Secret.unchecked((look(row.key_variable) or "").strip()).check(row.key_variable), True
 
 
+def _token(given: Secret, path: str, look: _Lookup) -> Secret:
+    """The token with its variables expanded; as in `_key`, no frame has its text as a variable."""
+    for name in _variables(given.reveal(), path):
+        if look(name) is None:
+            raise ConfigurationError(f"{path}: the environment variable {name} is not set")
+    return Secret.unchecked(
+        _VARIABLE.sub(lambda match: look(match[1]) or "", given.reveal()).strip()
+    ).check(path)
+
+
 def _lookup(env: Mapping[str, str] | None) -> _Lookup:
     """Reads a variable; a function, since the `repr` of a mapping would show keys (R-28)."""
     return lambda name: (os.environ if env is None else env).get(name)
@@ -300,6 +406,12 @@ def _lookup(env: Mapping[str, str] | None) -> _Lookup:
 
 _SETTINGS = LLMConfig.__struct_fields__
 _SECTIONS = ("multi_agent", "routing")
+_GROUPS = (*_SECTIONS, "agents")
+"""Known keys that have keys of their own."""
+_MIXED = ("search_grounding",)
+"""Settings that are given as a value or as a section."""
+_HOST_OPTIONS = ("project", "location", "token")
+"""Settings that only some providers have (`_takes`)."""
 
 
 def _section(data: dict[str, Any], name: str, where: str) -> dict[str, Any]:
@@ -348,14 +460,11 @@ def _read(source: Source) -> tuple[str, dict[str, Any]]:
 
 
 def _sealed(value: Any, name: Any = None) -> Any:
-    """A copy with each `api_key` as a `Secret`; an empty one stays empty."""
+    """A copy with each key and token as a `Secret`, unless it is empty or a function."""
     if isinstance(value, Mapping):
         return {key: _sealed(value[key], key) for key in value}
-    return (
-        Secret.unchecked(value)
-        if name == "api_key" and not isinstance(value, Secret) and value not in ("", None)
-        else value
-    )
+    plain = name in _SECRETS and not isinstance(value, Secret) and value not in ("", None)
+    return Secret.unchecked(value) if plain and not callable(value) else value
 
 
 def _parsed(path: Path) -> dict[str, Any]:

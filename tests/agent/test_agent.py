@@ -38,6 +38,7 @@ from wire.errors import (
     RuleError,
     ServerError,
     StreamIncomplete,
+    ToolError,
 )
 from wire.history import HistoryManager, check
 from wire.neutral.messages import (
@@ -146,6 +147,60 @@ def test_a_second_run_knows_the_first(style: str) -> None:
     said = talk(style, script, "I am Ada.", "Who am I?")
     assert [content["role"] for content in said.bodies[1]["contents"]] == ["user", "model", "user"]
     assert said.result.messages == said.history[3:]
+
+
+def test_s1_50_a_tool_by_name_description_schema_and_function(style: str) -> None:
+    schema = {"properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+    def weather(city: str) -> str:
+        return f"rain in {city}"
+
+    def register(agent: Any) -> None:
+        agent.register_tool("get_weather", "The weather now.", schema, weather)
+        agent.register_tool(name="now", description="The time.", parameters={}, func=lambda: "12")
+        with pytest.raises(RuleError, match="two tools are called now"):
+            agent.register_tool("now", "The time.", {}, weather)
+        agent.register_tool("now", "The hour.", {}, lambda: "12", replace=True)
+        with pytest.raises(ToolError, match=r"^tool later: func: missing"):
+            agent.register_tool("later", "Later.", {})
+        with pytest.raises(ToolError, match=r"^description: only a tool that is given by its name"):
+            agent.register_tool(get_weather, "Another.")
+
+    calls = [{"name": "get_weather", "args": {"city": "Bergen"}}, {"name": "now", "args": {}}]
+    said = talk(style, [{"say": {"calls": calls}}, {"say": "Rain."}], "Hi", setup=register)
+    assert said.bodies[0]["tools"] == [
+        {
+            "functionDeclarations": [
+                {
+                    "name": "get_weather",
+                    "description": "The weather now.",
+                    "parameters": {"type": "OBJECT", **schema}
+                    | {"properties": {"city": {"type": "STRING"}}},
+                },
+                {"name": "now", "description": "The hour."},
+            ]
+        }
+    ]
+    assert [run.result.answer for run in said.result.runs] == [
+        {"result": "rain in Bergen"},
+        {"result": "12"},
+    ]
+    assert schema == {"properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+
+def test_the_history_of_an_agent_under_its_other_names_and_a_new_conversation(style: str) -> None:
+    seen: list[Any] = []
+
+    def setup(agent: Any) -> None:
+        agent.history_manager.add_message(Message.user("I am Ada."))
+        seen.append(agent.history_manager is agent.history)
+        seen.append([message.text for message in agent.history_manager.get_history()])
+        agent.reset()
+        seen.append(agent.history_manager.get_history())
+
+    said = talk(style, [{"say": "Hello."}], "Who am I?", setup=setup)
+    assert seen == [True, ["I am Ada."], []]
+    assert [message.text for message in said.history] == ["Who am I?", "Hello."]
 
 
 def test_s1_50_tools_are_registered_once(style: str) -> None:

@@ -1,18 +1,24 @@
-"""A cache kept by a task, against the emulator: made, refreshed, lost and made again, deleted; on a
-clock of the test's.
+"""Context caches of agents, and a cache kept by a task, against the emulator: made, refreshed, lost
+and made again, deleted; on a clock of the test's.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
+import httpx
 import pytest
 
 from wire import AsyncClient, gemini
-from wire.agent import CacheKeeper, keep
-from wire.testing.emulator import AsyncEmulatorTransport, Emulator
+from wire.agent import Agent, CacheKeeper, CachePolicy, LLMAgent, keep
+from wire.chat import AsyncChat, Chat
+from wire.core.memory import Note
+from wire.core.retry import NONE
+from wire.errors import ConfigurationError, RuleError
+from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
 
 SHARED = gemini.GenerateContentRequest(
     system_instruction=gemini.contents("All about tides. " * 2000)[0]
@@ -141,3 +147,244 @@ def test_an_error_of_the_block_deletes_the_cache_and_is_the_callers(kept: Any) -
     with pytest.raises(LookupError, match="the caller's own"):
         kept(work, lambda emulator: None)
     assert asked(seen[0])[-1].startswith("DELETE ")
+
+
+# --- caches of agents -----------------------------------------------------------------------------
+
+MODEL = "gemini-2.5-flash"
+SYSTEM = "All about tides. " * 2000
+PARENT = "projects/my-project/locations/global"
+
+
+def high_tide(port: str) -> str:
+    """When the tide is high."""
+    return "17:40"
+
+
+def next_tide(port: str) -> str:
+    """When the next tide is high."""
+    return "06:05"
+
+
+class Cached:
+    """An agent with a cache in one style, its clock, and the emulator behind it."""
+
+    def __init__(
+        self,
+        style: str,
+        script: Any = ({"say": "Hello."},) * 9,
+        *,
+        system: str = SYSTEM,
+        policy: CachePolicy | None = None,
+        transport: Any = None,
+        model: str = f"gemini:{MODEL}",
+        **options: Any,
+    ) -> None:
+        self.style, self.system, self.now = style, system, 0.0
+        self.emulator = Emulator(list(script))
+        self.policy = policy or CachePolicy(ttl=600, display_name="tides")
+        kind: Any = Chat if style == "threads" else AsyncChat
+        emulated = EmulatorTransport if style == "threads" else AsyncEmulatorTransport
+        http = transport or emulated(self.emulator)
+        self.chat = kind(model, http=http, **{"api_key": "fake-key", "retry": NONE, **options})
+
+    def run(self, *steps: Any, stream: bool = False) -> list[Any]:
+        """Run the agent with each text; functions are called with the agent in between."""
+        options: dict[str, Any] = {"tools": [high_tide], "cache": self.policy}
+        results: list[Any] = []
+        if self.style == "threads":
+            with Agent(self.chat, self.system, **options) as agent:
+                agent.model._clock = lambda: self.now  # type: ignore[attr-defined]
+                for step in steps:
+                    results.append(
+                        step(agent) if callable(step) else agent.run(step, stream=stream)
+                    )
+            return results
+
+        async def main() -> None:
+            async with LLMAgent(self.chat, self.system, **options) as agent:
+                agent.model._clock = lambda: self.now  # type: ignore[attr-defined]
+                for step in steps:
+                    results.append(
+                        step(agent) if callable(step) else await agent.run(step, stream=stream)
+                    )
+
+        anyio.run(main, backend=self.style)
+        return results
+
+    def later(self, seconds: float) -> Callable[[Any], None]:
+        def move(agent: Any) -> None:
+            self.now += seconds
+
+        return move
+
+    def lose(self, agent: Any) -> None:
+        name = agent.model.cache.name
+        self.emulator.answer("DELETE", f"/v1beta/{name}", {"x-goog-api-key": "fake-key"}, b"")
+
+    @property
+    def asked(self) -> list[str]:
+        return asked(self.emulator)
+
+    @property
+    def sent(self) -> list[Any]:
+        """The bodies of the requests to the model."""
+        return [
+            each["body"] for each in self.emulator.requests if "enerateContent" in each["target"]
+        ]
+
+
+def told(result: Any) -> list[Note]:
+    """The notes on the cache in the replies of a run."""
+    notes = [note for step in result.steps for note in step.reply.notes]
+    return [note for note in notes if note.path.startswith("contextCache")]
+
+
+@pytest.fixture(params=["threads", "asyncio", "trio"])
+def style(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["ask", "stream"])
+def test_s3_27_s3_28_an_agent_with_a_cache_in_one_object(style: str, stream: bool) -> None:
+    """Created before the first request, refreshed at half its time, deleted at the end."""
+    call = {"name": "high_tide", "args": {"port": "Brest"}}
+    cached = Cached(style, [{"say": {"calls": [call]}}, {"say": "At 17:40."}, {"say": "Bye."}])
+    first, _, second = cached.run("When?", cached.later(301), "Thanks.", stream=stream)
+    assert (first.text, second.text) == ("At 17:40.", "Bye.")
+    assert [run.result.answer for run in first.runs] == [{"result": "17:40"}]
+    assert told(first) == told(second) == []
+    name = cached.sent[0]["cachedContent"].rpartition("/")[2]
+    verb = f"POST {MODEL}:{'streamGenerateContent' if stream else 'generateContent'}"
+    assert cached.asked == [
+        f"POST {MODEL}:countTokens",
+        "POST cachedContents",
+        verb,
+        verb,
+        f"PATCH {name}",
+        verb,
+        f"DELETE {name}",
+    ]
+    made = cached.emulator.requests[1]["body"]
+    assert made["systemInstruction"] == {"parts": [{"text": SYSTEM}]}
+    assert [each["name"] for each in made["tools"][0]["functionDeclarations"]] == ["high_tide"]
+    assert (made["ttl"], made["displayName"]) == ("600s", "tides")
+    assert [set(body) for body in cached.sent] == [{"contents", "cachedContent"}] * 3
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["ask", "stream"])
+def test_s3_29_an_agent_whose_cache_is_lost_sends_everything_and_makes_it_anew(
+    style: str, stream: bool
+) -> None:
+    cached = Cached(style)
+    _, _, second, third = cached.run("Hi", cached.lose, "And now?", "And then?", stream=stream)
+    assert ["systemInstruction" in body for body in cached.sent] == [False, False, True, False]
+    assert [note.path for note in told(second)] == ["contextCache.use"]
+    assert told(third) == []
+    assert cached.asked.count("POST cachedContents") == 2
+
+
+def test_a_cache_that_expired_between_two_runs_is_made_anew_at_once(style: str) -> None:
+    cached = Cached(style)
+    _, _, _, second = cached.run("Hi", cached.lose, cached.later(9999), "And now?")
+    assert ["cachedContent" in body for body in cached.sent] == [True, True]
+    assert [note.path for note in told(second)] == ["contextCache.refresh"]
+
+
+def test_another_tool_is_another_cache_and_the_old_one_is_deleted(style: str) -> None:
+    cached = Cached(style)
+    cached.run("Hi", lambda agent: agent.register_tool(next_tide), "And now?")
+    kinds = [line.partition(" ")[0] for line in cached.asked if "enerate" not in line]
+    assert kinds == ["POST", "POST", "DELETE", "POST", "POST", "DELETE"]
+    tools = [
+        len(each["body"]["tools"][0]["functionDeclarations"])
+        for each in cached.emulator.requests
+        if each["method"] == "POST" and each["target"].endswith("/cachedContents")
+    ]
+    assert tools == [1, 2]
+
+
+def test_s3_26_a_cache_that_is_not_made_is_reported_in_the_reply_once(style: str) -> None:
+    cached = Cached(style, system="Be brief.")
+    first, second = cached.run("Hi", "And now?")
+    assert [note.path for note in told(first)] == ["contextCache"]
+    assert told(first)[0].message.endswith(" tokens; the minimum is 1024")
+    assert told(second) == []
+    assert cached.asked.count(f"POST {MODEL}:countTokens") == 1
+    assert ["systemInstruction" in body for body in cached.sent] == [True, True]
+
+
+def test_a_refused_cache_is_reported_and_tried_again_if_that_can_help(style: str) -> None:
+    """A busy server may have time later; a beginning that is too short for a model stays so."""
+    server = Vertex(busy=1)
+    cached = Cached(style, **server.options)
+    first, _, second, _, third = cached.run("1", cached.later(59), "2", cached.later(1), "3")
+    assert [note.path for note in told(first)] == ["contextCache.create"]
+    assert "overloaded" in told(first)[0].message
+    assert (told(second), told(third)) == ([], [])
+    bodies = [body for line, body in server.requests if line.endswith(":generateContent")]
+    assert ["cachedContent" in body for body in bodies] == [False, False, True]
+    short = Cached(style, system="Be brief.", policy=CachePolicy(ttl=600, least=1))
+    first, _, second = short.run("1", short.later(9999), "2")
+    assert ["too small" in str(note) for note in told(first)] == [True]
+    assert told(second) == []
+    assert short.asked.count("POST cachedContents") == 1
+
+
+class Vertex:
+    """A server of Vertex with one cache, which it refuses to make `busy` times."""
+
+    def __init__(self, busy: int = 0) -> None:
+        self.requests: list[tuple[str, Any]] = []
+        self._busy = busy
+        self.options: dict[str, Any] = {
+            "model": f"gemini@vertex:{MODEL}",
+            "transport": httpx.MockTransport(self.answer),
+            "project": "my-project",
+            "location": "global",
+        }
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        path = request.url.path.removeprefix("/v1beta1/")
+        self.requests.append((f"{request.method} {path}", json.loads(request.content or b"{}")))
+        if path.endswith(":countTokens"):
+            return httpx.Response(200, json={"totalTokens": 5000})
+        if path.endswith("/cachedContents") and self._busy:
+            self._busy -= 1
+            error = {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}
+            return httpx.Response(503, json={"error": error})
+        if "cachedContents" in path:
+            return httpx.Response(200, json={"name": f"{PARENT}/cachedContents/77"})
+        content = {"role": "model", "parts": [{"text": "Hello."}]}
+        return httpx.Response(
+            200, json={"candidates": [{"content": content, "finishReason": "STOP"}]}
+        )
+
+
+def test_on_vertex_the_full_name_of_the_model_is_made(style: str) -> None:
+    server = Vertex()
+    Cached(style, **server.options).run("Hi")
+    model = f"{PARENT}/publishers/google/models/{MODEL}"
+    assert [line for line, _ in server.requests] == [
+        f"POST {model}:countTokens",
+        f"POST {PARENT}/cachedContents",
+        f"POST {model}:generateContent",
+        f"DELETE {PARENT}/cachedContents/77",
+    ]
+    assert server.requests[1][1]["model"] == model
+    assert server.requests[2][1]["cachedContent"] == f"{PARENT}/cachedContents/77"
+
+
+def test_s3_21_what_is_no_policy_and_what_has_no_caches() -> None:
+    chat = AsyncChat("deepseek:deepseek-chat", api_key="fake-key")
+    with pytest.raises(ConfigurationError, match=r"^cache: deepseek has no context caches; "):
+        LLMAgent(chat, cache=CachePolicy())
+    gemini_chat = AsyncChat(f"gemini:{MODEL}", api_key="fake-key")
+    with pytest.raises(ConfigurationError, match=r"^cache: expected a CachePolicy, not int"):
+        LLMAgent(gemini_chat, cache=600)  # type: ignore[arg-type]
+    with pytest.raises(RuleError, match=r"ttl: expected a positive number"):
+        CachePolicy(ttl=0)
+    with pytest.raises(ConfigurationError, match=r"^display_name: expected a text that is not"):
+        CachePolicy(display_name=" ")
+    with pytest.raises(ConfigurationError, match=r"^least: expected a number of tokens"):
+        CachePolicy(least=-1)

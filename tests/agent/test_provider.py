@@ -29,15 +29,17 @@ from wire.agent.provider import (
     ChatProvider,
     EventsToDeltas,
     FunctionCall,
+    FunctionResponse,
     GenerationConfig,
     LLMResponse,
+    MessagePart,
     ResponseBuilder,
     StreamDelta,
     ToolSchema,
     as_model,
     collect,
 )
-from wire.errors import ConfigurationError, StreamIncomplete
+from wire.errors import ConfigurationError, RuleError, StreamIncomplete
 from wire.neutral.messages import (
     Done,
     Event,
@@ -53,6 +55,7 @@ from wire.neutral.messages import (
     ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
+    ToolResult,
     Usage,
 )
 from wire.neutral.request import Tool
@@ -809,3 +812,44 @@ def test_models_are_taken_as_they_are_and_our_own_providers_are_unwrapped() -> N
     assert as_model(chat) is chat
     assert as_model(AsyncChatProvider(chat)) is chat
     assert repr(as_model(Scripted())).startswith("ProviderModel(<")
+
+
+# --- parts under the names of multi-provider agents -----------------------------------------------
+
+
+def test_s1_04_a_part_is_made_of_exactly_one_thing():
+    call = FunctionCall(id="call_1", name="now")
+    result = FunctionResponse(name="now", response={"result": "12"}, call_id="call_1")
+    made = Message(
+        role="assistant",
+        parts=[MessagePart.from_text("Wait."), MessagePart.from_function_call(call)],  # type: ignore[arg-type]
+    )
+    assert made == Message("assistant", (Text("Wait."), ToolCall(id="call_1", name="now")))
+    assert MessagePart(function_response=result) is MessagePart.from_function_response(result)
+    assert MessagePart(text="") == Text("")
+    assert all(isinstance(part, MessagePart) for part in (*made.parts, result))
+    assert not isinstance("text", MessagePart)
+    assert not isinstance(call, FunctionResponse)
+    for given in ({}, {"text": "Hi", "function_call": call}):
+        with pytest.raises(RuleError, match=r"part: expected exactly one of text, function_call, "):
+            MessagePart(**given)  # type: ignore[arg-type]
+    with pytest.raises(RuleError, match=r"function_call: expected a ToolCall, not 'now'"):
+        MessagePart(function_call="now")  # type: ignore[arg-type]
+
+
+def test_s1_03_a_function_response_is_the_result_of_a_call():
+    result = FunctionResponse("now", {"result": "12"}, "call_1")
+    assert result == ToolResult("call_1", "now", {"result": "12"})
+    assert result.answer == {"result": "12"}
+    assert isinstance(result, FunctionResponse)
+    assert FunctionResponse("now", {"error": "no clock"}, "call_1").error
+    assert not FunctionResponse("now", {"error": None, "result": 1}, "call_1").error
+    for wrong, path in (
+        (("now", "12", "call_1"), "response"),
+        (("now", {}, ""), "call_id"),
+        (("", {}, "call_1"), "name"),
+        (("now", {}, None), "call_id"),
+    ):
+        with pytest.raises(RuleError) as caught:
+            FunctionResponse(*wrong)  # type: ignore[arg-type]
+        assert caught.value.violations[0].path == path

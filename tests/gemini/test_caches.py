@@ -43,6 +43,7 @@ from wire.gemini import (
 )
 from wire.gemini.types import FileSearchStore, ImportFileRequest
 from wire.http.target import target
+from wire.providers import PROVIDERS
 
 VERTEX = target("gemini@vertex", {"api_key": "fake-key", "project": "p", "location": "eu"})
 HOST = "https://eu-aiplatform.googleapis.com/v1beta1"
@@ -248,6 +249,23 @@ def on_vertex(call: Call[Any]) -> Call[Any]:
 )
 def test_vertex_urls(call: Any, url: str):
     assert VERTEX.url(VERTEX.accept(call, type(call))) == HOST + url
+
+
+@pytest.mark.parametrize(
+    ("model", "full"),
+    [
+        ("m", "projects/p/locations/eu/publishers/google/models/m"),
+        ("models/m", "projects/p/locations/eu/publishers/google/models/m"),
+        ("publishers/other/models/m", "projects/p/locations/eu/publishers/other/models/m"),
+        ("projects/q/locations/us/endpoints/1", "projects/q/locations/us/endpoints/1"),
+    ],
+)
+def test_vertex_gets_the_full_name_of_a_caches_model(model: str, full: str):
+    call = create_cached_content(CachedContent(model=model, ttl="300s"))
+    assert json.loads(on_vertex(call).body) == {"model": full, "ttl": "300s"}
+    # Without a client there is no project: the call stays as it is.
+    assert call.judge(PROVIDERS["gemini@vertex"]).body == call.body
+    assert call.judge(PROVIDERS["gemini"]).body == call.body
 
 
 def test_vertex_counts_what_stands_beside_the_contents():

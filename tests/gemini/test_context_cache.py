@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from wire.errors import (
@@ -26,7 +28,9 @@ from wire.gemini import (
     Tool,
     ToolConfig,
     contents,
+    generate_content,
 )
+from wire.gemini.context_cache import shared_beginning
 from wire.gemini.types import Content, Part
 
 from .playing import play
@@ -160,6 +164,49 @@ def test_making_that_fails(error: WireError, due: float | None):
     assert [note.path for note in cache.notes] == ["contextCache.create"]
     if due is not None:
         assert play(cache.tick(due), MADE).asked == ["POST /cachedContents"]
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "due"), [(None, 160.0), (5.0, 105.0), (0.0, 101.0), (9999.0, 400.0)]
+)
+@pytest.mark.parametrize("step", ["count", "create"])
+def test_a_failure_that_may_pass_is_tried_again_soon(
+    step: str, retry_after: float | None, due: float
+):
+    busy = ServerError("busy", status=503, retryable=True, retry_after=retry_after)
+    cache = ContextCache(MODEL, SHARED, ttl=600)
+    play(cache.tick(100), *([busy] if step == "count" else [COUNTED, busy]))
+    assert (cache.name, cache.due) == (None, due)
+    assert [note.path for note in cache.notes] == [f"contextCache.{step}"]
+    play(cache.tick(due), *([COUNTED] if step == "count" else []), MADE)
+    assert cache.name == "cachedContents/abc"
+
+
+def test_what_cannot_live_longer_is_due_at_once():
+    cache = cached()
+    play(cache.tick(300), GONE)
+    assert cache.due == 300.0
+    assert play(cache.tick(300), MADE).asked == ["POST /cachedContents"]
+
+
+def test_a_call_is_shortened_without_changing_another_byte():
+    """The bytes beside the beginning stay, such as a number that is no float of Python."""
+    cache = cached()
+    call = generate_content(MODEL, msgspec.structs.replace(SHARED, contents=contents("Hi")))
+    body = dataclasses.replace(call, body=call.body[:-1] + b',"labels":{"n":1.0e2}}')
+    assert shared_beginning(body) == SHARED
+    assert cache.shortened(body).body == (
+        b'{"contents":[{"parts":[{"text":"Hi"}],"role":"user"}],"labels":{"n":1.0e2},'
+        b'"cachedContent":"cachedContents/abc"}'
+    )
+    assert body.body.endswith(b"1.0e2}}")
+    assert ContextCache(MODEL, SHARED).shortened(body) is body
+    assert shared_beginning(generate_content(MODEL, ASK)) is None
+    own = dataclasses.replace(call, body=b'{"tools":[],"cachedContent":"cachedContents/x"}')
+    assert shared_beginning(own) is None
+    other = msgspec.structs.replace(SHARED, contents=contents("Hi"), tools=None, tool_config=None)
+    longer = generate_content(MODEL, other)
+    assert cache.shortened(longer) is longer
 
 
 def test_s3_28_it_lives_longer_at_half_its_time():

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import random
+import re
+from typing import Any
 
 import pytest
 
+from wire import Request, gemini
+from wire.core.memory import notes
 from wire.errors import ConfigurationError, RuleError
 from wire.history import HistoryManager, check, estimate_tokens
 from wire.neutral.messages import Media, Message, Part, Text, ToolCall, ToolResult
@@ -44,7 +48,7 @@ def test_s1_40_the_limits_hold_for_what_is_sent():
     assert [message.text for message in made.messages[::2]] == [
         str(number) for number in range(35, 60)
     ]
-    wide = HistoryManager(None, 10, estimate=lambda message: 5)
+    wide = HistoryManager(max_messages=None, max_tokens=10, estimate=lambda message: 5)
     for number in range(4):
         wide.add_message(Message.user(str(number)))
     assert [message.text for message in wide.messages] == ["2", "3"]
@@ -244,7 +248,9 @@ def test_s0_06_s1_40_every_snapshot_can_be_sent(on_open_calls):
         if seed % 2:
             said = damaged(rng, said)
         made = HistoryManager(
-            rng.choice((1, 2, 5, 50)), rng.choice((20, 200, 100_000)), on_open_calls=on_open_calls
+            max_messages=rng.choice((1, 2, 5, 50)),
+            max_tokens=rng.choice((20, 200, 100_000)),
+            on_open_calls=on_open_calls,
         )
         word: list[Part] = []
         for message in said:
@@ -262,7 +268,7 @@ def test_s0_06_s1_40_every_snapshot_can_be_sent(on_open_calls):
 
 def test_s1_40_whole_conversations_stay_within_the_limits():
     for seed in range(200):
-        made = HistoryManager(10, None)
+        made = HistoryManager(max_messages=10, max_tokens=None)
         for message in conversation(random.Random(seed)):
             made.add_message(message)
             sent = made.messages
@@ -282,3 +288,69 @@ def test_a_message_takes_the_place_of_another():
     assert made.messages == [HI, calls, all_, Message.assistant("Done.")]
     with pytest.raises(RuleError, match="message: expected a Message, not str"):
         made.replace(all_, "Hi")  # type: ignore[arg-type]
+
+
+# --- a conversation that exists already -----------------------------------------------------------
+
+
+def test_a_history_begins_with_the_messages_of_an_earlier_one():
+    talk = [Message.user("Hi"), Message.assistant("Hello."), Message.user("And now?")]
+    made = HistoryManager(talk)
+    assert list(made.messages) == list(made.get_history()) == talk
+    made.add_message(Message.assistant("Rain."))
+    assert (len(talk), len(made)) == (3, 4)
+    pruned = HistoryManager(iter(talk), max_messages=2)
+    assert [message.text for message in pruned.messages] == ["And now?"]
+
+
+def test_the_messages_of_a_history_report_everything_that_its_limits_dropped():
+    made = HistoryManager(max_messages=2)
+    for number in range(3):
+        made.add_message(Message.user(f"question {number}"))
+        made.add_message(Message.assistant(f"answer {number}"))
+    dropped = "dropped: 1 turn, 2 messages, for the limit of 2 messages"
+    assert [note.message for note in notes(made.messages)] == [dropped, dropped]
+    assert [message.text for message in made.messages] == ["question 2", "answer 2"]
+
+
+@pytest.mark.parametrize(
+    ("messages", "error", "told"),
+    [
+        (20, ConfigurationError, "messages: expected messages, not 20; a limit is given by its"),
+        (None, ConfigurationError, "messages: expected messages, not None"),
+        ("Hi", RuleError, "messages: expected a list of messages, not str"),
+        ([Message.user("Hi"), "Hi"], RuleError, "messages[1]: expected a Message, not str"),
+    ],
+)
+def test_what_is_no_list_of_messages(messages: Any, error: type[Exception], told: str):
+    with pytest.raises(error, match=re.escape(told)):
+        HistoryManager(messages)
+
+
+def test_a_linear_history_with_parallel_calls_of_one_response_is_sent_as_one_turn():
+    """The calls of one response in one message, their results one by one, as they arrive."""
+    history = HistoryManager([Message.user("Compare both files.")])
+    history.add_message(Message.assistant_tool_calls([A, B], "I look."), allow_incomplete=True)
+    history.add_message(Message.tool_response(B_DONE))
+    assert history.open_calls == (A,)
+    history.add_message(Message.tool_response(A_DONE))
+    history.add_message(Message.assistant("They are equal."))
+    history.add_message(Message.user("Thanks."))
+    sent = history.get_history()
+    assert [message.role for message in sent] == ["user", "assistant", "tool", "assistant", "user"]
+    assert sent[2].parts == (B_DONE, A_DONE)  # the wire puts them in the order of the calls
+    assert check(sent) == []
+    request = Request(messages=tuple(sent))
+    body = gemini.render_request(request, "gemini-2.5-flash")
+    assert [content.role for content in body.contents or ()] == [
+        "user",
+        "model",
+        "user",
+        "model",
+        "user",
+    ]
+    parts = (body.contents or [])[2].parts or []
+    assert [part.function_response.name for part in parts if part.function_response] == [
+        "search",
+        "read_file",
+    ]

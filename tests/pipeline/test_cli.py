@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import io
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -479,3 +481,149 @@ def test_s4_20_a_file_that_is_not_there(attractor: Any, tmp_path: Path) -> None:
     ]
     (tmp_path / "y.dot").write_bytes(b"digraph \xff")
     assert attractor("run", "y.dot").errors == ["error: y.dot: byte 8 is not UTF-8"]
+
+
+# --- the log --------------------------------------------------------------------------------------
+
+TOOLS_RUN = [
+    {
+        "say": {
+            "text": "I look around.",
+            "calls": [{"name": "list_dir", "args": {"path": "."}}],
+        }
+    },
+    {"say": "One file:\nx.dot"},
+]
+
+
+def one_agent(tmp_path: Path) -> Path:
+    return file(
+        tmp_path, f'digraph x {{ {HEAD} n [model="gemini:g", prompt=p]; start -> n -> done }}'
+    )
+
+
+def test_the_answer_and_the_tool_calls_of_an_agent_are_shown_as_they_come(
+    attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with gemini(TOOLS_RUN, monkeypatch) as emulator:
+        said = attractor("run", one_agent(tmp_path))
+    assert (said.status, said.out) == (0, "One file:\nx.dot\n")
+    lines = [re.sub(r"in [0-9.]+ s", "in 0 s", line) for line in said.err.splitlines()]
+    assert lines[2:9] == [
+        "started   n (codergen)",
+        "answer    n: I look around.",
+        'call      n: list_dir {"path": "."}',
+        "result    n: list_dir: x.dot",
+        "answer    n: One file:",
+        "answer    n: x.dot",
+        "completed n (codergen) in 0 s",
+    ]
+    assert all("streamGenerateContent" in each["target"] for each in emulator.requests)
+
+
+def test_p_128_the_log_as_json_lines(
+    attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with gemini(TOOLS_RUN, monkeypatch):
+        said = attractor("run", one_agent(tmp_path), "--log-format", "json")
+    entries = [json.loads(line) for line in said.err.splitlines()]
+    assert [(each["level"], each["event"], each["node"]) for each in entries[2:5]] == [
+        ("info", "started", "n"),
+        ("info", "answer", "n"),
+        ("info", "call", "n"),
+    ]
+    assert entries[4]["message"] == 'list_dir {"path": "."}'
+    assert all(each["time"].endswith("+00:00") for each in entries)
+    said = attractor("--log-format", "json", "run", "missing.dot")
+    (entry,) = [json.loads(line) for line in said.err.splitlines()]
+    assert (said.status, entry["level"]) == (1, "error")
+    assert "missing.dot" in entry["message"]
+
+
+def test_p_128_the_level_of_the_log(
+    attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fails = [{"say": {"calls": [{"name": "read_file", "args": {"path": "../x"}}]}}, {"say": "Ok."}]
+    seen = {}
+    for level in ("debug", "info", "warn", "error"):
+        with gemini(fails, monkeypatch):
+            said = attractor("run", one_agent(tmp_path), "--log-level", level)
+        assert (said.status, said.out) == (0, "Ok.\n")
+        seen[level] = [line.partition(" ")[0] for line in said.err.splitlines()]
+    assert {"warning:", "call", "started"} <= set(seen["info"]) <= set(seen["debug"])
+    assert (seen["warn"], seen["error"]) == (["warning:"], [])
+    said = attractor("--log-level", "error", "run", "missing.dot")
+    assert (said.status, len(said.errors)) == (1, 1)
+    for option, value in (("--log-level", "loud"), ("--log-format", "xml")):
+        said = attractor("run", "x.dot", option, value)
+        assert said.status == 2
+        assert f"argument {option}: invalid choice: '{value}'" in said.errors[0]
+
+
+def test_p_129_version(attractor: Any) -> None:
+    said = attractor("version")
+    assert (said.status, said.err) == (0, "")
+    assert said.out == f"attractor {importlib.metadata.version('wire-llm')}\n"
+
+
+def test_p_110_lint_is_told_what_a_run_is_given(attractor: Any, tmp_path: Path) -> None:
+    nodes = f'{HEAD} n [prompt="{{{{.tone}}}}"]; start -> n -> done'
+    path = file(tmp_path, f"digraph x {{ {nodes} }}")
+    assert [line.rpartition("[")[2].split("]")[0] for line in attractor("lint", path).errors] == [
+        "model_missing",
+        "template_key",
+    ]
+    said = attractor("lint", path, "--model", "gemini:g", "--var", "tone=glad")
+    assert (said.status, said.errors) == (0, [])
+
+
+STORY = ["A night train.", "Shorten it.", "A short night train."]
+CODERS = ("write", "test", "repair", "test", "report")
+CODING = ["I wrote it.", "failed", "A typo.", "passed", "A module and its tests."]
+
+
+@pytest.mark.parametrize(
+    ("name", "answers", "shown", "out"),
+    [
+        ("hello_world", [], [], "Hello, world!"),
+        ("parallel", [], [], "By day, a lighthouse is a white tower."),
+        ("gemini", ["Points and arrows."], ["ask: Points and arrows."], "Points and arrows."),
+        (
+            "multi_provider",
+            STORY,
+            [
+                f"{node}: {text}"
+                for node, text in zip(("draft", "review", "revise"), STORY, strict=True)
+            ],
+            STORY[-1],
+        ),
+        (
+            "coding_loop",
+            CODING,
+            [
+                f"{node}: {text}"
+                for node, text in zip(
+                    ("write", "test", "repair", "test", "report"), CODING, strict=True
+                )
+            ],
+            CODING[-1],
+        ),
+    ],
+)
+def test_s4_20_s4_22_the_five_pipelines_show_their_answers_on_the_console(
+    attractor: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    answers: list[str],
+    shown: list[str],
+    out: str,
+) -> None:
+    with gemini([{"say": each} for each in answers], monkeypatch) as emulator:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", os.environ["GEMINI_BASE_URL"])
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "fake-key-of-anthropic")
+        said = attractor("run", EXAMPLES / f"{name}.dot")
+    assert (said.status, said.out.splitlines()[0]) == (0, out)
+    lines = [line for line in said.err.splitlines() if line.startswith("answer ")]
+    assert lines == [f"answer    {each}" for each in shown]
+    assert len(emulator.requests) == len(answers)
+    assert attractor("lint", EXAMPLES / f"{name}.dot").errors == []

@@ -61,8 +61,29 @@ def test_p_61_beside_a_condition_a_label_is_a_caption() -> None:
 def test_p_66_no_edge_that_can_be_taken_is_an_error(backend: str) -> None:
     edges = 'start -> n; n -> done [label="mood == good"]; n -> m [label="mood == bad"]; m -> done;'
     text = f"digraph x {{ {HEAD} n [type=conditional]; m [type=set, key=k]; {edges} }}"
-    with pytest.raises(PipelineError, match=r"^no outgoing edge condition matched for node 'n'$"):
+    with pytest.raises(PipelineError) as caught:
         run(backend, text, {"mood": "none"})
+    assert str(caught.value) == (
+        "no outgoing edge condition matched for node 'n': done needs mood == good; m needs "
+        "mood == bad; mood is 'none'"
+    )
+
+
+def test_p_66_the_error_of_an_unmet_condition_shows_the_answer_and_the_values(
+    backend: str,
+) -> None:
+    edges = """start -> n; n -> done [label="n_output == yes && !late"];
+        n -> m [label="verdict == no || n_output == maybe"]; m -> done"""
+    text = f'digraph x {{ {HEAD} n [model="gemini:g", prompt=p]; m [type=set, key=k]; {edges} }}'
+    answer = "Well, that depends.\nOn what? " + "x" * 400
+    with pytest.raises(PipelineError) as caught:
+        run(backend, text, {"late": ""}, script=[{"say": answer}])
+    assert str(caught.value).startswith(
+        "no outgoing edge condition matched for node 'n': done needs n_output == yes && !late; "
+        "m needs verdict == no || n_output == maybe; n_output is 'Well, that depends. On what? xxx"
+    )
+    assert str(caught.value).endswith("xxx', late is '', verdict is not set")
+    assert len(str(caught.value)) < 520
 
 
 def test_p_67_a_run_ends_at_a_node_that_leads_nowhere(backend: str) -> None:

@@ -19,7 +19,8 @@ ENDS = "start [type=start] done [type=exit]"
 
 
 def found(text: str, **options) -> list[Finding]:
-    return lint(parse(text), **options)
+    """Findings, with a model for nodes that name none, and with the keys x and again."""
+    return lint(parse(text), **{"model": "gemini:m", "keys": ("x", "again"), **options})
 
 
 def told(body: str, **options) -> list[tuple[str, str, str]]:
@@ -368,7 +369,9 @@ def test_p_109_nothing_leads_to_start_or_from_exit():
 )
 def test_p_110_templates_that_use_what_nobody_sets(body: str, missing: list[str]):
     findings = [
-        each for each in found(f"digraph g {{ {ENDS} {body} }}") if each.rule == "template_key"
+        each
+        for each in found(f"digraph g {{ {ENDS} {body} }}", keys=())
+        if each.rule == "template_key"
     ]
     assert [each.message for each in findings] == [
         f"its template uses {key!r}, which no node before it sets" for key in missing
@@ -567,3 +570,54 @@ def test_s4_22_three_providers_in_sequence():
     }"""
     assert [each for each in found(text) if each.severity == "error"] == []
     assert summary(parse(text)) == 'OK: pipeline "multi_provider" is valid (5 nodes, 4 edges)'
+
+
+# --- keys of conditions, and models ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("condition", "missing"),
+    [
+        ("n_output == yes && last_output != no", []),
+        ("verdict == yes || !(n_ouput == no)", ["n_ouput", "verdict"]),
+        ("outcome=success && preferred_label=x", []),
+        ("context.tries != 3", []),
+        ("seed && start_time && tone", []),
+        ("later == 1", ["later"]),
+    ],
+)
+def test_p_110_conditions_that_read_what_nobody_sets(condition: str, missing: list[str]):
+    body = (
+        "n [type=codergen prompt=p] m [type=set key=later] start -> n "
+        f'n -> done [label="{condition}"] n -> m -> done'
+    )
+    findings = found(f"digraph g {{ {ENDS} {body} }}", keys=("tone",))
+    assert [(each.rule, each.severity, each.edge) for each in findings] == [
+        ("condition_key", "warning", ("n", "done")) for _ in missing
+    ]
+    assert [each.message for each in findings] == [
+        f"its condition reads {key!r}, which no node before it sets" for key in missing
+    ]
+    fixes = {"n_ouput": "did you mean 'n_output'?"}
+    assert [each.fix for each in findings] == [
+        fixes.get(key, f"set it in a node before, or run with --var {key}=...") for key in missing
+    ]
+
+
+def test_a_handler_whose_keys_are_not_known_may_set_the_keys_of_a_condition():
+    body = (
+        "h [type=http] start -> h h -> done [label=verdict] h -> n [label=_] n [prompt=p] n -> done"
+    )
+    assert told(body, types=with_type("http")) == []
+    assert [rule for rule, _, _ in told(body.replace("[type=http]", "[type=set key=k]"))] == [
+        "condition_key"
+    ]
+
+
+def test_a_node_without_a_model_runs_only_with_a_model_of_the_command_line():
+    (finding,) = found(f"digraph g {{ {ENDS} n [prompt=p] start -> n -> done }}", model="")
+    assert (finding.rule, finding.severity, finding.node_id) == ("model_missing", "warning", "n")
+    assert finding.message == "node names no model: it runs only with --model"
+    assert told('n [prompt=p model="gemini:g"] start -> n -> done', model="") == []
+    assert told("n [prompt=p] start -> n -> done", model="gemini:g") == []
+    assert told("n [type=set key=k] start -> n -> done", model="") == []

@@ -9,15 +9,18 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.pipeline.pipelines import BACKENDS, connecting
+from tests.pipeline.pipelines import BACKENDS, connecting, run
 from wire.errors import PipelineError
 from wire.pipeline import cli
+from wire.pipeline.conditions import FORMS, parse_condition
+from wire.pipeline.context import GIVEN_KEYS
 from wire.pipeline.dot import parse
 from wire.pipeline.engine import Engine, LintError
 from wire.pipeline.graph import Graph, Node, count
 from wire.pipeline.handlers import Visit
 from wire.pipeline.linting import lint
 from wire.pipeline.node_types import NODE_TYPES, Attribute, NodeType, NodeTypes
+from wire.pipeline.routing import RUN_KEYS
 from wire.testing.emulator import Emulator
 
 ROOT = Path(__file__).parent.parent.parent
@@ -56,7 +59,8 @@ def types() -> NodeTypes:
 
 def findings(body: str, **options: Any) -> list[tuple[str, str]]:
     graph = parse(f"digraph g {{ {HEAD} {body} }}")
-    return [(each.rule, each.message) for each in lint(graph, **{"types": types(), **options})]
+    given = {"types": types(), "keys": ("a",), **options}
+    return [(each.rule, each.message) for each in lint(graph, **given)]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -229,17 +233,27 @@ def test_attractor_types_lists_every_type_with_its_attributes(
     assert text.endswith("  timeout (seconds): cancels the node, and fails it, after this time\n")
 
 
-def _row(type: NodeType) -> str:
-    attributes = ", ".join(
-        f"`{each.name}`" + (" (required)" if each.required else "") for each in type.attributes
-    )
-    also = ", ".join(f"`{each}`" for each in (*type.aliases, *type.ids))
-    shapes = ", ".join(f"`{each}`" for each in type.shapes)
-    sets = ", ".join(f"`{each}`" for each in type.sets or ())
-    return f"| `{type.name}` | {also} | {shapes} | {attributes} | {sets} | {type.doc} |"
-
-
-def test_the_table_of_the_documentation_is_that_of_the_rows() -> None:
+def test_the_page_has_every_type_attribute_condition_and_key() -> None:
+    """tests/test_pages.py compares the page with the rows."""
     page = (ROOT / "docs" / "pipelines.md").read_text("utf-8")
-    table = [line for line in page.splitlines() if line.startswith("| `")]
-    assert table == [_row(NODE_TYPES[name]) for name in NODE_TYPES.runnable]
+    for name in NODE_TYPES.runnable:
+        row = NODE_TYPES[name]
+        assert f"\n| `{name}` | " in page
+        for each in row.attributes:
+            assert f"\n| `{name}` | `{each.name}` | {each.kind} | " in page
+        for key in row.sets or ():
+            assert f"\n| `{key}` | " in page
+    for condition in ("a && b", "a \\|\\| b", "key == 'text'"):
+        assert f"\n| `{condition}` | " in page
+
+
+@pytest.mark.parametrize(("form", "_"), FORMS)
+def test_each_form_of_a_condition_on_the_page_is_one(form: str, _: str) -> None:
+    assert parse_condition(form).text == form
+
+
+def test_the_keys_of_the_page_are_those_of_a_run() -> None:
+    text = f'digraph x {{ {HEAD} n [model="gemini:g", prompt=p]; start -> n -> done }}'
+    ended = run("asyncio", text, {"seed": "s"}, script=[{"say": "Hi."}])
+    assert set(ended.context) == {*GIVEN_KEYS, "n_output"} - set(RUN_KEYS)
+    assert set(RUN_KEYS) <= set(GIVEN_KEYS)

@@ -17,10 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wire import gemini, openai
-from wire.core.memory import notes
+from wire.core.memory import Note, notes
 from wire.errors import ConfigurationError, RuleError
 from wire.gemini.parse import parse_reply as parse_gemini
 from wire.gemini.reader import parse_response
+from wire.history import HistoryManager
 from wire.neutral import messages as chat
 from wire.neutral.messages import (
     Media,
@@ -368,8 +369,13 @@ def test_the_file_has_every_field_of_a_part(name: str):
 
 WRONG_FILES: dict[str, tuple[Any, str]] = {
     "unknown key": (
-        {"notes": 1},
-        "x.json: notes: no such key; there are format, version, metadata, messages",
+        {"title": 1},
+        "x.json: title: no such key; there are format, version, metadata, notes, messages",
+    ),
+    "notes that are no list": ({"notes": 1}, "x.json: notes: expected `array`, got `int`"),
+    "note without a message": (
+        {"notes": [{"path": "messages[0]"}]},
+        "x.json: notes[0]: object missing required field `message`",
     ),
     "unknown key of a message": (
         {"messages": [{"role": "user", "parts": [], "name": "x"}]},
@@ -914,3 +920,24 @@ def test_s1_62_an_old_fixture_is_read():
         call.id, "file_read", "one\ntwo\nthree"
     )
     assert session.metadata["session"]["mode"] == "single-agent"
+
+
+# --- notes ----------------------------------------------------------------------------------------
+
+
+def test_what_a_limit_has_dropped_is_reported_when_it_is_saved_and_when_it_is_loaded(
+    tmp_path: Path,
+):
+    history = HistoryManager(max_messages=2)
+    for text in ("Hi", "And now?"):
+        history.add_message(Message.user(text))
+        history.add_message(Message.assistant("Hello."))
+    dropped = Note("messages[0]", "dropped: 1 turn, 2 messages, for the limit of 2 messages")
+    path = tmp_path / "session.json"
+    assert save_session(path, history.messages) == (dropped,)
+    loaded = read_session(path)
+    assert (loaded.notes, notes(loaded), len(loaded.messages)) == ((dropped,), (dropped,), 2)
+    assert save_session(path, loaded) == (dropped,)
+    SCHEMA.validate(json.loads(path.read_text("utf-8")))
+    assert save_session(path, [Message.user("Hi")]) == ()
+    assert "notes" not in json.loads(path.read_text("utf-8"))

@@ -134,7 +134,7 @@ async def agents() -> None:
         "gemini", "fake-key", "gemini-3-pro-preview", search_grounding=True
     )
     agent = LLMAgent(
-        mine, "Be brief.", tools=[now, slow], history=HistoryManager(20), guard=Guard()
+        mine, "Be brief.", tools=[now, slow], history=HistoryManager(max_messages=20), guard=Guard()
     )
     result = await agent.run("Hi", max_steps=5)
     assert_type(result, RunResult)

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from wire.agent.agent import GeminiAgent as GeminiAgent
     from wire.agent.agent import LLMAgent as LLMAgent
     from wire.agent.agent import RunStream as RunStream
+    from wire.agent.context_cache import AsyncCachedChat as AsyncCachedChat
+    from wire.agent.context_cache import CachedChat as CachedChat
     from wire.agent.context_cache import CacheKeeper as CacheKeeper
+    from wire.agent.context_cache import CachePolicy as CachePolicy
     from wire.agent.context_cache import keep as keep
     from wire.agent.guard import ATTRACTOR as ATTRACTOR
     from wire.agent.guard import Guard as Guard
@@ -42,7 +45,13 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "wire.agent.agent": ("Agent", "AsyncRunStream", "GeminiAgent", "LLMAgent", "RunStream"),
-    "wire.agent.context_cache": ("CacheKeeper", "keep"),
+    "wire.agent.context_cache": (
+        "AsyncCachedChat",
+        "CacheKeeper",
+        "CachePolicy",
+        "CachedChat",
+        "keep",
+    ),
     "wire.agent.guard": ("ATTRACTOR", "Guard"),
     "wire.agent.model": ("AgentEvent", "AsyncModel", "Model"),
     "wire.agent.saved_runs": ("dump_run", "load_run"),

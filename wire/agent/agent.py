@@ -20,10 +20,11 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import aclosing, asynccontextmanager, closing, contextmanager
-from typing import Any, Self, Unpack
+from typing import Any, Self, Unpack, cast
 
 import anyio
 
+from wire.agent.context_cache import AsyncCachedChat, CachedChat
 from wire.agent.model import (
     AgentEvent,
     AsyncModel,
@@ -43,6 +44,7 @@ from wire.agent.provider import (
 from wire.agent.state import MAX_STEPS, AgentOptions, AgentState, without_groups
 from wire.agent.steps import Finished, RunCalls, RunResult, RunState, Steps, Verdict, is_transient
 from wire.agent.tool_calls import run_calls, run_calls_in_threads
+from wire.chat import AsyncChat, Chat
 from wire.config import LLMConfig
 from wire.core.exchange import Pause
 from wire.errors import ConfigurationError, StreamIncomplete
@@ -107,11 +109,16 @@ class LLMAgent(AgentState):
 
     @provider.setter
     def provider(self, provider: AsyncModel | ChatProvider) -> None:
-        self.model: AsyncModel = as_model(provider)
+        self.model: AsyncModel = self._cached(as_model(provider))
         """The model that gets the requests: the provider itself, or the adapter of a
-        `ChatProvider`.
+        `ChatProvider`; with `cache=`, an `AsyncCachedChat`.
         """
         self._provider = provider
+
+    def _cached(self, model: AsyncModel) -> AsyncModel:
+        return (
+            model if self._cache is None else AsyncCachedChat(cast(AsyncChat, model), self._cache)
+        )
 
     @classmethod
     def from_config(
@@ -130,7 +137,12 @@ class LLMAgent(AgentState):
 
         `http` goes to `create_provider`. Raises as `create_provider` and as the class itself.
         """
-        given = {"search_grounding": True} if config.search_grounding else {}
+        given: dict[str, Any] = {"search_grounding": True} if config.search_grounding else {}
+        given |= {
+            name: value for name in ("project", "location") if (value := getattr(config, name))
+        }
+        if config.token:
+            given["token"] = config.token_source
         if http != "auto":
             given["http"] = http
         provider = create_provider(
@@ -195,8 +207,11 @@ class LLMAgent(AgentState):
             yield AsyncRunStream(steps, events)
 
     async def aclose(self) -> None:
-        """Close the provider, if it can be closed. Closing twice is fine."""
-        await close_model(self.provider)
+        """Delete the context cache and close the provider, if there is something to close.
+
+        Closing twice is fine.
+        """
+        await close_model(self.provider if self._cache is None else self.model)
 
     async def __aenter__(self) -> Self:
         return self
@@ -332,7 +347,9 @@ class Agent(AgentState):
                 f"model: expected a Chat, not {type(model).__name__}; LLMAgent takes async models "
                 "and providers"
             )
-        self.model = model
+        self.model: Model = (
+            model if self._cache is None else CachedChat(cast(Chat, model), self._cache)
+        )
 
     def run(
         self,
@@ -373,7 +390,10 @@ class Agent(AgentState):
             yield RunStream(steps, events)
 
     def close(self) -> None:
-        """Close the model, if it can be closed. Closing twice is fine."""
+        """Delete the context cache and close the model, if there is something to close.
+
+        Closing twice is fine.
+        """
         close = getattr(self.model, "close", None)
         if close is not None:
             close()

@@ -1,19 +1,238 @@
-"""`keep`: a task that creates a context cache, refreshes it in time and deletes it (S3-28).
+"""Context caches of agents, and `keep`, a task that refreshes a cache in time (S3-28).
 
-`wire.gemini.ContextCache` decides when the cache is created, refreshed and deleted; this task only
-waits.
+`wire.gemini.ContextCache` decides when a cache is created, refreshed and deleted. `CachedChat` and
+`AsyncCachedChat` ask it before each request of an agent; the task of `keep` waits for the next time
+between requests too.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+import dataclasses
+import time
+from collections.abc import (
+    AsyncIterable,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterator,
+    Sequence,
+)
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from typing import Any, TypeVar, Unpack
 
 import anyio
 
-from wire.gemini.context_cache import ContextCache
+from wire.chat import AsyncChat, Chat, Settings
+from wire.core.call import Call, StreamCall
+from wire.core.flow import Flow
+from wire.core.memory import with_notes
+from wire.errors import ConfigurationError, WireError
+from wire.gemini.context_cache import (
+    MIN_CACHED_TOKENS,
+    ContextCache,
+    check_options,
+    shared_beginning,
+)
 from wire.gemini.types import GenerateContentRequest, GenerateContentResponse
 from wire.http.aio import AsyncClient
+from wire.neutral.messages import Done, Event, Message, Reply
+
+AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
+
+# --- caches of agents -----------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class CachePolicy:
+    """How an agent keeps its system prompt and its tools in a context cache of Gemini.
+
+        agent = LLMAgent(chat, system_prompt, tools=tools, cache=CachePolicy(ttl=600))
+
+    The cache is created before the first request, refreshed at a request after half of `ttl`,
+    created anew if the server has lost it, and deleted when the agent is closed. Requests are sent
+    without it as long as it does not exist. What goes wrong is in the notes of the next reply. A
+    cache costs money while it lives.
+
+    Raises `ConfigurationError` that names the field, `RuleError` for a `ttl` out of range.
+    """
+
+    ttl: float = 3600.0
+    """Lifetime in seconds from the last refresh."""
+    least: int = MIN_CACHED_TOKENS
+    """The minimum number of tokens to cache. Some models require 4,096."""
+    display_name: str | None = None
+    """Name of the cache on the server, for your own use."""
+
+    def __post_init__(self) -> None:
+        check_options(self.ttl, self.least, self.display_name)
+
+
+class _CacheState:
+    """The cache of one chat: the part that `CachedChat` and `AsyncCachedChat` share."""
+
+    def __init__(
+        self, chat: Chat | AsyncChat, policy: CachePolicy, clock: Callable[[], float]
+    ) -> None:
+        if not isinstance(policy, CachePolicy):
+            raise ConfigurationError(f"cache: expected a CachePolicy, not {type(policy).__name__}")
+        if not isinstance(chat, Chat | AsyncChat) or chat.client.wire != "gemini":
+            name = getattr(chat, "provider", "") or type(chat).__name__
+            raise ConfigurationError(
+                f"cache: {name} has no context caches; the model must be a chat of gemini or "
+                "gemini@vertex"
+            )
+        self.policy = policy
+        self.cache: ContextCache | None = None
+        """`None` before the first request."""
+        self._model = chat.model
+        self._clock = clock
+        self._reported = 0
+
+    def prepared(self, call: AnyCall) -> Flow[AnyCall]:
+        """A flow that creates or refreshes the cache if that is due.
+
+        It returns the call to send now.
+        """
+        shared = shared_beginning(call)
+        if shared is None:
+            return call
+        if self.cache is None or self.cache.shared != shared:
+            yield from self.closed()
+            self._reported = 0
+            self.cache = ContextCache(
+                self._model,
+                shared,
+                ttl=self.policy.ttl,
+                least=self.policy.least,
+                display_name=self.policy.display_name,
+            )
+        now = self._clock()
+        yield from self.cache.tick(now)
+        yield from self.cache.tick(now)  # due again if the cache could not be refreshed
+        return self.cache.shortened(call)
+
+    def closed(self) -> Flow[None]:
+        """A flow that deletes the cache."""
+        if self.cache is not None:
+            yield from self.cache.close()
+
+    def lost(self, error: WireError, sent: Any, call: Any) -> bool:
+        """Whether the call that was `sent` failed because the server has lost the cache."""
+        return sent is not call and self.cache is not None and self.cache.lost(error)
+
+    def noted(self, reply: Reply) -> Reply:
+        """The reply, with the notes on the cache since the last reply."""
+        notes = self.cache.notes if self.cache is not None else []
+        with_notes(reply, notes[self._reported :])
+        self._reported = len(notes)
+        return reply
+
+    def noted_event(self, event: Event) -> Event:
+        """As `noted`, for the event that holds the reply."""
+        if isinstance(event, Done):
+            self.noted(event.reply)
+        return event
+
+
+class CachedChat(_CacheState):
+    """A `Chat` of Gemini as a `Model` that keeps a context cache; an agent makes it of `cache=`."""
+
+    def __init__(
+        self, chat: Chat, policy: CachePolicy, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__(chat, policy, clock)
+        self.chat = chat
+        self.model = chat.model
+
+    def ask(self, *, messages: Sequence[Message], **settings: Unpack[Settings]) -> Reply:
+        """Return the complete reply to a conversation. As `Chat.ask`."""
+        client = self.chat.client
+        call = self.chat.call(messages=messages, **settings)
+        sent = client.run(self.prepared(call))
+        try:
+            return self.noted(client.send(sent))
+        except WireError as error:
+            if not self.lost(error, sent, call):
+                raise
+        return self.noted(client.send(call))
+
+    @contextmanager
+    def stream(
+        self, *, messages: Sequence[Message], **settings: Unpack[Settings]
+    ) -> Iterator[Iterator[Event]]:
+        """Return the events of the same reply. As `Chat.stream`."""
+        client = self.chat.client
+        call = self.chat.stream_call(messages=messages, **settings)
+        sent = client.run(self.prepared(call))
+        with ExitStack() as stack:
+            try:
+                events = stack.enter_context(client.stream(sent))
+            except WireError as error:
+                if not self.lost(error, sent, call):
+                    raise
+                events = stack.enter_context(client.stream(call))
+            yield map(self.noted_event, events)
+
+    def close(self) -> None:
+        """Delete the cache and close the chat."""
+        try:
+            self.chat.client.run(self.closed())
+        finally:
+            self.chat.close()
+
+
+class AsyncCachedChat(_CacheState):
+    """`CachedChat` for asyncio and trio: an `AsyncModel` made of an `AsyncChat`."""
+
+    def __init__(
+        self, chat: AsyncChat, policy: CachePolicy, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__(chat, policy, clock)
+        self.chat = chat
+        self.model = chat.model
+
+    async def ask(self, *, messages: Sequence[Message], **settings: Unpack[Settings]) -> Reply:
+        """Return the complete reply to a conversation. As `AsyncChat.ask`."""
+        client = self.chat.client
+        call = self.chat.call(messages=messages, **settings)
+        sent = await client.run(self.prepared(call))
+        try:
+            return self.noted(await client.send(sent))
+        except WireError as error:
+            if not self.lost(error, sent, call):
+                raise
+        return self.noted(await client.send(call))
+
+    @asynccontextmanager
+    async def stream(
+        self, *, messages: Sequence[Message], **settings: Unpack[Settings]
+    ) -> AsyncIterator[AsyncIterator[Event]]:
+        """Return the events of the same reply. As `AsyncChat.stream`."""
+        client = self.chat.client
+        call = self.chat.stream_call(messages=messages, **settings)
+        sent = await client.run(self.prepared(call))
+        async with AsyncExitStack() as stack:
+            try:
+                events = await stack.enter_async_context(client.stream(sent))
+            except WireError as error:
+                if not self.lost(error, sent, call):
+                    raise
+                events = await stack.enter_async_context(client.stream(call))
+            yield self._noted_events(events)
+
+    async def _noted_events(self, events: AsyncIterable[Event]) -> AsyncIterator[Event]:
+        async for event in events:
+            yield self.noted_event(event)
+
+    async def aclose(self) -> None:
+        """Delete the cache and close the chat."""
+        try:
+            await self.chat.client.run(self.closed())
+        finally:
+            await self.chat.aclose()
+
+
+# --- a cache of your own, refreshed by a task -----------------------------------------------------
 
 
 class CacheKeeper:

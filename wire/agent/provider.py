@@ -1,8 +1,9 @@
 """The provider interface of multi-provider agents, and its adapters to and from neutral models.
 
 Agents ask an `AsyncModel` (`wire.agent.model`). `ChatProvider` is another interface, with the names
-that such agents use: `ToolSchema`, `FunctionCall`, `LLMResponse`, `StreamDelta`. It is structural:
-any object with its two methods is one. `ProviderModel` turns a `ChatProvider` into an `AsyncModel`,
+that such agents use: `ToolSchema`, `FunctionCall`, `FunctionResponse`, `MessagePart`,
+`LLMResponse`, `StreamDelta`. It is structural: any object with its two methods is one.
+`ProviderModel` turns a `ChatProvider` into an `AsyncModel`,
 `AsyncChatProvider` turns an `AsyncChat` into a `ChatProvider`.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import Any, Protocol, Self, TypeVar, Unpack, cast, get_args, runtime_checkable
 
@@ -25,11 +26,12 @@ from wire.core.decoders import decoder
 from wire.core.memory import MetadataStruct
 from wire.core.provider import key_variable_of
 from wire.core.secret import Secret
-from wire.errors import ConfigurationError, StreamIncomplete
+from wire.errors import ConfigurationError, RuleError, StreamIncomplete, Violation
 from wire.neutral.messages import (
     Done,
     Event,
     Message,
+    Part,
     Reply,
     Restart,
     Stop,
@@ -41,6 +43,7 @@ from wire.neutral.messages import (
     ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
+    ToolResult,
     Usage,
 )
 from wire.neutral.request import Tool
@@ -50,6 +53,95 @@ AnyValue = TypeVar("AnyValue")
 
 ToolSchema = Tool
 FunctionCall = ToolCall
+
+
+class _Builder(type):
+    """The class of a name that builds neutral parts: `isinstance` is true for what it builds."""
+
+    kinds: tuple[type, ...]
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, cls.kinds)
+
+
+class FunctionResponse(metaclass=_Builder):
+    """Builds the `ToolResult` of a call, under the names of multi-provider agents.
+
+    >>> call = FunctionCall(id="call_1", name="get_weather")
+    >>> FunctionResponse("get_weather", {"result": "rain"}, call.id)
+    ToolResult(id='call_1', name='get_weather', content={'result': 'rain'})
+
+    `call_id` is the id of the call. Every `FunctionCall` has one. An object with the key `error`
+    alone is an error. Raises `RuleError` that names the argument.
+    """
+
+    kinds = (ToolResult,)
+
+    def __new__(  # type: ignore[misc]
+        cls, name: str, response: Mapping[str, Any], call_id: str
+    ) -> ToolResult:
+        """Return the `ToolResult`."""
+        for argument, value in (("name", name), ("call_id", call_id)):
+            if not isinstance(value, str) or not value:
+                raise _wrong(argument, "expected a text that is not empty", value)
+        if not isinstance(response, Mapping):
+            raise _wrong("response", "expected an object, such as {'result': ...}", response)
+        return ToolResult(call_id, name, dict(response), error=set(response) == {"error"})
+
+
+class MessagePart(metaclass=_Builder):
+    """Builds a part of a message from one of a text, a call and a result (S1-04).
+
+    >>> MessagePart.from_text("Hi"), MessagePart(function_call=FunctionCall(id="1", name="now"))
+    (Text(text='Hi'), ToolCall(id='1', name='now'))
+    >>> isinstance(MessagePart.from_text("Hi"), MessagePart)
+    True
+
+    Raises `RuleError` unless exactly one is given, and for a value of another type.
+    """
+
+    kinds = get_args(Part)
+
+    def __new__(  # type: ignore[misc]
+        cls,
+        text: str | None = None,
+        function_call: ToolCall | None = None,
+        function_response: ToolResult | None = None,
+    ) -> Text | ToolCall | ToolResult:
+        """Return the part."""
+        arguments = {
+            "text": (text, str),
+            "function_call": (function_call, ToolCall),
+            "function_response": (function_response, ToolResult),
+        }
+        given = [name for name, (value, _) in arguments.items() if value is not None]
+        if len(given) != 1:
+            problem = f"expected exactly one of {', '.join(arguments)}, not {len(given)}"
+            raise RuleError(violations=[Violation("part", problem)])
+        value, kind = arguments[given[0]]
+        if not isinstance(value, kind):
+            raise _wrong(given[0], f"expected a {kind.__name__}", value)
+        return Text(value) if isinstance(value, str) else cast(ToolCall | ToolResult, value)
+
+    @staticmethod
+    def from_text(text: str) -> Text:
+        """A text."""
+        return cast(Text, MessagePart(text=text))
+
+    @staticmethod
+    def from_function_call(function_call: ToolCall) -> ToolCall:
+        """A call of the model."""
+        return cast(ToolCall, MessagePart(function_call=function_call))
+
+    @staticmethod
+    def from_function_response(function_response: ToolResult) -> ToolResult:
+        """The result of a call."""
+        return cast(ToolResult, MessagePart(function_response=function_response))
+
+
+def _wrong(path: str, expected: str, value: object) -> RuleError:
+    return RuleError(violations=[Violation(path, f"{expected}, not {value!r}")])
+
 
 _REPLY = "_reply"
 

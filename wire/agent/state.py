@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack, overload
 
+from wire.agent.context_cache import CachePolicy
 from wire.agent.guard import Guard
 from wire.agent.steps import RunState, Steps, Verdict, begun, resumed
 from wire.agent.tool_calls import Approve
 from wire.chat import Settings
 from wire.core import retry as presets
 from wire.core.retry import Retry
-from wire.errors import ConfigurationError, ungrouped
+from wire.errors import ConfigurationError, ToolError, ungrouped
 from wire.history import HistoryManager, prune
 from wire.neutral.messages import Message, Parts, ToolCall, ToolResult
 from wire.neutral.request import Tool
-from wire.tools import Toolbox
+from wire.tools import Toolbox, tool
 
 MAX_STEPS = 20
 
@@ -45,6 +46,8 @@ class AgentOptions(TypedDict, total=False):
     """For empty replies, and for models that do not retry themselves."""
     view: Callable[[Sequence[Message]], Iterable[Message]] | None
     """Returns the messages to send, in place of the history's limits."""
+    cache: CachePolicy | None
+    """Keeps the system prompt and the tools in a context cache; for chats of Gemini."""
 
 
 class AgentState:
@@ -68,14 +71,64 @@ class AgentState:
         self._approve, self._guard = options.get("approve"), options.get("guard")
         self._stop_when, self._view = options.get("stop_when"), options.get("view")
         self._retry = options.get("retry", presets.RESUME_AGENT)
+        self._cache = options.get("cache")
         self._in_history: tuple[Message, ...] = ()
         """The messages of the run that are in the history already."""
         self.last_run: Steps | None = None
         """The last run; its `result` is up to date at any moment."""
 
-    def register_tool(self, tool: Tool | Callable[..., Any], *, replace: bool = False) -> None:
-        """Add a tool. Raises `RuleError` for a name that is taken, unless `replace`."""
-        self.tools.register(tool, replace=replace)
+    @property
+    def history_manager(self) -> HistoryManager:
+        """The same object as `history`."""
+        return self.history
+
+    def reset(self) -> None:
+        """Begin a new conversation: remove all messages from the history."""
+        self.history.clear()
+
+    @overload
+    def register_tool(
+        self, name: Tool | Callable[..., Any], /, *, replace: bool = False
+    ) -> None: ...
+    @overload
+    def register_tool(
+        self,
+        name: str,
+        description: str,
+        parameters: Mapping[str, Any],
+        func: Callable[..., Any],
+        *,
+        replace: bool = False,
+    ) -> None: ...
+    def register_tool(
+        self,
+        name: Tool | Callable[..., Any] | str,
+        description: str | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        func: Callable[..., Any] | None = None,
+        *,
+        replace: bool = False,
+    ) -> None:
+        """Add a tool: a function, a `Tool`, or a name with its description, schema and function.
+
+            agent.register_tool(get_weather)
+            agent.register_tool("get_weather", "The weather of a city now.", schema, get_weather)
+
+        `parameters` is a JSON Schema of the function's keywords; it may leave out `type`. Such a
+        schema needs the extra `wire-llm[tools]`. Raises `RuleError` for a name that is taken,
+        unless `replace`, and what `wire.tools.tool` raises.
+        """
+        if not isinstance(name, str):
+            further = {"description": description, "parameters": parameters, "func": func}
+            if given := [each for each, value in further.items() if value is not None]:
+                raise ToolError(f"{given[0]}: only a tool that is given by its name has it")
+            self.tools.register(name, replace=replace)
+            return
+        if func is None:
+            raise ToolError(f"tool {name}: func: missing; expected the function of the tool")
+        schema = None if parameters is None else {"type": "object", **parameters}
+        made = tool(func, name=name, description=description, parameters=schema)
+        self.tools.register(made, replace=replace)
 
     def _begin(self, user_input: Parts | Message | None, max_steps: int | None) -> Steps:
         if user_input is not None:

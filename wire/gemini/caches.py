@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
+import functools
 
 import msgspec
 
 from wire.core.bodies import wrong_type
 from wire.core.call import Call
+from wire.core.provider import Provider
 from wire.errors import RuleError, Violation
 from wire.gemini.paths import checked, named, page, plain, resource
 from wire.gemini.types import CachedContent, Empty, ListCachedContentsResponse
@@ -22,7 +25,7 @@ def create_cached_content(cache: CachedContent) -> Call[CachedContent]:
     /cachedContents {"model":"models/gemini-3.5-flash","ttl":"300s"}
 
     Vertex requires the full name of the model,
-    `projects/P/locations/L/publishers/google/models/X`.
+    `projects/P/locations/L/publishers/google/models/X`. Its client makes it of a shorter one.
 
     Raises `ConfigurationError` for a missing or malformed model name, `RuleError` for both `ttl`
     and `expire_time` (G3).
@@ -39,8 +42,30 @@ def create_cached_content(cache: CachedContent) -> Call[CachedContent]:
                 )
             ]
         )
-    body = checked(msgspec.structs.replace(cache, model=resource(cache.model or "")), CachedContent)
-    return plain(CachedContent, "POST", "/cachedContents", body)
+    cache = msgspec.structs.replace(cache, model=resource(cache.model or ""))
+    return plain(
+        CachedContent,
+        "POST",
+        "/cachedContents",
+        checked(cache, CachedContent),
+        host_rules=functools.partial(_with_full_model, cache),
+    )
+
+
+def _with_full_model(
+    cache: CachedContent, call: Call[CachedContent], provider: Provider
+) -> Call[CachedContent]:
+    """The full name of the model for Vertex, from the prefix of the client's row: `/v1beta1/` and
+    `projects/P/locations/L/publishers/google`.
+    """
+    parent = provider.prefix.lstrip("/").partition("/")[2]
+    model = cache.model or ""
+    if provider.dialect.api != "vertex" or model.startswith("projects/") or "{" in parent:
+        return call
+    if model.startswith("publishers/"):
+        parent = parent.partition("/publishers/")[0]
+    full = msgspec.structs.replace(cache, model=f"{parent}/{model}")
+    return dataclasses.replace(call, body=checked(full, CachedContent))
 
 
 def get_cached_content(name: str) -> Call[CachedContent]:

@@ -3,7 +3,8 @@
 The beginning is the system instruction, tools, tool config and first Contents. `ContextCache`
 counts its tokens, stores it on the server if it is long enough, and then replaces it in each
 request by the name of the cache. It is a state machine: its methods are flows that get the time as
-an argument, and do no I/O.
+an argument, and do no I/O. `shared_beginning` finds the beginning of a call, and
+`ContextCache.shortened` replaces it there.
 
 Any failure of the cache falls back to sending the whole beginning: a cache saves money, and no
 response may depend on it.
@@ -11,13 +12,15 @@ response may depend on it.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from wire.core.bodies import wrong_type
-from wire.core.call import Call
+from wire.core.call import Call, StreamCall
+from wire.core.decoders import decoder
 from wire.core.flow import Flow, ask
 from wire.core.memory import Note, encode
 from wire.errors import APIError, BadRequestError, ConfigurationError, WireError
@@ -37,10 +40,17 @@ from wire.gemini.types import (
     Part,
 )
 
+AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
+
 MIN_CACHED_TOKENS = 1024
 """Minimum number of tokens of a cache (G63). Some models require 4,096; the server refuses less
 with `BadRequestError`, which `ContextCache` notes.
 """
+RETRY_SECONDS = 60.0
+"""Time after which a request of the cache itself is tried again, if its failure may pass."""
+
+_HEAD = ("systemInstruction", "tools", "toolConfig")
+"""The keys of a body that a request with a cache must not have (G62)."""
 
 
 class ContextCache:
@@ -85,13 +95,7 @@ class ContextCache:
             raise ConfigurationError(
                 "shared: expected a request with a system instruction, tools or contents"
             )
-        if display_name is not None and not display_name.strip():
-            raise ConfigurationError("display_name: expected a text that is not blank")
-        if isinstance(ttl, str):
-            raise ConfigurationError(f"ttl: expected a number of seconds, not {ttl!r}")
-        duration(ttl)
-        if type(least) is not int or least < 0:
-            raise ConfigurationError(f"least: expected a number of tokens from 0, not {least!r}")
+        check_options(ttl, least, display_name)
         self.ttl, self.least, self.display_name = float(ttl), least, display_name
         self.shared = shared
         self.name: str | None = None
@@ -117,17 +121,19 @@ class ContextCache:
     def tick(self, now: float) -> Flow[None]:
         """A flow that counts, creates or prolongs the cache if that is due at `now`.
 
-        It raises no error of a call: a failure is added to `notes`, and the next tick tries again.
+        It raises no error of a call: a failure is added to `notes`. The next tick tries again; if
+        the failure may pass, it is due after `RETRY_SECONDS`, or the time that the server names. A
+        cache that cannot be prolonged is created anew by the next tick.
         """
         if self._closed or self.due is None or now < self.due:
             return
         # Half of the lifetime, so that a tick that is late or fails leaves time for another one.
         self.due = now + self.ttl / 2
         if self.name is not None:
-            yield from self._refresh(self.name)
+            yield from self._refresh(self.name, now)
             return
         if self.tokens is None:
-            yield from self._count()
+            yield from self._count(now)
         if self.tokens is not None and self.tokens < self.least:
             self.notes.append(
                 Note(
@@ -137,7 +143,7 @@ class ContextCache:
             )
             self.due = None
         elif self.tokens is not None:
-            yield from self._create()
+            yield from self._create(now)
 
     def close(self) -> Flow[None]:
         """A flow that deletes the cache. Closing twice has no effect.
@@ -151,11 +157,12 @@ class ContextCache:
             except WireError as error:
                 self._note("delete", error)
 
-    def _count(self) -> Flow[None]:
+    def _count(self, now: float) -> Flow[None]:
         try:
             response = yield from ask(count_tokens(self.model, self._countable()))
         except WireError as error:
             self._note("count", error)
+            self._try_again(error, now)
         else:
             self.tokens = response.total_tokens or 0
 
@@ -174,7 +181,13 @@ class ContextCache:
         turns = [*first, *(shared.contents or ())] or [Content(role="user", parts=[Part(text=".")])]
         return GenerateContentRequest(contents=turns, tools=shared.tools)
 
-    def _create(self) -> Flow[None]:
+    def _try_again(self, error: WireError, now: float) -> None:
+        """Bring the next tick forward if the failure may pass."""
+        if error.retryable:
+            wait = RETRY_SECONDS if error.retry_after is None else error.retry_after
+            self.due = now + min(max(wait, 1.0), self.ttl / 2)
+
+    def _create(self, now: float) -> Flow[None]:
         fields = _fields(self.shared)
         request = CachedContent(
             model=self.model,
@@ -190,15 +203,16 @@ class ContextCache:
             if isinstance(error, BadRequestError):
                 # Too short for this model, or not cacheable: another attempt fails too.
                 self.due = None
+            self._try_again(error, now)
             return
         self.name = cache.name
 
-    def _refresh(self, name: str) -> Flow[None]:
+    def _refresh(self, name: str, now: float) -> Flow[None]:
         try:
             yield update_cached_content(name, ttl=self.ttl)
         except WireError as error:
             self._note("refresh", error)
-            self.name = None
+            self.name, self.due = None, now
 
     # --- requests ---------------------------------------------------------------------------------
 
@@ -222,6 +236,21 @@ class ContextCache:
             )
         contents = [*(self.shared.contents or ()), *(request.contents or ())]
         return msgspec.structs.replace(request, contents=contents, **{**shared, **own})
+
+    def shortened(self, call: AnyCall) -> AnyCall:
+        """A call of generateContent or streamGenerateContent with the name of the cache in place of
+        its beginning.
+
+        Without a cache, and for a call with another beginning, it returns the call unchanged. All
+        other values of the body keep their bytes.
+        """
+        fields = decoder(dict[str, msgspec.Raw]).decode(call.body)
+        if self.name is None or shared_beginning(call) != self.shared:
+            return call
+        short: dict[str, Any] = {key: fields[key] for key in fields if key not in _HEAD}
+        body = msgspec.json.encode({**short, "cachedContent": self.name})
+        short_call: AnyCall = dataclasses.replace(call, body=body)
+        return short_call
 
     def generate(self, request: GenerateContentRequest) -> Flow[GenerateContentResponse]:
         """A flow that sends the request and returns the response.
@@ -271,3 +300,40 @@ def _fields(request: GenerateContentRequest) -> dict[str, Any]:
         "tools": request.tools,
         "tool_config": request.tool_config,
     }
+
+
+def shared_beginning(call: Call[Any] | StreamCall[Any, Any]) -> GenerateContentRequest | None:
+    """The beginning of a call of generateContent that further calls will repeat: its system
+    instruction, tools and tool config.
+
+    >>> from wire.gemini import contents
+    >>> request = GenerateContentRequest(
+    ...     contents=contents("Hi"), system_instruction=contents("Be brief.")[0]
+    ... )
+    >>> shared_beginning(generate_content("gemini-3.8-flash", request)).system_instruction.parts
+    [Part(text='Be brief.')]
+
+    `None` if there is nothing of it, or if the call names a cache of its own.
+    """
+    fields = decoder(dict[str, msgspec.Raw]).decode(call.body)
+    head = {key: fields[key] for key in _HEAD if key in fields}
+    if "cachedContent" in fields or not {"systemInstruction", "tools"} & set(head):
+        return None
+    shared: GenerateContentRequest = decoder(GenerateContentRequest).decode(
+        msgspec.json.encode(head)
+    )
+    return shared
+
+
+def check_options(ttl: float, least: int, display_name: str | None) -> None:
+    """Check the options of a `ContextCache`.
+
+    Raises `ConfigurationError` that names the option, `RuleError` for a `ttl` out of range.
+    """
+    if display_name is not None and not (isinstance(display_name, str) and display_name.strip()):
+        raise ConfigurationError("display_name: expected a text that is not blank")
+    if isinstance(ttl, str):
+        raise ConfigurationError(f"ttl: expected a number of seconds, not {ttl!r}")
+    duration(ttl)
+    if type(least) is not int or least < 0:
+        raise ConfigurationError(f"least: expected a number of tokens from 0, not {least!r}")

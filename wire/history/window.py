@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import get_args
 
 from wire.core.memory import Note, Noted
 from wire.errors import ConfigurationError, RuleError, Violation
-from wire.history.order import unanswered
+from wire.history.order import listed, unanswered
 from wire.history.prune import MAX_MESSAGES, MAX_TOKENS, checked_limits, prune
 from wire.history.repair import OpenCalls, repair
 from wire.history.tokens import Estimate, estimate_tokens
@@ -16,6 +17,8 @@ from wire.neutral.messages import Message, ToolCall
 class HistoryManager:
     """Holds the messages of one conversation, applying `repair` and `prune` to them.
 
+    >>> HistoryManager([Message.user("Hi"), Message.assistant("Hello.")]).messages[1].text
+    'Hello.'
     >>> history = HistoryManager(max_messages=4)
     >>> history.add_message(Message.user("What time is it?"))
     >>> history.add_message(Message.assistant(ToolCall(id="call_1", name="now")))
@@ -26,15 +29,19 @@ class HistoryManager:
     {'error': 'cancelled'}
 
     `on_open_calls="answer"` answers a call without a result with an error, as above;
-    `on_open_calls="drop"` drops the calls of its turn instead. Raises `ConfigurationError` for a
-    limit below 1 or an unknown value of `on_open_calls`.
+    `on_open_calls="drop"` drops the calls of its turn instead. `messages` are those of an earlier
+    conversation, such as a session.
+
+    Raises `ConfigurationError` for a limit below 1 or an unknown value of `on_open_calls`,
+    `RuleError` for an item of `messages` that is not a `Message`.
     """
 
     def __init__(
         self,
+        messages: Iterable[Message] = (),
+        *,
         max_messages: int | None = MAX_MESSAGES,
         max_tokens: int | None = MAX_TOKENS,
-        *,
         estimate: Estimate = estimate_tokens,
         on_open_calls: OpenCalls = "answer",
     ) -> None:
@@ -45,8 +52,14 @@ class HistoryManager:
             )
         self.max_messages, self.max_tokens, self.estimate = max_messages, max_tokens, estimate
         self.on_open_calls: OpenCalls = on_open_calls
-        self._stored: list[Message] = []
+        if isinstance(messages, int) or messages is None:
+            raise ConfigurationError(
+                f"messages: expected messages, not {messages!r}; a limit is given by its name, "
+                "such as max_messages="
+            )
+        self._stored: list[Message] = listed(messages)
         self._notes: list[Note] = []
+        self._tidy()
 
     def add_message(self, message: Message | None, allow_incomplete: bool = False) -> None:
         """Adds a message; `None` adds nothing.
@@ -60,7 +73,12 @@ class HistoryManager:
         if message is None:
             return
         self._stored.append(_message(message))
-        if allow_incomplete or unanswered(self._stored):
+        if not allow_incomplete:
+            self._tidy()
+
+    def _tidy(self) -> None:
+        """Repairs and prunes the stored messages, unless calls of the last turn are open."""
+        if unanswered(self._stored):
             return
         ordered = repair(self._stored, open_calls=self.on_open_calls)
         pruned = self._pruned(ordered)
@@ -85,14 +103,19 @@ class HistoryManager:
         """The messages to send, repaired and pruned.
 
         Only two violations of `check` can remain: the last message is the assistant's (H2), or
-        there is no user message yet (H1). Open calls are answered or dropped in this list only, and
-        `wire.notes` of the list says so; the history itself still waits for their results.
+        there is no user message yet (H1). Open calls are answered or dropped in this list only; the
+        history itself still waits for their results. `wire.notes` of the list reports that, and
+        everything that the limits have dropped so far.
         """
         ordered = repair(self._stored, open_calls=self.on_open_calls)
         if unanswered(self._stored):
-            return ordered
+            return Noted(ordered, (*self._notes, *ordered.notes))
         pruned = self._pruned(ordered)
-        return Noted(pruned, (*ordered.notes, *pruned.notes))
+        return Noted(pruned, (*self._notes, *ordered.notes, *pruned.notes))
+
+    def get_history(self) -> Noted[Message]:
+        """The same as `messages`."""
+        return self.messages
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:

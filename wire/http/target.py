@@ -254,8 +254,13 @@ def target(name: str, options: Options) -> Target:
     location = path_options["location"]
     host = "" if location in (None, "global") else f"{location}-"
     return Target(
-        # Rules that apply to one version of the API read the version that is called.
-        provider=dataclasses.replace(provider, version=path_options["version"] or ""),
+        # Rules that apply to one version of the API read the version that is called. Full names
+        # of a project's resources are made of the prefix.
+        provider=dataclasses.replace(
+            provider,
+            version=path_options["version"] or "",
+            prefix=provider.prefix.format(**path_options),
+        ),
         base_url=provider.base_url.format(host=host)
         if base_url is None
         else _checked_url(base_url, provider, source, headers, plain_http),

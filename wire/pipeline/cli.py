@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import importlib.metadata
 import logging
 import os
 import shutil
@@ -20,8 +21,9 @@ from wire.core.files import read_whole, write_whole
 from wire.errors import PipelineError, WireError, one_line
 from wire.pipeline.dot import parse
 from wire.pipeline.graph import Graph
-from wire.pipeline.linting import Finding, lint, summary
+from wire.pipeline.linting import Finding, Severity, lint, summary
 from wire.pipeline.node_types import NODE_TYPES, TIMEOUT, Attribute, NodeType
+from wire.pipeline.progress import LOG_FORMATS, LOG_LEVELS, LogLevel, Progress
 
 if TYPE_CHECKING:
     from wire.pipeline.engine import Ended
@@ -36,38 +38,67 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal n.
     """
     parser = _Parser(prog="attractor", description="Pipelines of agents, as graphs in DOT.")
+    _log_options(parser, "info", "text")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for row in _COMMANDS:
         command = commands.add_parser(row.name, help=row.help, description=row.help)
         row.options(command)
+        # Without defaults, since they would replace the values of options before the subcommand.
+        _log_options(command, argparse.SUPPRESS, argparse.SUPPRESS)
         command.set_defaults(run=row.run)
     chosen = parser.parse_args(arguments)
-    run: Callable[[argparse.Namespace], int] = chosen.run
+    log = Progress(sys.stderr, level=chosen.log_level, format=chosen.log_format)
+    status, problem = _FAILED, ""
     try:
-        return run(chosen)
+        return int(chosen.run(chosen, log))
     except WireError as error:
-        _print_error(error)
+        problem = str(error)
     except OSError as error:
-        _print_error(f"{error.filename}: {error.strerror}" if error.filename else error)
+        problem = f"{error.filename}: {error.strerror}" if error.filename else str(error)
     except KeyboardInterrupt:
-        return _cancelled(signal.SIGINT)
-    return _FAILED
+        status, problem = _cancelled(signal.SIGINT)
+    except _Cancelled as cancelled:
+        status, problem = _cancelled(cancelled.number)
+    _report(log, problem)
+    return status
 
 
-def _cancelled(number: int) -> int:
-    _print_error(f"cancelled by {signal.Signals(number).name}")
-    return 128 + number
+class _Cancelled(Exception):
+    """A signal has cancelled the run."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def _cancelled(number: int) -> tuple[int, str]:
+    return 128 + number, f"cancelled by {signal.Signals(number).name}"
+
+
+def _log_options(parser: argparse.ArgumentParser, level: str, format: str) -> None:
+    parser.add_argument(
+        "--log-level",
+        choices=LOG_LEVELS,
+        default=level,
+        help="the least level of lines on stderr (default: info)",
+    )
+    parser.add_argument(
+        "--log-format",
+        choices=LOG_FORMATS,
+        default=format,
+        help="lines of text, or one JSON object a line (default: text)",
+    )
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
-        _print_error(message)
+        print(f"error: {message}", file=sys.stderr)
         sys.exit(_MISUSED)
 
 
-def _print_error(error: object, kind: str = "error") -> None:
-    print(f"{kind}: {error}", file=sys.stderr)
+def _report(log: Progress, problem: object, severity: Severity = "error") -> None:
+    """Write an error or a warning as a line on stderr."""
+    log.report(str(problem), severity)
 
 
 def _print(text: str) -> None:
@@ -82,7 +113,7 @@ class Command(NamedTuple):
     name: str
     help: str
     options: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], int]
+    run: Callable[[argparse.Namespace, Progress], int]
 
 
 def _graph(path: str) -> Graph:
@@ -144,22 +175,24 @@ def _common_options(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _run(chosen: argparse.Namespace) -> int:
-    return _drive(chosen, None, chosen.checkpoint)
+def _run(chosen: argparse.Namespace, log: Progress) -> int:
+    return _drive(chosen, log, None, chosen.checkpoint)
 
 
-def _resume(chosen: argparse.Namespace) -> int:
-    return _drive(chosen, chosen.from_checkpoint, chosen.checkpoint or chosen.from_checkpoint)
+def _resume(chosen: argparse.Namespace, log: Progress) -> int:
+    checkpoint = chosen.checkpoint or chosen.from_checkpoint
+    return _drive(chosen, log, chosen.from_checkpoint, checkpoint)
 
 
-def _drive(chosen: argparse.Namespace, begin: str | None, checkpoint: str | None) -> int:
+def _drive(
+    chosen: argparse.Namespace, progress: Progress, begin: str | None, checkpoint: str | None
+) -> int:
     # Imported here, because lint and show need no HTTP stack.
     import anyio
 
     from wire.pipeline.checkpoint import context_json, read_checkpoint
     from wire.pipeline.context import variables
     from wire.pipeline.engine import Engine, LintError
-    from wire.pipeline.progress import Progress
 
     graph = _graph(chosen.file)
     values = variables(
@@ -167,7 +200,6 @@ def _drive(chosen: argparse.Namespace, begin: str | None, checkpoint: str | None
         None if chosen.var_file is None else read_whole(chosen.var_file, PipelineError),
         chosen.var,
     )
-    progress = Progress(sys.stderr)
     options: dict[str, Any] = {
         "model": chosen.model,
         "workdir": chosen.workdir,
@@ -178,7 +210,7 @@ def _drive(chosen: argparse.Namespace, begin: str | None, checkpoint: str | None
         engine = Engine(graph, report=progress, ask=Terminal().ask, **options)
     except LintError as error:
         for finding in error.findings:
-            _print_finding(chosen.file, finding)
+            _print_finding(progress, chosen.file, finding)
         return _FAILED
     begun = (
         functools.partial(engine.run, values)
@@ -186,15 +218,18 @@ def _drive(chosen: argparse.Namespace, begin: str | None, checkpoint: str | None
         else functools.partial(engine.resume, read_checkpoint(begin), values)
     )
     # Without a handler, Python prints the warnings of agents with their tracebacks.
-    log, handler = logging.getLogger("wire"), _Log(progress.say)
-    log.addHandler(handler)
+    logger, handler = logging.getLogger("wire"), _Log(progress, chosen.log_level)
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(min(handler.level, logger.getEffectiveLevel()))
     try:
         ended = anyio.run(_until_signal, begun)
     finally:
-        log.removeHandler(handler)
+        logger.removeHandler(handler)
+        logger.setLevel(level)
         progress.close()
     if isinstance(ended, int):
-        return _cancelled(ended)
+        raise _Cancelled(ended)
     if chosen.output_context == "-":
         _print(context_json(ended.context).decode().rstrip())
         return 0
@@ -206,14 +241,14 @@ def _drive(chosen: argparse.Namespace, begin: str | None, checkpoint: str | None
 
 
 class _Log(logging.Handler):
-    """Writes log records from WARNING up as lines."""
+    """Writes log records as lines: those from WARNING up, with the level `debug` all of them."""
 
-    def __init__(self, write_line: Callable[[str], None]) -> None:
-        super().__init__(logging.WARNING)
-        self._print = write_line
+    def __init__(self, progress: Progress, level: LogLevel) -> None:
+        super().__init__(logging.DEBUG if level == "debug" else logging.WARNING)
+        self._progress = progress
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._print(f"{record.levelname.lower()}: {one_line(record.getMessage())}")
+        self._progress.report(one_line(record.getMessage()), record.levelname.lower())
 
 
 async def _until_signal(run: Callable[[], Awaitable[Ended]]) -> Ended | int:
@@ -287,20 +322,31 @@ class Terminal:
 
 def _lint_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("files", metavar="FILE", nargs="+", help="pipelines")
+    command.add_argument(
+        "--model", metavar="PROVIDER:MODEL", default="", help="as in `run`: no node lacks a model"
+    )
+    command.add_argument(
+        "--var",
+        metavar="KEY[=VALUE]",
+        action="append",
+        default=[],
+        help="a key that runs are given; may be repeated",
+    )
 
 
-def _lint(chosen: argparse.Namespace) -> int:
+def _lint(chosen: argparse.Namespace, log: Progress) -> int:
     status = 0
+    keys = [each.partition("=")[0].strip() for each in chosen.var]
     for path in chosen.files:
         try:
             graph = _graph(path)
         except PipelineError as problem:
-            _print_error(problem)
+            _report(log, problem)
             status = _FAILED
             continue
-        findings = lint(graph)
+        findings = lint(graph, keys=keys, model=chosen.model)
         for finding in findings:
-            _print_finding(path, finding)
+            _print_finding(log, path, finding)
         if any(finding.severity == "error" for finding in findings):
             status = _FAILED
         else:
@@ -308,9 +354,9 @@ def _lint(chosen: argparse.Namespace) -> int:
     return status
 
 
-def _print_finding(path: str, finding: Finding) -> None:
+def _print_finding(log: Progress, path: str, finding: Finding) -> None:
     position, _, text = str(finding).partition(f": {finding.severity}: ")
-    _print_error(f"{path}: {position}: {text}", finding.severity)
+    _report(log, f"{path}: {position}: {text}", finding.severity)
 
 
 def _show_options(command: argparse.ArgumentParser) -> None:
@@ -320,7 +366,7 @@ def _show_options(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _show(chosen: argparse.Namespace) -> int:
+def _show(chosen: argparse.Namespace, log: Progress) -> int:
     graph = _graph(chosen.file)
     graphviz = None if chosen.text else shutil.which("dot")
     if graphviz is None:
@@ -392,7 +438,12 @@ def _quoted(text: str) -> str:
 # --- types ----------------------------------------------------------------------------------------
 
 
-def _types(chosen: argparse.Namespace) -> int:
+def _version(chosen: argparse.Namespace, log: Progress) -> int:
+    _print(f"attractor {importlib.metadata.version('wire-llm')}")
+    return 0
+
+
+def _types(chosen: argparse.Namespace, log: Progress) -> int:
     rows = [row for row in NODE_TYPES.values() if row.handler is not None]
     _print("\n\n".join(map(describe_type, rows)))
     _print(f"\nEvery type:\n  {_described(TIMEOUT)}")
@@ -434,6 +485,7 @@ _COMMANDS = (
         "show", "draw a pipeline: SVG if Graphviz is installed, else text", _show_options, _show
     ),
     Command("types", "list the types of nodes and their attributes", lambda command: None, _types),
+    Command("version", "print the version", lambda command: None, _version),
 )
 
 

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from wire.agent import ATTRACTOR, AsyncModel, LLMAgent
-from wire.agent.model import model_name
+from wire.agent.model import AgentEvent, model_name
 from wire.agent.provider import ChatProvider, as_model, create_provider
 from wire.chat import AsyncChat
 from wire.core import retry
 from wire.errors import ConfigurationError, PipelineError
-from wire.pipeline.graph import Node
+from wire.neutral.messages import Restart, TextDelta, ToolCallEnd
+from wire.pipeline.graph import Node, written
+from wire.pipeline.progress import Kind, shown
 from wire.pipeline.session import shortened
 from wire.pipeline.tools import workspace_tools
 from wire.providers import FACTORIES, model_of
+from wire.tools import ToolRun
 
 log = logging.getLogger("wire.pipeline")
 
@@ -88,8 +92,12 @@ async def run_agent(
     system_prompt: str = "",
     workdir: Path,
     max_turns: int,
+    report: Callable[[Kind, str], None] | None = None,
 ) -> str:
     """Let an agent work until it answers; returns the text of the answer.
+
+    With `report`, the model streams: `report` gets the pieces of its answers as they arrive, its
+    tool calls and their results.
 
     Raises `MaxTurnsError` if there is no answer after `max_turns` requests, and the errors of the
     client.
@@ -98,7 +106,13 @@ async def run_agent(
     agent = LLMAgent(
         model, system_prompt, tools=tools, guard=ATTRACTOR, view=shortened, retry=retry.ATTRACTOR
     )
-    result = await agent.run(prompt, max_steps=max_turns)
+    if report is None:
+        result = await agent.run(prompt, max_steps=max_turns)
+    else:
+        async with agent.stream(prompt, max_steps=max_turns) as events:
+            async for event in events:
+                _report_event(report, event)
+        result = events.result
     if result.reason == "max_steps":
         text = next(
             (
@@ -117,3 +131,23 @@ async def run_agent(
             reply.stop.raw or reply.stop.reason,
         )
     return result.text
+
+
+def _report_event(report: Callable[[Kind, str], None], event: AgentEvent) -> None:
+    match event:
+        case TextDelta(text):
+            report("answer", text)
+        case Restart():
+            report("answer", "\n(the host ran the model again: the answer begins anew)\n")
+        case ToolCallEnd(call=call):
+            arguments = (
+                call.text
+                if call.arguments is None
+                else json.dumps(call.arguments, ensure_ascii=False)
+            )
+            report("call", shown(f"{call.name} {arguments}"))
+        case ToolRun(result=result):
+            values = [*result.answer.values()]
+            value = values[0] if len(values) == 1 else result.answer
+            kind = "error: " if result.error else ""
+            report("result", shown(f"{result.name}: {kind}{written(value)}"))

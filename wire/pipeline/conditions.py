@@ -21,6 +21,19 @@ from typing import Any, TypeAlias
 from wire.errors import PipelineError
 from wire.pipeline.graph import written
 
+FORMS: tuple[tuple[str, str], ...] = (
+    ("key", "the value is not empty"),
+    ("key == 'text'", "the value is this text; `=` is the same, and a word needs no quotes"),
+    ("key != text", "the value is another text, or there is none"),
+    ("!a", "`a` does not hold"),
+    ("a && b", "both hold"),
+    ("a || b", "one of them holds; `&&` binds closer"),
+    ("(a || b) && c", "parentheses group"),
+    ("context.key", "`key`, if no key has the longer name"),
+    ("_", "always holds, as an empty condition does"),
+)
+"""The forms of a condition, with what each means, for docs/pipelines.md."""
+
 _Test: TypeAlias = Callable[[Mapping[str, Any]], bool]
 
 _TOKEN = re.compile(r"""\s*(==|!=|=|!|&&|\|\||\(|\)|'[^']*'|"[^"]*"|[\w.:/+-]+)""")
@@ -36,6 +49,8 @@ class Condition:
 
     text: str
     _test: _Test = dataclasses.field(repr=False, compare=False)
+    keys: tuple[str, ...] = dataclasses.field(default=(), repr=False, compare=False)
+    """The keys of the context that it reads, each once, in order."""
 
     def holds(self, context: Mapping[str, Any]) -> bool:
         """Whether the condition is true in this context."""
@@ -58,20 +73,21 @@ def parse_condition(text: str) -> Condition:
     """
     if text.strip() in ("", "_"):
         return Condition(text, lambda context: True)
-    return Condition(text, _Parser(text).condition())
+    parser = _Parser(text)
+    return Condition(text, parser.condition(), tuple(dict.fromkeys(parser.keys)))
 
 
-def _value(key: str, context: Mapping[str, Any]) -> Any:
+def value_of(key: str, context: Mapping[str, Any]) -> Any:
     """The value of `key`; `context.x` means `x` if no key has the longer name (P-65)."""
     return context.get(key, context.get(key.removeprefix("context.")))
 
 
 def _compared(key: str, value: str, equal: bool) -> _Test:
-    return lambda context: (written(_value(key, context)) == value) == equal
+    return lambda context: (written(value_of(key, context)) == value) == equal
 
 
 def _present(key: str) -> _Test:
-    return lambda context: _value(key, context) not in (None, "", [], {})
+    return lambda context: value_of(key, context) not in (None, "", [], {})
 
 
 def _negated(test: _Test) -> _Test:
@@ -83,6 +99,7 @@ class _Parser:
         self._text = text
         self._tokens: list[tuple[str, int]] = []
         self._next = 0
+        self.keys: list[str] = []
         at, end = 0, len(text.rstrip())
         while at < end:
             match = _TOKEN.match(text, at)
@@ -149,6 +166,7 @@ class _Parser:
         if not _KEY.fullmatch(key):
             raise self._unexpected("expected a key: letters, digits, _ and .")
         self._next += 1
+        self.keys.append(key)
         compared = self._take("==", "=", "!=")
         return _compared(key, self._literal(), compared != "!=") if compared else _present(key)
 

@@ -11,6 +11,17 @@ from typing import Any
 from wire.core.json_values import checked
 from wire.errors import PipelineError, RuleError
 
+GIVEN_KEYS: dict[str, str] = {
+    "seed": "`--seed`, `--var-file`, `--var`, else the start node's attribute `seed`",
+    "start_time": "the start node: the time at which the run began",
+    "exit_time": "the exit node: the time at which the run ended",
+    "last_output": "the last agent, or a `set` node: what `attractor run` prints at the end",
+    "outcome": "always `success`, for conditions of the other dialect: a node that fails ends the "
+    "run",
+    "preferred_label": "nobody but your own handlers; empty until then",
+}
+"""Keys with a fixed name, and who sets them, for docs/pipelines.md."""
+
 
 class Context(MutableMapping[str, Any]):
     """The values of a run, by key. Tasks and threads may share it.

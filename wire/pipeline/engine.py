@@ -30,7 +30,7 @@ from wire.pipeline.graph import Graph, Node, seconds
 from wire.pipeline.handlers import Visit
 from wire.pipeline.linting import Finding, lint
 from wire.pipeline.node_types import NodeTypes
-from wire.pipeline.progress import Event
+from wire.pipeline.progress import Event, Kind
 from wire.pipeline.routing import MAX_VISITS, fan_ins, following
 
 
@@ -71,7 +71,9 @@ class Engine:
       at the end of the run.
     - `checkpoint`: a file that is written after each completed node.
     - `timeout`: cancels the run after this time, in seconds or as `"5m"`.
-    - `report(event)`: called when a node starts, asks the user, completes or fails.
+    - `report(event)`: called when a node starts, asks the user, completes or fails, and with each
+      piece of an agent's answer, each of its tool calls and each result. Without it, models are not
+      asked for streams.
     - `ask(text)`: asks the user and returns the answer.
     - `now()`: returns the current time as text.
 
@@ -88,7 +90,7 @@ class Engine:
         connect: Callable[[str], AsyncModel | ChatProvider] = connect_by_environment,
         checkpoint: str | os.PathLike[str] | None = None,
         timeout: float | str | None = None,
-        report: Callable[[Event], object] = lambda event: None,
+        report: Callable[[Event], object] | None = None,
         ask: Callable[[str], Awaitable[str]] | None = None,
         now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds"),
     ) -> None:
@@ -109,7 +111,9 @@ class Engine:
         ]
         self._models = models_of(with_model, model)
         self._pairs = fan_ins(self.graph)
-        self._connect, self._report, self._ask, self._now = connect, report, ask, now
+        self._connect, self._ask, self._now = connect, ask, now
+        self._report = report or (lambda event: None)
+        self._streams = report is not None
 
     async def run(self, variables: Mapping[str, Any] | None = None) -> Ended:
         """Run the pipeline from its start. `variables` are the first values of the context.
@@ -244,6 +248,9 @@ class _Run:
                 engine._report(Event("asking", node))
                 return await engine._ask(text)
 
+        def report(kind: Kind, message: str) -> None:
+            engine._report(Event(kind, node, message=message))
+
         visit = Visit(
             node=row.with_defaults(node),
             context=context,
@@ -254,6 +261,7 @@ class _Run:
             ask=ask,
             branches=branches,
             now=engine._now,
+            report=report if engine._streams else None,
         )
         result = row.handler(visit)
         new = await result if inspect.isawaitable(result) else result

@@ -17,6 +17,7 @@ from wire.pipeline.templates import render
 
 if TYPE_CHECKING:
     from wire.agent import AsyncModel
+    from wire.pipeline.progress import Kind
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +43,10 @@ class Visit:
     """Runs the branches of a fan_out."""
     now: Callable[[], str]
     """Returns the current time as text."""
+    report: Callable[[Kind, str], None] | None = None
+    """Reports an event of this node: `answer`, `call` or `result`, and its text. `None` if nobody
+    listens.
+    """
 
     def text(self, name: str, default: str = "") -> str:
         """An attribute, with the values of the context in its template.
@@ -109,6 +114,7 @@ async def codergen(visit: Visit) -> dict[str, Any]:
         system_prompt=visit.text("system_prompt"),
         workdir=visit.workdir,
         max_turns=count(visit.node.attributes["max_turns"]),
+        report=visit.report,
     )
     return {"last_output": text, f"{visit.node.id}_output": text}
 

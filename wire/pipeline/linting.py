@@ -15,7 +15,7 @@ from wire.errors import ConfigurationError, PipelineError
 from wire.pipeline.conditions import parse_condition
 from wire.pipeline.graph import FILE_START, Edge, Graph, Node, Position, not_one
 from wire.pipeline.node_types import NODE_TYPES, TIMEOUT, LintRule, NodeType, NodeTypes
-from wire.pipeline.routing import fan_ins
+from wire.pipeline.routing import RUN_KEYS, fan_ins
 from wire.pipeline.templates import keys_of
 from wire.providers import FACTORIES, PROVIDERS, model_of
 
@@ -52,7 +52,9 @@ class Finding:
         )
 
 
-def lint(graph: Graph, types: NodeTypes = NODE_TYPES, keys: Collection[str] = ()) -> list[Finding]:
+def lint(
+    graph: Graph, types: NodeTypes = NODE_TYPES, keys: Collection[str] = (), model: str = ""
+) -> list[Finding]:
     """All problems of a pipeline, in the order of the file; an empty list if there are none.
 
     >>> from wire.pipeline.dot import parse
@@ -62,10 +64,10 @@ def lint(graph: Graph, types: NodeTypes = NODE_TYPES, keys: Collection[str] = ()
     error: greet: missing required attribute 'key' for node type 'set'
 
     `types` are the types that nodes may have. `keys` are the keys that the context has before the
-    run, besides the seed.
+    run, besides the seed. `model` is the model of nodes that name none.
     """
     graph = types.resolve(graph)
-    subject = _Subject(graph, types, frozenset(keys))
+    subject = _Subject(graph, types, frozenset(keys), model)
     findings = [finding for rule in _RULES for finding in rule(subject)]
     if not any(finding.severity == "error" for finding in findings):
         findings += _nesting(graph)
@@ -99,6 +101,7 @@ class _Subject:
     graph: Graph
     types: NodeTypes
     keys: frozenset[str]
+    model: str
 
     @property
     def declared(self) -> list[Node]:
@@ -348,7 +351,13 @@ def _attributes(subject: _Subject) -> Iterator[Finding]:
 
 def _models(subject: _Subject) -> Iterator[Finding]:
     for node in subject.graph.nodes.values():
-        if not subject.row(node).needs_model or not node.model:
+        if not subject.row(node).needs_model or not node.declared:
+            continue
+        if not node.model:
+            if not subject.model:
+                message = "node names no model: it runs only with --model"
+                fix = "give it a model, as in gemini:gemini-3.8-flash"
+                yield _of_node("model_missing", "warning", node, message, fix)
             continue
         try:
             provider, _ = model_of(node.model)
@@ -392,22 +401,40 @@ def _templates(subject: _Subject) -> Iterator[Finding]:
                 used += keys_of(text)
             except PipelineError as problem:
                 yield _of_node("template_syntax", "error", node, problem.message)
-        missing = [key for key in dict.fromkeys(used) if key != "seed" and key not in subject.keys]
-        earlier = _earlier(graph, node.id) if missing else []
-        if any(subject.row(each).sets is None for each in earlier):
-            continue
-        set_before = [key for each in earlier for key in subject.row(each).keys_set_by(each)]
-        known = {"seed", *subject.keys, *set_before}
-        for key in missing:
-            if key not in known:
+        known = _known_keys(subject, [edge.source for edge in graph.incoming(node.id)])
+        for key in dict.fromkeys(used):
+            if known is not None and key not in known:
                 message = f"its template uses {key!r}, which no node before it sets"
-                yield _of_node("template_key", "warning", node, message, _suggestion(key, known))
+                yield _of_node("template_key", "warning", node, message, _fix(key, known))
 
 
-def _earlier(graph: Graph, id: str) -> list[Node]:
-    """The nodes from which a path leads to `id`."""
-    before = _before(graph, [edge.source for edge in graph.incoming(id)])
-    return [node for each, node in graph.nodes.items() if each in before]
+def _keys_of_conditions(subject: _Subject) -> Iterator[Finding]:
+    for edge in subject.graph.edges:
+        try:
+            keys = parse_condition(edge.condition).keys
+        except PipelineError:
+            continue  # `_conditions` reports it
+        known = _known_keys(subject, [edge.source]) if keys else None
+        if known is None:
+            continue
+        for key in keys:
+            # In the other dialect, `context.x` is set by handlers whose keys no row names.
+            if key not in {*known, *RUN_KEYS} and not key.startswith("context."):
+                message = f"its condition reads {key!r}, which no node before it sets"
+                yield _of_edge("condition_key", "warning", edge, message, _fix(key, known))
+
+
+def _known_keys(subject: _Subject, last: Iterable[str]) -> set[str] | None:
+    """The keys that the context may have after these nodes; `None` if they are not known."""
+    before = _before(subject.graph, last)
+    rows = [(subject.row(node), node) for id, node in subject.graph.nodes.items() if id in before]
+    if any(row.sets is None for row, _ in rows):
+        return None
+    return {"seed", *subject.keys, *(key for row, node in rows for key in row.keys_set_by(node))}
+
+
+def _fix(key: str, known: Iterable[str]) -> str:
+    return _suggestion(key, known) or f"set it in a node before, or run with --var {key}=..."
 
 
 _RULES: tuple[Callable[[_Subject], Iterator[Finding]], ...] = (
@@ -424,4 +451,5 @@ _RULES: tuple[Callable[[_Subject], Iterator[Finding]], ...] = (
     _models,
     _prompts,
     _templates,
+    _keys_of_conditions,
 )

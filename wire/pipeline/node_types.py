@@ -49,6 +49,15 @@ class Attribute:
         return ""
 
 
+EDGE_ATTRIBUTES = (
+    Attribute("label", doc="the condition; beside a `condition` attribute, a caption"),
+    Attribute("condition", doc="the condition in the other dialect"),
+)
+"""The attributes of edges that the engine reads."""
+
+GRAPH_ATTRIBUTES = (Attribute("goal", doc="the text that `$goal` stands for in templates"),)
+"""The attributes of a pipeline that the engine reads."""
+
 TIMEOUT = Attribute("timeout", "seconds", "cancels the node, and fails it, after this time")
 """The attribute that nodes of every type may have."""
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from wire.errors import PipelineError
-from wire.pipeline.conditions import parse_condition
-from wire.pipeline.graph import Graph
+from wire.errors import PipelineError, one_line
+from wire.pipeline.conditions import parse_condition, value_of
+from wire.pipeline.graph import Graph, written
 
 MAX_VISITS = 50
 """How often a run visits one node; more visits mean a loop without an end (P-72)."""
+RUN_KEYS = {"outcome": "success", "preferred_label": ""}
+"""Keys of the other dialect that conditions may read though no node sets them, and their values."""
+_MAX_SHOWN_BYTES = 300
+"""Of a value in an error."""
 
 
 def following(
@@ -26,7 +30,8 @@ def following(
     The first edge in the order of the file whose condition holds is taken. The edges of a fan_out
     are its branches, so its fan_in in `pairs` follows it.
 
-    Raises `PipelineError` if there are edges and no condition holds, and for an unknown node.
+    Raises `PipelineError` for an unknown node, and if there are edges and no condition holds; it
+    shows the conditions, the answer of the node and the values that they compare.
     """
     if node_id not in graph.nodes:
         raise PipelineError(f"pipeline {graph.name!r} has no node {node_id!r}")
@@ -37,13 +42,31 @@ def following(
         return (fan_ins(graph) if pairs is None else pairs)[node_id]
     edges = graph.outgoing(node_id)
     # Conditions of the other dialect test `outcome`; a node that failed never comes here.
-    known = {"outcome": "success", **context}
+    known = {**RUN_KEYS, **context}
     for edge in edges:
         if parse_condition(edge.condition).holds(known):
             return edge.target
     if edges:
-        raise PipelineError(f"no outgoing edge condition matched for node {node_id!r}")
+        raise PipelineError(
+            f"no outgoing edge condition matched for node {node_id!r}: "
+            f"{'; '.join(f'{edge.target} needs {edge.condition}' for edge in edges)}; "
+            f"{_values(node_id, [edge.condition for edge in edges], known)}"
+        )
     return None
+
+
+def _values(node_id: str, conditions: Iterable[str], context: Mapping[str, Any]) -> str:
+    """The answer of the node, if it has one, and the values that the conditions compare."""
+    keys = dict.fromkeys(key for each in conditions for key in parse_condition(each).keys)
+    if (answer := f"{node_id}_output") in context:
+        keys = {answer: None, **keys}
+    shown = (
+        f"{key} is {one_line(written(value_of(key, context)), _MAX_SHOWN_BYTES)!r}"
+        if value_of(key, context) is not None
+        else f"{key} is not set"
+        for key in keys
+    )
+    return ", ".join(shown)
 
 
 def fan_ins(graph: Graph) -> dict[str, str]:

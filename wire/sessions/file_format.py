@@ -132,12 +132,20 @@ class Message(_Strict, frozen=True):
     origin: Origin | UnsetType = UNSET
 
 
+class Note(_Strict, frozen=True):
+    """Reports what was dropped from the messages or changed in them: its path, and a message."""
+
+    path: str
+    message: str
+
+
 class Session(_Strict, frozen=True, kw_only=True):
     """A conversation, with metadata of the application."""
 
     format: Literal["wire-session"]
     version: Literal[1]
     metadata: dict[str, Any] = {}
+    notes: list[Note] = []
     messages: list[Message]
 
 

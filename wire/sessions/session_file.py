@@ -17,13 +17,13 @@ from msgspec import UNSET
 from wire.core.decoders import convert, decoder
 from wire.core.files import read_whole, write_whole
 from wire.core.json_values import MAX_FILE_DEPTH, checked
-from wire.core.memory import MetadataStruct, Note, with_notes
+from wire.core.memory import MetadataStruct, Note, Noted, with_notes
 from wire.errors import ConfigurationError, RuleError, Violation
 from wire.neutral import messages as chat
 from wire.neutral.messages import Message, Origin, check_values, with_origin
 from wire.sessions import file_format, old_formats
 
-_KEYS = ("format", "version", "metadata", "messages")
+_KEYS = ("format", "version", "metadata", "notes", "messages")
 
 
 class Session(MetadataStruct, frozen=True):
@@ -35,8 +35,12 @@ class Session(MetadataStruct, frozen=True):
 
     messages: tuple[Message, ...] = ()
     metadata: dict[str, Any] = msgspec.field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
+    """What was dropped or changed; a `HistoryManager` adds its own through `messages`."""
 
     def __post_init__(self) -> None:
+        if isinstance(self.messages, Noted):
+            with_notes(self, self.messages.notes)
         msgspec.structs.force_setattr(self, "messages", tuple(self.messages))
 
 
@@ -58,9 +62,18 @@ def serialize_message(message: Message) -> dict[str, Any]:
 def dump_session(session: Session | Iterable[Message]) -> bytes:
     """The bytes of a session file, with one line for each message.
 
+    The notes of the session, or of the list in its place, are part of the file: a conversation that
+    a `HistoryManager` has cut says so when it is loaded.
+
+    >>> from wire.history import HistoryManager
+    >>> turns = [Message.user("Hi"), Message.assistant("Hello."), Message.user("And now?")]
+    >>> history = HistoryManager(turns, max_messages=2)
+    >>> load_session(dump_session(history.messages)).notes
+    (Note(path='messages[0]', message='dropped: 1 turn, 2 messages, for the limit of 2 messages'),)
+
     Raises `RuleError` with the JSON path of a value that JSON cannot express.
     """
-    session = session if isinstance(session, Session) else Session(tuple(session))
+    session = session if isinstance(session, Session) else Session(session)  # type: ignore[arg-type]
     if not isinstance(session.metadata, dict):
         raise RuleError(
             violations=[
@@ -71,19 +84,26 @@ def dump_session(session: Session | Iterable[Message]) -> bytes:
     lines = b",\n".join(
         _written(message, f"messages[{index}]") for index, message in enumerate(session.messages)
     )
-    head = msgspec.json.encode(
-        {"format": file_format.FORMAT, "version": file_format.VERSION, "metadata": session.metadata}
-    )
+    fields: dict[str, Any] = {"format": file_format.FORMAT, "version": file_format.VERSION}
+    fields["metadata"] = session.metadata
+    if session.notes:
+        fields["notes"] = session.notes
+    head = msgspec.json.encode(fields)
     return head[:-1] + b',"messages":[\n' + lines + b"\n]}\n"
 
 
-def save_session(path: str | os.PathLike[str], session: Session | Iterable[Message]) -> None:
+def save_session(
+    path: str | os.PathLike[str], session: Session | Iterable[Message]
+) -> tuple[Note, ...]:
     """Write a session file completely or not at all (`wire.core.files.write_whole`).
 
-    Raises as `dump_session`, and `ConfigurationError` if the file cannot be written; the old file
-    is then unchanged.
+    Returns the notes that are saved with the messages: what the limits of the history have dropped
+    is not in the file. Raises as `dump_session`, and `ConfigurationError` if the file cannot be
+    written; the old file is then unchanged.
     """
+    session = session if isinstance(session, Session) else Session(session)  # type: ignore[arg-type]
     write_whole(path, dump_session(session), ConfigurationError)
+    return session.notes
 
 
 def _written(message: Message, path: str) -> bytes:
@@ -175,6 +195,7 @@ def load_session(
             for index, each in enumerate(document["messages"])
         ]
         metadata = document.get("metadata", {})
+        notes += _saved_notes(document, name)
     else:
         refusal = old_formats.refusal(document)
         if refusal:
@@ -184,6 +205,14 @@ def load_session(
         _message(each, f"messages[{index}]", f"{name}: ") for index, each in enumerate(messages)
     )
     return with_notes(Session(read, metadata), notes)
+
+
+def _saved_notes(document: dict[str, Any], name: str) -> list[Note]:
+    try:
+        saved = convert(document.get("notes", []), list[file_format.Note])
+    except msgspec.ValidationError as cause:
+        raise ConfigurationError(f"{name}: {_violation(cause, 'notes')}") from None
+    return [Note(note.path, note.message) for note in saved]
 
 
 def read_session(path: str | os.PathLike[str]) -> Session:
