@@ -34,12 +34,6 @@ OWN = ["ollama", "vllm", "llama.cpp", "lmstudio"]
 VERTEX = {"project": "my-project", "location": "us-central1"}
 
 
-@pytest.fixture(autouse=True)
-def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for row in PROVIDERS.values():
-        monkeypatch.delenv(row.key_variable, raising=False)
-
-
 def error_of(status: int, headers: Any, body: bytes) -> APIError:
     return APIError(status=status)
 
