@@ -65,26 +65,29 @@ def test_hit(name: str) -> None:
     }
 
 
-@pytest.mark.parametrize("name", MISSES)
-def test_miss(name: str) -> None:
-    case = MISSES[name]
-    assert [violation for violation in found(case) if violation.rule == case.rule] == []
-    assert [str(violation) for violation in found(case) if violation.severity == "error"] == []
+def test_misses() -> None:
+    """Neither a violation of the rule nor an error of another one."""
+    wrong = {
+        name: [
+            str(violation)
+            for violation in found(case)
+            if violation.rule == case.rule or violation.severity == "error"
+        ]
+        for name, case in MISSES.items()
+    }
+    assert {name: violations for name, violations in wrong.items() if violations} == {}
 
 
-@pytest.mark.parametrize("name", [*HITS, *MISSES])
-def test_structs_break_what_bytes_break(name: str) -> None:
-    """A struct has the same violations as its bytes."""
-    case = HITS.get(name) or MISSES[name]
-    request = typed(case.body) if case.endpoint.endswith("enerateContent") else None
-    if request is None:
-        pytest.skip("no struct says it")
-    by_struct = check(request, case.model, asked_of(case), endpoint=case.endpoint)
-    assert by_struct == found(case)
-
-
-def test_many_of_them_can_be_said_by_structs() -> None:
-    assert sum(typed(case.body) is not None for case in (*HITS.values(), *MISSES.values())) > 150
+def test_structs_break_what_bytes_break() -> None:
+    """A struct has the same violations as its bytes, wherever structs can express the body."""
+    compared = 0
+    for name, case in (*HITS.items(), *MISSES.items()):
+        request = typed(case.body) if case.endpoint.endswith("enerateContent") else None
+        if request is not None:
+            by_struct = check(request, case.model, asked_of(case), endpoint=case.endpoint)
+            assert by_struct == found(case), name
+            compared += 1
+    assert compared > 200
 
 
 @pytest.mark.parametrize(
@@ -98,15 +101,15 @@ def test_what_is_dated_is_not_refused_unless_asked_for(name: str) -> None:
     assert answer[0] == answer[1]["error"]["code"] == 400
 
 
-@pytest.mark.parametrize("name", [name for name, case in HITS.items() if case.severity == "error"])
-def test_without_a_model_only_what_every_model_refuses(name: str) -> None:
+def test_without_a_model_only_what_every_model_refuses() -> None:
     """A violation that is reported without a model is reported with it too."""
-    case = HITS[name]
-    body = json.dumps(case.body).encode()
-    rules = {violation.rule for violation in check(body, "", "", endpoint=case.endpoint)}
-    assert rules <= {violation.rule for violation in found(case)}
-    if not case.model:
-        assert rules == {case.rule}
+    for name, case in HITS.items():
+        if case.severity == "error":
+            body = json.dumps(case.body).encode()
+            rules = {violation.rule for violation in check(body, "", "", endpoint=case.endpoint)}
+            assert rules <= {violation.rule for violation in found(case)}, name
+            if not case.model:
+                assert rules == {case.rule}, name
 
 
 def test_every_rule_that_is_checked_is_hit_and_missed() -> None:
