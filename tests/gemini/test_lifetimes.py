@@ -136,5 +136,5 @@ def test_the_list_of_models_is_that_of_the_day() -> None:
 
 @pytest.mark.parametrize("date", ["yesterday", "2026-3-9", 5])
 def test_a_date_that_is_none(date: Any) -> None:
-    with pytest.raises(ConfigurationError, match="date: a day such as 2026-03-09 is wanted"):
+    with pytest.raises(ConfigurationError, match="date: expected a day such as 2026-03-09, not "):
         Emulator(date=date)
