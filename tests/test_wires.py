@@ -325,7 +325,9 @@ MOST = openai.ChatCompletionRequest(model="gpt-5.4", messages=openai.messages("H
 SCHEMA = openai.ChatCompletionRequest(
     model="gpt-5.4",
     messages=openai.messages("Hi"),
-    response_format=openai.ResponseFormat(type="json_schema"),
+    response_format=openai.ResponseFormat(
+        type="json_schema", json_schema=openai.JsonSchema(name="a", schema={"type": "object"})
+    ),
 )
 BODIES = {
     "gemini": b'data: {"candidates":[{"content":{"parts":[{"text":"Ho"}],"role":"model"},'

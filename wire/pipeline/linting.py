@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Literal, TypeAlias
 
@@ -107,13 +108,17 @@ class _Subject:
     def declared(self) -> list[Node]:
         return [node for node in self.graph.nodes.values() if node.declared]
 
-    def row(self, node: Node) -> NodeType:
-        """The row of the node's type. A type without one gets the rules of all nodes."""
-        return self.types.get(node.type) or NodeType(node.type)
+    @functools.cached_property
+    def rows(self) -> dict[str, NodeType]:
+        """Id of a node -> the row of its type. A type without one gets the rules of all nodes."""
+        return {
+            id: self.types.get(node.type) or NodeType(node.type)
+            for id, node in self.graph.nodes.items()
+        }
 
     def under(self, rule: LintRule) -> list[Node]:
         """The nodes for which the rows of their types name a rule."""
-        return [node for node in self.graph.nodes.values() if rule in self.row(node).rules]
+        return [node for id, node in self.graph.nodes.items() if rule in self.rows[id].rules]
 
 
 def _of_node(rule: str, severity: Severity, node: Node, message: str, fix: str = "") -> Finding:
@@ -328,7 +333,7 @@ def _order_of_edges(subject: _Subject) -> Iterator[Finding]:
 
 def _known_types(subject: _Subject) -> Iterator[Finding]:
     for node in subject.declared:
-        if subject.row(node).handler is None:
+        if subject.rows[node.id].handler is None:
             by_shape = "" if "type" in node.attributes else f", by its shape {node.text('shape')}"
             yield _of_node(
                 "type_known",
@@ -341,7 +346,7 @@ def _known_types(subject: _Subject) -> Iterator[Finding]:
 
 def _attributes(subject: _Subject) -> Iterator[Finding]:
     for node in subject.declared:
-        for each in (*subject.row(node).attributes, TIMEOUT):
+        for each in (*subject.rows[node.id].attributes, TIMEOUT):
             if each.required and not node.text(each.name).strip():
                 message = f"missing required attribute {each.name!r} for node type {node.type!r}"
                 yield _of_node("required_attribute", "error", node, message)
@@ -351,7 +356,7 @@ def _attributes(subject: _Subject) -> Iterator[Finding]:
 
 def _models(subject: _Subject) -> Iterator[Finding]:
     for node in subject.graph.nodes.values():
-        if not subject.row(node).needs_model or not node.declared:
+        if not subject.rows[node.id].needs_model or not node.declared:
             continue
         if not node.model:
             if not subject.model:
@@ -396,7 +401,7 @@ def _templates(subject: _Subject) -> Iterator[Finding]:
     graph = subject.graph
     for node in subject.declared:
         used: list[str] = []
-        for text in subject.row(node).templates_of(node):
+        for text in subject.rows[node.id].templates_of(node):
             try:
                 used += keys_of(text)
             except PipelineError as problem:
@@ -427,7 +432,9 @@ def _keys_of_conditions(subject: _Subject) -> Iterator[Finding]:
 def _known_keys(subject: _Subject, last: Iterable[str]) -> set[str] | None:
     """The keys that the context may have after these nodes; `None` if they are not known."""
     before = _before(subject.graph, last)
-    rows = [(subject.row(node), node) for id, node in subject.graph.nodes.items() if id in before]
+    rows = [
+        (subject.rows[node.id], node) for id, node in subject.graph.nodes.items() if id in before
+    ]
     if any(row.sets is None for row, _ in rows):
         return None
     return {"seed", *subject.keys, *(key for row, node in rows for key in row.keys_set_by(node))}

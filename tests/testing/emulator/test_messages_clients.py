@@ -265,5 +265,5 @@ def test_s4_22_a_pipeline_asks_three_vendors(
     assert list(dict.fromkeys(each["target"] for each in server.requests)) == [
         "/v1/messages",
         "/v1/chat/completions",
-        "/v1beta/models/gemini-3.8-flash:generateContent",
+        "/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse",
     ]
