@@ -52,9 +52,9 @@ class _Errors(ErrorReader[Status]):
         Words(QuotaError, _DAILY, frozenset({429})),
     )
 
-    def fields(self, found: dict[str, Any]) -> dict[str, Any]:
+    def fields(self, received: dict[str, Any]) -> dict[str, Any]:
         """The fields of the error, with an integer code: relays send the code as text."""
-        fields = super().fields(found)
+        fields = super().fields(received)
         code = fields.get("code")
         if isinstance(code, str) and len(code) == 3 and code.isdecimal():
             fields["code"] = int(code)
