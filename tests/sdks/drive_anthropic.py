@@ -4,9 +4,11 @@ its URL; a line of JSON a case.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
-from collections.abc import Callable
+import urllib.request
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import anthropic
@@ -113,17 +115,65 @@ def get_weather(city: str) -> str:
     return f"sunny in {city}"
 
 
+@anthropic.beta_async_tool
+async def get_weather_of_paris(city: str) -> str:
+    """Weather of a city."""
+    if city != "Paris":
+        raise LookupError(city)
+    return "sunny"
+
+
+RUN: dict[str, Any] = {
+    "model": MODEL,
+    "max_tokens": 2000,
+    "messages": [{"role": "user", "content": QUESTION}],
+}
+
+
+def control(method: str, name: str) -> Any:
+    """What the emulator's own endpoint answers."""
+    request = urllib.request.Request(f"{URL}/_wire/{name}", method=method)
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return json.load(answer)
+
+
+def run_of(work: Callable[[], Iterable[Any]]) -> Any:
+    """The blocks of each answer of a tool runner, the last text, and the status of each request:
+    that of November asks for a thread first, which is refused.
+    """
+    control("DELETE", "requests")
+    found = list(work())
+    statuses = [each["status"] for each in control("GET", "requests")["requests"]]
+    kinds = [[block.type for block in message.content] for message in found]
+    return kinds, found[-1].content[-1].text, statuses
+
+
 @case
 def tool_runner() -> Any:
-    """The SDK's own tool loop; that of November asks for a thread first."""
-    runner = client().beta.messages.tool_runner(
-        model=MODEL,
-        max_tokens=2000,
-        tools=[get_weather],
-        messages=[{"role": "user", "content": QUESTION}],
-    )
-    kinds = [[block.type for block in message.content] for message in runner]
-    return kinds, runner.until_done().content[0].text
+    """The SDK's own tool loop."""
+    return run_of(lambda: client().beta.messages.tool_runner(tools=[get_weather], **RUN))
+
+
+@case
+def tool_runner_streamed() -> Any:
+    """Thoughts go back with their signatures."""
+    more = {"stream": True, "thinking": THINKING, **RUN}
+    runner = client().beta.messages.tool_runner(tools=[get_weather], **more)
+    return run_of(lambda: (stream.get_final_message() for stream in runner))
+
+
+@case
+def tool_runner_async() -> Any:
+    """One of the two calls fails."""
+
+    async def messages() -> list[Any]:
+        async with anthropic.AsyncAnthropic(
+            api_key="fake-key", base_url=URL, max_retries=0
+        ) as door:
+            runner = door.beta.messages.tool_runner(tools=[get_weather_of_paris], **RUN)
+            return [message async for message in runner]
+
+    return run_of(lambda: asyncio.run(messages()))
 
 
 @case

@@ -121,18 +121,34 @@ OPENAI: dict[str, list[Any]] = {
     "stream_error": ["ok", ["APIError", None, None]],
     "stream_cut": ["ok", ["APIConnectionError", None, None]],
 }
-RAN = (
+_RAN = (
     'Your tool get_weather says {"result": "sunny in Paris"} and get_weather says '
     '{"result": "sunny in Oslo"}.'
 )
-RUN = ["ok", [[["tool_use", "tool_use"], ["text"]], RAN]]
+_HALF_RAN = (
+    'Your tool get_weather_of_paris says {"result": "sunny"} and get_weather_of_paris says '
+    '{"error": "LookupError(\'Oslo\')"}.'
+)
+_CALLS = [["tool_use", "tool_use"], ["text"]]
+
+
+def runs(*statuses: int) -> dict[str, list[Any]]:
+    """What tool runners give, with the status of each request."""
+    thinking = [["thinking", *kinds] for kinds in _CALLS]
+    return {
+        "tool_runner": ["ok", [_CALLS, _RAN, [*statuses]]],
+        "tool_runner_streamed": ["ok", [thinking, _RAN, [*statuses]]],
+        "tool_runner_async": ["ok", [_CALLS, _HALF_RAN, [*statuses]]],
+    }
+
+
 ANTHROPIC: dict[str, list[Any]] = {
     "plain": ["ok", [SAID, "end_turn", 15, True]],
     "bearer": ["ok", "end_turn"],
     "stream": ["ok", ["message_start", ["message_delta", "message_stop"]]],
     "stream_helper": ["ok", [["thinking", "tool_use", "tool_use"], CITIES, SKY]],
     "tools": ["ok", ["tool_use", SUNNY]],
-    "tool_runner": RUN,
+    **runs(200, 200),
     "cache": ["ok", [[True, False], [False, True]]],
     "count_tokens": ["ok", 3],
     "models": ["ok", [True, True, "Claude Sonnet 4.5"]],
@@ -167,11 +183,11 @@ JAVASCRIPT: dict[str, list[Any]] = {
 ANTHROPIC_JAVASCRIPT: dict[str, list[Any]] = {
     "plain": ["ok", SAID],
     "stream": ["ok", SAID],
-    "tool_runner": RUN,
     "count_tokens": ["ok", 1],
     "error_key": ["AuthenticationError", 401],
     "error_529": ["OverloadedError", 529],
     "stream_error": ["APIError", None],
+    **{name: run for name, run in runs(400, 200, 200).items() if name != "tool_runner_async"},
 }
 
 # What google-genai of summer answers for a function whose annotations are text.
@@ -189,6 +205,8 @@ OTHERWISE: dict[str, dict[str, list[Any]]] = {
     },
     "summer openai": {"stream_cut": ["ok", ["RemoteProtocolError", None, None]]},
     "today anthropic": {
+        # A thread is refused, and the runner goes on without one.
+        **runs(400, 200, 200),
         "error_400": [
             "ok",
             [
