@@ -1,11 +1,11 @@
-# Each target does its own set-up in .venv, the real server's in .venv-real, the vendors' SDKs in .venv-sdks; nothing is installed outside them.
+# Each target does its own set-up in .venv, the real server's in .venv-real, the vendors' SDKs in .venv-sdks, command-line agents in .clis; nothing is installed outside them.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export Q LIVE RECORD
 
-.PHONY: demo demo-local test test-slow test-live test-real test-sdks check examples bench clean
+.PHONY: demo demo-local test test-slow test-live test-real test-sdks test-clis check examples bench clean
 
 demo: .venv/.run
 	@$(BIN)/python examples/demo.py
@@ -40,6 +40,9 @@ test-real: .venv/.dev .venv-real/.ready
 test-sdks: .venv/.dev .venv-sdks/summer/.ready .venv-sdks/today/.ready
 	$(BIN)/python -m pytest -q -m sdks tests/sdks
 
+test-clis: .venv/.dev
+	$(BIN)/python -m pytest -q -rs -m clis tests/clis
+
 check: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -49,7 +52,7 @@ check: .venv/.dev
 	$(BIN)/lint-imports
 
 clean:
-	rm -rf .venv .venv-real .venv-sdks
+	rm -rf .venv .venv-real .venv-sdks .clis
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; name one with make PYTHON=...")'

@@ -189,6 +189,7 @@ def test_models_that_there_are_not(model: str) -> None:
 @pytest.mark.parametrize(
     "model",
     [
+        "claude-opus-5-5",
         "claude-opus-5",
         "claude-sonnet-4-0",
         "claude-sonnet-4-20250514",
@@ -217,6 +218,8 @@ def test_models_are_those_of_whoever_asks() -> None:
     assert (rest["has_more"], len(rest["data"])) == (False, len(ask("/v1/models", KEY)["data"]) - 2)
     back = ask(f"/v1/models?before_id={rest['first_id']}", KEY)
     assert [each["id"] for each in back["data"]] == [each["id"] for each in page["data"]]
+    names = [each["id"] for each in (page["data"] + rest["data"])]
+    assert {"claude-opus-5-5", "claude-haiku-5-5", "claude-sonnet-4-5"} <= set(names)
     one = ask("/v1/models/claude-sonnet-4-5-20250929", KEY)
     assert (one["type"], one["display_name"], one["max_input_tokens"]) == (
         "model",

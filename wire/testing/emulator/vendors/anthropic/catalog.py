@@ -20,7 +20,13 @@ _MODEL = re.compile(
     r"claude-(?:(?:opus|sonnet|haiku|fable|mythos)-[45](?:-\d)?|3(?:-[57])?-(?:opus|sonnet|haiku))"
     r"(?:-\d{8}|-latest)?"
 )
+# The names of Anthropic's SDK 2.12.0 (November 2026).
 _LISTED = (
+    "claude-fable-5-2",
+    "claude-haiku-5-5",
+    "claude-sonnet-5-5",
+    "claude-fable-5-1",
+    "claude-opus-5-5",
     "claude-opus-5",
     "claude-sonnet-5",
     "claude-fable-5",
