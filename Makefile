@@ -32,7 +32,7 @@ test-slow: .venv/.dev
 	$(BIN)/python -m pytest -q -m slow
 
 test-live: .venv/.dev
-	RUN_LIVE_GEMINI=1 $(BIN)/python -m pytest -q -m live
+	RUN_LIVE_GEMINI=1 RUN_LIVE=1 $(BIN)/python -m pytest -q -m live
 
 test-real: .venv/.dev .venv-real/.ready
 	$(BIN)/python -m pytest -q -m real tests/real

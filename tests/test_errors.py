@@ -295,7 +295,7 @@ def test_a_key_is_masked_also_where_a_long_message_is_cut(before: int):
         (403, "AccessDeniedError", False),
         (404, "NotFoundError", False),
         (405, "APIError", False),
-        (408, "APIError", True),
+        (408, "RequestTimeoutError", True),
         (409, "APIError", True),
         (413, "BadRequestError", False),
         (418, "APIError", False),

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from wire import Chat
+from wire import Chat, Retry
 from wire.errors import (
     APIError,
     AuthenticationError,
@@ -16,6 +16,7 @@ from wire.errors import (
     NotFoundError,
     OverloadedError,
     RateLimitError,
+    RequestTimeoutError,
     ServerError,
     StreamInvalid,
     WireError,
@@ -34,8 +35,10 @@ def answered(model: str, body: Any) -> tuple[WireError, int]:
         return httpx.Response(200, content=content)
 
     http = httpx.MockTransport(serve)
-    with Chat(model, api_key="fake-key", http=http) as chat, pytest.raises(WireError) as caught:
-        chat.ask("Hi")
+    quick = Retry(base=0)
+    with Chat(model, api_key="fake-key", http=http, retry=quick) as chat:
+        with pytest.raises(WireError) as caught:
+            chat.ask("Hi")
     return caught.value, len(requests)
 
 
@@ -53,11 +56,11 @@ def answered(model: str, body: Any) -> tuple[WireError, int]:
         ({"status": "UNAUTHENTICATED"}, AuthenticationError, 401),
         ({"status": "NOT_FOUND"}, NotFoundError, 404),
         ({"status": "UNAVAILABLE"}, OverloadedError, 503),
-        ({"status": "DEADLINE_EXCEEDED"}, ServerError, 504),
+        ({"status": "DEADLINE_EXCEEDED"}, RequestTimeoutError, 504),
         ({"type": "overloaded_error"}, OverloadedError, 529),
-        ({"type": "timeout_error"}, ServerError, 504),
-        ({"code": "request_timeout"}, APIError, 408),
-        ({"code": 408}, APIError, 408),
+        ({"type": "timeout_error"}, RequestTimeoutError, 504),
+        ({"code": "request_timeout"}, RequestTimeoutError, 408),
+        ({"code": 408}, RequestTimeoutError, 408),
         ({"type": "request_too_large"}, BadRequestError, 413),
         ({"code": 413}, BadRequestError, 413),
         ({"code": "content_filter"}, BadRequestError, 400),
@@ -74,7 +77,7 @@ def test_the_class_and_the_status(
     found, requests = answered(model, {"error": {"message": "No.", **error}})
     assert isinstance(found, APIError)
     assert (type(found), found.status) == (kind, status)
-    retried = kind in (RateLimitError, OverloadedError, ServerError, APIError)
+    retried = kind in (RateLimitError, RequestTimeoutError, OverloadedError, ServerError, APIError)
     assert (found.retryable, requests) == ((True, 3) if retried else (False, 1))
 
 

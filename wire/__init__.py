@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from wire.agent.provider import register_provider as register_provider
     from wire.chat import AsyncChat as AsyncChat
     from wire.chat import Chat as Chat
+    from wire.chats import AsyncChats as AsyncChats
+    from wire.chats import Chats as Chats
     from wire.config import LLMConfig as LLMConfig
     from wire.config import load_config as load_config
     from wire.core import retry as retry
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from wire.neutral.messages import Done as Done
     from wire.neutral.messages import Media as Media
     from wire.neutral.messages import Message as Message
+    from wire.neutral.messages import ProviderEvent as ProviderEvent
     from wire.neutral.messages import Reply as Reply
     from wire.neutral.messages import Restart as Restart
     from wire.neutral.messages import Stop as Stop
@@ -93,6 +96,7 @@ _NAMES = {
         "register_provider",
     ),
     "wire.chat": ("AsyncChat", "Chat"),
+    "wire.chats": ("AsyncChats", "Chats"),
     "wire.config": ("LLMConfig", "load_config"),
     "wire.core.account": ("Account", "answer_account"),
     "wire.core.call": ("Call", "StreamCall", "Timeouts"),
@@ -112,6 +116,7 @@ _NAMES = {
         "Done",
         "Media",
         "Message",
+        "ProviderEvent",
         "Reply",
         "Restart",
         "Stop",

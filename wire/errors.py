@@ -12,6 +12,7 @@
     │   │   ├── AuthenticationError    401, and Gemini's 400 API_KEY_INVALID
     │   │   └── AccessDeniedError      403
     │   ├── NotFoundError              404
+    │   ├── RequestTimeoutError        408, and DEADLINE_EXCEEDED and its like
     │   ├── RateLimitError             429
     │   │   └── QuotaError             a hard quota: waiting a minute does not help, never retried
     │   └── ServerError                5xx
@@ -62,6 +63,7 @@ __all__ = [
     "PipelineError",
     "QuotaError",
     "RateLimitError",
+    "RequestTimeoutError",
     "RuleError",
     "SchemaError",
     "ServerError",
@@ -347,6 +349,13 @@ class NotFoundError(APIError):
     """The model or resource does not exist (404)."""
 
 
+class RequestTimeoutError(APIError):
+    """The provider gave up on the request after a time of its own (408, `DEADLINE_EXCEEDED`).
+
+    A timeout of this library is a `ClockError`.
+    """
+
+
 class RateLimitError(APIError):
     """Too many requests for now (429)."""
 
@@ -433,6 +442,7 @@ _BY_STATUS: dict[int, type[APIError]] = {
     401: AuthenticationError,
     403: AccessDeniedError,
     404: NotFoundError,
+    408: RequestTimeoutError,
     413: BadRequestError,
     422: BadRequestError,
     429: RateLimitError,

@@ -20,6 +20,7 @@ from wire.errors import (
     OverloadedError,
     QuotaError,
     RateLimitError,
+    RequestTimeoutError,
     ServerError,
 )
 
@@ -134,7 +135,13 @@ RESPONSES: dict[str, tuple[int, bytes, type[APIError], str | None, bool]] = {
         "api_error",
         True,
     ),
-    "timeout": (504, body_of("timeout_error", "Too slow"), ServerError, "timeout_error", True),
+    "timeout": (
+        504,
+        body_of("timeout_error", "Too slow"),
+        RequestTimeoutError,
+        "timeout_error",
+        True,
+    ),
     "overloaded": (
         529,
         body_of("overloaded_error", "Overloaded"),

@@ -13,10 +13,10 @@ from pathlib import Path
 from tests.conformance.result import Result
 
 ROOT = Path(__file__).parent.parent.parent
-TOLD = ("S0", "S1", "S2", "S3", "S4", "P")
+TOLD = ("S0", "S1", "S2", "S3", "S4", "P", "U")
 
-_ROW = re.compile(r"^\| ((?:S\d|P)-\d+) \| (.+?) \| ?(.*?) ?\|$", re.MULTILINE)
-_NAME = re.compile(r"test_((?:(?:s\d|p)_\d{2,3}_)+)")
+_ROW = re.compile(r"^\| ((?:S\d|P|U)-\d+) \| (.+?) \| ?(.*?) ?\|$", re.MULTILINE)
+_NAME = re.compile(r"test_((?:(?:s\d|[pu])_\d{2,3}_)+)")
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def ids_of(name: str) -> list[str]:
     """
     found = _NAME.match(name)
     return (
-        [each.upper().replace("_", "-") for each in re.findall(r"(?:s\d|p)_\d+", found[1])]
+        [each.upper().replace("_", "-") for each in re.findall(r"(?:s\d|[pu])_\d+", found[1])]
         if found
         else []
     )

@@ -22,6 +22,7 @@ from wire.errors import (
     OverloadedError,
     QuotaError,
     RateLimitError,
+    RequestTimeoutError,
     ServerError,
 )
 from wire.gemini import ErrorDetail, FieldViolation, HelpLink, QuotaViolation, generate_content
@@ -75,7 +76,7 @@ TOO_LONG = "The input token count (2097153) exceeds the maximum number of tokens
         (401, "UNAUTHENTICATED", AuthenticationError, False),
         (403, "PERMISSION_DENIED", AccessDeniedError, False),
         (404, "NOT_FOUND", NotFoundError, False),
-        (408, "DEADLINE_EXCEEDED", APIError, True),
+        (408, "DEADLINE_EXCEEDED", RequestTimeoutError, True),
         (409, "ABORTED", APIError, True),
         (413, "INVALID_ARGUMENT", BadRequestError, False),
         (429, "RESOURCE_EXHAUSTED", RateLimitError, True),
@@ -83,7 +84,7 @@ TOO_LONG = "The input token count (2097153) exceeds the maximum number of tokens
         (500, "INTERNAL", ServerError, True),
         (502, "UNKNOWN", ServerError, True),
         (503, "UNAVAILABLE", OverloadedError, True),
-        (504, "DEADLINE_EXCEEDED", ServerError, True),
+        (504, "DEADLINE_EXCEEDED", RequestTimeoutError, True),
     ],
 )
 def test_s4_18_status(status, code, cls, retryable):
@@ -108,7 +109,7 @@ def test_s4_18_status(status, code, cls, retryable):
         ("RESOURCE_EXHAUSTED", 429, RateLimitError, True),
         ("INTERNAL", 500, ServerError, True),
         ("UNAVAILABLE", 503, OverloadedError, True),
-        ("DEADLINE_EXCEEDED", 504, ServerError, True),
+        ("DEADLINE_EXCEEDED", 504, RequestTimeoutError, True),
     ],
 )
 def test_s4_18_the_word_counts_where_there_is_no_number(word, status, cls, retryable):
@@ -396,3 +397,22 @@ def test_the_call_carries_the_reader():
         404, {}, body(404, "NOT_FOUND")
     )
     assert isinstance(error, NotFoundError)
+
+
+@pytest.mark.parametrize(
+    ("word", "cls"),
+    [
+        ("NOT_FOUND", NotFoundError),
+        ("INVALID_ARGUMENT", BadRequestError),
+        ("UNAUTHENTICATED", AuthenticationError),
+        ("PERMISSION_DENIED", AccessDeniedError),
+        ("RESOURCE_EXHAUSTED", RateLimitError),
+        ("UNAVAILABLE", OverloadedError),
+        ("DEADLINE_EXCEEDED", RequestTimeoutError),
+        ("INTERNAL", ServerError),
+    ],
+)
+def test_u_133_each_status_word_has_its_class_inside_a_200(word, cls):
+    error = ChunkReader()
+    error.feed(b'{"error":{"status":"' + word.encode() + b'","message":"No."}}')
+    assert type(error.error) is cls

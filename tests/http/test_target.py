@@ -110,7 +110,7 @@ def test_a_missing_key_is_told_with_the_variable_before_anything_is_sent(
     assert str(caught.value) == f"{name}: no API key: give api_key= or set {variable}"
 
 
-@pytest.mark.parametrize("variable", ["GOOGLE_API_KEY", "OPENAI_API_KEY"])
+@pytest.mark.parametrize("variable", ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"])
 def test_a_key_of_another_provider_is_no_key(
     variable: str, monkeypatch: pytest.MonkeyPatch
 ):

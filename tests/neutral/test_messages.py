@@ -120,7 +120,7 @@ def test_what_a_message_says() -> None:
     [
         (
             lambda: Message("model", ()),
-            "message.role: expected one of system, user, assistant, tool, not 'model'",
+            "message.role: expected one of system, developer, user, assistant, tool, not 'model'",
         ),
         (lambda: Message("user", (1,)), "message.parts: expected a text or a part, not int"),
         (

@@ -22,6 +22,7 @@ from wire.errors import (
     OverloadedError,
     QuotaError,
     RateLimitError,
+    RequestTimeoutError,
     ServerError,
     StreamIncomplete,
     StreamInvalid,
@@ -51,7 +52,7 @@ def body(**error):
         (403, AccessDeniedError, False),
         (404, NotFoundError, False),
         (405, APIError, False),
-        (408, APIError, True),
+        (408, RequestTimeoutError, True),
         (409, APIError, True),
         (413, BadRequestError, False),
         (422, BadRequestError, False),
@@ -178,7 +179,7 @@ def test_words_beside_the_status(status, error, cls, retryable):
         ({"type": "not_found_error"}, NotFoundError, 404),
         ({"type": "overloaded_error"}, OverloadedError, 529),
         ({"status": "UNAVAILABLE"}, OverloadedError, 503),
-        ({"code": "timeout"}, ServerError, 504),
+        ({"code": "timeout"}, RequestTimeoutError, 504),
         ({"code": 1008, "message": "insufficient balance"}, QuotaError, 429),
         ({"code": 200}, ServerError, 200),
         ({"code": 600}, ServerError, 200),
@@ -191,7 +192,8 @@ def test_words_beside_the_status(status, error, cls, retryable):
 def test_status_of_an_error_inside_a_good_answer(error, cls, status):
     seen = told(sse({"error": {"message": "No.", **error}}))
     assert (type(seen.error), seen.error.status) == (cls, status)
-    assert seen.error.retryable is (cls in (RateLimitError, OverloadedError, ServerError))
+    retried = RateLimitError, RequestTimeoutError, OverloadedError, ServerError
+    assert seen.error.retryable is (cls in retried)
 
 
 # --- envelopes ------------------------------------------------------------------------------------

@@ -378,8 +378,8 @@ WRONG_FILES: dict[str, tuple[Any, str]] = {
         "x.json: notes[0]: object missing required field `message`",
     ),
     "unknown key of a message": (
-        {"messages": [{"role": "user", "parts": [], "name": "x"}]},
-        "messages[0]: object contains unknown field `name`",
+        {"messages": [{"role": "user", "parts": [], "nick": "x"}]},
+        "messages[0]: object contains unknown field `nick`",
     ),
     "unknown key of a part": (
         {"messages": [{"role": "user", "parts": [{"type": "text", "text": "a", "txt": 1}]}]},

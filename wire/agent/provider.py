@@ -32,6 +32,7 @@ from wire.neutral.messages import (
     Event,
     Message,
     Part,
+    ProviderEvent,
     Reply,
     Restart,
     Stop,
@@ -237,6 +238,8 @@ class StreamDelta(MetadataStruct, frozen=True, kw_only=True):
     call_id: str = ""
     restart: bool = False
     """The reply starts anew: the deltas before this one are not part of it."""
+    provider_event: ProviderEvent | None = None
+    """An event of the vendor that has no other form."""
     finish_reason: str = ""
     usage: Usage | None = None
     response: LLMResponse | None = None
@@ -641,6 +644,8 @@ class EventsToDeltas:
             case Restart():
                 self._ids.clear()
                 return StreamDelta(restart=True)
+            case ProviderEvent():
+                return StreamDelta(provider_event=event)
             case Done(reply=reply):
                 return StreamDelta(
                     finish_reason=reply.stop.reason,
@@ -672,6 +677,8 @@ class ResponseBuilder:
             self._calls.clear()
             self._fragments.clear()
             events.append(Restart())
+        if delta.provider_event is not None:
+            events.append(delta.provider_event)
         if delta.thought:
             events.append(ThoughtDelta(delta.thought))
         if delta.text:

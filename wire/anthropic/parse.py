@@ -29,6 +29,7 @@ from wire.neutral.messages import (
     Origin,
     Other,
     Part,
+    ProviderEvent,
     Reply,
     Restart,
     Stop,
@@ -42,6 +43,7 @@ from wire.neutral.messages import (
     ToolCallStart,
     checked,
     partial_stop,
+    provider_events,
     with_answer,
     with_origin,
 )
@@ -184,6 +186,10 @@ def usage_of(usage: Usage) -> Tokens:
 # --- events ---------------------------------------------------------------------------------------
 
 
+_KNOWN_TYPES = frozenset({"content_block_delta", "message_delta", "message_stop"})
+"""Types of events that say nothing of their own to `EventReader`, or not without their fields."""
+
+
 class EventReader:
     """Converts the events of one response to neutral events.
 
@@ -206,7 +212,9 @@ class EventReader:
     def feed(self, event: MessageStreamEvent) -> list[Event]:
         """The neutral events of one event."""
         events = list(self._events_of(event))
-        self._has_events = self._has_events or bool(events)
+        self._has_events = self._has_events or any(
+            not isinstance(each, ProviderEvent) for each in events
+        )
         self._has_text = self._has_text or any(isinstance(each, TextDelta) for each in events)
         return events
 
@@ -241,6 +249,8 @@ class EventReader:
             yield from self._continue_block(self._open[event.index], event.delta, event)
         elif event.type == "content_block_stop":
             yield from self._end_block(event.index)
+        elif event.type not in _KNOWN_TYPES:
+            yield from provider_events(event, event.type or "")
 
     def _begin_block(
         self, index: int | None, block: ContentBlock, event: MessageStreamEvent | None = None

@@ -55,8 +55,8 @@ def system_of(system: str, conversation: Sequence[SentMessage], notes: list[Note
     texts = [system] if system.strip() else []
     has_begun = False
     for path, message in conversation:
-        has_begun = has_begun or message.role != "system"
-        if message.role == "system":
+        has_begun = has_begun or not message.instructs
+        if message.instructs:
             own_texts = [
                 part.text for part in message.parts if isinstance(part, Text) and part.text.strip()
             ]
@@ -95,7 +95,7 @@ def wire_messages(
             turns[-1][1].extend(blocks)
         else:
             turns.append((role, blocks))
-    paths = [path for path, message in conversation if message.role != "system"]
+    paths = [path for path, message in conversation if not message.instructs]
     if not turns or turns[-1][0] == "assistant":
         remedy = "remove it, or write it as text"
         raise _refused(

@@ -44,7 +44,7 @@ from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.errors import Violation
 from wire.neutral.messages import Event, Reply
-from wire.neutral.rendering import SCHEMA_WORDS, ReplyReader, wire_call
+from wire.neutral.rendering import SCHEMA_WORDS, ReplyReader, note_names, wire_call
 from wire.neutral.request import Output, Request, Tool, checked_request
 
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
@@ -105,6 +105,7 @@ def render_request(
     model_family = family(model)
     messages, notes, answers = history.sendable(request.messages, row.name, model)
     conversation = [(f"messages[{index}]", message) for index, message in messages.items()]
+    note_names(conversation, notes)
     if request.search_grounding:
         notes.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
     output_format, system_words = _output_format(request.output, model_family, row.dialect, notes)

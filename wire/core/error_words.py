@@ -15,6 +15,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar
 
 from wire.core.lenient import fitted, plain
@@ -23,6 +24,7 @@ from wire.errors import (
     APIError,
     AuthenticationError,
     BadRequestError,
+    RequestTimeoutError,
     ServerError,
     class_of_status,
     one_line,
@@ -97,6 +99,11 @@ STATUS_OF_WORD: Mapping[str, int] = {
 }
 """The HTTP status of a code, type or status in lower case, with `_` for blanks. It decides where
 the error came with status 200."""
+
+_TIMEOUT_WORDS = frozenset({"deadline_exceeded", "request_timeout", "timeout", "timeout_error"})
+"""Codes and types of `RequestTimeoutError`, whatever the status. A 504 without one is a
+`ServerError`: it comes from a gateway, which does not know what the provider did.
+"""
 
 _STATUS_KEYS = (
     "status_code",
@@ -205,7 +212,7 @@ class ErrorReader(Generic[E]):
         value = plain(body)
         fields = self._error_fields(value, certain=True)
         error = self._unnamed(body) if fields is None else self._object(fields)
-        return self._typed(error, status, body, request_id_in(value))
+        return self._typed(error, status, body, request_id_in(value), fields or {})
 
     def in_success(self, data: bytes, *, certain: bool = False) -> APIError | None:
         """The error in the JSON of a response with status 200; `None` if there is none.
@@ -222,7 +229,7 @@ class ErrorReader(Generic[E]):
             return None
         error = self._object(fields)
         status = self._status_in(fields, error)
-        typed = self._typed(error, status, data, request_id_in(value))
+        typed = self._typed(error, status, data, request_id_in(value), fields)
         if status < 400 and fields is value:  # no envelope: nothing tells that it is transient
             typed.retryable = False
         return typed
@@ -235,8 +242,15 @@ class ErrorReader(Generic[E]):
         text = one_line(body.decode("utf-8", "replace"), _TEXT_LIMIT)
         return fitted({"message": text}, self.kind)
 
-    def _typed(self, error: E, status: int, body: bytes, request_id: str | None = None) -> APIError:
-        """Convert an error object to an exception.
+    def _typed(
+        self,
+        error: E,
+        status: int,
+        body: bytes,
+        request_id: str | None = None,
+        received: Mapping[str, Any] = MappingProxyType({}),
+    ) -> APIError:
+        """Convert an error object to an exception; `received` has the keys that it came with.
 
         A status below 400 means that the error does not tell its status. Its class is then
         `ServerError`, and the same request may succeed later.
@@ -244,6 +258,8 @@ class ErrorReader(Generic[E]):
         cls, retryable = class_of_status(status), retryable_status(status)
         if status < 400:
             cls, retryable = ServerError, True
+        if any(_word(str(received.get(key))) in _TIMEOUT_WORDS for key in _WORD_KEYS):
+            cls = RequestTimeoutError
         words = self.words(error)
         row = next((row for row in (*self.classes, *_CLASSES) if row.fits(status, words)), None)
         if row is not None:
@@ -271,8 +287,7 @@ class ErrorReader(Generic[E]):
                 if type(value) is int and 400 <= value < 600:
                     return value
         for key in _WORD_KEYS:
-            word = str(fields.get(key)).strip().lower().replace(" ", "_")
-            status = STATUS_OF_WORD.get(word)
+            status = STATUS_OF_WORD.get(_word(str(fields.get(key))))
             if status is not None:
                 return status
         message = getattr(error, "message", None) or ""
@@ -353,6 +368,11 @@ def request_id_in(value: Any) -> str | None:
     """The `request_id` next to an error object."""
     id = value.get("request_id") if isinstance(value, dict) else None
     return id if isinstance(id, str) and id else None
+
+
+def _word(text: str) -> str:
+    """A code, type or status in the spelling of `STATUS_OF_WORD`."""
+    return text.strip().lower().replace(" ", "_")
 
 
 def seconds_in(delay: Any) -> float | None:

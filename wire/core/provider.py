@@ -52,6 +52,10 @@ class Provider:
     """An example of a base URL, where there is no default."""
     prefixes: Mapping[str, str] = field(default_factory=dict, hash=False)
     """First segment of a call's path to the prefix that replaces `prefix`."""
+    other_key_variable: str = ""
+    """The environment variable that is read when `key_variable` is not set."""
+    header_variables: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Environment variable -> header that `wire.Chats.from_env` sends its value in."""
     dialect: Any = field(default=None, hash=False)
     """The `Dialect` of its wire: how this host differs from the vendor's reference."""
 

@@ -49,6 +49,7 @@ from wire.neutral.messages import (
     Usage,
     checked,
     partial_stop,
+    provider_events,
     with_answer,
     with_origin,
 )
@@ -360,6 +361,10 @@ def _modality(count: ModalityTokenCount) -> str:
 # --- events ---------------------------------------------------------------------------------------
 
 
+_KNOWN_KEYS = frozenset({"candidates", "createTime", "modelVersion", "responseId"})
+"""Keys of a chunk that are in the reply, or only identify the response."""
+
+
 class EventReader:
     """Converts the chunks of one response to events. Only the first candidate is read.
 
@@ -383,6 +388,8 @@ class EventReader:
 
     def feed(self, chunk: GenerateContentResponse) -> list[Event]:
         """The events of one chunk."""
+        if not chunk.candidates and chunk.usage_metadata is None and chunk.prompt_feedback is None:
+            return list(provider_events(chunk, "", _KNOWN_KEYS))
         candidate = _first(chunk)
         parts = (
             (candidate.content.parts or ())

@@ -80,7 +80,7 @@ def system_instruction(
     """
     parts = [Part(text=system)] if system.strip() else []
     for index, message in enumerate(messages):
-        if message.role == "system":
+        if message.instructs:
             texts = [
                 part.text for part in message.parts if isinstance(part, Text) and part.text.strip()
             ]

@@ -41,7 +41,7 @@ from wire.gemini.types import (
     ToolConfig,
 )
 from wire.neutral.messages import Event, Message, Reply
-from wire.neutral.rendering import ReplyReader, wire_call
+from wire.neutral.rendering import ReplyReader, note_names, wire_call
 from wire.neutral.request import Output, Request, checked_request
 from wire.neutral.request import Tool as Function
 
@@ -102,6 +102,7 @@ def render_request(
     # Empty messages fill the positions of those that are not sent, so that the index of a message,
     # which notes and errors name, stays that of the caller. An empty message becomes no Content.
     messages = [sendable.get(index, Message("assistant")) for index in range(len(request.messages))]
+    note_names(((f"messages[{index}]", each) for index, each in enumerate(messages)), report)
     system = system_instruction(request.system, messages, report)
     names = [tool.name for tool in request.tools]
     turns = wire_turns(messages, answers, names, of, report, vertex=vertex)

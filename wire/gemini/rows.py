@@ -17,6 +17,7 @@ ROWS: tuple[Provider, ...] = (
         base_url="https://generativelanguage.googleapis.com",
         prefix="/{version}",
         key_variable="GEMINI_API_KEY",
+        other_key_variable="GOOGLE_API_KEY",
         key_header="x-goog-api-key",
         version="v1beta",
         dialect=Dialect(api="gemini"),

@@ -81,7 +81,7 @@ def _handed(
             and all(a is b for a, b in zip(parts, message.parts, strict=True))
         )
         if parts or same:
-            result[index] = message if same else Message("assistant", parts)
+            result[index] = message if same else msgspec.structs.replace(message, parts=parts)
         else:
             notes.append(Note(path, "dropped: no part of the message remains"))
     return result

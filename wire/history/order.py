@@ -15,6 +15,7 @@ from wire.neutral.pairing import Turn, pair, same_id, turns
 
 ALLOWED: dict[str, tuple[type[Part], ...]] = {
     "system": (Text,),
+    "developer": (Text,),
     "user": (Text, Media, Other),
     "assistant": (Text, Thought, ToolCall, Media, Other),
     "tool": (ToolResult,),
@@ -85,7 +86,7 @@ _Located = tuple[tuple[int, int], Violation]
 
 def _ends(history: list[Message]) -> Iterator[_Located]:
     roles = [
-        (index, message.role) for index, message in enumerate(history) if message.role != "system"
+        (index, message.role) for index, message in enumerate(history) if not message.instructs
     ]
     if not roles:
         yield (-1, -1), Violation("messages", "there is no user message", "H1")
@@ -208,6 +209,6 @@ def _last_turn(messages: Sequence[Message]) -> tuple[list[ToolCall], list[ToolRe
         elif message.role == "assistant":
             answering = False
             calls[:0] = message.tool_calls
-        elif message.role != "system":
+        elif not message.instructs:
             break
     return calls, results

@@ -57,7 +57,7 @@ def prune(
     exceeded = over(range(len(history)))
     if not exceeded:
         return Noted(history)
-    system = [index for index, message in enumerate(history) if message.role == "system"]
+    system = [index for index, message in enumerate(history) if message.instructs]
     first = (
         [turns[0][0]]
         if keep_first and len(turns) > 1 and not over([*system, turns[0][0], *current])
@@ -109,9 +109,9 @@ def _turns(history: list[Message]) -> list[list[int]]:
     """Indexes of the messages of each turn, without system messages."""
     turns: list[list[int]] = []
     for index, message in enumerate(history):
-        if message.role == "user" or (not turns and message.role != "system"):
+        if message.role == "user" or (not turns and not message.instructs):
             turns.append([])
-        if message.role != "system":
+        if not message.instructs:
             turns[-1].append(index)
     return turns
 

@@ -67,7 +67,7 @@ class _Draft:
         """The source object itself if no part changed, so that its received bytes are sent."""
         parts = tuple(part for _, part in self.parts)
         same = len(parts) == len(self.source.parts) and all(map(_is, parts, self.source.parts))
-        return self.source if same else Message(self.source.role, parts)
+        return self.source if same else msgspec.structs.replace(self.source, parts=parts)
 
     @property
     def calls(self) -> list[tuple[str, ToolCall]]:
@@ -103,7 +103,7 @@ class _Repair:
         draft = _Draft(path, message, self._fitting(path, message))
         if not draft.parts:
             self._note(path, "dropped: the message has no parts")
-        elif message.role == "system":
+        elif message.instructs:
             self.drafts.append(draft)
         elif message.role == "user":
             self.settle()

@@ -298,12 +298,18 @@ def _checked_timeouts(timeouts: Any) -> Timeouts:
     return _checked(timeouts, Timeouts(), "timeouts")
 
 
+def set_key_variable(provider: Provider) -> str:
+    """The variable that holds the provider's key in the environment; empty if there is none."""
+    variables = provider.key_variable, provider.other_key_variable
+    return next((each for each in variables if os.environ.get(each, "").strip()), "")
+
+
 def _key(given: str | Secret | None, provider: Provider) -> tuple[Secret | None, str]:
     if isinstance(given, Secret):
         return given.check("api_key"), "argument"
-    if os.environ.get(provider.key_variable, "").strip():
-        key = Secret.unchecked(os.environ[provider.key_variable].strip())
-        return key.check(provider.key_variable), provider.key_variable
+    variable = set_key_variable(provider)
+    if variable:
+        return Secret.unchecked(os.environ[variable].strip()).check(variable), variable
     return None, f"{'missing' if provider.key_required else 'none'} ({provider.key_variable})"
 
 
@@ -384,7 +390,8 @@ def _checked_url(
         or not source.startswith("none ")
         or any(isinstance(value, Secret) for value in headers.values())
     )
-    owner = owner_of(host) if source == provider.key_variable and not local else None
+    from_env = source in (provider.key_variable, provider.other_key_variable)
+    owner = owner_of(host) if from_env and not local else None
     if isinstance(base_url, str) and _KEYED_URL.search(base_url):
         problem = "it must not contain a user, key or query; give api_key="
     elif not host:

@@ -11,12 +11,13 @@ import base64
 import binascii
 import secrets
 import urllib.parse
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, Literal, Self, TypeAlias, TypeVar, cast
 
 import msgspec
 
 from wire.core import json_values
+from wire.core.lenient import plain
 from wire.core.memory import MetadataStruct, Note, WireStruct, encode
 from wire.errors import APIError, BlockedError, RuleError, Violation, WireError
 
@@ -260,8 +261,8 @@ class Other(Value, frozen=True, tag="other"):
 
 Part: TypeAlias = Text | Thought | ToolCall | ToolResult | Media | Other
 Parts: TypeAlias = str | Part | Iterable[str | Part]
-Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
-ROLES = ("system", "user", "assistant", "tool")
+Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
+ROLES = ("system", "developer", "user", "assistant", "tool")
 
 _PARTS = (Text, Thought, ToolCall, ToolResult, Media, Other)
 
@@ -276,7 +277,12 @@ class Message(Value, frozen=True):
     """
 
     role: Role
+    """`developer` is sent as `system`, except to hosts of chat completions that have the role."""
     parts: tuple[Part, ...] = ()
+    name: str = ""
+    """Name of the speaker, to tell several users apart. Chat completions alone have it; other wires
+    report it in the notes.
+    """
 
     def __post_init__(self) -> None:
         if self.role not in ROLES:
@@ -287,25 +293,33 @@ class Message(Value, frozen=True):
                     )
                 ]
             )
+        if not isinstance(self.name, str):
+            problem = f"expected a text, not {type(self.name).__name__}"
+            raise RuleError(violations=[Violation("message.name", problem)])
         if type(self.parts) is not tuple:
             msgspec.structs.force_setattr(self, "parts", tuple(_flat((self.parts,))))
         elif not all(map(_is_part, self.parts)):
             raise _no_part(next(part for part in self.parts if not _is_part(part)))
 
     @classmethod
-    def system(cls, *parts: Parts) -> Self:
+    def system(cls, *parts: Parts, name: str = "") -> Self:
         """A message with instructions to the model."""
-        return cls("system", tuple(_flat(parts)))
+        return cls("system", tuple(_flat(parts)), name)
 
     @classmethod
-    def user(cls, *parts: Parts) -> Self:
+    def developer(cls, *parts: Parts, name: str = "") -> Self:
+        """A message with instructions to the model, in the role that OpenAI calls `developer`."""
+        return cls("developer", tuple(_flat(parts)), name)
+
+    @classmethod
+    def user(cls, *parts: Parts, name: str = "") -> Self:
         """A message of the user: texts and media."""
-        return cls("user", tuple(_flat(parts)))
+        return cls("user", tuple(_flat(parts)), name)
 
     @classmethod
-    def assistant(cls, *parts: Parts) -> Self:
+    def assistant(cls, *parts: Parts, name: str = "") -> Self:
         """A message of the model."""
-        return cls("assistant", tuple(_flat(parts)))
+        return cls("assistant", tuple(_flat(parts)), name)
 
     @classmethod
     def assistant_tool_calls(cls, calls: Iterable[ToolCall], text: str = "") -> Self:
@@ -321,6 +335,11 @@ class Message(Value, frozen=True):
     def tool_result(cls, call: ToolCall, content: Any = "", *, is_error: bool = False) -> Self:
         """A message with the result of one tool call."""
         return cls("tool", (ToolResult(call.id, call.name, content, is_error),))
+
+    @property
+    def instructs(self) -> bool:
+        """Whether it holds instructions, and is no turn of the conversation."""
+        return self.role == "system" or self.role == "developer"
 
     @property
     def text(self) -> str:
@@ -513,6 +532,7 @@ def check_values(message: Message, path: str, *, plain: bool = False) -> None:
     """
     if json_values.are_sound(values_of((message,))):
         return
+    json_values.checked(message.name, f"{path}.name", plain=plain)
     for position, part in enumerate(message.parts):
         _check_part(part, f"{path}.parts[{position}]", plain)
 
@@ -522,7 +542,8 @@ def values_of(messages: Iterable[Message], *, received: bool = True) -> list[Any
 
     With `received=False`, messages of the assistant that came from a model are left out.
     """
-    values: list[Any] = []
+    messages = tuple(messages)
+    values: list[Any] = [message.name for message in messages if message.name]
     parts: list[Any] = [
         part
         for message in messages
@@ -603,6 +624,20 @@ class Restart(msgspec.Struct, frozen=True):
     """
 
 
+class ProviderEvent(msgspec.Struct, frozen=True):
+    """An event of the vendor that no other event here stands for, such as one newer than this
+    library.
+
+    >>> ProviderEvent("thread_updated", {"type": "thread_updated", "thread": "t_1"}).data["thread"]
+    't_1'
+    """
+
+    name: str
+    """The vendor's type of the event; empty for a wire whose events have none."""
+    data: dict[str, Any]
+    """The JSON object of the event, as received."""
+
+
 class Done(msgspec.Struct, frozen=True):
     """The last event of a reply. It holds the complete reply.
 
@@ -614,5 +649,22 @@ class Done(msgspec.Struct, frozen=True):
 
 
 Event: TypeAlias = (
-    TextDelta | ThoughtDelta | ToolCallStart | ToolCallDelta | ToolCallEnd | Restart | Done
+    TextDelta
+    | ThoughtDelta
+    | ToolCallStart
+    | ToolCallDelta
+    | ToolCallEnd
+    | Restart
+    | ProviderEvent
+    | Done
 )
+
+
+def provider_events(
+    chunk: WireStruct, name: str, known: Container[str] = ()
+) -> list[ProviderEvent]:
+    """The event for a chunk that adds nothing to the reply; none if it has `known` keys only."""
+    data = plain(encode(chunk))
+    keys = data if isinstance(data, dict) else ()
+    has_news = any(key not in known and data[key] is not None for key in keys)
+    return [ProviderEvent(name, data)] if has_news else []

@@ -20,7 +20,7 @@ from wire.core.call import Call, EventSource, StreamCall
 from wire.core.memory import Note, WireStruct, key_path, notes
 from wire.core.provider import Provider
 from wire.errors import RuleError, Violation, WireError, refuse
-from wire.neutral.messages import Event, Reply, checked, with_answer
+from wire.neutral.messages import Event, Message, Reply, checked, with_answer
 
 A = TypeVar("A", bound=WireStruct)
 Built = TypeVar("Built", bound=WireStruct)
@@ -108,6 +108,15 @@ def safe_names(
         names[name] = safe
         found.append(Note(path, rule.note.format(name=repr(name), safe=safe)))
     return names
+
+
+def note_names(messages: Iterable[tuple[str, Message]], notes: list[Note]) -> None:
+    """Append a note for each message, with its path, whose name cannot be sent."""
+    notes += [
+        Note(f"{path}.name", f"not sent: {message.name!r}; write it in the text")
+        for path, message in messages
+        if message.name
+    ]
 
 
 Check = Callable[[Any, Provider], list[Violation]]

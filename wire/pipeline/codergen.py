@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from wire.agent import ATTRACTOR, AsyncModel, LLMAgent
 from wire.agent.model import AgentEvent, model_name
 from wire.agent.provider import ChatProvider, as_model, create_provider
 from wire.chat import AsyncChat
+from wire.chats import base_url_from_env
 from wire.core import retry
 from wire.errors import ConfigurationError, PipelineError
 from wire.neutral.messages import Restart, TextDelta, ToolCallEnd
@@ -70,8 +69,7 @@ def connect(name: str) -> AsyncModel:
     provider, a malformed URL, and a missing key (S4-03).
     """
     provider, model = model_of(name)
-    variable = re.sub(r"[^A-Z0-9]", "_", provider.upper()) + "_BASE_URL"
-    base_url = os.environ.get(variable, "").strip()
+    base_url = base_url_from_env(provider)
     if provider.strip().lower() in FACTORIES:
         return as_model(create_provider(provider, None, model, base_url))
     chat = AsyncChat(name, retry=retry.ATTRACTOR, base_url=base_url or None)

@@ -127,9 +127,10 @@ KINDS: dict[str, type[Part]] = {
 class Message(_Strict, frozen=True):
     """One message of a conversation."""
 
-    role: Literal["system", "user", "assistant", "tool"]
+    role: Literal["system", "developer", "user", "assistant", "tool"]
     parts: list[Part]
     origin: Origin | UnsetType = UNSET
+    name: str = ""
 
 
 class Note(_Strict, frozen=True):

@@ -115,7 +115,9 @@ def _written(message: Message, path: str) -> bytes:
     parts = [_stored_part(part, message.origin) for part in message.parts]
     origin = UNSET if message.origin is None else _stored_origin(message.origin)
     try:
-        written = msgspec.json.encode(file_format.Message(message.role, parts, origin))
+        written = msgspec.json.encode(
+            file_format.Message(message.role, parts, origin, message.name)
+        )
         decoder(file_format.Message).decode(written)  # refuses what `load_session` would refuse
     except (msgspec.ValidationError, TypeError, UnicodeEncodeError, RecursionError) as cause:
         raise RuleError(violations=[_violation(cause, path)]) from None
@@ -276,7 +278,7 @@ def _message(data: Any, path: str, head: str) -> Message:
         _part(part, origin, f"{head}{path}.parts[{index}]")
         for index, part in enumerate(stored.parts)
     )
-    return with_origin(Message(stored.role, parts), origin)
+    return with_origin(Message(stored.role, parts, stored.name), origin)
 
 
 def _part(part: file_format.Part, message: Origin | None, path: str) -> chat.Part:

@@ -39,6 +39,7 @@ from wire.neutral.messages import (
     Usage,
     checked,
     partial_stop,
+    provider_events,
     with_answer,
     with_origin,
 )
@@ -124,6 +125,21 @@ def has_all_calls(source: WireMessage, message: Message) -> bool:
     return len(source.tool_calls or ()) == len(message.tool_calls)
 
 
+_KNOWN_KEYS = frozenset(
+    {
+        "choices",
+        "created",
+        "id",
+        "model",
+        "object",
+        "obfuscation",
+        "service_tier",
+        "system_fingerprint",
+    }
+)
+"""Keys of a chunk that are in the reply, or only identify the response."""
+
+
 class EventReader:
     """Converts the chunks of one response to events; `reply()` returns the reply.
 
@@ -183,6 +199,8 @@ class EventReader:
         for index, choice in enumerate(chunk.choices or ()):
             if (choice.index or 0) == self._choice:
                 self._read_choice(chunk, index, choice, events)
+        if not chunk.choices and chunk.usage is None:
+            events += provider_events(chunk, "", _KNOWN_KEYS)
         return events
 
     def close(self, folded: Reply | None = None, *, error: WireError | None = None) -> list[Event]:

@@ -30,6 +30,7 @@ from wire.neutral.messages import (
     ToolCall,
 )
 from wire.neutral.pairing import NO_ANSWERS, Answers
+from wire.neutral.rendering import note_names
 from wire.openai.chat.fold import keep_bytes
 from wire.openai.chat.parse import SLOTS, WIRE, has_all_calls
 from wire.openai.chat.thinking import CLOSE, OPEN
@@ -71,7 +72,7 @@ def wire_messages(
         path, message = conversation[index]
         index += 1
         if message.role != "assistant":
-            turns += _user_or_system(message, path, notes)
+            turns += _user_or_system(message, path, dialect, notes)
             continue
         sent = _assistant(message, path, dialect, notes)
         turns.append(sent)
@@ -79,11 +80,12 @@ def wire_messages(
         while (
             message.tool_calls
             and index < len(conversation)
-            and conversation[index][1].role in ("tool", "system")
+            and (conversation[index][1].role == "tool" or conversation[index][1].instructs)
         ):
             index += 1
         ids = _sent_ids(message, sent)
-        turns += _results(answers.get(path, NO_ANSWERS), conversation[following:index], ids, notes)
+        after = conversation[following:index]
+        turns += _results(answers.get(path, NO_ANSWERS), after, ids, dialect, notes)
     return turns
 
 
@@ -127,7 +129,9 @@ def _texts(content: Sequence[ContentPart]) -> list[str]:
 # --- system, user, tool ---------------------------------------------------------------------------
 
 
-def _user_or_system(message: Message, path: str, notes: list[Note]) -> Iterator[WireMessage]:
+def _user_or_system(
+    message: Message, path: str, dialect: Dialect, notes: list[Note]
+) -> Iterator[WireMessage]:
     """A system or user message; none if no part of it can be expressed."""
     content: list[ContentPart] = []
     for index, part in enumerate(message.parts):
@@ -139,12 +143,14 @@ def _user_or_system(message: Message, path: str, notes: list[Note]) -> Iterator[
             content.append(media_part(part, part_path))
         else:
             _note_withheld(part, part_path, notes)
-    if message.role == "system" and not "".join(_texts(content)).strip():
+    role = "system" if message.instructs and not dialect.developer_role else message.role
+    name = message.name or None
+    if message.instructs and not "".join(_texts(content)).strip():
         notes.append(Note(path, "left out: an empty system message"))
     elif len(content) == 1 and content[0].type == "text":
-        yield WireMessage(role=message.role, content=content[0].text)
+        yield WireMessage(role=role, content=content[0].text, name=name)
     elif content:
-        yield WireMessage(role=message.role, content=content)
+        yield WireMessage(role=role, content=content, name=name)
 
 
 def _sent_ids(message: Message, sent: WireMessage) -> dict[str, str]:
@@ -165,6 +171,7 @@ def _results(
     answers: Answers,
     following: Sequence[SentMessage],
     ids: Mapping[str, str],
+    dialect: Dialect,
     notes: list[Note],
 ) -> Iterator[WireMessage]:
     """The messages after the calls of a message: the results, in the order of the calls, then their
@@ -193,12 +200,14 @@ def _results(
         (index for index, (_, message) in enumerate(following) if message.role == "tool"), default=0
     )
     for index, (path, message) in enumerate(following):
-        if message.role == "system":
+        if message.instructs:
             if index < last:
                 notes.append(
                     Note(path, "moved after the results, which must directly follow their calls")
                 )
-            yield from _user_or_system(message, path, notes)
+            yield from _user_or_system(message, path, dialect, notes)
+        else:
+            note_names([(path, message)], notes)
 
 
 # --- assistant ------------------------------------------------------------------------------------
@@ -241,6 +250,7 @@ def _assistant(message: Message, path: str, dialect: Dialect, notes: list[Note])
             _note_withheld(part, part_path, notes)
     return WireMessage(
         role="assistant",
+        name=message.name or None,
         content=content
         if any(part.type != "text" for part in content)
         else "".join(_texts(content))

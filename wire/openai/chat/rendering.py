@@ -276,7 +276,7 @@ def _with_instruction(turns: list[WireMessage], instruction: str) -> list[WireMe
     first = turns[0]
     if not instruction:
         return turns
-    if first.role != "system":
+    if first.role not in ("system", "developer"):
         return [WireMessage(role="system", content=instruction), *turns]
     content_before = first.content
     content = (

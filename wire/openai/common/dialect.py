@@ -116,6 +116,10 @@ class Dialect:
     """Regular expression of models that refuse function tools while they reason: with an effort
     other than "none", or without an effort if the model is one of `thinks`."""
 
+    # --- roles
+    developer_role: bool = False
+    """The provider has the role `developer`. Most hosts have not, so that `system` replaces it."""
+
     # --- received messages that are sent back
     verbatim: bool = False
     """The provider accepts the messages that it sent, unchanged. Otherwise only the keys of the

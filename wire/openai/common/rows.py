@@ -21,6 +21,7 @@ def chat_host(
     key_required: bool = True,
     regions: Mapping[str, str] | None = None,
     hosts: tuple[str, ...] = (),
+    header_variables: Mapping[str, str] | None = None,
 ) -> Provider:
     """The row of a host of chat completions.
 
@@ -40,6 +41,7 @@ def chat_host(
         key_required=key_required,
         regions=regions or {},
         hosts=hosts,
+        header_variables=header_variables or {},
         dialect=dialect,
     )
 
@@ -170,6 +172,7 @@ _OPENAI = Dialect(
     most_stops=4,
     no_tools_while_reasoning=r"gpt-5\.[456](-.*)?",
     thinks=_GPT_56,
+    developer_role=True,
     verbatim=True,
     call_ids=CallIds(most=40),
 )
@@ -406,7 +409,16 @@ ROWS: tuple[Provider, ...] = (
         "GEMINI_API_KEY",
         _GEMINI,
     ),
-    chat_host("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", _OPENAI),
+    chat_host(
+        "openai",
+        "https://api.openai.com/v1",
+        "OPENAI_API_KEY",
+        _OPENAI,
+        header_variables={
+            "OPENAI_ORG_ID": "openai-organization",
+            "OPENAI_PROJECT_ID": "openai-project",
+        },
+    ),
     Provider(
         "azure",
         wire="openai",
@@ -416,7 +428,7 @@ ROWS: tuple[Provider, ...] = (
         key_header="api-key",
         hosts=("*.openai.azure.com", "*.services.ai.azure.com"),
         base_url_like="https://NAME.openai.azure.com/openai/v1",
-        dialect=Dialect(call_ids=CallIds(most=40)),
+        dialect=Dialect(developer_role=True, call_ids=CallIds(most=40)),
     ),
     chat_host(
         "deepseek",

@@ -1,0 +1,293 @@
+"""`Chats` for threads, and `AsyncChats` for asyncio and trio: clients of several providers.
+
+Both hold one client for each provider, made from the environment or by the caller. Each request
+names its model, and may name its provider; otherwise the default provider gets it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    AsyncExitStack,
+    ExitStack,
+)
+from types import MappingProxyType
+from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, cast
+
+from wire.chat import AsyncChat, AsyncChatStream, Chat, ChatStream, Settings
+from wire.core.call import Timeouts
+from wire.core.limits import Limits
+from wire.core.retry import Retry
+from wire.errors import ConfigurationError
+from wire.http.aio import AsyncClient
+from wire.http.client import Client
+from wire.http.target import Options, set_key_variable
+from wire.neutral.messages import Message, Parts, Reply
+from wire.providers import PROVIDERS, Provider, model_of
+
+AnyClient = TypeVar("AnyClient", bound=Client | AsyncClient)
+
+
+class SharedOptions(TypedDict, total=False):
+    """The options that `from_env` gives to every client."""
+
+    timeouts: Timeouts | float | None
+    retry: Retry | None
+    limits: Limits | None
+
+
+class ChatsState(Generic[AnyClient]):
+    """The part of `Chats` and `AsyncChats` that the two share: clients and the default."""
+
+    def __init__(
+        self, clients: Mapping[str, AnyClient], default: str, kind: type[AnyClient]
+    ) -> None:
+        if not isinstance(clients, Mapping) or not clients:
+            raise ConfigurationError("clients: expected a mapping of names to at least one client")
+        for name, client in clients.items():
+            if not isinstance(client, kind):
+                raise ConfigurationError(
+                    f"clients: {name!r}: expected a {kind.__name__}, not {type(client).__name__}"
+                )
+        self.clients: Mapping[str, AnyClient] = MappingProxyType(
+            {name.lower(): client for name, client in clients.items()}
+        )
+        """Name of a provider -> its client."""
+        self.default = self._known(default) if default else next(iter(self.clients))
+        """Name of the provider of requests that name none."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(self.clients)}; default {self.default})"
+
+    def _known(self, name: str, remedy: str = "") -> str:
+        if not isinstance(name, str) or name.lower() not in self.clients:
+            raise ConfigurationError(
+                f"provider: no client for {name!r}; there are {', '.join(self.clients)}{remedy}"
+            )
+        return name.lower()
+
+    def _client_and_name(self, model: str, provider: str) -> tuple[AnyClient, str]:
+        """The client for a model, and the name `provider:model` for a chat with it."""
+        if provider:
+            name = self._known(provider)
+        else:
+            remedy = "" if ":" not in str(model) else "; provider= if the colon is the model's own"
+            name, model = model_of(model, self.default)
+            name = self._known(name, remedy)
+        client = self.clients[name]
+        return client, f"{client.provider}:{model}"
+
+
+class Chats(ChatsState[Client]):
+    """Sends requests to the models of several providers, for threads.
+
+    >>> from wire import Client
+    >>> from wire.testing.emulator import Emulator, EmulatorTransport
+    >>> http = EmulatorTransport(Emulator([{"say": "Hello."}, {"say": "Hei."}]))
+    >>> names = "gemini", "openai"
+    >>> with Chats({name: Client(name, api_key="fake-key", http=http) for name in names}) as chats:
+    ...     chats.ask("Hi", model="gemini-3.8-flash").text
+    ...     chats.ask("Hi", model="openai:gpt-5.4").text
+    'Hello.'
+    'Hei.'
+
+    `clients` maps names to clients; `default` names the one for requests that name no provider, the
+    first one if it is empty. `Chats.from_env()` makes the clients. The provider is never guessed
+    from a model's name. Closing it closes the clients. Raises `ConfigurationError` for a default
+    without a client.
+    """
+
+    def __init__(self, clients: Mapping[str, Client], default: str = "") -> None:
+        super().__init__(clients, default, Client)
+
+    @classmethod
+    def from_env(
+        cls,
+        *providers: str,
+        default: str = "",
+        http: Any = "auto",
+        **options: Unpack[SharedOptions],
+    ) -> Self:
+        """Make a client for each provider whose key is in the environment.
+
+        `providers` limits them and sets their order; otherwise it is that of
+        `wire.providers.PROVIDERS`, without the rows of regions. The first provider is the default,
+        unless `default` names another. One that needs no key is used only if `providers` names it.
+        `<PROVIDER>_BASE_URL` replaces the base URL of a provider, and `OPENAI_ORG_ID` and
+        `OPENAI_PROJECT_ID` become headers. Raises `ConfigurationError` if there is no key at all.
+        """
+        found = options_from_env(providers, options)
+        return cls({name: Client(name, http=http, **own) for name, own in found.items()}, default)
+
+    def chat(self, model: str, provider: str = "", **settings: Unpack[Settings]) -> Chat:
+        """A chat with one model: `model`, or `provider:model`, of the default provider.
+
+        With `provider`, all of `model` is the model's name, also what precedes a colon. Raises
+        `ConfigurationError` for a provider without a client.
+        """
+        client, name = self._client_and_name(model, provider)
+        return Chat(name, client=client, **settings)
+
+    def ask(
+        self,
+        prompt: Parts | None = None,
+        *,
+        model: str,
+        provider: str = "",
+        messages: Iterable[Message] | None = None,
+        output: Any = None,
+        **settings: Unpack[Settings],
+    ) -> Reply:
+        """Send a request to one model and return the complete reply. As `chat(...)`, `Chat.ask`."""
+        chat = self.chat(model, provider)
+        return chat.ask(prompt, messages=messages, output=output, **settings)
+
+    def stream(
+        self,
+        prompt: Parts | None = None,
+        *,
+        model: str,
+        provider: str = "",
+        messages: Iterable[Message] | None = None,
+        output: Any = None,
+        **settings: Unpack[Settings],
+    ) -> AbstractContextManager[ChatStream]:
+        """Stream the events of the reply of one model. As `chat(...)` and `Chat.stream`."""
+        chat = self.chat(model, provider)
+        return chat.stream(prompt, messages=messages, output=output, **settings)
+
+    def close(self) -> None:
+        """Close the clients. Closing twice has no effect."""
+        with ExitStack() as stack:
+            for client in self.clients.values():
+                stack.callback(client.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncChats(ChatsState[AsyncClient]):
+    """`Chats` for asyncio and trio: sends requests to the models of several providers."""
+
+    def __init__(self, clients: Mapping[str, AsyncClient], default: str = "") -> None:
+        super().__init__(clients, default, AsyncClient)
+
+    @classmethod
+    def from_env(
+        cls,
+        *providers: str,
+        default: str = "",
+        http: Any = "auto",
+        **options: Unpack[SharedOptions],
+    ) -> Self:
+        """Make a client for each provider whose key is in the environment. As `Chats.from_env`."""
+        found = options_from_env(providers, options)
+        return cls(
+            {name: AsyncClient(name, http=http, **own) for name, own in found.items()}, default
+        )
+
+    def chat(self, model: str, provider: str = "", **settings: Unpack[Settings]) -> AsyncChat:
+        """A chat with one model. As `Chats.chat`."""
+        client, name = self._client_and_name(model, provider)
+        return AsyncChat(name, client=client, **settings)
+
+    async def ask(
+        self,
+        prompt: Parts | None = None,
+        *,
+        model: str,
+        provider: str = "",
+        messages: Iterable[Message] | None = None,
+        output: Any = None,
+        **settings: Unpack[Settings],
+    ) -> Reply:
+        """Send a request to one model and return the complete reply. As `Chats.ask`."""
+        chat = self.chat(model, provider)
+        return await chat.ask(prompt, messages=messages, output=output, **settings)
+
+    def stream(
+        self,
+        prompt: Parts | None = None,
+        *,
+        model: str,
+        provider: str = "",
+        messages: Iterable[Message] | None = None,
+        output: Any = None,
+        **settings: Unpack[Settings],
+    ) -> AbstractAsyncContextManager[AsyncChatStream]:
+        """Stream the events of the reply of one model. As `Chats.stream`."""
+        chat = self.chat(model, provider)
+        return chat.stream(prompt, messages=messages, output=output, **settings)
+
+    async def aclose(self) -> None:
+        """Close the clients. Closing twice has no effect."""
+        async with AsyncExitStack() as stack:
+            for client in self.clients.values():
+                stack.push_async_callback(client.aclose)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+# --- the environment ------------------------------------------------------------------------------
+
+
+def base_url_from_env(provider: str) -> str:
+    """The value of `<PROVIDER>_BASE_URL`, such as `OPENAI_BASE_URL`; empty if it is not set."""
+    return os.environ.get(_base_url_variable(provider), "").strip()
+
+
+def options_from_env(names: Iterable[str], shared: SharedOptions) -> dict[str, Options]:
+    """Each provider that the environment has a key for, with the options of its client.
+
+    `names` are those that are looked for, all without a region if there are none. Raises
+    `ConfigurationError` for an unknown name or option, and if no key is found.
+    """
+    for option in shared:
+        if option not in SharedOptions.__annotations__:  # such as one key for all providers
+            known = ", ".join(SharedOptions.__annotations__)
+            raise ConfigurationError(f"{option}: from_env has no such option; there are {known}")
+    wanted = [_row(name) for name in names]
+    rows = wanted or [row for name, row in PROVIDERS.items() if "@" not in name]
+    found: dict[str, Options] = {}
+    for row in rows:
+        base_url = base_url_from_env(row.name)
+        if not (set_key_variable(row) or (wanted and not row.key_required)):
+            continue
+        if not (base_url or row.base_url or wanted):
+            continue  # each customer has a URL, and this one's is not set
+        own = cast(Options, {**shared, "base_url": base_url or None})
+        headers = {
+            header: os.environ[variable].strip()
+            for variable, header in row.header_variables.items()
+            if os.environ.get(variable, "").strip()
+        }
+        if headers:
+            own["headers"] = cast(Any, headers)
+        found[row.name] = own
+    if not found:
+        variables = ", ".join(dict.fromkeys(row.key_variable for row in rows))
+        raise ConfigurationError(f"no API key in the environment: set one of {variables}")
+    return found
+
+
+def _row(name: str) -> Provider:
+    row = PROVIDERS.get(name.lower()) if isinstance(name, str) else None
+    if row is None:
+        known = ", ".join(sorted(PROVIDERS))
+        raise ConfigurationError(f"provider: {name!r} is unknown; known are {known}")
+    return row
+
+
+def _base_url_variable(provider: str) -> str:
+    return re.sub(r"[^A-Z0-9]", "_", provider.upper()) + "_BASE_URL"
