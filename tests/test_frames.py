@@ -13,7 +13,7 @@ CEILINGS = {
     "raw event of chat completions": 22,
     "raw event of Gemini": 23,
     "neutral event of chat completions": 29,
-    "neutral event of Gemini": 34,
+    "neutral event of Gemini": 32,
     "raw signature to the next call": 159,
     "neutral signature to the next call": 232,
     "neutral signature and a tool": 235,

@@ -146,15 +146,17 @@ def unfinished(real: Any) -> Any:
 
 
 def first_call_alone(real: Any) -> Any:
-    def made(self: Any) -> list[Any]:
-        return [event for event in real(self) if event.position == 0]
+    def made(self: Any, events: list[Any]) -> None:
+        calls: list[Any] = []
+        real(self, calls)
+        events += [event for event in calls if event.position == 0]
 
     return made
 
 
 def nameless(real: Any) -> Any:
-    def starts(self: Any, calls: Any) -> Iterator[Any]:
-        for event in real(self, calls):
+    def starts(self: Any, count: int, *, unnamed: bool = False) -> Iterator[Any]:
+        for event in real(self, count, unnamed=unnamed):
             yield ToolCallStart(event.position, "", event.id)
 
     return starts
@@ -207,7 +209,7 @@ MUTANTS = {
         f"{GEMINI}.finish", "REASONS", lambda real: {**real, "MAX_TOKENS": "end"}, "gemini-length"
     ),
     "the second call has no events": Mutant(
-        f"{GEMINI}.parse:EventReader", "_call_events", first_call_alone, "gemini-stream-calls"
+        f"{GEMINI}.parse:EventReader", "_add_calls", first_call_alone, "gemini-stream-calls"
     ),
     # Requests.
     "a rule refuses what Gemini accepted": Mutant(

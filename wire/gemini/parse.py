@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -397,33 +397,44 @@ class EventReader:
             else ()
         )
         is_strict = NOT_STRICT not in vars(chunk)
-        return [event for part in parts for event in self._part_events(part, is_strict)]
+        events: list[Event] = []
+        for part in parts:
+            self._read_part(part, is_strict, events)
+        return events
 
     def close(self, reply: Reply) -> list[Event]:
         """The last events: text and calls that were held back, and `Done` with the reply.
 
         Raises `BlockedError` if the vendor's filters removed the complete reply.
         """
-        events = [*self._half_events(), *self._call_events()]
+        events: list[Event] = []
+        self._flush_half(events)
+        self._add_calls(events)
         if reply.text and not self._has_text:  # folded from content of a wrong type
             events.append(TextDelta(reply.text))
         return [*events, Done(checked(reply))]
 
-    def _part_events(self, part: Part, is_strict: bool) -> Iterator[Event]:
-        if _is_call(part) or (self._holds_calls and (part.function_call or part.function_response)):
-            yield from self._half_events()
+    # Events are collected in a list: most chunks are one text, and each value of a generator would
+    # cost a call.
+
+    def _read_part(self, part: Part, is_strict: bool, events: list[Event]) -> None:
+        if (part.function_call is not None or part.function_response is not None) and (
+            self._holds_calls or _is_call(part)
+        ):
+            self._flush_half(events)
             self._waiting.append(part if is_strict else _as_strict(part))
             if not self._holds_calls:
-                yield from self._call_events()
+                self._add_calls(events)
             return
-        yield from self._call_events()
+        if self._waiting:
+            self._add_calls(events)
         if part.text is None:
-            yield from self._half_events()
+            self._flush_half(events)
         else:
-            yield from self._text_events(part)
+            self._add_text(part, events)
 
-    def _call_events(self) -> Iterator[Event]:
-        """Events of the calls that were held back, without the calls that a server made."""
+    def _add_calls(self, events: list[Event]) -> None:
+        """Add the calls that were held back, without the calls that a server made."""
         waiting, self._waiting = self._waiting, []
         served = _server_calls(waiting) if self._holds_calls else frozenset()
         for index, part in enumerate(waiting):
@@ -433,32 +444,40 @@ class EventReader:
                     _tool_call(part, self._ids),
                     Origin(self._provider, self._model, WIRE, part),
                 )
-                yield ToolCallStart(position, call.name, call.id)
-                yield ToolCallDelta(position, msgspec.json.encode(call.arguments).decode())
-                yield ToolCallEnd(position, call)
+                arguments = msgspec.json.encode(call.arguments).decode()
+                events += [
+                    ToolCallStart(position, call.name, call.id),
+                    ToolCallDelta(position, arguments),
+                    ToolCallEnd(position, call),
+                ]
 
-    def _text_events(self, part: Part) -> Iterator[Event]:
+    def _add_text(self, part: Part, events: list[Event]) -> None:
         # `wire.gemini.fold` joins adjacent plain texts of one kind, and no others. A half waits for
         # the next text only if folding joins the two: otherwise the events would contain a
         # character that the reply does not.
         if self._halves.rest and not (
             _is_plain_text(part) and part.thought == self._half_is_thought
         ):
-            yield from self._half_events()
+            self._flush_half(events)
         text, self._half_is_thought = self._halves.feed(part.text or ""), part.thought
         if self._halves.rest and not _is_plain_text(part):
             text += self._halves.rest
             self._halves = Halves()
         if text:
-            self._has_text = self._has_text or not part.thought
-            yield ThoughtDelta(text) if part.thought else TextDelta(text)
+            self._emit(text, events)
 
-    def _half_events(self) -> Iterator[Event]:
-        """The replacement character for a first half without a second."""
+    def _flush_half(self, events: list[Event]) -> None:
+        """Add the replacement character for a first half without a second."""
         if self._halves.rest:
             rest, self._halves = self._halves.rest, Halves()
-            self._has_text = self._has_text or not self._half_is_thought
-            yield ThoughtDelta(rest) if self._half_is_thought else TextDelta(rest)
+            self._emit(rest, events)
+
+    def _emit(self, text: str, events: list[Event]) -> None:
+        if self._half_is_thought:
+            events.append(ThoughtDelta(text))
+        else:
+            self._has_text = True
+            events.append(TextDelta(text))
 
 
 def _is_plain_text(part: Part) -> bool:
