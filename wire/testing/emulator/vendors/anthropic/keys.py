@@ -4,9 +4,9 @@ It refuses any other key: `messages.1.reasoning_details: Extra inputs are not pe
 threads; recorded requests that were accepted have no other key). The path of the message names the
 type of a block or tool, as in `tools.0.custom.parameters`.
 
-The wire's structs hold all fields of all types of blocks in one struct, and lack fields of newer
-betas, so the names stand here: those of Anthropic's SDK 2.12.0 (November 2026) and of SDK 0.121.0
-(August 2026), which still has the sampling parameters.
+They cannot be derived from the wire's structs: one struct has the fields of all types of blocks,
+and a key is refused by type. The tables have the names of Anthropic's SDK 2.12.0 (November 2026)
+and of SDK 0.121.0 (August 2026), which still has the sampling parameters.
 """
 
 from __future__ import annotations
