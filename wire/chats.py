@@ -120,8 +120,8 @@ class Chats(ChatsState[Client]):
         `<PROVIDER>_BASE_URL` replaces the base URL of a provider, and `OPENAI_ORG_ID` and
         `OPENAI_PROJECT_ID` become headers. Raises `ConfigurationError` if there is no key at all.
         """
-        found = options_from_env(providers, options)
-        return cls({name: Client(name, http=http, **own) for name, own in found.items()}, default)
+        by_name = options_from_env(providers, options)
+        return cls({name: Client(name, http=http, **own) for name, own in by_name.items()}, default)
 
     def chat(self, model: str, provider: str = "", **settings: Unpack[Settings]) -> Chat:
         """A chat with one model: `model`, or `provider:model`, of the default provider.
@@ -188,9 +188,9 @@ class AsyncChats(ChatsState[AsyncClient]):
         **options: Unpack[SharedOptions],
     ) -> Self:
         """Make a client for each provider whose key is in the environment. As `Chats.from_env`."""
-        found = options_from_env(providers, options)
+        by_name = options_from_env(providers, options)
         return cls(
-            {name: AsyncClient(name, http=http, **own) for name, own in found.items()}, default
+            {name: AsyncClient(name, http=http, **own) for name, own in by_name.items()}, default
         )
 
     def chat(self, model: str, provider: str = "", **settings: Unpack[Settings]) -> AsyncChat:
@@ -250,21 +250,21 @@ def base_url_from_env(provider: str) -> str:
 def options_from_env(names: Iterable[str], shared: SharedOptions) -> dict[str, Options]:
     """Each provider that the environment has a key for, with the options of its client.
 
-    `names` are those that are looked for, all without a region if there are none. Raises
+    Only the providers in `names` are considered; without names, all that have no region. Raises
     `ConfigurationError` for an unknown name or option, and if no key is found.
     """
     for option in shared:
         if option not in SharedOptions.__annotations__:  # such as one key for all providers
             known = ", ".join(SharedOptions.__annotations__)
             raise ConfigurationError(f"{option}: from_env has no such option; there are {known}")
-    wanted = [_row(name) for name in names]
-    rows = wanted or [row for name, row in PROVIDERS.items() if "@" not in name]
-    found: dict[str, Options] = {}
+    requested = [_row(name) for name in names]
+    rows = requested or [row for name, row in PROVIDERS.items() if "@" not in name]
+    by_name: dict[str, Options] = {}
     for row in rows:
         base_url = base_url_from_env(row.name)
-        if not (set_key_variable(row) or (wanted and not row.key_required)):
+        if not (set_key_variable(row) or (requested and not row.key_required)):
             continue
-        if not (base_url or row.base_url or wanted):
+        if not (base_url or row.base_url or requested):
             continue  # each customer has a URL, and this one's is not set
         own = cast(Options, {**shared, "base_url": base_url or None})
         headers = {
@@ -274,11 +274,11 @@ def options_from_env(names: Iterable[str], shared: SharedOptions) -> dict[str, O
         }
         if headers:
             own["headers"] = cast(Any, headers)
-        found[row.name] = own
-    if not found:
+        by_name[row.name] = own
+    if not by_name:
         variables = ", ".join(dict.fromkeys(row.key_variable for row in rows))
         raise ConfigurationError(f"no API key in the environment: set one of {variables}")
-    return found
+    return by_name
 
 
 def _row(name: str) -> Provider:

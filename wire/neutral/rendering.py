@@ -80,7 +80,7 @@ def _closed_inner(schema: Any, path: str, notes: list[Note]) -> Any:
 
 
 def safe_names(
-    calls: Iterable[tuple[str, str]], taken: Iterable[str], rule: ToolNames, found: list[Note]
+    calls: Iterable[tuple[str, str]], taken: Iterable[str], rule: ToolNames, notes: list[Note]
 ) -> dict[str, str]:
     """Map the names of calls that are not legal on a wire to names that are, all different.
 
@@ -106,7 +106,7 @@ def safe_names(
             safe = f"{base[: rule.most - 1 - len(str(number))]}_{number}"
         used.add(safe)
         names[name] = safe
-        found.append(Note(path, rule.note.format(name=repr(name), safe=safe)))
+        notes.append(Note(path, rule.note.format(name=repr(name), safe=safe)))
     return names
 
 

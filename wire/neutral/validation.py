@@ -175,11 +175,11 @@ def _schema_of_type(kind: Any) -> dict[str, Any]:
             raise NotImplementedError
         return _lifted(_schema_of_model(model), defs)
 
-    root, found = schema_components(kind, of_model, REFS)
-    for definition in found.values():
+    root, definitions = schema_components(kind, of_model, REFS)
+    for definition in definitions.values():
         if "description" in definition:  # a docstring: indented up to Python 3.12
             definition["description"] = inspect.cleandoc(definition["description"])
-    _lifted({"$defs": found}, defs)
+    _lifted({"$defs": definitions}, defs)
     name = str(root.get("$ref", "")).removeprefix(REFS.format(name=""))
     if name in defs:
         root = {**defs[name], **{key: value for key, value in root.items() if key != "$ref"}}

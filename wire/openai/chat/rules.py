@@ -154,8 +154,8 @@ def _refused_fields(request: ChatCompletionRequest, dialect: Dialect) -> Iterato
             severity = "warning" if refusal.ignored else "error"
             words = refusal.words.replace("{model}", request.model or "")
             for path, value in _matches(refusal, request):
-                said = words.replace("{path}", path).replace("{value}", str(value))
-                yield Violation(path, said, "O7", severity, refusal.remedy)
+                message = words.replace("{path}", path).replace("{value}", str(value))
+                yield Violation(path, message, "O7", severity, refusal.remedy)
 
 
 def _matches(refusal: Refusal, request: ChatCompletionRequest) -> Iterator[tuple[str, Any]]:
