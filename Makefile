@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export Q LIVE RECORD
 
-.PHONY: demo demo-local test test-slow test-live test-real test-sdks test-clis check examples bench clean
+.PHONY: demo demo-local test test-slow test-live test-real test-sdks test-clis faults check examples bench clean
 
 demo: .venv/.run
 	@$(BIN)/python examples/demo.py
@@ -42,6 +42,9 @@ test-sdks: .venv/.dev .venv-sdks/summer/.ready .venv-sdks/today/.ready
 
 test-clis: .venv/.dev
 	$(BIN)/python -m pytest -q -rs -m clis tests/clis
+
+faults: .venv/.dev
+	$(BIN)/python -m pytest -q -rs -m faults
 
 check: .venv/.dev
 	$(BIN)/ruff check .
