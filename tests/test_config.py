@@ -372,9 +372,12 @@ def test_s1_65_a_region_is_another_host_with_another_key():
     )
 
 
+@pytest.mark.parametrize("host", ["api.deepseek.com", "API.DeepSeek.com."])
 @pytest.mark.parametrize("section", ["multi_agent.agents.parser", "routing"])
-def test_s1_65_a_key_that_was_not_given_for_a_host_does_not_go_to_another_vendors(section: str):
-    settings = {"api_base": "https://api.deepseek.com/v1", "model": "deepseek-chat"}
+def test_s1_65_a_key_that_was_not_given_for_a_host_does_not_go_to_another_vendors(
+    section: str, host: str
+):
+    settings = {"api_base": f"https://{host}/v1", "model": "deepseek-chat"}
     source = (
         {"routing": settings}
         if section == "routing"

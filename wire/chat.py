@@ -20,7 +20,8 @@ from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, cast
 import msgspec
 
 from wire.core.account import Account
-from wire.core.call import Call, EventSource, StreamCall
+from wire.core.call import Call, EventSource, StreamCall, Timeouts
+from wire.core.retry import Retry
 from wire.errors import ConfigurationError, OutputError, RuleError, Violation
 from wire.http.aio import AsyncClient, AsyncStream
 from wire.http.client import Client, Stream
@@ -55,6 +56,15 @@ class Settings(TypedDict, total=False):
     search_grounding: bool
     raw_schemas: bool
     options: Mapping[str, Mapping[str, Any]]
+
+
+class RequestOptions(Settings, total=False):
+    """Settings of one request, and how to send it."""
+
+    timeouts: Timeouts | None
+    """`None`: those of the client."""
+    retry: Retry | None
+    """`None`: the policy of the client. `wire.retry.NONE` switches retries off for this request."""
 
 
 class ChatOptions(Settings, Options, total=False):
@@ -148,12 +158,15 @@ class ChatState(Generic[AnyClient]):
         self, how: str, args: tuple[Any, ...], output: Any, settings: dict[str, Any]
     ) -> Any:
         """Render a request; `how` names the function of the wire: `call` or `stream_call`."""
+        sending = {name: settings.pop(name, None) for name in ("timeouts", "retry")}
         request = self.request(*args, **settings)
         output_type = OutputType(output) if output is not None else None
         if output_type is not None:
             request = msgspec.structs.replace(request, output=output_type.output)
         make = getattr(WIRES[self.client.wire], how)
         call = make(request, self.model, self.client.row)
+        if any(value is not None for value in sending.values()):
+            call = call.replace(**sending)
         return call if output_type is None else with_output(call, output_type)
 
 
@@ -289,12 +302,13 @@ class Chat(ChatState[Client]):
         *,
         messages: Iterable[Message] | None = None,
         output: Any = None,
-        **settings: Unpack[Settings],
+        **settings: Unpack[RequestOptions],
     ) -> Reply:
         """Send a prompt, or the conversation in `messages`, and return the complete reply.
 
         With `output`, the model replies in JSON, and `reply.output` is its value. `output` is a
-        type that msgspec or pydantic knows, or a JSON Schema.
+        type that msgspec or pydantic knows, or a JSON Schema. `timeouts` and `retry` replace those
+        of the client for this request.
 
         Raises `RuleError` or `HistoryError` for a request that cannot be sent, `BlockedError` if
         the provider's filters removed the answer, `OutputError` if the answer does not match
@@ -308,7 +322,7 @@ class Chat(ChatState[Client]):
         *,
         messages: Iterable[Message] | None = None,
         output: Any = None,
-        **settings: Unpack[Settings],
+        **settings: Unpack[RequestOptions],
     ) -> AbstractContextManager[ChatStream]:
         """Stream the events of the reply as they arrive: `with chat.stream("Hi") as events:`.
 
@@ -360,7 +374,7 @@ class AsyncChat(ChatState[AsyncClient]):
         *,
         messages: Iterable[Message] | None = None,
         output: Any = None,
-        **settings: Unpack[Settings],
+        **settings: Unpack[RequestOptions],
     ) -> Reply:
         """Send a prompt, or the conversation in `messages`, and return the complete reply.
 
@@ -376,7 +390,7 @@ class AsyncChat(ChatState[AsyncClient]):
         *,
         messages: Iterable[Message] | None = None,
         output: Any = None,
-        **settings: Unpack[Settings],
+        **settings: Unpack[RequestOptions],
     ) -> AbstractAsyncContextManager[AsyncChatStream]:
         """Stream the events of the reply as they arrive. As `Chat.stream`."""
         call = self.stream_call(prompt, messages=messages, output=output, **settings)

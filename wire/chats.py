@@ -18,7 +18,7 @@ from contextlib import (
 from types import MappingProxyType
 from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, cast
 
-from wire.chat import AsyncChat, AsyncChatStream, Chat, ChatStream, Settings
+from wire.chat import AsyncChat, AsyncChatStream, Chat, ChatStream, RequestOptions, Settings
 from wire.core.call import Timeouts
 from wire.core.limits import Limits
 from wire.core.retry import Retry
@@ -38,6 +38,7 @@ class SharedOptions(TypedDict, total=False):
     timeouts: Timeouts | float | None
     retry: Retry | None
     limits: Limits | None
+    trust_env: bool
 
 
 class ChatsState(Generic[AnyClient]):
@@ -140,7 +141,7 @@ class Chats(ChatsState[Client]):
         provider: str = "",
         messages: Iterable[Message] | None = None,
         output: Any = None,
-        **settings: Unpack[Settings],
+        **settings: Unpack[RequestOptions],
     ) -> Reply:
         """Send a request to one model and return the complete reply. As `chat(...)`, `Chat.ask`."""
         chat = self.chat(model, provider)
@@ -154,7 +155,7 @@ class Chats(ChatsState[Client]):
         provider: str = "",
         messages: Iterable[Message] | None = None,
         output: Any = None,
-        **settings: Unpack[Settings],
+        **settings: Unpack[RequestOptions],
     ) -> AbstractContextManager[ChatStream]:
         """Stream the events of the reply of one model. As `chat(...)` and `Chat.stream`."""
         chat = self.chat(model, provider)
@@ -206,7 +207,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         provider: str = "",
         messages: Iterable[Message] | None = None,
         output: Any = None,
-        **settings: Unpack[Settings],
+        **settings: Unpack[RequestOptions],
     ) -> Reply:
         """Send a request to one model and return the complete reply. As `Chats.ask`."""
         chat = self.chat(model, provider)
@@ -220,7 +221,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         provider: str = "",
         messages: Iterable[Message] | None = None,
         output: Any = None,
-        **settings: Unpack[Settings],
+        **settings: Unpack[RequestOptions],
     ) -> AbstractAsyncContextManager[AsyncChatStream]:
         """Stream the events of the reply of one model. As `Chats.stream`."""
         chat = self.chat(model, provider)

@@ -26,11 +26,11 @@ import tomllib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
-from urllib.parse import urlsplit
 
 import msgspec
 
 from wire.core.decoders import convert
+from wire.core.hosts import origin_of
 from wire.core.memory import Note
 from wire.core.secret import Secret
 from wire.errors import ConfigurationError
@@ -285,7 +285,7 @@ def _row(provider: str, api_base: str | None, path: str) -> Provider:
 def _owner(api_base: str) -> Provider | None:
     """The provider that owns this host; `None` for a self-hosted endpoint."""
     try:
-        owner = owner_of(urlsplit(api_base).hostname or "")
+        owner = owner_of(origin_of(api_base).host)
     except ValueError:
         return None  # no URL; the client raises the error
     return owner if owner is not None and owner.key_required else None

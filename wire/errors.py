@@ -209,6 +209,8 @@ class WireError(Exception):
     - `provider`, HTTP `status`, the provider's own `code`, `request_id`;
     - `retryable`, and `retry_after` in seconds as the server requested it;
     - `attempts`: how many were made;
+    - `retry_budget_empty`: whether another attempt was not made because earlier retries to this
+      host had used up the budget of `Retry.budget`;
     - `partial`: the result folded from the chunks before the error;
     - `raw`: the body as received.
     """
@@ -236,6 +238,7 @@ class WireError(Exception):
         self.retryable = retryable
         self.retry_after = retry_after
         self.attempts = attempts
+        self.retry_budget_empty = False
         self.partial = partial
         self._raw = Received(raw)
 
@@ -257,7 +260,10 @@ class WireError(Exception):
             )
         )
         head = ": ".join(one_line(word, 80) for word in (self.provider, status_and_code) if word)
-        tail = f" (after {self.attempts} attempts)" if self.attempts > 1 else ""
+        attempts = f"after {self.attempts} attempts" if self.attempts > 1 else ""
+        budget = "the retry budget of this host is used up" if self.retry_budget_empty else ""
+        facts = ", ".join(filter(None, (attempts, budget)))
+        tail = f" ({facts})" if facts else ""
         return f"{head}: {self.message}{tail}" if head else f"{self.message}{tail}"
 
     def __repr__(self) -> str:

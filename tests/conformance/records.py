@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.conformance.result import Mismatch
-from wire.core.call import LOOPBACK
+from wire.core.hosts import is_loopback
 from wire.core.provider import Provider
 from wire.providers import PROVIDERS, owner_of
 
@@ -60,7 +60,7 @@ def row_of(record: Record, wire: str) -> Provider | str:
     """The row of the host that answered, `""` if it has none; a local server is known by name."""
     names = {"llamacpp": "llama.cpp", "ollama": "ollama"}
     host = urllib.parse.urlsplit(str(record.get("url"))).hostname or ""
-    if LOOPBACK.fullmatch(host):
+    if is_loopback(host):
         name = names.get(str(record.get("provider")))
         row = PROVIDERS[name] if name else None
     else:

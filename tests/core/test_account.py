@@ -52,6 +52,10 @@ WAITS: list[tuple[str, dict[str, str], float | None]] = [
     ("nan", {"retry-after": "nan"}, None),
     ("inf", {"retry-after": "inf"}, None),
     ("huge", {"retry-after": "9" * 400}, None),
+    ("above-1e9", {"retry-after": "1000000001"}, None),
+    ("ms-above-1e9", {"retry-after-ms": "1e13", "retry-after": "7"}, 7.0),
+    ("date-in-8000-years", {"retry-after": "Sat, 06 Nov 9994 08:49:37 GMT"}, None),
+    ("other-digits", {"retry-after": "\u0667"}, None),
     ("words", {"retry-after": "in a while"}, None),
     ("empty", {"retry-after": ""}, None),
 ]
@@ -60,7 +64,7 @@ WAITS: list[tuple[str, dict[str, str], float | None]] = [
 @pytest.mark.parametrize(
     ("headers", "seconds"), [row[1:] for row in WAITS], ids=[row[0] for row in WAITS]
 )
-def test_retry_after(headers: dict[str, str], seconds: float | None):
+def test_r_16_retry_after(headers: dict[str, str], seconds: float | None):
     assert retry_after(headers, NOW) == seconds
 
 

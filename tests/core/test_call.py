@@ -240,5 +240,5 @@ def test_equal_calls_are_equal():
 def test_repr_shows_what_is_sent_and_no_functions():
     assert repr(call(b"{}", query={"a": "b"})) == (
         "Call(wire='gemini', method='POST', path='/models/m:x', body=b'{}', query={'a': "
-        "'b'}, headers={}, timeouts=None)"
+        "'b'}, headers={}, timeouts=None, retry=None)"
     )

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
+import threading
+from contextlib import suppress
 from random import Random
 
 import pytest
@@ -9,8 +12,8 @@ from hypothesis import strategies as st
 
 from wire import retry
 from wire.core.exchange import Failed, Outcome, Pause, Send, Step, exchange
-from wire.core.retry import Retry
-from wire.errors import ConfigurationError, WireError
+from wire.core.retry import Retry, RetryBudget, RetryBudgets
+from wire.errors import ConfigurationError, FirstByteClock, IdleClock, WireError
 
 PLAIN = Retry(attempts=4, base=1.0, factor=2.0, cap=60.0, spread=(1.0, 1.0))
 """Waits of 1, 2, 4 s: no dice in it."""
@@ -183,7 +186,7 @@ PRESETS = [
 
 @pytest.mark.parametrize("preset", PRESETS, ids=[row[0] for row in PRESETS])
 def test_s4_04_s4_27_numbers_of_the_presets(preset: tuple):
-    assert dataclasses.astuple(getattr(retry, preset[0])) == preset[1:]
+    assert dataclasses.astuple(getattr(retry, preset[0])) == (*preset[1:], 500)
 
 
 def test_the_default_is_the_preset():
@@ -239,6 +242,9 @@ WRONG = [
     ("attempts", -1),
     ("attempts", "3"),
     ("attempts", None),
+    ("budget", -1),
+    ("budget", 5.0),
+    ("budget", True),
     ("base", -1.0),
     ("base", float("nan")),
     ("base", "1"),
@@ -262,3 +268,101 @@ WRONG = [
 def test_a_wrong_option_is_named(name: str, value: object):
     with pytest.raises(ConfigurationError, match=f"^retry.{name}: "):
         Retry(**{name: value})
+
+
+# --- the budget (R-17) ----------------------------------------------------------------------------
+
+AT_ONCE = Retry(base=0)
+
+
+def call(budget: RetryBudget | None, *outcomes: WireError | None) -> int:
+    """The number of requests of one call with these outcomes."""
+    steps = exchange(AT_ONCE, None, Random(0), budget)
+    for sent, each in enumerate(outcomes, 1):
+        next(steps)
+        if each is None:
+            assert next(steps, "ended") == "ended"
+            return sent
+        step = None
+        with suppress(WireError):
+            step = steps.send(Failed(each, 0.0))
+        if step is None:
+            return sent
+    raise AssertionError("an outcome is missing")
+
+
+def test_r_17_a_retry_takes_five_tokens_and_a_success_gives_them_back():
+    budget = RetryBudget(500)
+    assert call(budget, lost(), lost(), lost()) == 3
+    assert budget.left == 490
+    assert call(budget, lost(), lost(), None) == 3
+    assert budget.left == 490
+    assert call(budget, None) == 1
+    assert budget.left == 491
+    assert call(budget, lost(retryable=False)) == 1
+    assert budget.left == 491
+
+
+def test_r_17_a_retry_after_a_timeout_takes_ten_tokens():
+    budget = RetryBudget(500)
+    slow = [IdleClock(retryable=True), FirstByteClock(retryable=True), lost()]
+    assert call(budget, *slow) == 3
+    assert budget.left == 480
+
+
+def test_r_17_it_is_never_above_its_size():
+    budget = RetryBudget(12)
+    budget.left = 11
+    for _ in range(3):
+        assert call(budget, None) == 1
+    assert budget.left == 12
+
+
+def test_r_17_an_empty_budget_raises_the_error_at_once():
+    budget = RetryBudget(9)
+    first, second, third = lost(), lost(), lost()
+    assert call(budget, first, second) == 2
+    assert str(second) == "oops (after 2 attempts, the retry budget of this host is used up)"
+    assert (second.retry_budget_empty, second.attempts) == (True, 2)
+    assert call(budget, third) == 1
+    assert str(third) == "oops (the retry budget of this host is used up)"
+    assert first.retry_budget_empty is False
+    assert pickle.loads(pickle.dumps(third)).retry_budget_empty is True
+    assert call(None, lost(), lost(), lost()) == 3
+    assert call(RetryBudget(0), lost()) == 1
+
+
+def test_r_17_a_thousand_calls_to_a_dead_host():
+    """1,000 calls and 100 retries; 50 retries after timeouts."""
+    budget = RetryBudget(500)
+    assert sum(call(budget, lost(), lost(), lost()) for _ in range(1000)) == 1100
+    budget = RetryBudget(500)
+    slow = FirstByteClock(retryable=True)
+    assert sum(call(budget, slow, slow, slow) for _ in range(1000)) == 1050
+
+
+def test_r_17_threads_take_no_token_twice():
+    budget, taken = RetryBudget(50_000), []
+
+    def take() -> None:
+        while tokens := budget.take(lost()):
+            taken.append(tokens)
+
+    threads = [threading.Thread(target=take) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(taken), budget.left) == (10_000, 0)
+
+
+def test_r_17_a_budget_for_each_host_and_size():
+    budgets = RetryBudgets()
+    first = budgets.of("a.example", Retry())
+    assert first is not None
+    assert first is budgets.of("a.example", Retry(attempts=5))
+    assert first is not budgets.of("b.example", Retry())
+    small = budgets.of("a.example", Retry(budget=10))
+    assert small is not None
+    assert (first.size, small.size) == (500, 10)
+    assert budgets.of("a.example", Retry(budget=None)) is None

@@ -205,6 +205,18 @@ def test_a_foreign_place_without_tls_is_refused(drive: Drive, url: str) -> None:
     assert "upload_id" not in str(caught.value)
 
 
+def test_r_31_an_upload_into_a_private_network_is_refused(drive: Drive) -> None:
+    requests: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        requests.append(request)
+        return httpx.Response(200, headers={"x-goog-upload-url": "https://169.254.169.254/latest"})
+
+    with pytest.raises(errors.ConfigurationError, match=r"169\.254\.169\.254 is in a private"):
+        drive.run(uploading(), http=httpx.MockTransport(answer))
+    assert [request.url.host for request in requests] == ["generativelanguage.googleapis.com"]
+
+
 def test_a_foreign_place_with_tls_gets_the_bytes_and_no_key(drive: Drive) -> None:
     asked: list[httpx.Request] = []
 

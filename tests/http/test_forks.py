@@ -6,7 +6,6 @@ import asyncio
 import gc
 import json
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -50,21 +49,6 @@ class Waiting(list[Step]):
             if place == 2:
                 assert self._event.wait(30)
             yield step
-
-
-@pytest.fixture(scope="session")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate of loopback with its key, made for this run."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("openssl is not installed")
-    made, key = tmp_path_factory.mktemp("tls") / "both.pem", "key.pem"
-    command = [openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
-    command += ["-nodes", "-days", "2", "-subj", "/CN=loopback", "-out", made.name, "-keyout", key]
-    command += ["-addext", "subjectAltName=IP:127.0.0.1"]
-    subprocess.run(command, cwd=made.parent, check=True, capture_output=True)
-    made.write_bytes(made.read_bytes() + (made.parent / key).read_bytes())
-    return made
 
 
 def scene(name: str, backend: str, certificate: Path | None = None) -> tuple[Any, Loopback]:

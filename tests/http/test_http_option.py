@@ -1,11 +1,9 @@
-"""`http=`: the transport under the client; proxies of the environment; Vertex."""
+"""`http=`: the transport under the client; Vertex."""
 
 from __future__ import annotations
 
 import asyncio
 import ssl
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import anyio
@@ -114,58 +112,6 @@ def test_sync_and_async_are_not_mixed_up() -> None:
         AsyncClient("gemini", http=httpx.Client())  # type: ignore[arg-type]
 
 
-class Proxy(HTTPServer):
-    """Answers what it is asked to fetch, and notes it."""
-
-    def __init__(self) -> None:
-        asked: list[tuple[str, str | None]] = []
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                self.rfile.read(int(self.headers["content-length"]))
-                asked.append((self.path, self.headers["proxy-authorization"]))
-                self.wfile.write(whole(ANSWER))
-
-            def log_message(self, *_: object) -> None: ...
-
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.asked = asked
-
-
-@pytest.fixture
-def proxy() -> Any:
-    with Proxy() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
-
-
-def test_proxies_of_the_environment(
-    drive: Drive, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    port = proxy.server_address[1]
-    monkeypatch.setenv("http_proxy", f"http://user:pass@127.0.0.1:{port}")
-    # Another name of loopback, so that it is no name that proxies are never asked for.
-    drive.send(base_url="http://127.0.0.9:1")
-    assert proxy.asked == [
-        ("http://127.0.0.9:1/v1beta/models/m:generateContent", "Basic dXNlcjpwYXNz")
-    ]
-    shown = Client("gemini", base_url="http://127.0.0.9:1").describe()
-    assert shown["proxy"] == f"http://***@127.0.0.1:{port}"
-    monkeypatch.setenv("no_proxy", "127.0.0.9")
-    with pytest.raises(errors.ConnectionLost):
-        drive.send(base_url="http://127.0.0.9:1", retry=None)
-    assert len(proxy.asked) == 1
-
-
-def test_a_proxy_we_cannot_speak_to_is_named(drive: Drive, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("https_proxy", "socks5://127.0.0.1:1080")
-    with pytest.raises(errors.ConfigurationError, match=r"HTTPS_PROXY: .*socks5"):
-        drive.send()
-
-
 def test_describe() -> None:
     with Client("gemini", api_key="fake-key", base_url="http://localhost:1/") as client:
         shown = client.describe()
@@ -176,6 +122,9 @@ def test_describe() -> None:
         "Lanes",
         None,
     )
+    with Client("gemini", api_key="fake-key", http=httpx.MockTransport(answering)) as client:
+        shown = client.describe()
+    assert (shown["http"], shown["proxy"]) == ("MockTransport", "as http= decides")
 
 
 # --- Vertex ---------------------------------------------------------------------------------------

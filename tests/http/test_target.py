@@ -348,6 +348,63 @@ def test_a_wrong_base_url(url: Any, problem: str):
     assert KEY not in message
 
 
+@pytest.mark.parametrize("host", ["api\uff0eopenai\uff0ecom", "api\u3002openai\u3002com"])
+def test_r_31_a_key_goes_to_no_host_that_only_httpx_reads(
+    host: str, monkeypatch: pytest.MonkeyPatch
+):
+    """IDNA maps these dots to ASCII ones, so httpx would connect to OpenAI's host."""
+    assert httpx.URL(f"https://{host}").raw_host == b"api.openai.com"
+    monkeypatch.setenv("GEMINI_API_KEY", ENV)
+    message = refused(base_url=f"https://{host}/v1")
+    assert message.startswith("gemini: base_url: expected an http(s) URL in ASCII: write a host")
+
+
+def test_r_31_a_location_is_part_of_one_label():
+    message = refused("gemini@vertex", project="p", location="a:80", api_key=KEY)
+    assert message.startswith("gemini@vertex: base_url: expected an http(s) URL with a host")
+
+
+@pytest.mark.parametrize("path", [".evil.example/v1", "@evil.example/v1", ":80@evil.example", 5])
+def test_r_31_a_path_does_not_continue_the_host(path: Any):
+    with pytest.raises(ConfigurationError, match=r"^path: expected a text that begins"):
+        Call("openai", "POST", path, BODY, parse=bytes, read_error=error_of)
+    with pytest.raises(ConfigurationError, match=r"^path_prefix: "):
+        call(path_prefix=path)
+
+
+@pytest.mark.parametrize(
+    ("base_url", "url", "problem"),
+    [
+        (None, "http://127.0.0.1:8080/s", "127.0.0.1 is this machine"),
+        (None, "https://localhost/s", "localhost is this machine"),
+        (None, "https://[::ffff:127.0.0.1]/s", "is this machine"),
+        (None, "https://10.0.0.1/s", "10.0.0.1 is in a private network"),
+        (None, "https://169.254.169.254/latest", "is in a private network"),
+        (None, "https://[fe80::1]/s", "is in a private network"),
+        (None, "https://db.internal/s", "is in a private network"),
+        (None, "https://metadata/s", "is in a private network"),
+        ("https://llm.example", "https://192.168.1.1/s", "is in a private network"),
+        ("https://10.0.0.5", "https://127.0.0.1/s", "is this machine"),
+        ("https://llm.internal", "http://localhost/s", "is this machine"),
+        (None, "https://upload.example/s", ""),
+        ("https://10.0.0.5", "https://10.0.0.6/s", ""),
+        ("http://localhost:8080", "http://127.0.0.1:9090/s", ""),
+        ("http://localhost:8080", "https://10.0.0.1/s", ""),
+    ],
+)
+def test_r_31_a_server_directs_no_request_into_a_private_network(
+    base_url: str | None, url: str, problem: str
+):
+    sending = made(api_key=KEY, base_url=base_url)
+    directed = Call("gemini", "POST", "", BODY, parse=bytes, read_error=error_of, url=url)
+    if not problem:
+        assert sending.accept(directed, Call) is directed
+        return
+    with pytest.raises(ConfigurationError, match="gemini: url: ") as caught:
+        sending.accept(directed, Call)
+    assert problem in str(caught.value)
+
+
 # --- clocks, retry, limits ------------------------------------------------------------------------
 
 
@@ -695,6 +752,7 @@ def test_describe():
         "timeouts": Timeouts(first_byte=5, idle=5),
         "retry": retry.NONE,
         "limits": Limits(),
+        "trust_env": True,
     }
 
 

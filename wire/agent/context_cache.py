@@ -22,7 +22,7 @@ from typing import Any, TypeVar, Unpack
 
 import anyio
 
-from wire.chat import AsyncChat, Chat, Settings
+from wire.chat import AsyncChat, Chat, RequestOptions
 from wire.core.call import Call, StreamCall
 from wire.core.flow import Flow
 from wire.core.memory import with_notes
@@ -144,7 +144,7 @@ class CachedChat(_CacheState):
         self.chat = chat
         self.model = chat.model
 
-    def ask(self, *, messages: Sequence[Message], **settings: Unpack[Settings]) -> Reply:
+    def ask(self, *, messages: Sequence[Message], **settings: Unpack[RequestOptions]) -> Reply:
         """Return the complete reply to a conversation. As `Chat.ask`."""
         client = self.chat.client
         call = self.chat.call(messages=messages, **settings)
@@ -158,7 +158,7 @@ class CachedChat(_CacheState):
 
     @contextmanager
     def stream(
-        self, *, messages: Sequence[Message], **settings: Unpack[Settings]
+        self, *, messages: Sequence[Message], **settings: Unpack[RequestOptions]
     ) -> Iterator[Iterator[Event]]:
         """Return the events of the same reply. As `Chat.stream`."""
         client = self.chat.client
@@ -191,7 +191,9 @@ class AsyncCachedChat(_CacheState):
         self.chat = chat
         self.model = chat.model
 
-    async def ask(self, *, messages: Sequence[Message], **settings: Unpack[Settings]) -> Reply:
+    async def ask(
+        self, *, messages: Sequence[Message], **settings: Unpack[RequestOptions]
+    ) -> Reply:
         """Return the complete reply to a conversation. As `AsyncChat.ask`."""
         client = self.chat.client
         call = self.chat.call(messages=messages, **settings)
@@ -205,7 +207,7 @@ class AsyncCachedChat(_CacheState):
 
     @asynccontextmanager
     async def stream(
-        self, *, messages: Sequence[Message], **settings: Unpack[Settings]
+        self, *, messages: Sequence[Message], **settings: Unpack[RequestOptions]
     ) -> AsyncIterator[AsyncIterator[Event]]:
         """Return the events of the same reply. As `AsyncChat.stream`."""
         client = self.chat.client

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias, TypeGuard, TypeVar, Unpack
 import anyio
 import msgspec
 
-from wire.chat import Settings
+from wire.chat import RequestOptions
 from wire.neutral.messages import (
     Done,
     Event,
@@ -42,16 +42,16 @@ each call that got its result.
 class Model(Protocol):
     """A model for threads, such as `wire.Chat`. An agent uses it for one request at a time."""
 
-    def ask(self, *, messages: Sequence[Message], **settings: Unpack[Settings]) -> Reply:
+    def ask(self, *, messages: Sequence[Message], **settings: Unpack[RequestOptions]) -> Reply:
         """Return the complete reply to a conversation.
 
-        Agents pass the settings `system`, `tools`, `max_tokens` and `temperature`, each only if it
-        was given.
+        Agents pass the settings `system`, `tools`, `max_tokens` and `temperature` of
+        `wire.chat.Settings`, each only if it was given.
         """
         ...
 
     def stream(
-        self, *, messages: Sequence[Message], **settings: Unpack[Settings]
+        self, *, messages: Sequence[Message], **settings: Unpack[RequestOptions]
     ) -> AbstractContextManager[Iterable[Event]]:
         """Return the events of the same reply. The last one is `Done`, which holds the reply."""
         ...
@@ -60,12 +60,14 @@ class Model(Protocol):
 class AsyncModel(Protocol):
     """A model for asyncio and trio, such as `wire.AsyncChat`."""
 
-    async def ask(self, *, messages: Sequence[Message], **settings: Unpack[Settings]) -> Reply:
+    async def ask(
+        self, *, messages: Sequence[Message], **settings: Unpack[RequestOptions]
+    ) -> Reply:
         """Return the complete reply to a conversation. As `Model.ask`."""
         ...
 
     def stream(
-        self, *, messages: Sequence[Message], **settings: Unpack[Settings]
+        self, *, messages: Sequence[Message], **settings: Unpack[RequestOptions]
     ) -> AbstractAsyncContextManager[AsyncIterable[Event]]:
         """Return the events of the same reply. As `Model.stream`."""
         ...

@@ -20,7 +20,7 @@ import anyio
 import msgspec
 
 from wire.agent.model import AsyncModel, close_model, events_of, is_async_model
-from wire.chat import AsyncChat, Settings
+from wire.chat import AsyncChat, RequestOptions, Settings
 from wire.core import retry
 from wire.core.decoders import decoder
 from wire.core.memory import MetadataStruct
@@ -410,7 +410,9 @@ class ProviderModel:
         """The provider's own `model` name; empty if it has none."""
         return str(getattr(self.wrapped, "model", ""))
 
-    async def ask(self, *, messages: Sequence[Message], **settings: Unpack[Settings]) -> Reply:
+    async def ask(
+        self, *, messages: Sequence[Message], **settings: Unpack[RequestOptions]
+    ) -> Reply:
         """Return the complete reply of `generate`.
 
         Raises `ConfigurationError` for a setting that a `ChatProvider` does not take and for a
@@ -421,7 +423,7 @@ class ProviderModel:
 
     @asynccontextmanager
     async def stream(
-        self, *, messages: Sequence[Message], **settings: Unpack[Settings]
+        self, *, messages: Sequence[Message], **settings: Unpack[RequestOptions]
     ) -> AsyncIterator[AsyncIterator[Event]]:
         """Return the events of `generate_stream`. Raises as `ask`.
 
@@ -444,7 +446,7 @@ class ProviderModel:
         for event in builder.end():
             yield event
 
-    def _arguments(self, settings: Settings) -> dict[str, Any]:
+    def _arguments(self, settings: RequestOptions) -> dict[str, Any]:
         """Settings under the names that `ChatProvider` has for them."""
         unknown = sorted(set(settings) - set(_ARGUMENTS))
         if unknown:

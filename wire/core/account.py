@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import email.utils
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +12,9 @@ from typing import Any
 from wire.core.memory import ACCOUNT
 from wire.errors import WireError
 
-_NUMBER = re.compile(r"\d+(\.\d+)?")
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
+MAX_WAIT = 1e9
+"""Seconds. A server that asks for a longer wait is mistaken, so the wish is ignored."""
 _REQUEST_IDS = (
     "x-request-id",
     "request-id",
@@ -99,7 +100,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         text = headers.get(name, "").strip()
         seconds = float(text) * scale if _NUMBER.fullmatch(text) else _until(text, now)
-        if seconds is not None and math.isfinite(seconds):
+        if seconds is not None and seconds <= MAX_WAIT:
             return seconds
     return None
 

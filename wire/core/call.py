@@ -15,9 +15,11 @@ import msgspec
 
 from wire.core.chunk_bytes import TextChunk
 from wire.core.decoders import decoder
+from wire.core.hosts import origin_of
 from wire.core.json_values import checked
 from wire.core.memory import Note, encode, steps_of
 from wire.core.provider import Provider
+from wire.core.retry import Retry
 from wire.core.secret import SHOWN, Headers, checked_headers, sealed, shown_headers
 from wire.errors import APIError, ConfigurationError, RuleError, Violation, WireError
 
@@ -118,9 +120,6 @@ the call. An incomplete response has `wire.core.memory.PARTIAL` in its notes."""
 _HIDDEN = re.compile(r"((?:[A-Za-z]+ )?)\*\*\*")
 _VALUE = re.compile(r"(?<==)[^&]+")
 
-LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|\[?::1\]?|[^.]+\.localhost")
-"""Names of the local machine. Requests to it do not leave it, so plain http is allowed."""
-
 
 @dataclass(frozen=True, slots=True)
 class Preview:
@@ -182,6 +181,9 @@ class _Request:
     query: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     headers: Headers = field(default_factory=dict, kw_only=True)
     timeouts: Timeouts | None = field(default=None, kw_only=True)
+    """`None`: those of the client."""
+    retry: Retry | None = field(default=None, kw_only=True)
+    """`None`: the policy of the client. `wire.retry.NONE` switches retries off for this call."""
     host_rules: Callable[[Any, Provider], Any] | None = field(
         default=None, kw_only=True, repr=False
     )
@@ -195,10 +197,11 @@ class _Request:
     url: str = field(default="", kw_only=True, repr=False)
     """A complete URL that a server returned, such as an upload URL. Replaces path and query.
 
-    It is https or a loopback address. The URL itself grants access, so no key and no header of the
-    client is sent to it, and the values of its query are hidden in previews and logs."""
+    It is https or a loopback address. A client sends nothing to a private host, unless its own base
+    URL is private too. The URL itself grants access, so no key and no header of the client is sent
+    to it, and the values of its query are hidden in previews and logs."""
     idempotent: bool = field(default=True, kw_only=True, repr=False)
-    """False: sending it twice has another effect, so it is never retried automatically."""
+    """False: sending it twice has another effect, so it is never retried, whatever `retry` is."""
     notes: tuple[Note, ...] = field(default=(), kw_only=True, repr=False)
     """Reports of what building the call changed, added or dropped; see `wire.notes`."""
 
@@ -211,12 +214,19 @@ class _Request:
             raise ConfigurationError("query: expected a mapping of str to str")
         if self.url and (self.path or self.query):
             raise ConfigurationError("url: expected either url, or path and query")
+        for name in ("path", "path_prefix"):
+            path: object = getattr(self, name)
+            # Without the slash it would continue the host of the base URL (R-31).
+            if not isinstance(path, str) or not (path.startswith("/") or path == ""):
+                raise ConfigurationError(f"{name}: expected a text that begins with /")
         if self.url and (problem := _unsafe(self.url)):
             raise ConfigurationError(f"url: {problem}")
         if not isinstance(self.timeouts, Timeouts | None):
             raise ConfigurationError(
                 f"timeouts: expected a Timeouts, not {type(self.timeouts).__name__}"
             )
+        if not isinstance(self.retry, Retry | None):
+            raise ConfigurationError(f"retry: expected a Retry, not {type(self.retry).__name__}")
 
     def replace(
         self,
@@ -225,8 +235,10 @@ class _Request:
         query: Mapping[str, str] | None = None,
         body_extra: Mapping[str, Any] | None = None,
         timeouts: Timeouts | None = None,
+        retry: Retry | None = None,
     ) -> Self:
-        """A copy with further headers, query parameters, keys of the body, or other timeouts.
+        """A copy with further headers, query parameters or keys of the body, with other timeouts or
+        another retry policy.
 
         A header, parameter or key of the same name is replaced. A key of `body_extra` is a JSON
         path as errors write it: `mood` is a key of the body, `tools[0].mood` one of its first tool,
@@ -252,6 +264,7 @@ class _Request:
             else {**self.query, **(query or {})},
             body=_extended(self.body, body_extra) if body_extra else self.body,
             timeouts=self.timeouts if timeouts is None else timeouts,
+            retry=self.retry if retry is None else retry,
         )
 
     def judge(self, provider: Provider) -> Self:
@@ -294,22 +307,11 @@ class _Request:
 def _unsafe(url: str) -> str | None:
     """Why a URL from a server is refused. The text omits its query, which may grant access."""
     try:
-        parts = urlsplit(
-            url
-            if isinstance(url, str) and url.isascii() and url.isprintable() and " " not in url
-            else ""
-        )
-        host = (
-            parts.hostname
-            if parts.port != 0 and parts.username is None and not parts.fragment
-            else None
-        )
-    except ValueError:
-        return "expected an http(s) URL"  # an unclosed bracket, an invalid port
-    if not host or parts.scheme not in ("http", "https"):
-        return "expected an http(s) URL with a host, without user and fragment"
-    if parts.scheme == "http" and not LOOPBACK.fullmatch(host):
-        return f"expected https for {host}: plain http would send the request unencrypted"
+        origin = origin_of(url)
+    except ValueError as problem:
+        return f"expected {problem}"
+    if origin.scheme == "http" and not origin.is_loopback:
+        return f"expected https for {origin.host}: plain http would send the request unencrypted"
     return None
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar
 
+from wire.core.account import MAX_WAIT
 from wire.core.lenient import fitted, plain
 from wire.core.memory import WireStruct, well_formed_utf8
 from wire.errors import (
@@ -33,7 +34,7 @@ from wire.errors import (
 
 E = TypeVar("E", bound=WireStruct)
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)s")
+_RETRY_DELAY = re.compile(rb'"retry(?:D|_d)elay\\*"\s*:\s*\\*"(\d{1,12}(?:\.\d{1,12})?)s\\*"')
 _TEXT_LIMIT = 300
 """Bytes that a message quotes of a body without an error object, such as a page of HTML."""
 
@@ -201,10 +202,6 @@ class ErrorReader(Generic[E]):
         """`details` of the exception."""
         return (error,)
 
-    def retry_after(self, error: E) -> float | None:
-        """Seconds that the provider asks to wait."""
-        return None
-
     # --- bytes to errors --------------------------------------------------------------------------
 
     def parse(self, status: int, body: bytes) -> APIError:
@@ -270,7 +267,7 @@ class ErrorReader(Generic[E]):
             status=status,
             code=self.code(error),
             retryable=retryable,
-            retry_after=self.retry_after(error),
+            retry_after=retry_delay(body),
             request_id=request_id,
             raw=body,
         )
@@ -331,6 +328,8 @@ class ErrorReader(Generic[E]):
     def _unwrapped(self, envelope: dict[str, Any]) -> dict[str, Any]:
         """The object under `error`, with the status and the `beside_keys` of its envelope."""
         error = envelope["error"]
+        if isinstance(error, list) and len(error) == 1:
+            error = error[0]
         inside = error if isinstance(error, dict) else {"message": _text(error)}
         keys = (*self.beside_keys, *_STATUS_KEYS)
         outside = {key: envelope[key] for key in keys if key in envelope}
@@ -375,10 +374,17 @@ def _word(text: str) -> str:
     return text.strip().lower().replace(" ", "_")
 
 
-def seconds_in(delay: Any) -> float | None:
-    """The seconds of a `google.protobuf.Duration` such as `"34.4s"`."""
-    match = _DURATION.fullmatch(delay) if isinstance(delay, str) else None
-    return float(match[1]) if match else None
+def retry_delay(body: bytes) -> float | None:
+    r"""The seconds in a google.rpc RetryInfo of an error body; the longest, if there are several.
+
+    >>> retry_delay(b'[{"error":{"details":[{"retryDelay":"34.4s"}]}}]')
+    34.4
+
+    It searches the bytes, because it is found in many places: in the details of Google's error, in
+    a list, and in the error of a gateway that has Google's as a text, with escaped quotes.
+    """
+    delays = [float(match) for match in _RETRY_DELAY.findall(body)]
+    return max((each for each in delays if each <= MAX_WAIT), default=None)
 
 
 def _text(value: Any) -> str:

@@ -3,10 +3,10 @@
 `exchange` is a generator. It yields a `Step`; the client carries it out and sends the `Outcome`
 back. The steps alternate:
 
-    Send -> None    the attempt succeeded: the generator returns
+    Send -> None    the attempt succeeded: gives tokens back to the budget and returns
     Send -> Failed  another attempt is allowed: yields Pause, then Send
-    Send -> Failed  no attempt is left, the error is not retryable, or the wait would exceed the
-                    total time: raises the error
+    Send -> Failed  no attempt is left, the error is not retryable, the wait would exceed the total
+                    time, or the retry budget is used up: raises the error
 
 The total time is checked before a pause begins, because no attempt could follow a longer wait.
 
@@ -21,7 +21,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from random import Random
 
-from wire.core.retry import Retry
+from wire.core.retry import Retry, RetryBudget
 from wire.errors import WireError
 
 
@@ -59,7 +59,9 @@ Step = Send | Pause
 Outcome = Failed | None
 
 
-def exchange(retry: Retry, total: float | None, dice: Random) -> Generator[Step, Outcome, None]:
+def exchange(
+    retry: Retry, total: float | None, dice: Random, budget: RetryBudget | None = None
+) -> Generator[Step, Outcome, None]:
     """Yield the steps of one call; return after a success, raise the error of the last attempt.
 
     >>> steps = exchange(Retry(attempts=2, spread=(1, 1)), None, Random(0))
@@ -70,15 +72,17 @@ def exchange(retry: Retry, total: float | None, dice: Random) -> Generator[Step,
     >>> next(steps)
     Send(attempt=2, seconds=None)
 
-    `total` limits the call with all its attempts and pauses, in seconds. The outcome of a `Pause`
-    is ignored.
+    `total` limits the call with all its attempts and pauses, in seconds. `budget` limits the
+    retries of many calls. The outcome of a `Pause` is ignored.
     """
     left = total
-    attempt = 0
+    attempt = taken = 0
     while True:
         attempt += 1
         failed = yield Send(attempt, left)
         if failed is None:
+            if budget is not None and budget.left < budget.size:
+                budget.give_back(taken or 1)
             return
         error = failed.error
         error.attempts = attempt
@@ -87,4 +91,10 @@ def exchange(retry: Retry, total: float | None, dice: Random) -> Generator[Step,
             left = total - failed.elapsed - wait
         if wait is None or (left is not None and left <= 0):
             raise error
+        if budget is not None:
+            tokens = budget.take(error)
+            if not tokens:
+                error.retry_budget_empty = True
+                raise error
+            taken += tokens
         yield Pause(wait)

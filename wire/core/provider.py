@@ -56,6 +56,10 @@ class Provider:
     """The environment variable that is read when `key_variable` is not set."""
     header_variables: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Environment variable -> header that `wire.Chats.from_env` sends its value in."""
+    idempotency_header: str = ""
+    """The header in which the provider takes the id of a call, so that it does not run a repeated
+    request twice; empty if it documents none. No row has one: neither the references of the
+    providers name such a header, nor do the SDKs of OpenAI (3.54) and Anthropic (2.12) send one."""
     dialect: Any = field(default=None, hash=False)
     """The `Dialect` of its wire: how this host differs from the vendor's reference."""
 

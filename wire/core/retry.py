@@ -1,18 +1,23 @@
-"""The retry policy: whether to retry after an error, and how many seconds to wait.
+"""The retry policy: whether to retry after an error, how many seconds to wait, and the budget.
 
 `exchange.py` applies it. The presets `SPEC`, `RESUME_AGENT` and `ATTRACTOR` are named after the
 systems whose numbers they have. In every preset but `NONE`, waits double up to a cap and are
 spread at random, so that many clients do not return at the same moment. A `retry-after` of the
 server replaces the computed wait; one above the cap ends the retries (R-15, R-16).
+
+A policy alone multiplies the load on a host that is down: three attempts for each call. The budget
+limits the retries of all calls of a client to one host (R-17).
 """
 
 from __future__ import annotations
 
 import math
+import os
+import threading
 from dataclasses import dataclass
 from random import Random
 
-from wire.errors import ConfigurationError, WireError
+from wire.errors import ClockError, ConfigurationError, WireError
 
 __all__ = [
     "ATTRACTOR",
@@ -24,6 +29,12 @@ __all__ = [
 ]
 
 
+RETRY_COST = 5
+"""Tokens of a retry. The numbers are those of botocore's standard mode."""
+TIMEOUT_COST = 10
+"""Tokens of a retry after a `ClockError`: it occupied the host for longer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Retry:
     """A retry policy: the number of attempts and the waits between them.
@@ -32,6 +43,8 @@ class Retry:
     1.0
 
     The wait after attempt n is `uniform(*spread) * min(cap, base * factor**(n-1))` seconds.
+
+    A client has one for all calls, and a call may have its own: `call.replace(retry=NONE)`.
 
     Raises `ConfigurationError` that names the field with a bad value.
     """
@@ -46,11 +59,19 @@ class Retry:
     """Seconds. The longest wait before `spread`, and the longest `retry-after` that is obeyed."""
     spread: tuple[float, float] = (0.0, 1.0)
     """Bounds of the random factor."""
+    budget: int | None = 500
+    """Tokens for the retries of all calls of a client to one host. A retry takes 5, one after a
+    timeout 10. A call that succeeds gives back what it took, or 1 if it took none. Without enough
+    tokens the error is raised at once. `None`: not limited."""
 
     def __post_init__(self) -> None:
         if type(self.attempts) is not int or self.attempts < 1:
             raise ConfigurationError(
                 f"retry.attempts: expected a whole number from 1 up, not {self.attempts!r}"
+            )
+        if self.budget is not None and (type(self.budget) is not int or self.budget < 0):
+            raise ConfigurationError(
+                f"retry.budget: expected a whole number from 0 up or None, not {self.budget!r}"
             )
         for name in ("base", "factor", "cap"):
             if not _is_time(getattr(self, name)):
@@ -79,6 +100,62 @@ class Retry:
         except OverflowError:
             wait = self.cap
         return dice.uniform(*self.spread) * min(self.cap, wait)
+
+
+class RetryBudget:
+    """The tokens that are left for retries to one host (R-17). Safe to use from many threads.
+
+    >>> budget = RetryBudget(8)
+    >>> budget.take(WireError()), budget.take(WireError()), budget.left
+    (5, 0, 3)
+    >>> budget.give_back(5)
+    >>> budget.left
+    8
+    """
+
+    __slots__ = ("left", "size")
+
+    def __init__(self, size: int) -> None:
+        self.size = self.left = size
+
+    def take(self, error: WireError) -> int:
+        """Take the tokens for a retry after `error`, and return their number; 0: too few left."""
+        cost = TIMEOUT_COST if isinstance(error, ClockError) else RETRY_COST
+        with _counting:
+            if self.left < cost:
+                return 0
+            self.left -= cost
+        return cost
+
+    def give_back(self, tokens: int) -> None:
+        """Return tokens, up to the size."""
+        with _counting:
+            self.left = min(self.size, self.left + tokens)
+
+
+class RetryBudgets:
+    """The budgets of a client, one for each host and size."""
+
+    def __init__(self) -> None:
+        self._budgets: dict[tuple[str, int], RetryBudget] = {}
+
+    def of(self, host: str, policy: Retry) -> RetryBudget | None:
+        """The budget for calls to `host` under `policy`; `None` if it sets no limit."""
+        if policy.budget is None:
+            return None
+        key = host, policy.budget
+        return self._budgets.get(key) or self._budgets.setdefault(key, RetryBudget(policy.budget))
+
+
+_counting = threading.RLock()  # reentrant: a signal may interrupt a thread that holds it
+
+if hasattr(os, "register_at_fork"):
+    # A forked child has no thread that could release the lock.
+    os.register_at_fork(
+        before=_counting.acquire,
+        after_in_parent=_counting.release,
+        after_in_child=_counting.release,
+    )
 
 
 def _is_time(value: object) -> bool:

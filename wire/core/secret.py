@@ -110,7 +110,7 @@ def _problem(reveal: Callable[[], Any], blanks: bool) -> str | None:
 Headers = Mapping[str, str | Secret]
 
 _SECRET_NAME = re.compile(r"auth|key|token|secret|cookie|password", re.IGNORECASE)
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 def sealed(headers: Any) -> Any:
@@ -136,7 +136,7 @@ def checked_headers(headers: Any, where: str = "headers") -> dict[str, str | Sec
         )
     checked: dict[str, str | Secret] = {}
     for name in headers:
-        if not isinstance(name, str) or not _HEADER_NAME.fullmatch(name):
+        if not isinstance(name, str) or not HEADER_NAME.fullmatch(name):
             raise ConfigurationError(f"{where}: {name!r} is not a header name")
         if isinstance(headers[name], Secret):
             headers[name].check(f"{where}.{name}", blanks=True)

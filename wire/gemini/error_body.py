@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from wire.core.error_words import ErrorReader, Words, seconds_in
+from wire.core.error_words import ErrorReader, Words
 from wire.errors import APIError, AuthenticationError, ContextLengthError, QuotaError
 from wire.gemini.types import ErrorDetail, Status
 
@@ -85,11 +85,6 @@ class _Errors(ErrorReader[Status]):
     def details(self, error: Status) -> tuple[ErrorDetail, ...]:
         """The google.rpc details."""
         return tuple(error.details or ())
-
-    def retry_after(self, error: Status) -> float | None:
-        """The wait in a RetryInfo."""
-        delays = (seconds_in(detail.retry_delay) for detail in self.details(error))
-        return next((wait for wait in delays if wait is not None), None)
 
 
 ERRORS = _Errors()

@@ -146,7 +146,7 @@ def _to(
     **more: Any,
 ) -> Call[Upload]:
     headers = {"x-goog-upload-command": command, **(headers or {})}
-    parse, timeouts = upload.parse, upload.timeouts
+    parse, timeouts, retry = upload.parse, upload.timeouts, upload.retry
     return Call(
         "gemini",
         "POST",
@@ -156,6 +156,7 @@ def _to(
         headers=headers,
         parse=parse,
         timeouts=timeouts,
+        retry=retry,
         read_error=parse_error,
         read_headers=_with_headers,
         **more,

@@ -153,7 +153,7 @@ class AsyncClient(ClientState):
     ) -> None:
         super().__init__(target(name, options))
         self._http, self._handle = opened(
-            http, AsyncLanes, "handle_async_request", httpx.AsyncClient
+            http, self._target.trust_env, AsyncLanes, "handle_async_request", httpx.AsyncClient
         )
         self._dice = SystemRandom()  # as in `Client`
 
@@ -217,13 +217,16 @@ class AsyncClient(ClientState):
         self, call: AnyCall, receive: Callable[[Attempt, httpx.Response], Awaitable[T]]
     ) -> T:
         attempt = Attempt(self._target, call)
-        steps = attempt.steps(self._dice)
+        steps = attempt.steps(self._dice, self._budgets)
         next(steps)
         while True:
             try:
-                return await self._attempt(attempt, receive)
+                answer = await self._attempt(attempt, receive)
             except WireError as error:
                 pause = steps.send(attempt.failed(error))
+            else:
+                next(steps, None)
+                return answer
             await anyio.sleep(attempt.paused(pause))
             next(steps)
 
@@ -257,7 +260,12 @@ class AsyncClient(ClientState):
         return attempt.answer(body)
 
     async def _chunks(self, attempt: Attempt, response: httpx.Response) -> Any:
-        return await AsyncStream(attempt, attempt.incoming(response), _body(response))._begin()
+        stream = AsyncStream(attempt, attempt.incoming(response), _body(response))
+        try:
+            return await stream._begin()
+        except BaseException:
+            await stream._close()  # its iterator too, about which trio would warn
+            raise
 
     async def _gather(
         self, attempt: Attempt, response: httpx.Response, *, error: bool = False

@@ -154,7 +154,9 @@ class Client(ClientState):
         super().__init__(target(name, options))
         if inspect.iscoroutinefunction(self._target.token):
             raise ConfigurationError("token: an async function needs AsyncClient")
-        self._http, self._handle = opened(http, Lanes, "handle_request", httpx.Client)
+        self._http, self._handle = opened(
+            http, self._target.trust_env, Lanes, "handle_request", httpx.Client
+        )
         # Not seeded: forked children would all wait equally long before their retries.
         self._dice = SystemRandom()
 
@@ -211,13 +213,16 @@ class Client(ClientState):
 
     def _run(self, call: AnyCall, receive: Callable[[Attempt, httpx.Response], T]) -> T:
         attempt = Attempt(self._target, call)
-        steps = attempt.steps(self._dice)
+        steps = attempt.steps(self._dice, self._budgets)
         next(steps)
         while True:
             try:
-                return self._attempt(attempt, receive)
+                answer = self._attempt(attempt, receive)
             except WireError as error:
                 pause = steps.send(attempt.failed(error))
+            else:
+                next(steps, None)
+                return answer
             time.sleep(attempt.paused(pause))
             next(steps)
 

@@ -49,7 +49,7 @@ import anyio.lowlevel
 import httpx
 
 from wire.errors import ConfigurationError
-from wire.http.network import proxy_for, tls
+from wire.http.network import proxy_for, proxy_option, tls
 
 Origin = tuple[str, str, int | None]
 
@@ -61,7 +61,8 @@ _ONE = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_ex
 
 
 def _origin(request: httpx.Request) -> Origin:
-    return request.url.scheme, request.url.host, request.url.port
+    # `raw_host` is the host that is connected to. `host` decodes punycode, and may fail.
+    return request.url.scheme, request.url.raw_host.decode("ascii"), request.url.port
 
 
 def _closed() -> ConfigurationError:
@@ -125,14 +126,17 @@ class Lanes(httpx.BaseTransport):
     'Lanes'
 
     At most `limit` connections are busy at a time; a further call waits. At most `keep` idle
-    connections are kept for each origin.
+    connections are kept for each origin. `trust_env=False` ignores the proxies and TLS settings of
+    the environment. Requests to this machine never use a proxy.
 
     Raises `ConfigurationError` for a request after `close`, `httpx.PoolTimeout` if no connection is
     free within the pool timeout.
     """
 
-    def __init__(self, limit: int = MAX_LANES, keep: int = MAX_IDLE_LANES) -> None:
-        self._limit, self._keep = limit, keep
+    def __init__(
+        self, limit: int = MAX_LANES, keep: int = MAX_IDLE_LANES, *, trust_env: bool = True
+    ) -> None:
+        self._limit, self._keep, self.trust_env = limit, keep, trust_env
         self._closed = False
         self._start()
         _ALL.add(self)
@@ -170,7 +174,8 @@ class Lanes(httpx.BaseTransport):
             idle = self._idle[origin]
             if idle:
                 return idle.pop()
-        verify, proxy = tls(origin[0]), proxy_for(*origin)
+        env = self.trust_env
+        verify, proxy = tls(origin[0], env), proxy_option(proxy_for(*origin, env), env)
         return _Lane(
             httpx.HTTPTransport(verify=verify, limits=_ONE, proxy=proxy, trust_env=False),
         )
@@ -268,8 +273,10 @@ class AsyncLanes(httpx.AsyncBaseTransport):
     'AsyncLanes'
     """
 
-    def __init__(self, limit: int = MAX_LANES, keep: int = MAX_IDLE_LANES) -> None:
-        self._limit, self._keep = limit, keep
+    def __init__(
+        self, limit: int = MAX_LANES, keep: int = MAX_IDLE_LANES, *, trust_env: bool = True
+    ) -> None:
+        self._limit, self._keep, self.trust_env = limit, keep, trust_env
         self._loops: dict[object, _LoopLanes] = {}
         self._closed = False
         _ALL.add(self)
@@ -314,7 +321,8 @@ class AsyncLanes(httpx.AsyncBaseTransport):
         idle = ours.idle[origin]
         if idle:
             return idle.pop()
-        verify, proxy = tls(origin[0]), proxy_for(*origin)
+        env = self.trust_env
+        verify, proxy = tls(origin[0], env), proxy_option(proxy_for(*origin, env), env)
         return _Lane(
             httpx.AsyncHTTPTransport(verify=verify, limits=_ONE, proxy=proxy, trust_env=False),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import ssl
 import urllib.request
 from collections.abc import Callable
@@ -11,64 +12,118 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from wire.core.hosts import Origin, is_loopback
 from wire.errors import ConfigurationError
-from wire.http.target import Target
+
+_TLS_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE")
 
 
 @functools.cache
-def tls(scheme: str) -> ssl.SSLContext:
+def tls(scheme: str, trust_env: bool = True) -> ssl.SSLContext:
     """The TLS context that all lanes share, since creating one takes 20 ms and more.
 
-    For http it does not verify, and so loads no certificates.
+    For http it does not verify, and so loads no certificates. `trust_env` reads `SSL_CERT_FILE`,
+    `SSL_CERT_DIR` and `SSLKEYLOGFILE`.
+
+    Raises `ConfigurationError` if a file that they name cannot be read.
     """
-    return httpx.create_ssl_context(verify=scheme == "https")
+    try:
+        context = httpx.create_ssl_context(verify=scheme == "https", trust_env=trust_env)
+    except (OSError, ValueError) as cause:  # `ssl.SSLError` is an OSError
+        names = [name for name in _TLS_VARIABLES if os.environ.get(name)]
+        raise ConfigurationError(
+            f"{' or '.join(names) or 'TLS'}: cannot be used: {type(cause).__name__}"
+        ) from cause
+    if not trust_env:
+        # The `ssl` module reads SSLKEYLOGFILE by itself: with its file, traffic can be decrypted.
+        context.keylog_filename = None  # type: ignore[assignment]
+    return context
 
 
-def proxy_for(scheme: str, host: str, port: int | None) -> str | None:
+def proxy_for(scheme: str, host: str, port: int | None, trust_env: bool = True) -> str | None:
     """The proxy for an origin by `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY` and the like.
 
-    Raises `ConfigurationError` for a proxy that is not http or https.
+    None for this machine, whatever `NO_PROXY` contains: a proxy elsewhere could not reach it, and
+    would be sent the key and the conversation.
+
+    Raises `ConfigurationError` for a proxy that is not http or https. It does not contain the URL,
+    which may have a password.
     """
-    proxies = urllib.request.getproxies()
-    proxy = proxies.get(scheme) or proxies.get("all")
-    if not proxy or urllib.request.proxy_bypass(f"{host}:{port}" if port else host):
+    if not trust_env or is_loopback(host) or host in ("0.0.0.0", "::"):  # the OS connects to itself
         return None
-    if "://" not in proxy:
-        proxy = f"http://{proxy}"
-    if urlsplit(proxy).scheme not in ("http", "https"):
-        raise ConfigurationError(
-            f"{scheme.upper()}_PROXY: only http and https proxies are supported, not "
-            f"{urlsplit(proxy).scheme}"
-        )
-    return proxy
+    names = urllib.request.getproxies().keys()
+    name = scheme if scheme in names else "all"
+    if name not in names or urllib.request.proxy_bypass(f"{host}:{port}" if port else host):
+        return None
+    if problem := _proxy_problem(name):
+        raise ConfigurationError(f"{name.upper()}_PROXY: {problem}")
+    return _proxy(name)
 
 
-def shown_proxy(target: Target) -> str | None:
-    """The proxy of a target without its credentials, for `describe`."""
-    parts = urlsplit(target.base_url)
-    proxy = proxy_for(parts.scheme, parts.hostname or "", parts.port)
+def _proxy(name: str) -> str:
+    """The proxy of a variable as a URL."""
+    proxy = urllib.request.getproxies()[name]
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _proxy_problem(name: str) -> str:
+    """Why the proxy of a variable cannot be used; empty if it can.
+
+    Not a part of `proxy_for`: the traceback of its error must not have the URL as a variable.
+    """
+    try:
+        parts = urlsplit(_proxy(name))
+        httpx.URL(_proxy(name))
+        is_complete = parts.hostname and parts.port != 0 and parts.path in ("", "/")
+    except (ValueError, httpx.InvalidURL):
+        return "it is no URL"
+    if parts.scheme not in ("http", "https"):
+        return f"only http and https proxies are supported, not {parts.scheme}"
+    # A password with a slash or a question mark ends the host too early.
+    return (
+        "" if is_complete and not parts.query and not parts.fragment else "it is no URL of a host"
+    )
+
+
+def proxy_option(proxy: str | None, trust_env: bool) -> httpx.Proxy | None:
+    """The proxy as httpx takes it. TLS to the proxy trusts the certificates that a host's does."""
+    if proxy is None:
+        return None
+    context = tls("https", trust_env) if urlsplit(proxy).scheme == "https" else None
+    return httpx.Proxy(proxy, ssl_context=context)
+
+
+def shown_proxy(origin: Origin, trust_env: bool) -> str | None:
+    """The proxy for an origin without its credentials, for `describe`."""
+    proxy = proxy_for(origin.scheme, origin.host, origin.port, trust_env)
     if proxy is None:
         return None
     shown = urlsplit(proxy)
-    user = "***@" if shown.username else ""
+    user = "***@" if "@" in shown.netloc else ""
+    host = f"[{shown.hostname}]" if ":" in str(shown.hostname) else shown.hostname
     port = f":{shown.port}" if shown.port else ""
-    return f"{shown.scheme}://{user}{shown.hostname}{port}"
+    return f"{shown.scheme}://{user}{host}{port}"
 
 
 def opened(
-    http: Any, lanes: Callable[[], Any], handle: str, client: type
+    http: Any, trust_env: bool, lanes: Callable[..., Any], handle: str, client: type
 ) -> tuple[Any, Callable[[httpx.Request], Any]]:
     """The transport or client to use, and its function that sends a request.
 
-    "auto" and "httpx" both select lanes.
+    "auto" and "httpx" both select lanes. Raises `ConfigurationError` for anything else, and for
+    `trust_env=False` together with a transport, which has its own setting.
     """
     if isinstance(http, str):
         if http not in ("auto", "httpx"):
             raise ConfigurationError(
                 f"http: expected 'auto', 'httpx', a transport or a client, not {http!r}"
             )
-        transport = lanes()
+        transport = lanes(trust_env=trust_env)
         return transport, getattr(transport, handle)
+    if not trust_env:
+        raise ConfigurationError(
+            "trust_env: an option of the transport; give it to the transport that you pass as http="
+        )
     if any(cls.__module__.partition(".")[0] == "httpx2" for cls in type(http).__mro__):
         raise ConfigurationError(
             "http: transports and clients of httpx2 are not supported; give one of httpx"

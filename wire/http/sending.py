@@ -7,6 +7,7 @@ frames, because they hold the header with the key (R-28, R-36).
 from __future__ import annotations
 
 import logging
+import re
 import ssl
 import threading
 import time
@@ -26,10 +27,11 @@ from wire.core.account import (
 )
 from wire.core.call import Answer, Call, Chunk, Preview, StreamCall
 from wire.core.exchange import Failed, Outcome, Pause, Step, exchange
+from wire.core.hosts import origin_of
 from wire.core.incoming import Incoming
 from wire.core.limits import BodyReader
 from wire.core.provider import Provider
-from wire.core.retry import NONE
+from wire.core.retry import NONE, RetryBudgets
 from wire.core.secret import Secret
 from wire.errors import (
     APIError,
@@ -41,7 +43,9 @@ from wire.errors import (
     StreamError,
     TotalClock,
     WireError,
+    one_line,
 )
+from wire.http.lanes import AsyncLanes, Lanes
 from wire.http.network import shown_proxy
 from wire.http.target import Target
 
@@ -53,6 +57,10 @@ DRAIN_SECONDS = 0.1
 """Seconds to wait for the end of a body after the wire's terminator. A body that was read to its
 end leaves the connection reusable."""
 
+_AFTER_PATH = re.compile(r"[?#;]")
+_USER = re.compile(r"(?<![^/\\])[^/\\]*@")
+"""From a slash, or the beginning, to the last `@` before the next slash."""
+
 TRANSPORT_ERRORS = (httpx.RequestError, httpx.InvalidURL, httpx.StreamError, OSError, RuntimeError)
 """Exceptions of a transport for a failed connection. httpcore and anyio raise `RuntimeError` if a
 connection is closed during a read."""
@@ -63,7 +71,7 @@ class Attempt:
 
     def __init__(self, target: Target, call: AnyCall) -> None:
         self.target = target
-        self.call = call
+        self.call = target.with_id(call)
         self.clocks = call.timeouts or target.timeouts
         self.account = Account(sent=len(call.body))
         self._began = time.monotonic()
@@ -73,11 +81,11 @@ class Attempt:
         self._waited = 0.0  # seconds in reads since the last event
         self._waits: dict[str, float | None] = {}
 
-    def steps(self, dice: Random) -> Generator[Step, Outcome, None]:
+    def steps(self, dice: Random, budgets: RetryBudgets) -> Generator[Step, Outcome, None]:
         """The attempts and pauses of this call."""
-        return exchange(
-            self.target.retry if self.call.idempotent else NONE, self.clocks.total, dice
-        )
+        policy = (self.call.retry or self.target.retry) if self.call.idempotent else NONE
+        host = origin_of(self.call.url).host if self.call.url else self.target.origin.host
+        return exchange(policy, self.clocks.total, dice, budgets.of(host, policy))
 
     @property
     def elapsed(self) -> float:
@@ -183,7 +191,7 @@ class Attempt:
     def refused(self, response: httpx.Response, body: bytes) -> WireError:
         """Map a response with a status other than 2xx to an error."""
         if 300 <= response.status_code < 400:
-            location = response.headers.get("location", "no location")
+            location = _shown_location(response.headers.get("location", "no location"))
             return APIError(
                 f"redirects are not followed; this one is to {location}",
                 status=response.status_code,
@@ -287,6 +295,7 @@ class ClientState:
 
     def __init__(self, target: Target) -> None:
         self._target = target
+        self._budgets = RetryBudgets()
         self._closed = False
 
     def _require_open(self) -> None:
@@ -336,7 +345,9 @@ class ClientState:
         return {
             **self._target.describe(),
             "http": type(self._http).__name__,
-            "proxy": shown_proxy(self._target),
+            "proxy": shown_proxy(self._target.origin, self._http.trust_env)
+            if isinstance(self._http, Lanes | AsyncLanes)
+            else "as http= decides",
         }
 
 
@@ -377,6 +388,16 @@ def _least(*seconds: float | None) -> float | None:
 
 def _shown(seconds: float | None) -> str:
     return "the timeout of the transport" if seconds is None else f"{seconds:g} s"
+
+
+def _shown_location(location: str) -> str:
+    """The target of a redirect without its user, query and fragment, which may grant access.
+
+    It is not parsed, since a server may send any text.
+    """
+    base = _AFTER_PATH.split(location, maxsplit=1)[0]
+    hidden = "?***" if len(base) < len(location) else ""
+    return one_line(_USER.sub("***@", base), 200) + hidden
 
 
 def _is_untrusted(cause: BaseException | None) -> bool:

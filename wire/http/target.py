@@ -8,16 +8,18 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
+import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, TypedDict, TypeVar, cast
-from urllib.parse import urlsplit
 
 from wire.core import retry as presets
-from wire.core.call import LOOPBACK, Call, Preview, StreamCall, Timeouts
+from wire.core.call import Call, Preview, StreamCall, Timeouts
+from wire.core.hosts import Origin, origin_of
 from wire.core.limits import Limits
 from wire.core.retry import Retry
 from wire.core.secret import (
+    HEADER_NAME,
     SHOWN,
     Headers,
     Secret,
@@ -37,7 +39,6 @@ Token = Callable[[], str | Awaitable[str]]
 
 _OPTION = re.compile(r"(?!\.+$)[A-Za-z0-9_.:-]+")
 _KEYED_URL = re.compile(r"[?#@]|(key|token)=", re.IGNORECASE)
-_URL = re.compile(r"https?://[^\s?#@\\]+", re.IGNORECASE)
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*(@[a-z0-9._-]+)?", re.IGNORECASE)
 
 
@@ -47,6 +48,8 @@ class Target:
 
     provider: Provider
     base_url: str
+    origin: Origin
+    """Of the base URL."""
     prefix: str
     prefixes: dict[str, str]
     """First segment of a path -> the prefix that replaces `prefix`."""
@@ -57,12 +60,14 @@ class Target:
     timeouts: Timeouts
     retry: Retry
     limits: Limits
+    trust_env: bool
 
     def accept(self, call: AnyCall, kind: type) -> AnyCall:
         """Check a call and adapt it to the provider.
 
         Raises `ConfigurationError` unless `call` is of that kind, speaks this provider's wire and
-        has a key; `RuleError` for a request that the provider refuses.
+        has a key, and for a `Call.url` in a private network that the base URL is not in;
+        `RuleError` for a request that the provider refuses.
         """
         if not isinstance(call, kind):
             hint = (
@@ -81,13 +86,30 @@ class Target:
                 f"{self.provider.wire!r}"
             )
             raise ConfigurationError(message, provider=self.provider.name)
-        if not call.url:
+        if call.url:
+            self._require_reachable(origin_of(call.url))
+        else:
             self.require_key()
         try:
             return cast(AnyCall, call.judge(self.provider))
         except WireError as error:
             self.masked(error)
             raise
+
+    def _require_reachable(self, origin: Origin) -> None:
+        """Refuse a host that only this machine or its network reaches, and the provider does not.
+
+        A server that returned its URL would otherwise make the client send requests to services
+        that trust their own network (R-31).
+        """
+        if (origin.is_loopback and not self.origin.is_loopback) or (
+            origin.is_private and not self.origin.is_private
+        ):
+            kind = "this machine" if origin.is_loopback else "in a private network"
+            raise ConfigurationError(
+                f"url: {origin.host} is {kind}, and the provider's host {self.origin.host} is not",
+                provider=self.provider.name,
+            )
 
     def require_key(self) -> None:
         """Raise `ConfigurationError`, which names the variable, if a key is needed and missing."""
@@ -105,6 +127,17 @@ class Target:
             + self.prefixes.get(call.path.lstrip("/").partition("/")[0], self.prefix)
             + call.target
         )
+
+    def with_id(self, call: AnyCall) -> AnyCall:
+        """The call with an id in the provider's idempotency header, if it has one (R-19).
+
+        All attempts send the same call, so they have the same id. A header of that name in the call
+        or the client takes precedence. A GET needs no id: sending it twice has no effect.
+        """
+        name = self.provider.idempotency_header
+        if not name or call.url or call.method == "GET" or name in self._headers(call):
+            return call
+        return cast(AnyCall, call.replace(headers={name: str(uuid.uuid4())}))
 
     def send_headers(
         self, call: Call[Any] | StreamCall[Any, Any], token: Secret | None
@@ -169,6 +202,7 @@ class Target:
             "timeouts": self.timeouts,
             "retry": self.retry,
             "limits": self.limits,
+            "trust_env": self.trust_env,
         }
 
 
@@ -197,6 +231,13 @@ class Options(TypedDict, total=False):
     plain_http: bool
     """True permits a key over unencrypted http to a host that is not loopback, such as one in your
     own network. Everyone on the way can read the key and the conversation."""
+    trust_env: bool
+    """False ignores the proxies of the environment, `SSL_CERT_FILE`, `SSL_CERT_DIR` and
+    `SSLKEYLOGFILE`. A transport given as `http=` has a setting of its own."""
+    idempotency_header: str | None
+    """Name of a header that carries an id: a new one for each call, the same on all its attempts.
+    A gateway that knows the header, such as `Idempotency-Key`, does not run a repeated request
+    twice."""
 
 
 def seal(options: Options) -> None:
@@ -223,6 +264,7 @@ def target(name: str, options: Options) -> Target:
         )
     base_url = options.get("base_url")
     provider = _with_dialect(_provider(name, base_url), options.get("dialect"))
+    provider = _with_idempotency_header(provider, options.get("idempotency_header"))
     path_options = {
         "version": options.get("version") or provider.version or None,
         "project": options.get("project"),
@@ -253,6 +295,11 @@ def target(name: str, options: Options) -> Target:
     plain_http = _checked(options.get("plain_http"), False, "plain_http")
     location = path_options["location"]
     host = "" if location in (None, "global") else f"{location}-"
+    url = (
+        provider.base_url.format(host=host)
+        if base_url is None
+        else _checked_url(base_url, provider, source, headers, plain_http)
+    )
     return Target(
         # Rules that apply to one version of the API read the version that is called. Full names
         # of a project's resources are made of the prefix.
@@ -261,9 +308,8 @@ def target(name: str, options: Options) -> Target:
             version=path_options["version"] or "",
             prefix=provider.prefix.format(**path_options),
         ),
-        base_url=provider.base_url.format(host=host)
-        if base_url is None
-        else _checked_url(base_url, provider, source, headers, plain_http),
+        base_url=url,
+        origin=_origin(url, provider),
         prefix=provider.prefix.format(**path_options),
         prefixes={
             segment: prefix.format(**path_options) for segment, prefix in provider.prefixes.items()
@@ -278,6 +324,7 @@ def target(name: str, options: Options) -> Target:
         timeouts=_checked_timeouts(options.get("timeouts")),
         retry=_checked(options.get("retry", presets.DEFAULT), presets.NONE, "retry"),
         limits=_checked(options.get("limits"), Limits(), "limits"),
+        trust_env=_checked(options.get("trust_env"), True, "trust_env"),
     )
 
 
@@ -340,9 +387,12 @@ def _provider(name: Any, base_url: Any) -> Provider:
             f"provider: {name!r} is not a name: expected letters, digits and . _ -, and one @ "
             "before a region"
         )
-    scheme, host = _scheme_and_host(base_url)
+    try:
+        origin = origin_of(base_url)
+    except ValueError:
+        return unlisted(name, key_required=True)  # `_checked_url` refuses the URL
     # A host to which no key is sent requires none.
-    return unlisted(name, key_required=scheme != "http" and not LOOPBACK.fullmatch(host))
+    return unlisted(name, key_required=origin.scheme != "http" and not origin.is_loopback)
 
 
 def _with_dialect(provider: Provider, dialect: Any) -> Provider:
@@ -360,17 +410,22 @@ def _with_dialect(provider: Provider, dialect: Any) -> Provider:
     return dataclasses.replace(provider, dialect=dialect)
 
 
-def _scheme_and_host(base_url: Any) -> tuple[str, str]:
-    """Scheme and host of an http(s) URL; both empty if it is invalid."""
-    try:
-        parts = urlsplit(base_url if isinstance(base_url, str) and _URL.fullmatch(base_url) else "")
-        return (
-            (parts.scheme, parts.hostname.rstrip("."))
-            if parts.hostname and parts.port != 0
-            else ("", "")
+def _with_idempotency_header(provider: Provider, name: Any) -> Provider:
+    """The row with the idempotency header of the caller, if one was given."""
+    if name is None:
+        return provider
+    if not isinstance(name, str) or not HEADER_NAME.fullmatch(name):
+        raise ConfigurationError(
+            "idempotency_header: expected the name of a header", provider=provider.name
         )
-    except ValueError:
-        return "", ""  # an unclosed bracket, an invalid port
+    return dataclasses.replace(provider, idempotency_header=name.lower())
+
+
+def _origin(base_url: str, provider: Provider) -> Origin:
+    try:
+        return origin_of(base_url)
+    except ValueError as problem:
+        raise ConfigurationError(f"base_url: expected {problem}", provider=provider.name) from None
 
 
 def _checked_url(
@@ -383,29 +438,27 @@ def _checked_url(
     `source` is where the key came from: a key from the environment is not sent to a host of another
     provider.
     """
-    scheme, host = _scheme_and_host(base_url)
-    local = LOOPBACK.fullmatch(host)
+    if isinstance(base_url, str) and _KEYED_URL.search(base_url):
+        problem = "it must not contain a user, key or query; give api_key="
+        raise ConfigurationError(f"base_url: {problem}", provider=provider.name)
+    origin = _origin(base_url, provider)
     has_key = (
         provider.key_required
         or not source.startswith("none ")
         or any(isinstance(value, Secret) for value in headers.values())
     )
     from_env = source in (provider.key_variable, provider.other_key_variable)
-    owner = owner_of(host) if from_env and not local else None
-    if isinstance(base_url, str) and _KEYED_URL.search(base_url):
-        problem = "it must not contain a user, key or query; give api_key="
-    elif not host:
-        problem = "expected an http(s) URL with a host"
-    elif match := WIRES[provider.wire].endpoint_paths.search(base_url):
+    owner = owner_of(origin.host) if from_env and not origin.is_loopback else None
+    if match := WIRES[provider.wire].endpoint_paths.search(base_url):
         problem = f"it must not contain the endpoint's path; use {base_url[: match.start()]}"
-    elif scheme == "http" and not local and not plain_http and has_key:
+    elif origin.scheme == "http" and not origin.is_loopback and not plain_http and has_key:
         problem = (
-            f"expected https for {host}: plain http would send the key unencrypted; "
+            f"expected https for {origin.host}: plain http would send the key unencrypted; "
             "plain_http=True permits it"
         )
     elif owner is not None and owner.family != provider.family:
         problem = (
-            f"{host} is a host of {owner.name!r}, and the key in {source} is not for it; "
+            f"{origin.host} is a host of {owner.name!r}, and the key in {source} is not for it; "
             f'use Client("{owner.name}"), or give api_key= if that key is meant'
         )
     else:

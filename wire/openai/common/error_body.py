@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from wire.core.error_words import ErrorReader, Words, seconds_in
+from wire.core.error_words import ErrorReader, Words
 from wire.core.lenient import plain
 from wire.errors import APIError, ContextLengthError, QuotaError
 from wire.openai.common.types.errors import ErrorObject
@@ -50,12 +50,6 @@ class _Errors(ErrorReader[ErrorObject]):
         """The message; from a gateway, followed by the message of the host behind it."""
         message, upstream = super().message(error), upstream_message(error)
         return f"{message}: {upstream}" if upstream and upstream not in message else message
-
-    def retry_after(self, error: ErrorObject) -> float | None:
-        """Seconds to wait, from a google.rpc RetryInfo; Gemini's compatible endpoint sends one."""
-        details = error.details if isinstance(error.details, list) else ()
-        delays = (each.get("retryDelay") for each in details if isinstance(each, dict))
-        return next((wait for each in delays if (wait := seconds_in(each)) is not None), None)
 
 
 ERRORS = _Errors()
