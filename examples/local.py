@@ -11,7 +11,7 @@ import sys
 from demo import Watched
 from raw_tools import get_weather
 
-from wire import Client, Lanes, WireError, openai
+from wire import Client, Lanes, WireError, openai, printable
 from wire.neutral import messages as chat
 
 QUESTION = "What is the weather in Paris?"
@@ -80,7 +80,7 @@ def say(
 def show(event: chat.Event) -> None:
     match event:
         case chat.TextDelta(text):
-            print(text, end="", flush=True)
+            print(printable(text), end="", flush=True)
         case chat.ToolCallStart(_, name):
             print(f"call {name}(", end="", flush=True)
         case chat.ToolCallDelta(_, text):

@@ -21,7 +21,7 @@ from typing import Any
 
 import anyio
 
-from wire import LLMAgent, ToolCall, load_config, tool
+from wire import LLMAgent, ToolCall, load_config, printable, tool
 from wire.agent import read_session, save_session
 from wire.sessions import export
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator
@@ -118,7 +118,7 @@ async def main(live: bool) -> None:
             result = await orchestrator.run(
                 TASK,
                 stream=True,
-                on_stream_delta=lambda delta: print(delta.text, end="", flush=True),
+                on_stream_delta=lambda delta: print(printable(delta.text), end="", flush=True),
             )
             print()
             for run in result.runs:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import sys
 
-from wire import Chat, Done, TextDelta, ThoughtDelta, ToolCallStart
+from wire import Chat, Done, TextDelta, ThoughtDelta, ToolCallStart, printable
 from wire.testing.emulator import Emulator, EmulatorTransport
 
 THOUGHT = "A clear sky, a low sun: short words will do."
@@ -30,11 +30,11 @@ def say(chat: Chat, question: str) -> None:
         for event in events:
             match event:
                 case TextDelta(text):
-                    print(text, end="", flush=True)
+                    print(printable(text), end="", flush=True)
                 case ThoughtDelta(text):
-                    print(f"{dim}{text}{plain}", end="", flush=True)
+                    print(f"{dim}{printable(text)}{plain}", end="", flush=True)
                 case ToolCallStart():
-                    print(f"[calls {event.name}]", end="", flush=True)
+                    print(f"[calls {printable(event.name)}]", end="", flush=True)
                 case Done(reply):
                     print(f"\n--- {reply.stop.reason}, {reply.usage}")
 

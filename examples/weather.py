@@ -22,7 +22,7 @@ from urllib.parse import quote
 import anyio
 import httpx
 
-from wire import LLMAgent, create_provider
+from wire import LLMAgent, create_provider, printable
 from wire.agent import CachePolicy
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator
 from wire.tools import FunctionTool, tool
@@ -134,7 +134,7 @@ async def main(question: str, live: bool) -> None:
         for run in result.runs:
             print(f"call   {run.call.name}({json.dumps(run.call.arguments, ensure_ascii=False)})")
             print(f"       {json.dumps(run.result.answer, ensure_ascii=False)}")
-        print(f"model  {result.text}")
+        print(f"model  {printable(result.text)}")
 
 
 if __name__ == "__main__":

@@ -204,6 +204,12 @@ def parse_reply(answer: Answer, /, *, error: WireError | None = None) -> Reply:
     return Reply(Message.assistant(answer.text), Stop(reason="end"))
 
 
+def parse_message(
+    raw: bytes, provider: Provider | str = "fourth", *, part: bool = False
+) -> tuple[Message, ...]:
+    return (parse_reply(decoded(raw, Answer)).message,)
+
+
 class EventReader:
     """Pieces of one answer in, neutral events out."""
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
+from wire.core.printable import printable_line
 from wire.errors import WireError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a subcommand and return its exit status: 0 for success, 1 for an error."""
-    parser = argparse.ArgumentParser(prog="wire", description="LLM providers over raw HTTP.")
+    parser = _Parser(prog="wire", description="LLM providers over raw HTTP.")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for row in _COMMANDS:
         command = commands.add_parser(row.name, help=row.help, description=row.help)
@@ -26,11 +26,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return run(chosen)
     except WireError as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        _report(f"{type(error).__name__}: {error}")
         return 1
     except OSError as error:
-        print(f"wire: {error}", file=sys.stderr)
+        _report(f"wire: {error}")
         return 1
+
+
+def _report(line: str) -> None:
+    """Write a line to stderr. A path or a request in it may hold control characters."""
+    print(printable_line(line), file=sys.stderr, flush=True)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        super().error(printable_line(message))
 
 
 class Command(NamedTuple):
@@ -92,8 +102,7 @@ def _emulate(chosen: argparse.Namespace) -> int:
         provider=chosen.provider,
         **({"date": chosen.date} if chosen.date else {}),
     )
-    log = functools.partial(print, file=sys.stderr, flush=True) if chosen.verbose else None
-    with serve(emulator, chosen.port, log=log) as server:
+    with serve(emulator, chosen.port, log=_report if chosen.verbose else None) as server:
         print(f"READY {server.url}", flush=True)
         try:
             over.wait()

@@ -40,6 +40,8 @@ from typing import Any
 
 import msgspec
 
+from wire.core.printable import UNSAFE, printable_line
+
 __all__ = [
     "APIError",
     "AccessDeniedError",
@@ -84,12 +86,7 @@ end.
 _KEPT_AT_EACH_END = 32 * 1024
 """Characters of a message that are stored. They are masked before the message is cut further."""
 
-# Control characters, line and paragraph separators, surrogates, and the format characters that
-# reverse or hide text on a terminal.
-_CONTROL = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e"
-    r"\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb]+"
-)
+_CONTROL = re.compile(f"[{UNSAFE}]+")
 
 
 def _cleaned(text: str) -> str:
@@ -180,7 +177,8 @@ class Violation(msgspec.Struct, frozen=True, repr_omit_defaults=True):
         where = f"{self.path}: " if self.path else ""
         rule = f" [{self.rule}]" if self.rule else ""
         remedy = f" ({self.remedy})" if self.remedy else ""
-        return f"{where}{self.message}{rule}{remedy}"
+        # Paths and names in it are those of a request, of a model or of a server (R-34).
+        return printable_line(f"{where}{self.message}{rule}{remedy}")
 
 
 class Received:

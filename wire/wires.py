@@ -15,7 +15,7 @@ from wire import anthropic, gemini, openai
 from wire.core.call import Call, StreamCall
 from wire.core.provider import Provider
 from wire.errors import APIError, Violation, WireError
-from wire.neutral.messages import Event, Reply
+from wire.neutral.messages import Event, Message, Reply
 from wire.neutral.request import Request
 
 
@@ -57,6 +57,17 @@ class Wire(Protocol):
         """Convert a response of the wire to a neutral reply.
 
         `error` is the error that ended its stream, if any; the reply is then incomplete.
+        """
+        ...
+
+    def parse_message(
+        self, raw: bytes, provider: Provider | str = ..., *, part: bool = False
+    ) -> Sequence[Message]:
+        """The messages that bytes of a saved message can mean, which `parse_reply` made once.
+
+        With `part`, they are the bytes of one part. There is more than one reading if it depends on
+        settings of the client that are not saved. Raises `wire.core.lenient.Unreadable` for bytes
+        that no host sent, and `LimitError`.
         """
         ...
 

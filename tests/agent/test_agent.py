@@ -349,7 +349,7 @@ def test_a_run_waits_is_saved_and_goes_on_in_another_process(style: str) -> None
         (
             '{"format": "wire-session", "version": 1, "messages": [], "metadata": '
             '{"run": {"begun": 0, "x": 1}}}',
-            "x.json: metadata.run: Object contains unknown field `x`",
+            "x.json: metadata.run: object contains unknown field `x`",
         ),
     ],
 )

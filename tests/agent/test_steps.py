@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -428,11 +429,18 @@ def test_s1_58_with_somebody_to_ask_nothing_waits() -> None:
 
 
 def test_refusals() -> None:
-    assert refused(call("a"), None) is None
     assert refused(call("a"), True) is None
+    assert refused(call("a"), False) == refused(call("a"), "")
     assert refused(call("a"), "") == ToolResult(
         "a", "get_weather", "refused by the user", error=True
     )
+
+
+@pytest.mark.parametrize("verdict", [None, 1, 0, [], {"approved": True}])
+def test_a_verdict_is_a_bool_or_a_text(verdict: Any) -> None:
+    problem = rf"^verdicts\['a'\]: expected True, .*, not {type(verdict).__name__}$"
+    with pytest.raises(ConfigurationError, match=problem):
+        steps_of(verdicts={"a": verdict})
 
 
 def test_a_run_stops_where_it_is_told_to_and_goes_on_later() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import logging
+import signal
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,8 +15,13 @@ import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
+from wire import AsyncChat, Chat
+from wire.agent import Agent, LLMAgent
+from wire.agent.provider import StreamDelta
 from wire.agent.tool_calls import Approve, run_calls, run_calls_in_threads
+from wire.errors import ConfigurationError, ToolError
 from wire.neutral.messages import Message, ToolCall
+from wire.testing.emulator import Emulator, EmulatorTransport
 from wire.tools import Toolbox, ToolContext, ToolRun, tool
 
 Run = Callable[..., list[ToolRun]]
@@ -178,8 +185,8 @@ def test_s1_58_each_call_is_approved_or_refused_and_all_are_answered(run: Run) -
         made.append(name)
         return "written"
 
-    def approve(call: ToolCall) -> bool | str | None:
-        return {"a": True, "b": "not that one", "c": False, "d": None}[call.id]
+    def approve(call: ToolCall) -> bool | str:
+        return {"a": True, "b": "not that one", "c": False, "d": True}[call.id]
 
     calls = [call(id, "write", name=id) for id in "abcd"]
     assert answers(run(Toolbox([write]), calls, approve)) == [
@@ -189,6 +196,129 @@ def test_s1_58_each_call_is_approved_or_refused_and_all_are_answered(run: Run) -
         {"result": "written"},
     ]
     assert sorted(made) == ["a", "d"]
+
+
+@pytest.mark.parametrize("verdict", [None, 1, 0, 1.0, [True], {"approved": True}, object])
+def test_only_true_approves(run: Run, verdict: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """Issue class 7: a hook that returns nothing has not said yes."""
+    made: list[str] = []
+
+    def write(name: str) -> None:
+        made.append(name)
+
+    async def approve(call: ToolCall) -> Any:
+        return verdict
+
+    kind = type(verdict).__name__
+    problem = f"its result: expected True, False or the reason of a refusal as text, not {kind}"
+    for hook in (lambda call: verdict, approve):
+        [asked] = run(Toolbox([write]), [call("a", "write", name="x")], hook)
+        assert asked.result.answer == {"error": f"refused: the approve hook failed: {problem}"}
+        assert isinstance(asked.error, ConfigurationError)
+    assert made == []
+    assert [record.levelname for record in caplog.records] == ["WARNING"] * 2
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_plain_hook_holds_up_no_other_task_and_asks_one_question_at_a_time(backend: str) -> None:
+    released, asked, at_once = threading.Event(), [], [0, 0]
+
+    def write(name: str) -> str:
+        return "written"
+
+    def approve(call: ToolCall) -> bool:
+        asked.append(call.id)
+        at_once[0] += 1
+        at_once[1] = max(at_once)
+        other_tasks_go_on = released.wait(10)
+        at_once[0] -= 1
+        return other_tasks_go_on
+
+    async def main() -> list[ToolRun]:
+        async with anyio.create_task_group() as group:
+
+            async def release() -> None:
+                while not asked:
+                    await anyio.lowlevel.checkpoint()
+                released.set()
+
+            group.start_soon(release)
+            calls = [call(id, "write", name=id) for id in "abcd"]
+            return await run_calls(Toolbox([write]), calls, approve)
+
+    assert answers(anyio.run(main, backend=backend)) == [{"result": "written"}] * 4
+    assert (sorted(asked), at_once) == (["a", "b", "c", "d"], [0, 1])
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_async_hooks_and_tools_of_threads_work_where_a_loop_is_running(backend: str) -> None:
+    """Issue class 7: as in a notebook."""
+    deltas: list[str] = []
+
+    async def write(name: str) -> str:
+        await anyio.lowlevel.checkpoint()
+        return "written"
+
+    async def approve(call: ToolCall) -> bool | str:
+        await anyio.lowlevel.checkpoint()
+        return call.arguments == {"name": "a"} or "only a"
+
+    async def on_stream_delta(delta: StreamDelta) -> None:
+        await anyio.lowlevel.checkpoint()
+        deltas.append(delta.text)
+
+    script = [
+        {"say": {"calls": [{"name": "write", "args": {"name": name}} for name in "ab"]}},
+        {"say": "Done."},
+    ]
+
+    async def cell() -> list[Any]:
+        http = EmulatorTransport(Emulator(script))
+        chat = Chat("gemini:gemini-3.1-pro-preview", api_key="fake-key", http=http)
+        with Agent(chat, tools=[write], approve=approve) as agent:
+            result = agent.run("Hi", stream=True, on_stream_delta=on_stream_delta)
+        return [run.result.answer for run in result.runs]
+
+    before = threading.active_count()
+    assert anyio.run(cell, backend=backend) == [{"result": "written"}, {"error": "only a"}]
+    assert "".join(deltas) == "Done."
+    while threading.active_count() > before:  # the last thread of a tool may be ending
+        time.sleep(0.001)
+
+
+def test_an_interrupt_cancels_an_async_hook() -> None:
+    cancelled = threading.Event()
+
+    async def approve(call: ToolCall) -> bool:
+        try:
+            signal.raise_signal(signal.SIGINT)
+            await anyio.sleep_forever()
+        finally:
+            cancelled.set()
+        return True
+
+    def write(name: str) -> str:
+        return "written"
+
+    with pytest.raises(KeyboardInterrupt):
+        run_calls_in_threads(Toolbox([write]), [call("a", "write", name="x")], approve)
+    assert cancelled.is_set()
+
+
+async def _async_hook(*_: Any) -> Any:
+    return True
+
+
+@pytest.mark.parametrize("name", ["stop_when", "on_error", "view"])
+@pytest.mark.parametrize("kind", [Agent, LLMAgent])
+def test_a_hook_that_is_not_awaited_cannot_be_async(kind: Any, name: str) -> None:
+    """Its coroutine would count as true."""
+    chat = AsyncChat if kind is LLMAgent else Chat
+    problem = f"^{name}: expected a plain function, not an async one$"
+    with pytest.raises(ConfigurationError, match=problem):
+        kind(chat("gemini:gemini-3.1-pro-preview", api_key="fake-key"), **{name: _async_hook})
+    with pytest.raises(ToolError, match=r"^tool now: final: expected a plain function, not an "):
+        tool(lambda: 1, name="now", final=_async_hook)
 
 
 def test_what_cannot_be_made_is_not_asked_about(run: Run) -> None:

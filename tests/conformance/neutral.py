@@ -23,6 +23,7 @@ from wire.neutral.messages import (
     ToolCallEnd,
     ToolCallStart,
 )
+from wire.sessions import dump_session, load_session
 
 
 @dataclass
@@ -67,6 +68,19 @@ def check_reply(reply: Reply, expected: Expected) -> None:
         else {name: getattr(reply.usage, name) for name in expected.usage or ("input",)}
     )
     identical(usage, expected.usage, "usage")
+    check_saved(reply)
+
+
+def check_saved(reply: Reply) -> None:
+    """A session keeps the reply and its bytes, and finds no difference between the two."""
+    session = load_session(dump_session([reply.message]))
+    identical([str(note) for note in session.notes], [], "notes of the session")
+    [message] = session.messages
+    identical(message, reply.message, "saved message")
+    for saved, part in zip(
+        [message, *message.parts], [reply.message, *reply.message.parts], strict=True
+    ):
+        identical(saved.origin, part.origin, "saved origin")
 
 
 def check_events(events: Sequence[Event], reply: Reply) -> None:

@@ -154,6 +154,38 @@ def test_p_88_no_key_and_no_header_is_in_the_file(backend: str, tmp_path: Path) 
         assert secret not in kept
 
 
+def test_a_checkpoint_cut_at_any_byte_is_one_typed_error_with_its_position() -> None:
+    data = dump_checkpoint(Checkpoint(last_node_id="a", data={"k": ["é", {"n": 10**30}]}))
+    end = len(data.rstrip())
+    for position in range(end):
+        with pytest.raises(PipelineError) as caught:
+            load_checkpoint(data[:position], "run.json")
+        problem = caught.value.message.removeprefix("run.json: ")
+        assert problem in (
+            f"byte {position - 1} is not UTF-8",
+            f"not JSON: it ends after {position} bytes, inside a value",
+        )
+    assert load_checkpoint(data[:end]).data == {"k": ["é", {"n": 10**30}]}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"last_node_id": "a", "data": {"k": NaN}}', r"not JSON: .*\(byte 36\)$"),
+        ('{"last_node_id": "a", "data": {"k": 1e999}}', "Number out of range"),
+        ('{"last_node_id": "a", "data": {"k": "\0"}}', r"not JSON: .*\(byte 37\)$"),
+        ('{"last_node_id": "a", "data": {"k": ' + "[" * 900 + "]" * 900 + "}}", "nested more than"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"last_node_id": 1, "data": {}}', r"Expected `str`, got `int` - at `\$.last_node_id`"),
+        ('{"last_node_id": "a", "data": []}', r"Expected `object`, got `array` - at `\$.data`"),
+        ('{"last_node_id": "a\ud800", "data": {}}', "character 19 is half of a surrogate pair"),
+    ],
+)
+def test_what_is_no_checkpoint_is_one_typed_error(text: str, problem: str) -> None:
+    with pytest.raises(PipelineError, match=rf"^run\.json: .*{problem}"):
+        load_checkpoint(text, "run.json")
+
+
 @pytest.mark.parametrize("when", ["started", "completed"])
 def test_p_86_p_89_a_run_killed_between_any_two_steps_goes_on_and_repeats_no_completed_node(
     backend: str, tmp_path: Path, when: str

@@ -289,6 +289,86 @@ def test_p_30_p_32_the_user_is_asked_by_stdin(
     )
 
 
+HOSTILE = "a\x1b]0;t\x07\rb\x9b2J\u202ec\u2028"
+SHOWN = r"a\x1b]0;t\x07\rb\x9b2J\u202ec\u2028"
+
+
+def test_r_34_no_control_character_of_a_model_reaches_the_terminal(
+    attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    nodes = """work [model="gemini:gemini-3.5-flash", prompt=x];
+        sure [type=wait.human, prompt="Run {{.last_output}}?", key=sure];"""
+    path = file(tmp_path, f"digraph x {{ {HEAD} {nodes} start -> work -> sure -> done }}")
+    say = {"calls": [{"name": "read_file", "args": {"path": HOSTILE}}]}
+    answer = f"{HOSTILE}\n\t👩\u200d💻\r\nend"
+    for options in ([], ["--log-format", "json", "--log-level", "debug"]):
+        monkeypatch.setattr(sys, "stdin", io.StringIO("yes\n"))
+        with gemini([{"say": say}, {"say": answer}], monkeypatch):
+            said = attractor("run", path, "--output-context", "context.json", *options)
+        assert (said.status, said.out) == (0, f"{SHOWN}\n\t👩\u200d💻\nend\n")
+        assert f"Run {SHOWN}\n\t👩\u200d💻\nend?\n> " in said.err
+        assert re.findall("(?![\n\t\u200d])[\x00-\x1f\x7f-\x9f\u2028-\u202e]", said.err) == []
+        assert json.loads(Path("context.json").read_text("utf-8"))["last_output"] == answer
+    with gemini([{"say": say}, {"say": answer}], monkeypatch):
+        monkeypatch.setattr(sys, "stdin", io.StringIO("yes\n"))
+        said = attractor("run", path, "--output-context", "/dev/stdout")
+    assert json.loads(said.out)["last_output"] == answer
+    assert re.findall("(?!\n)[\x00-\x1f\x7f-\x9f\u2028-\u202e]", said.out) == []
+
+
+def test_r_34_nor_one_of_a_file_or_of_the_command_line(attractor: Any, tmp_path: Path) -> None:
+    text = f'digraph "g{HOSTILE}" {{ {HEAD} "n\x1b[2J" [type="t\x9b"]; }}'
+    odd = file(tmp_path, text, "y\x1b.dot")
+    for arguments in (
+        ["lint", odd],
+        ["show", "--text", odd],
+        ["run", odd],
+        ["run", tmp_path / "gone\x1b[2J\r"],
+        ["lint", f"--{HOSTILE}"],
+        [HOSTILE],
+        ["run", odd, "--var", HOSTILE],
+    ):
+        said = attractor(*arguments)
+        assert said.out + said.err != ""
+        assert re.findall("(?!\n)[\x00-\x1f\x7f-\x9f\u2028-\u202e]", said.out + said.err) == []
+
+
+def test_only_regular_files_are_replaced(attractor: Any, tmp_path: Path) -> None:
+    path = file(tmp_path, f"digraph x {{ {HEAD} start -> done }}")
+    os.mkfifo("pipe")
+    Path("link").symlink_to("gone")
+    for name, reason in (
+        ("/dev/null", "not a regular file"),
+        ("pipe", "not a regular file"),
+        ("link", "a symlink that leads to no file"),
+        (".", "Is a directory"),
+    ):
+        said = attractor("run", path, "--checkpoint", name)
+        assert (said.status, said.errors) == (
+            1,
+            [f"error: {name}: cannot be written: {reason}"],
+        )
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    assert stat.S_ISFIFO(os.stat("pipe").st_mode)
+    assert attractor("run", path, "--output-context", "/dev/null").status == 0
+
+
+def test_the_context_goes_to_an_open_file_by_its_path(tmp_path: Path) -> None:
+    path = file(
+        tmp_path,
+        f"digraph x {{ {HEAD} n [type=set, key=last_output, value=Hi]; start -> n -> done }}",
+    )
+    command = [sys.executable, "-m", "wire.pipeline.cli", "run", str(path), "--output-context"]
+    with (tmp_path / "out").open("wb") as out, (tmp_path / "err").open("wb") as err:
+        subprocess.run([*command, "/dev/stderr"], stdout=out, stderr=err, cwd=ROOT, check=True)
+        subprocess.run([*command, "/dev/stdout"], stdout=out, stderr=err, cwd=ROOT, check=True)
+    told = (tmp_path / "err").read_text("utf-8")
+    assert json.loads(told[told.index("{") : told.rindex("}") + 1])["last_output"] == "Hi"
+    written = (tmp_path / "out").read_text("utf-8")
+    assert written.startswith("Hi\n{")
+    assert json.loads(written[3:])["last_output"] == "Hi"
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_p_76_a_signal_cancels_the_run_and_leaves_its_checkpoint(
     tmp_path: Path, number: signal.Signals

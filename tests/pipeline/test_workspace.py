@@ -161,6 +161,18 @@ def test_s4_23_what_the_system_refuses_is_told(work: Path) -> None:
     assert tree(work) == {"file": "x"}
 
 
+def test_r_34_no_file_is_created_under_a_name_that_acts_on_a_terminal(work: Path) -> None:
+    write = tools_of(work)["write_file"]
+    for name in ("a\x1b[2J", "a\nb", "new\r/b", "a\u202etxt.exe", "a\x9b", "a\u200b", "a\tb"):
+        problem = "the path of a new file cannot contain control or invisible characters"
+        assert told(write, path=name, content="x")["error"].endswith(f": {problem}")
+    assert tree(work) == {}
+    (work / "old\n").write_text("old")
+    assert write("old\n", "new") == "wrote old\n: 3 bytes"
+    assert write("Résumé 👩\u200d💻.md", "x") == "wrote Résumé 👩\u200d💻.md, which is new: 1 bytes"
+    assert tree(work) == {"old\n": "new", "Résumé 👩\u200d💻.md": "x"}
+
+
 # --- reading --------------------------------------------------------------------------------------
 
 

@@ -319,7 +319,7 @@ def test_bytes_that_are_no_utf8_stand_as_base64():
 def test_parts_of_another_model_keep_their_own_origin():
     part = with_origin(Text("b"), Origin("deepseek", "d", "openai", b'"b"'))
     message = with_origin(
-        Message.assistant("a", part), Origin("gemini", "g", "gemini", b'{"parts":["b"]}')
+        Message.assistant("a", part), Origin("gemini", "g", "later", b'{"parts":["b"]}')
     )
     assert serialize_message(message)["parts"][1]["origin"] == {
         "provider": "deepseek",

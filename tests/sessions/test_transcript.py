@@ -283,12 +283,10 @@ def test_what_keeps_to_itself_stands_as_it_is(text: str):
         "```\ncode\n``",
         "```\ncode\n``` no end",
         "```\ncode\n    ```",
-        "```\ncode\u2028```",
         "~~~\n```",
         "- ```\n  code",
         "<!-- from here on",
         "<details>",
-        "a\r## User",
         "a\r\n## User",
     ],
 )
@@ -303,6 +301,26 @@ def test_what_could_pose_as_more_is_quoted(text: str):
     assert [line[2:] for line in lines if line.startswith(">")] == [
         line.rstrip() for line in re.split(r"\r\n?|\n", text)
     ]
+
+
+def test_characters_that_act_on_a_terminal_or_hide_text_are_escaped():
+    """R-34: what a model or a tool wrote."""
+    hostile, shown = "a\x1b[2J\rb\u202ec\u2028d\x9be\0", r"a\x1b[2J\rb\u202ec\u2028d\x9be\x00"
+    called = ToolCall(id="c", name="f", arguments={"a": hostile})
+    history = [
+        Message.assistant(Thought(hostile), f"{hostile}\r\n\t👩\u200d💻", called),
+        Message.tool_result(called, hostile),
+        Message.assistant(ToolCall(id="c", name=hostile, arguments=None, text=hostile)),
+    ]
+    for format in ("text", "markdown"):
+        told = export(history, format, thoughts=True)
+        assert re.findall("[^\n\t -~👩\u200d💻]", told) == []
+        assert told.count(shown) == 3
+        assert "\t👩\u200d💻" in told
+        assert told.count(r"a\u001b[2J\rb\u202ec\u2028d\u009be\u0000") == 2
+    told = export(history, "json", thoughts=True)
+    assert re.findall("[^\n -~👩💻]", told) == []
+    assert json.loads(told)[0]["parts"][1]["text"] == f"{hostile}\r\n\t👩\u200d💻"
 
 
 HOSTILE = st.lists(

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from wire.agent.model import Model as Model
     from wire.agent.saved_runs import dump_run as dump_run
     from wire.agent.saved_runs import load_run as load_run
+    from wire.agent.saved_runs import read_run as read_run
+    from wire.agent.saved_runs import save_run as save_run
     from wire.agent.steps import RunResult as RunResult
     from wire.agent.steps import RunState as RunState
     from wire.agent.steps import Steps as Steps
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from wire.sessions.session_file import save_session as save_session
     from wire.sessions.session_file import serialize_message as serialize_message
     from wire.sessions.transcript import export as export
+    from wire.sessions.transcript import save_export as save_export
 
 _NAMES = {
     "wire.agent.agent": ("Agent", "AsyncRunStream", "GeminiAgent", "LLMAgent", "RunStream"),
@@ -54,11 +57,11 @@ _NAMES = {
     ),
     "wire.agent.guard": ("ATTRACTOR", "Guard"),
     "wire.agent.model": ("AgentEvent", "AsyncModel", "Model"),
-    "wire.agent.saved_runs": ("dump_run", "load_run"),
+    "wire.agent.saved_runs": ("dump_run", "load_run", "read_run", "save_run"),
     "wire.agent.steps": ("RunResult", "RunState", "Steps"),
     "wire.agent.tool_calls": ("run_calls",),
     "wire.config": ("Config", "LLMConfig", "load_config"),
-    "wire.sessions.transcript": ("export",),
+    "wire.sessions.transcript": ("export", "save_export"),
     "wire.sessions.session_file": (
         "Session",
         "deserialize_message",

@@ -25,6 +25,7 @@ from typing import Any, Self, Unpack, cast
 import anyio
 
 from wire.agent.context_cache import AsyncCachedChat, CachedChat
+from wire.agent.hooks import HookLoop
 from wire.agent.model import (
     AgentEvent,
     AsyncModel,
@@ -162,9 +163,10 @@ class LLMAgent(AgentState):
         """Ask the model, run its tool calls, send it the results, until it answers without a call.
 
         With `stream`, `on_stream_delta` (a function or an async function) gets the deltas of the
-        model's replies as they arrive. Without `user_input` the run continues from the history. The
-        result holds exactly the messages that the run added. `max_steps` limits the number of
-        requests to the model; a run that reaches the limit returns with the reason `max_steps`.
+        model's replies as they arrive. It is called in the event loop, so one that blocks holds up
+        all tasks. Without `user_input` the run continues from the history. The result holds exactly
+        the messages that the run added. `max_steps` limits the number of requests to the model; a
+        run that reaches the limit returns with the reason `max_steps`.
 
         Errors of the provider are raised, never in an `ExceptionGroup`. However the run ends, even
         by a cancellation, results that exist are in the history, and `last_run.state` can be
@@ -356,7 +358,7 @@ class Agent(AgentState):
         user_input: Parts | Message | None = None,
         max_steps: int | None = MAX_STEPS,
         stream: bool = False,
-        on_stream_delta: Callable[[StreamDelta], None] | None = None,
+        on_stream_delta: OnDelta | None = None,
     ) -> RunResult:
         """Ask the model, run its tool calls, send it the results, until it answers without a call.
 
@@ -372,7 +374,7 @@ class Agent(AgentState):
         verdicts: Mapping[str, Verdict] | None = None,
         max_steps: int | None = MAX_STEPS,
         stream: bool = False,
-        on_stream_delta: Callable[[StreamDelta], None] | None = None,
+        on_stream_delta: OnDelta | None = None,
     ) -> RunResult:
         """Continue a stopped run. As `LLMAgent.resume`."""
         return self._run(self._resume(state, results, verdicts, max_steps), stream, on_stream_delta)
@@ -408,13 +410,17 @@ class Agent(AgentState):
         self,
         steps: Steps,
         stream: bool,
-        on_delta: Callable[[StreamDelta], None] | None,
+        on_delta: OnDelta | None,
     ) -> RunResult:
         converter = EventsToDeltas()
-        with without_groups(), closing(self._events(steps, stream)) as events:
+        with (
+            without_groups(),
+            HookLoop() as hooks,
+            closing(self._events(steps, stream)) as events,
+        ):
             for event in events:
                 if on_delta is not None and not isinstance(event, ToolRun):
-                    on_delta(converter.delta(event))
+                    hooks.result(on_delta(converter.delta(event)))
         return steps.result
 
     def _events(self, steps: Steps, stream: bool) -> Generator[AgentEvent, None, None]:

@@ -1,4 +1,6 @@
-"""`dump_run` and `load_run`: a run as a session file, with its state in the metadata.
+"""A run as a session file, with its state in the metadata.
+
+`dump_run` and `load_run` convert it to bytes and back, `save_run` and `read_run` use a file.
 
 `wire.sessions.read_session` reads it too. While calls of the last turn are open, the last message
 has the results of the other calls.
@@ -6,27 +8,33 @@ has the results of the other calls.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
 from wire.agent.steps import Reason, RunState
 from wire.core.decoders import convert
+from wire.core.files import read_whole, write_whole
+from wire.core.memory import with_notes
 from wire.errors import ConfigurationError
 from wire.neutral.messages import Usage
-from wire.sessions.session_file import Session, dump_session, load_session
+from wire.sessions.session_file import Session, dump_session, load_session, violation
 
 _KEY = "run"
+
+
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class _SavedFields(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """The fields of `RunState` besides the messages."""
 
-    begun: int
-    asked: int = 0
-    tool_only: int = 0
-    repeats: dict[str, int] = {}
+    begun: Count
+    asked: Count = 0
+    tool_only: Count = 0
+    repeats: dict[str, Count] = {}
     usage: Usage = Usage()
     started: tuple[str, ...] = ()
     """Ids of open calls whose tools were started."""
@@ -58,8 +66,29 @@ def dump_run(state: RunState, metadata: Mapping[str, Any] | None = None) -> byte
     )
 
 
+def save_run(
+    path: str | os.PathLike[str], state: RunState, metadata: Mapping[str, Any] | None = None
+) -> None:
+    """Write a run to a file that only its owner may read, completely or not at all.
+
+    Raises as `dump_run`, and `ConfigurationError` if the file cannot be written; the old file is
+    then unchanged.
+    """
+    write_whole(path, dump_run(state, metadata), ConfigurationError)
+
+
+def read_run(path: str | os.PathLike[str]) -> RunState:
+    """Read a run from a file.
+
+    Raises `ConfigurationError` with the name of the file and the JSON path of the problem.
+    """
+    return load_run(read_whole(path, ConfigurationError), os.fsdecode(path))
+
+
 def load_run(source: bytes | str | Mapping[str, Any], name: str = "run") -> RunState:
     """The state of a saved run.
+
+    `wire.notes` of it reports what `load_session` reports of its messages.
 
     Raises `ConfigurationError` with `name` and the JSON path of the value that is not valid.
     """
@@ -69,13 +98,13 @@ def load_run(source: bytes | str | Mapping[str, Any], name: str = "run") -> RunS
     try:
         saved: _SavedFields = convert(session.metadata[_KEY], _SavedFields)
     except msgspec.ValidationError as cause:
-        raise ConfigurationError(f"{name}: metadata.{_KEY}: {cause}") from None
+        raise ConfigurationError(f"{name}: {violation(cause, f'metadata.{_KEY}')}") from None
     if not 0 <= saved.begun <= len(session.messages):
         raise ConfigurationError(
             f"{name}: metadata.{_KEY}.begun: {saved.begun}, but there are "
             f"{len(session.messages)} messages"
         )
-    return RunState(
+    state = RunState(
         messages=session.messages,
         begun=saved.begun,
         asked=saved.asked,
@@ -85,3 +114,4 @@ def load_run(source: bytes | str | Mapping[str, Any], name: str = "run") -> RunS
         started=saved.started,
         reason=saved.reason,
     )
+    return with_notes(state, session.notes)

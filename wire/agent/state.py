@@ -8,6 +8,7 @@ from typing import Any, TypedDict, Unpack, overload
 
 from wire.agent.context_cache import CachePolicy
 from wire.agent.guard import Guard
+from wire.agent.hooks import check_plain
 from wire.agent.steps import RunState, Steps, Verdict, begun, resumed
 from wire.agent.tool_calls import Approve
 from wire.chat import Settings
@@ -34,7 +35,11 @@ class AgentOptions(TypedDict, total=False):
     approve: Approve | None
     """Called before each tool call: `True` approves it, `False` or a text, the reason, refuses it.
 
-    If it raises, the exception is the reason, and the run continues.
+    Anything else refuses it too, such as the `None` of a function that returns nothing. If it
+    raises, the exception is the reason, and the run continues. It may be async, also for `Agent`,
+    which awaits it in an event loop of its own and so works in a notebook. `LLMAgent` calls a plain
+    function in a thread, for one call at a time. `wire.tools.format_call` shows a call in a
+    question.
     """
     guard: Guard | None
     """Stops or steers a model that repeats itself."""
@@ -59,6 +64,7 @@ class AgentState:
             raise ConfigurationError(
                 f"{unknown[0]}: no such option; there are {', '.join(AgentOptions.__annotations__)}"
             )
+        check_plain(options, ("stop_when", "on_error", "view"))
         history = options.get("history")
         if history is not None and not isinstance(history, HistoryManager):
             raise ConfigurationError(

@@ -8,6 +8,7 @@ everything that is needed to continue the run later. It can be saved at any mome
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 from typing import Any, Literal, TypeAlias
@@ -36,8 +37,8 @@ from wire.tools import Toolbox, ToolRun
 
 Reason: TypeAlias = Literal["end", "final", "max_steps", "guard", "waiting", "stopped"]
 
-Verdict: TypeAlias = bool | str | None
-"""Decision on one call: `True` or `None` lets it run, `False` or a text, the reason, refuses it."""
+Verdict: TypeAlias = bool | str
+"""Decision on one call: `True` lets it run, `False` or a text, the reason, refuses it."""
 
 
 INTERRUPTED = "cancelled while it ran; it may have had effects"
@@ -213,6 +214,8 @@ class Steps:
         self._stop_when = stop_when
         self._asks_approval = asks_approval
         self._verdicts = dict(verdicts or {})
+        for id, verdict in self._verdicts.items():
+            check_verdict(verdict, f"verdicts[{id!r}]")
         self._retry, self._dice = retry, dice or Random()
         self._attempt = 0
         self._pause: float | None = None
@@ -268,11 +271,19 @@ class Steps:
         results = self.state.messages[-1].tool_results if own else ()
         if any(self._toolbox.is_final(result) for result in results):
             return "final"
-        if self._records and self._stop_when is not None and self._stop_when(self.state):
+        if self._records and self._stop_when is not None and self._stops_here(self._stop_when):
             return "stopped"
         if self._max_steps is not None and self.state.asked >= self._max_steps:
             return "max_steps"
         return None
+
+    def _stops_here(self, stop_when: Callable[[RunState], bool]) -> bool:
+        stops = stop_when(self.state)
+        if inspect.iscoroutine(stops):
+            stops.close()
+            # It would count as true, and end every run after its first step.
+            raise ConfigurationError("stop_when: expected a bool, not a coroutine")
+        return bool(stops)
 
     def replied(self, reply: Reply) -> bool:
         """Report the model's reply; return whether the run accepts it.
@@ -388,7 +399,7 @@ class Steps:
         steered = self._steered(call)
         if steered is not None:
             return steered
-        refusal = refused(call, verdict)
+        refusal = None if verdict is None else refused(call, verdict)
         if refusal is not None:
             return ToolRun(call, refusal)
         # The run was saved while this call ran. A verdict `True` allows to run it again.
@@ -457,9 +468,21 @@ def _answered_with(call: ToolCall, message: str, error: Exception | None = None)
     return ToolRun(call, ToolResult(call.id, call.name, message, error=True), error)
 
 
+def check_verdict(verdict: object, name: str) -> None:
+    """Raise `ConfigurationError` for a verdict that is neither a bool nor a text.
+
+    A hook that returns nothing has not said yes, and neither has one that returns 1 or "yes".
+    """
+    if not isinstance(verdict, bool | str):
+        raise ConfigurationError(
+            f"{name}: expected True, False or the reason of a refusal as text, not "
+            f"{type(verdict).__name__}"
+        )
+
+
 def refused(call: ToolCall, verdict: Verdict) -> ToolResult | None:
-    """The result of a call that is refused; `None` if it may run."""
-    if verdict is None or verdict is True:
+    """The result of a call that is refused; `None` if it may run. Only `True` lets it run."""
+    if verdict is True:
         return None
     return ToolResult(
         call.id,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextvars
 import inspect
-import logging
 import math
+import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -19,20 +19,20 @@ from typing import Any, Protocol, TypeAlias
 import anyio
 import anyio.to_thread
 
-from wire.agent.steps import Verdict, refused
+from wire.agent.hooks import MAX_WAIT_SECONDS, HookLoop
+from wire.agent.steps import Verdict, check_verdict, refused
+from wire.core.logs import logger
 from wire.errors import ToolError, ungrouped
 from wire.neutral.messages import Message, ToolCall, ToolResult
 from wire.tools import Ready, Toolbox, ToolContext, ToolRun
+from wire.tools.signature import is_async
 
 Approve: TypeAlias = Callable[[ToolCall], Verdict | Awaitable[Verdict]]
-"""Called before each tool call: `True` approves it, `False` or a reason refuses it."""
-
-log = logging.getLogger("wire.agent")
-
-_MAX_WAIT_SECONDS = 0.5
-"""Maximum time of one wait. A Ctrl-C just before a wait begins does not wake the thread, so a long
-wait is split.
+"""Called before each tool call: `True` approves it, `False` or a reason refuses it. Anything else,
+such as the `None` of a function that returns nothing, refuses it too.
 """
+
+log = logger("wire.agent")
 
 
 class Progress(Protocol):
@@ -58,6 +58,9 @@ async def run_calls(
 ) -> list[ToolRun]:
     """Run calls at the same time, plain functions in threads; returns the runs in call order.
 
+    A plain `approve` is called in a thread too, for one call at a time: while it waits for a user,
+    other tasks go on. An async one is awaited for all calls at the same time.
+
     An exception of a function becomes its result, one of `approve` refuses its call. A cancellation
     ends all calls and is raised. So is any other exception that is no `Exception`, such as
     `SystemExit`. By then `progress` has every result that exists. Raises `ToolError`, before any
@@ -65,12 +68,13 @@ async def run_calls(
     """
     turn = _Turn(calls, progress)
     prepared = [_prepared(toolbox, call, model, messages) for call in calls]
+    one_question = anyio.CapacityLimiter(1)
     exits: list[BaseException] = []
 
     async def run(position: int, ready: Ready | ToolRun) -> None:
         try:
             if isinstance(ready, Ready) and approve is not None:
-                ready = await _approved(toolbox, ready, approve)
+                ready = await _approved(toolbox, ready, approve, one_question)
             if isinstance(ready, Ready):
                 ready = await _outcome(toolbox, ready, turn, position)
             turn.add(position, ready)
@@ -96,18 +100,27 @@ async def run_calls(
     return turn.runs
 
 
-async def _approved(toolbox: Toolbox, ready: Ready, approve: Approve) -> Ready | ToolRun:
+async def _approved(
+    toolbox: Toolbox, ready: Ready, approve: Approve, one_question: anyio.CapacityLimiter
+) -> Ready | ToolRun:
     """The call if it is approved, else its result."""
     try:
-        verdict = approve(ready.call)
+        verdict: Any = (
+            approve(ready.call)
+            if is_async(approve)
+            else await anyio.to_thread.run_sync(
+                approve, ready.call, abandon_on_cancel=True, limiter=one_question
+            )
+        )
         if inspect.isawaitable(verdict):
             verdict = await _await_contained(verdict)
+        return _apply_verdict(ready, verdict)
     except Exception as error:
         return toolbox.hook_failed(ready.call, "approve", error)
-    return _apply_verdict(ready, verdict)
 
 
 def _apply_verdict(ready: Ready, verdict: Verdict) -> Ready | ToolRun:
+    check_verdict(verdict, "its result")
     refusal = refused(ready.call, verdict)
     return ready if refusal is None else ToolRun(ready.call, refusal)
 
@@ -199,7 +212,7 @@ def run_calls_in_threads(
             running[future] = (position, ready, until)
         while running:
             left = min(until for _, _, until in running.values()) - time.monotonic()
-            done, _ = wait(running, max(0.0, min(left, _MAX_WAIT_SECONDS)), FIRST_COMPLETED)
+            done, _ = wait(running, max(0.0, min(left, MAX_WAIT_SECONDS)), FIRST_COMPLETED)
             for future in done:
                 del running[future]
                 error = future.exception()
@@ -218,12 +231,11 @@ def run_calls_in_threads(
 def _approved_here(toolbox: Toolbox, ready: Ready, approve: Approve) -> Ready | ToolRun:
     """As `_approved`, with an event loop only if the hook is async."""
     try:
-        verdict = approve(ready.call)
-        if inspect.isawaitable(verdict):
-            verdict = anyio.run(_await_contained, verdict)
+        with HookLoop() as hooks:
+            verdict = hooks.result(approve(ready.call))
+        return _apply_verdict(ready, verdict)
     except Exception as error:
         return toolbox.hook_failed(ready.call, "approve", error)
-    return _apply_verdict(ready, verdict)
 
 
 def _work(toolbox: Toolbox, ready: Ready, turn: _Turn, position: int) -> None:
@@ -235,6 +247,10 @@ def _work(toolbox: Toolbox, ready: Ready, turn: _Turn, position: int) -> None:
     try:
         value = ready.run()
         if inspect.isawaitable(value):
+            # The context of the caller is copied for the tool. Where a loop runs in the caller's
+            # thread, sniffio's variable in it says that one runs here too.
+            if sniffio := sys.modules.get("sniffio"):
+                sniffio.current_async_library_cvar.set(None)
             value = anyio.run(_await_contained, value)
     except Exception as raised:
         error = raised

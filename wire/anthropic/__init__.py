@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from wire.anthropic.error_body import parse_error as parse_error
     from wire.anthropic.parse import EventReader as EventReader
     from wire.anthropic.parse import parse_reply as parse_reply
+    from wire.anthropic.parts import parse_message as parse_message
     from wire.anthropic.rendering import call as call
     from wire.anthropic.rendering import render_request as render_request
     from wire.anthropic.rendering import stream_call as stream_call
@@ -64,6 +65,7 @@ _NAMES = {
     ),
     "wire.anthropic.error_body": ("parse_error",),
     "wire.anthropic.parse": ("EventReader", "parse_reply"),
+    "wire.anthropic.parts": ("parse_message",),
     "wire.anthropic.rendering": ("call", "render_request", "stream_call"),
     "wire.anthropic.rows": ("ROWS", "endpoint_paths", "messages_host"),
     "wire.anthropic.rules": ("check",),

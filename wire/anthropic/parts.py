@@ -16,12 +16,13 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 
 from wire.anthropic.fold import keep_bytes
-from wire.anthropic.parse import WIRE
+from wire.anthropic.parse import WIRE, parse_reply
 from wire.anthropic.rules.turns import CALL_ID, TOOL_NAME
 from wire.anthropic.types import ContentBlock, MessageResponse, Source
 from wire.anthropic.types import Message as WireMessage
 from wire.core.lenient import Unreadable, decoded
 from wire.core.memory import Note, WireStruct, freeze, remember
+from wire.core.provider import Provider
 from wire.errors import HistoryError, LimitError, RuleError, Violation
 from wire.neutral.ids import CallIds, LegalIds
 from wire.neutral.messages import (
@@ -390,6 +391,20 @@ def _read_message(raw: bytes) -> WireMessage:
 
 def _read_block(raw: bytes) -> ContentBlock:
     return remember(freeze(decoded(raw, ContentBlock)), raw)
+
+
+def parse_message(
+    raw: bytes, provider: Provider | str = "anthropic", *, part: bool = False
+) -> tuple[Message, ...]:
+    """The messages that bytes of a saved message can mean, which `parse_reply` made once.
+
+    With `part`, they are the bytes of one part. There is more than one reading if it depends on
+    settings of the client that are not saved. Raises `Unreadable` for bytes that no host sent, and
+    `LimitError`.
+    """
+    content = [_read_block(raw)] if part else _read_message(raw).content
+    blocks = content if isinstance(content, list) else None
+    return (parse_reply(MessageResponse(content=blocks)).message,)
 
 
 # --- media ----------------------------------------------------------------------------------------

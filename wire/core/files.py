@@ -1,26 +1,51 @@
-"""Reads files completely, and writes them completely or not at all."""
+"""Reads files completely, and writes them completely or not at all.
+
+The files hold conversations, so nobody else may read them: a new file has mode 0600 from its first
+byte, and a folder that is made for it has 0700.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
+import re
+import secrets
 import stat
 from contextlib import suppress
-from pathlib import Path
-from uuid import uuid4
+from typing import Any
 
 from wire.errors import WireError
 
+MAX_FILE_BYTES = 256 * 1024 * 1024
+"""Size of the largest file that is read or written. Without a limit, a path such as /dev/zero would
+be read until the memory is full.
+"""
+
+_READ_BYTES = 1 << 20
+_MAX_LINKS = 40  # as on Linux
+_OPEN_FILES = re.compile(r"/dev/fd|/proc/(?P<process>\d+)(/task/\d+)?/fd")
+_MAX_NAME_BYTES = 180  # of the file's name in that of its temporary file; a name has at most 255
+
 
 def read_whole(path: str | os.PathLike[str], error: type[WireError]) -> bytes:
-    """All bytes of a file.
+    """All bytes of a file of up to `MAX_FILE_BYTES`.
 
-    Raises `error` with the path and the reason of the system.
+    Raises `error` with the path and the reason.
     """
+    name = _checked(path, error)
+    pieces: list[bytes] = []
     try:
-        return Path(path).read_bytes()
+        with open(name, "rb", buffering=0) as file:
+            size = os.fstat(file.fileno()).st_size  # 0 for a device or a pipe
+            read = 0
+            while max(size, read) <= MAX_FILE_BYTES and (piece := file.read(_READ_BYTES)):
+                pieces.append(piece)
+                read += len(piece)
     except (OSError, ValueError) as cause:
-        raise error(f"{path}: cannot be read: {_reason(cause)}") from cause
+        raise error(f"{name}: cannot be read: {_reason(cause)}") from cause
+    if max(size, read) > MAX_FILE_BYTES:
+        raise error(f"{name}: cannot be read: it has more than {MAX_FILE_BYTES:,} bytes")
+    return b"".join(pieces)
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes, error: type[WireError]) -> None:
@@ -32,18 +57,64 @@ def write_whole(path: str | os.PathLike[str], data: bytes, error: type[WireError
     ...     read_whole(f"{folder}/new/notes.txt", WireError)
     b'Hi'
 
-    A new file has mode 0600; a file that is replaced keeps its mode. A symlink stays a symlink, and
-    the file that it points to is replaced. Only regular files are replaced.
+    A new file has mode 0600 and a new folder 0700; a file that is replaced keeps its mode. A
+    symlink stays a symlink, and the file that it points to is replaced. Only regular files are
+    replaced, and a symlink that leads to no file is refused. Of several processes that write one
+    file, the last one wins.
 
-    Raises `error` with the path and the reason of the system; the old file is then unchanged.
+    Raises `error` with the path and the reason; the old file is then unchanged.
     """
+    name = _checked(path, error)
     try:
+        if len(data) > MAX_FILE_BYTES:
+            raise ValueError(f"{len(data):,} bytes, more than the {MAX_FILE_BYTES:,} that are read")
+        if _descriptor_in(name) is not None:
+            # Behind /dev/stdout may be a regular file. If it were replaced, what is printed later
+            # would go to a file without a name.
+            raise OSError(errno.EINVAL, "not a regular file but an open one")
+        _check_links(name)
         # Renaming over a symlink would replace the link itself.
-        target = os.path.realpath(path)
-        os.makedirs(os.path.dirname(target), exist_ok=True)
+        target = os.path.realpath(name)
+        _make_folder(os.path.dirname(target))
         replace_file(target, data)
     except (OSError, ValueError) as cause:
-        raise error(f"{path}: cannot be written: {_reason(cause)}") from cause
+        raise error(f"{name}: cannot be written: {_reason(cause)}") from cause
+
+
+def write_output(path: str | os.PathLike[str], data: bytes, error: type[WireError]) -> None:
+    """As `write_whole`, but a pipe, a terminal, a device or an open file gets the bytes as it is.
+
+    So /dev/stderr, /dev/null and a process substitution of the shell work as they do for other
+    programs.
+
+    Raises `error` with the path and the reason.
+    """
+    name = _checked(path, error)
+    try:
+        descriptor = _descriptor_in(name)
+        if descriptor is not None:
+            # Opened anew by its path, a regular file would be written from its beginning.
+            descriptor = os.dup(descriptor)
+        elif os.path.exists(name) and not _is_file_or_folder(os.stat(name).st_mode):
+            descriptor = os.open(name, os.O_WRONLY | getattr(os, "O_BINARY", 0))
+        if descriptor is not None:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+            return
+    except (OSError, ValueError) as cause:
+        raise error(f"{name}: cannot be written: {_reason(cause)}") from cause
+    write_whole(name, data, error)
+
+
+def _checked(path: Any, error: type[WireError]) -> str:
+    """The path as text. Other types are refused: `open` takes a number for an open file."""
+    try:
+        name = os.fsdecode(path)
+    except TypeError:
+        raise error(f"path: expected a path, not {type(path).__name__}") from None
+    if not name:
+        raise error("path: expected a path, not an empty text")
+    return name
 
 
 def _reason(cause: OSError | ValueError) -> str:
@@ -55,23 +126,66 @@ def _reason(cause: OSError | ValueError) -> str:
     return str(cause)
 
 
+def _descriptor_in(name: str) -> int | None:
+    """The descriptor that a path such as /dev/stdout or /proc/self/fd/3 names, else `None`."""
+    for _ in range(_MAX_LINKS):
+        folder = _OPEN_FILES.fullmatch(os.path.realpath(os.path.dirname(name)))
+        number = os.path.basename(name)
+        if folder and number.isascii() and number.isdigit():
+            own = folder["process"] in (None, str(os.getpid()))
+            return int(number) if own else None
+        if not os.path.islink(name):
+            return None
+        name = os.path.join(os.path.dirname(name), os.readlink(name))
+    return None
+
+
+def _check_links(name: str) -> None:
+    """Raise `OSError` if the path or a folder in it is a symlink that leads to no file.
+
+    Nobody can see from the path where such a file would be created.
+    """
+    before = ""
+    while name != before:
+        if os.path.islink(name) and not os.path.exists(name):
+            raise OSError(errno.EINVAL, "a symlink that leads to no file")
+        before, name = name, os.path.dirname(name)
+
+
+def _is_file_or_folder(mode: int) -> bool:
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+
+
+def _make_folder(folder: str) -> None:
+    """Make a folder and those above it that are missing. `os.makedirs` opens these to everybody."""
+    if os.path.isdir(folder):
+        return
+    above = os.path.dirname(folder)
+    if above != folder:
+        _make_folder(above)
+    with suppress(FileExistsError):  # another process may make it at the same time
+        os.mkdir(folder, 0o700)
+    _sync_folder(above, None)
+
+
 def replace_file(
     name: str, data: bytes, *, dir_fd: int | None = None, new_mode: int = 0o600
 ) -> None:
     """Write a regular file that appears under `name` only when all of it is on disk.
 
     With `dir_fd`, `name` is an entry of that open folder. A new file has `new_mode`, less what the
-    umask takes away; a file that is replaced keeps its mode.
+    umask takes away; a file that is replaced keeps its mode. Until then the bytes are in a file
+    whose name begins with a dot and `name`, and ends with `.tmp`.
 
     Raises `OSError`; the old file is then unchanged. A last component that is a symlink is refused.
     """
     mode = _mode_of_regular_file(name, dir_fd)
-    # In the same folder, because a rename is atomic within one file system only.
-    temporary = os.path.join(os.path.dirname(name), f".{uuid4().hex}.tmp")
+    temporary = _temporary_name(name)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    # A file that others may not read must not be readable for a moment under its temporary name.
-    descriptor = os.open(temporary, flags, new_mode if mode is None else 0o600, dir_fd=dir_fd)
     try:
+        # A file that others may not read must not be readable for a moment under its temporary
+        # name.
+        descriptor = os.open(temporary, flags, new_mode if mode is None else 0o600, dir_fd=dir_fd)
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
@@ -81,9 +195,17 @@ def replace_file(
             os.fsync(descriptor)
         os.replace(temporary, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
     except BaseException:
-        os.unlink(temporary, dir_fd=dir_fd)
+        with suppress(OSError):
+            os.unlink(temporary, dir_fd=dir_fd)
         raise
     _sync_folder(os.path.dirname(name), dir_fd)
+
+
+def _temporary_name(name: str) -> str:
+    """In the same folder, because a rename is atomic within one file system only."""
+    folder, base = os.path.split(name)
+    kept = base.encode("utf-8", "ignore")[:_MAX_NAME_BYTES].decode("utf-8", "ignore")
+    return os.path.join(folder, f".{kept}.{secrets.token_hex(8)}.tmp")
 
 
 def _mode_of_regular_file(name: str, dir_fd: int | None) -> int | None:

@@ -17,7 +17,7 @@ import msgspec
 
 from wire.core.decoders import decoder
 from wire.core.memory import EXTRA_KEY, RAW, MetadataStruct, encode, key_path
-from wire.errors import RuleError, Violation
+from wire.errors import RuleError, Violation, WireError
 
 T = TypeVar("T")
 
@@ -95,6 +95,38 @@ def are_sound(values: Sequence[Any]) -> bool:
         return bool(decoder(Any).decode(data) == written) and not is_deep(data)
     except (TypeError, ValueError, OverflowError, RecursionError):
         return False
+
+
+def json_of_file(source: bytes | str, name: str, error: type[WireError]) -> Any:
+    """The JSON of a file, from its bytes or its text.
+
+    >>> json_of_file('{"visits": {"ask": 1}', "run.json", WireError)
+    Traceback (most recent call last):
+    wire.errors.WireError: run.json: not JSON: it ends after 21 bytes, inside a value
+
+    Raises `error` with `name` and the position of what is not JSON in UTF-8, or with the JSON path
+    of what is nested more than `MAX_FILE_DEPTH` levels deep.
+    """
+    try:
+        text = source.decode("utf-8-sig") if isinstance(source, bytes) else source
+        value = decoder(Any).decode(text)
+        checked(value, plain=True, max_depth=MAX_FILE_DEPTH)
+        return value
+    except UnicodeDecodeError as cause:
+        problem = f"byte {cause.start} is not UTF-8"
+    except UnicodeEncodeError as cause:
+        problem = f"character {cause.start} is half of a surrogate pair"
+    except msgspec.DecodeError as cause:
+        # msgspec gives the position of everything else.
+        problem = f"not JSON: {cause}"
+        if "truncated" in problem:
+            size = len(source if isinstance(source, bytes) else source.encode())
+            problem = f"not JSON: it ends after {size:,} bytes, inside a value"
+    except RecursionError:
+        problem = "nested too deeply"
+    except RuleError as cause:
+        problem = cause.message
+    raise error(f"{name}: {problem}")
 
 
 def json_text(value: Any, path: str) -> str:

@@ -24,6 +24,7 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 import msgspec
 
 from wire.core.decoders import decoder
+from wire.core.printable import printable_line
 
 T = TypeVar("T")
 B = TypeVar("B", bound="MetadataStruct")
@@ -90,7 +91,8 @@ class Note(msgspec.Struct, frozen=True):
     message: str
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.message}" if self.path else self.message
+        text = f"{self.path}: {self.message}" if self.path else self.message
+        return printable_line(text)
 
 
 PARTIAL = Note("", "partial: the response is incomplete")

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from wire.gemini.files import wait_for_file as wait_for_file
     from wire.gemini.parse import EventReader as EventReader
     from wire.gemini.parse import parse_reply as parse_reply
+    from wire.gemini.parts import parse_message as parse_message
     from wire.gemini.prediction import compute_tokens as compute_tokens
     from wire.gemini.prediction import get_operation as get_operation
     from wire.gemini.prediction import predict as predict
@@ -125,6 +126,7 @@ _NAMES = {
         "wait_for_file",
     ),
     "wire.gemini.parse": ("EventReader", "parse_reply"),
+    "wire.gemini.parts": ("parse_message",),
     "wire.gemini.prediction": (
         "compute_tokens",
         "get_operation",

@@ -15,19 +15,22 @@ from urllib.parse import urlsplit
 
 from wire.core.lenient import Unreadable
 from wire.core.memory import Note, WireStruct, notes
+from wire.core.provider import Provider
 from wire.errors import HistoryError, LimitError, RuleError, Violation
 from wire.gemini.families import Family
 from wire.gemini.fold import content_in, part_in
-from wire.gemini.parse import WIRE
+from wire.gemini.parse import WIRE, parse_reply
 from wire.gemini.turns import checked_response
 from wire.gemini.types import (
     Blob,
+    Candidate,
     Content,
     FileData,
     FunctionCall,
     FunctionResponseBlob,
     FunctionResponseFileData,
     FunctionResponsePart,
+    GenerateContentResponse,
     Part,
     VideoMetadata,
 )
@@ -229,9 +232,10 @@ class _Renderer:
         try:
             return origin.source(read)
         except (Unreadable, LimitError):
-            self._report.append(
-                Note(path, "rebuilt: the bytes that it was received with are not valid")
-            )
+            if origin.raw:
+                self._report.append(
+                    Note(path, "rebuilt: the bytes that it was received with are not valid")
+                )
             return None
 
     def _remember_call(self, part: NeutralPart, wire: Part) -> None:
@@ -368,6 +372,22 @@ class _Renderer:
             )
             return None
         return media.name or None
+
+
+def parse_message(
+    raw: bytes, provider: Provider | str = "gemini", *, part: bool = False
+) -> tuple[Message, ...]:
+    """The messages that bytes of a saved message can mean, which `parse_reply` made once.
+
+    With `part`, they are the bytes of one part. There is more than one reading if it depends on
+    settings of the client that are not saved. Raises `Unreadable` for bytes that no host sent, and
+    `LimitError`.
+    """
+    content = Content(role="model", parts=[part_in(raw)]) if part else content_in(raw)
+    response = GenerateContentResponse(candidates=[Candidate(content=content)])
+    # The request decides whether a server made its calls, and it is not saved.
+    bodies = (b"", b'"mcpServers"') if b'"functionResponse"' in raw else (b"",)
+    return tuple(parse_reply(response, body=each).message for each in bodies)
 
 
 def _matches(content: Content, parts: Sequence[NeutralPart]) -> bool:

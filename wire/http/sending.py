@@ -6,7 +6,6 @@ frames, because they hold the header with the key (R-28, R-36).
 
 from __future__ import annotations
 
-import logging
 import re
 import ssl
 import threading
@@ -30,6 +29,7 @@ from wire.core.exchange import Failed, Outcome, Pause, Step, exchange
 from wire.core.hosts import origin_of
 from wire.core.incoming import Incoming
 from wire.core.limits import BodyReader
+from wire.core.logs import logger
 from wire.core.provider import Provider
 from wire.core.retry import NONE, RetryBudgets
 from wire.core.secret import Secret
@@ -49,7 +49,7 @@ from wire.http.lanes import AsyncLanes, Lanes
 from wire.http.network import shown_proxy
 from wire.http.target import Target
 
-_log = logging.getLogger("wire")
+_log = logger("wire")
 
 AnyCall = Call[Any] | StreamCall[Any, Any]
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from wire.openai.chat.endpoints import stream_chat_completions as stream_chat_completions
     from wire.openai.chat.parse import EventReader as EventReader
     from wire.openai.chat.parse import parse_reply as parse_reply
+    from wire.openai.chat.parts import parse_message as parse_message
     from wire.openai.chat.reader import parse_completion as parse_completion
     from wire.openai.chat.rendering import call as call
     from wire.openai.chat.rendering import render_request as render_request
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "wire.openai.chat.endpoints": ("chat_completions", "stream_chat_completions"),
     "wire.openai.chat.parse": ("EventReader", "parse_reply"),
+    "wire.openai.chat.parts": ("parse_message",),
     "wire.openai.chat.reader": ("parse_completion",),
     "wire.openai.chat.rendering": ("call", "render_request", "stream_call"),
     "wire.openai.chat.rules": ("check",),

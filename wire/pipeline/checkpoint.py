@@ -11,7 +11,7 @@ import msgspec
 
 from wire.core.decoders import convert
 from wire.core.files import read_whole, write_whole
-from wire.core.json_values import MAX_FILE_DEPTH, checked
+from wire.core.json_values import MAX_FILE_DEPTH, checked, json_of_file
 from wire.errors import PipelineError, RuleError
 
 
@@ -43,23 +43,17 @@ def load_checkpoint(source: bytes | str, name: str = "checkpoint") -> Checkpoint
 
     Raises `PipelineError` with `name` and the reason.
     """
+    value = json_of_file(source, name, PipelineError)
     try:
-        value = json.loads(source.decode("utf-8-sig") if isinstance(source, bytes) else source)
         checkpoint: Checkpoint = convert(value, Checkpoint)
         return checkpoint
-    except UnicodeDecodeError as problem:
-        raise PipelineError(f"{name}: byte {problem.start} is not UTF-8") from None
-    except RecursionError:
-        raise PipelineError(f"{name}: nested too deeply") from None
     except msgspec.ValidationError as problem:
         raise PipelineError(f"{name}: not a checkpoint: {problem}") from None
-    except ValueError as problem:
-        raise PipelineError(f"{name}: not JSON: {problem}") from None
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
     """Read a checkpoint from a file. Raises `PipelineError` with the name of the file."""
-    return load_checkpoint(read_whole(path, PipelineError), os.fspath(path))
+    return load_checkpoint(read_whole(path, PipelineError), os.fsdecode(path))
 
 
 def write_checkpoint(path: str | os.PathLike[str], checkpoint: Checkpoint) -> None:

@@ -15,10 +15,11 @@ import threading
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TextIO
 
-from wire.core.files import read_whole, write_whole
-from wire.errors import PipelineError, WireError, one_line
+from wire.core.files import read_whole, write_output
+from wire.core.printable import printable, printable_json, printable_line
+from wire.errors import PipelineError, WireError
 from wire.pipeline.dot import parse
 from wire.pipeline.graph import Graph
 from wire.pipeline.linting import Finding, Severity, lint, summary
@@ -92,7 +93,7 @@ def _log_options(parser: argparse.ArgumentParser, level: str, format: str) -> No
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
-        print(f"error: {message}", file=sys.stderr)
+        print(f"error: {printable_line(message)}", file=sys.stderr)
         sys.exit(_MISUSED)
 
 
@@ -102,9 +103,14 @@ def _report(log: Progress, problem: object, severity: Severity = "error") -> Non
 
 
 def _print(text: str) -> None:
-    encoding = sys.stdout.encoding or "utf-8"
-    # The encoding of a terminal may lack characters that a model writes.
-    print(text.encode(encoding, "backslashreplace").decode(encoding))
+    """Print an answer of a model, or text of a pipeline's file, which is no safer."""
+    print(_encodable(printable(text), sys.stdout))
+
+
+def _encodable(text: str, out: TextIO) -> str:
+    """The text, with escapes for letters that the encoding of a terminal lacks."""
+    encoding = out.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 class Command(NamedTuple):
@@ -230,11 +236,11 @@ def _drive(
         progress.close()
     if isinstance(ended, int):
         raise _Cancelled(ended)
-    if chosen.output_context == "-":
-        _print(context_json(ended.context).decode().rstrip())
+    if chosen.output_context in ("-", "/dev/stdout"):
+        _print(printable_json(context_json(ended.context).decode().rstrip()))
         return 0
     if chosen.output_context is not None:
-        write_whole(chosen.output_context, context_json(ended.context), PipelineError)
+        write_output(chosen.output_context, context_json(ended.context), PipelineError)
     if isinstance(output := ended.context.get("last_output"), str):
         _print(output)
     return 0
@@ -248,7 +254,7 @@ class _Log(logging.Handler):
         self._progress = progress
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._progress.report(one_line(record.getMessage()), record.levelname.lower())
+        self._progress.report(record.getMessage(), record.levelname.lower())
 
 
 async def _until_signal(run: Callable[[], Awaitable[Ended]]) -> Ended | int:
@@ -290,7 +296,9 @@ class Terminal:
 
     async def ask(self, text: str) -> str:
         """Show a text and return the next line. Raises `EOFError` at the end of the input."""
-        print(f"{text}\n> ", end="", file=sys.stderr, flush=True)
+        # The text may quote a model, and the user decides by what stands on the screen.
+        question = _encodable(printable(text), sys.stderr)
+        print(f"{question}\n> ", end="", file=sys.stderr, flush=True)
         try:
             descriptor = sys.stdin.fileno()
         except (OSError, ValueError):  # stdin was replaced by an object without a descriptor
@@ -350,7 +358,7 @@ def _lint(chosen: argparse.Namespace, log: Progress) -> int:
         if any(finding.severity == "error" for finding in findings):
             status = _FAILED
         else:
-            print(summary(graph))
+            _print(summary(graph))
     return status
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import logging
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from wire.agent.provider import ChatProvider, as_model, create_provider
 from wire.chat import AsyncChat
 from wire.chats import base_url_from_env
 from wire.core import retry
+from wire.core.logs import logger
 from wire.errors import ConfigurationError, PipelineError
 from wire.neutral.messages import Restart, TextDelta, ToolCallEnd
 from wire.pipeline.graph import Node, written
@@ -20,9 +19,9 @@ from wire.pipeline.progress import Kind, shown
 from wire.pipeline.session import shortened
 from wire.pipeline.tools import workspace_tools
 from wire.providers import FACTORIES, model_of
-from wire.tools import ToolRun
+from wire.tools import ToolRun, format_call
 
-log = logging.getLogger("wire.pipeline")
+log = logger("wire.pipeline")
 
 
 class MaxTurnsError(PipelineError):
@@ -138,12 +137,7 @@ def _report_event(report: Callable[[Kind, str], None], event: AgentEvent) -> Non
         case Restart():
             report("answer", "\n(the host ran the model again: the answer begins anew)\n")
         case ToolCallEnd(call=call):
-            arguments = (
-                call.text
-                if call.arguments is None
-                else json.dumps(call.arguments, ensure_ascii=False)
-            )
-            report("call", shown(f"{call.name} {arguments}"))
+            report("call", shown(format_call(call)))
         case ToolRun(result=result):
             values = [*result.answer.values()]
             value = values[0] if len(values) == 1 else result.answer

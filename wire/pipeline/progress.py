@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Literal, TextIO, TypeAlias, get_args
 
+from wire.core.printable import printable, printable_json, printable_line
 from wire.errors import PipelineError, one_line
 from wire.pipeline.graph import Node
 
@@ -33,6 +34,7 @@ _MAX_SHOWN_BYTES = 200
 """Of the arguments of a call, and of its result."""
 _MAX_LINE_BYTES = 1 << 16
 _WIDTH = 100
+_MAX_WORD = 10 * _WIDTH
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,9 +63,12 @@ def line(event: Event) -> str:
     >>> line(Event("call", Node("ask"), message='list_dir {"path": "."}'))
     'call      ask: list_dir {"path": "."}'
     """
+    node = printable_line(event.node.id)
     if event.kind in ("answer", "call", "result"):
-        return f"{event.kind:<9} {event.node.id}: {event.message}"
-    text = f"{event.kind:<9} {event.node.id} ({event.node.type})"
+        # An answer has one line in an event, whose emoji may need joiners.
+        shown = printable if event.kind == "answer" else printable_line
+        return f"{event.kind:<9} {node}: {shown(event.message)}"
+    text = f"{event.kind:<9} {node} ({printable_line(event.node.type)})"
     if event.kind in ("completed", "failed"):
         text += f" in {event.seconds:.1f} s"
     return f"{text} has no outgoing edge" if event.kind == "ended" else text
@@ -75,6 +80,8 @@ class Progress:
     On a terminal, a last line shows the nodes that are running. Answers of agents are written line
     by line as they arrive. `level` is the least level that is written; with `format="json"`, each
     line is a JSON object with time, level and event or message.
+
+    Characters that act on a terminal or hide text are escaped (`wire.core.printable`).
 
     Raises `PipelineError` for an unknown level or format.
     """
@@ -108,7 +115,6 @@ class Progress:
             self._add_answer(event)
             return
         if rest := self._answers.pop(event.node.id, "").rstrip():
-            rest = one_line(rest, _MAX_LINE_BYTES)
             self._write(dataclasses.replace(event, kind="answer", seconds=0.0, message=rest))
         name = event.node.id
         if event.kind == "started":
@@ -126,12 +132,13 @@ class Progress:
                 rest, _WIDTH, drop_whitespace=False, break_long_words=False, break_on_hyphens=False
             )
             complete += wrapped
+        if len(rest) > _MAX_WORD:
+            # A word without an end would be searched for blanks again with each piece of it.
+            complete.append(rest)
+            rest = ""
         self._answers[event.node.id] = rest
         for each in complete:
-            # Control characters of a model must not reach the terminal.
-            self._write(
-                dataclasses.replace(event, message=one_line(each, _MAX_LINE_BYTES).rstrip())
-            )
+            self._write(dataclasses.replace(event, message=each.rstrip()))
 
     def _write(self, event: Event) -> None:
         if not self._is_shown(_LEVEL_OF.get(event.kind, "info")):
@@ -151,7 +158,7 @@ class Progress:
         level: LogLevel = _LEVEL_OF_SEVERITY.get(severity, "info")
         if not self._is_shown(level):
             return
-        text = f"{severity}: {message}"
+        text = f"{severity}: {one_line(message, _MAX_LINE_BYTES)}"
         if self._json:
             self._write_json(level, {"message": message})
         else:
@@ -169,11 +176,12 @@ class Progress:
 
     def _write_json(self, level: LogLevel, facts: dict[str, Any]) -> None:
         entry = {"time": self._now(), "level": level, **facts}
-        self._out.write(f"{json.dumps(entry, ensure_ascii=not _is_utf8(self._out))}\n")
+        text = json.dumps(entry, ensure_ascii=not _is_utf8(self._out))
+        self._out.write(f"{printable_json(text)}\n")
 
     def _status(self) -> str:
         # A line wider than the terminal wraps, and only its last part would be erased.
-        names = ", ".join(self._running)
+        names = printable_line(", ".join(self._running))
         if len(names) > 60:
             names = f"{len(self._running)} nodes"
         return f"… {names}" if names else ""

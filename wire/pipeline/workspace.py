@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from wire.core.files import replace_file
+from wire.core.printable import printable
 from wire.errors import ConfigurationError, ToolError, one_line
 
 _MAX_LINKS = 40  # as on Linux
@@ -47,6 +48,10 @@ def confined(folder: Path, path: str) -> Path:
 
 def _outside(path: str) -> ToolError:
     return ToolError(f"{_shown_path(path)}: it is outside the work folder")
+
+
+def _acts_on_terminal(path: str) -> bool:
+    return printable(path) != path or "\n" in path or "\t" in path
 
 
 def _shown_path(path: str) -> str:
@@ -89,9 +94,27 @@ class Workspace:
             yield file
 
     def write(self, path: str, data: bytes) -> bool:
-        """Write a file and the folders that it needs; whether the file existed before."""
-        with self._writing, self._entry(path, make=True) as (within, name):
-            return _replace(name, within, path, data)
+        """Write a file and the folders that it needs; whether the file existed before.
+
+        A file is not created under a name that would act on the terminal which lists it.
+        """
+        with self._writing:
+            if _acts_on_terminal(path) and not self._exists(path):
+                raise ToolError(
+                    f"{_shown_path(path)}: the path of a new file cannot contain control or "
+                    "invisible characters"
+                )
+            with self._entry(path, make=True) as (within, name):
+                return _replace(name, within, path, data)
+
+    def _exists(self, path: str) -> bool:
+        try:
+            with self._entry(path) as (within, name):
+                return bool(_mode(name, within))
+        except ToolError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                return False
+            raise
 
     def edit(self, path: str, change: Callable[[bytes], bytes], limit: int) -> None:
         """Replace a file of up to `limit` bytes by what `change` returns for its content.

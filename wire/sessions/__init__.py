@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from wire.sessions.session_file import save_session as save_session
     from wire.sessions.session_file import serialize_message as serialize_message
     from wire.sessions.transcript import export as export
+    from wire.sessions.transcript import save_export as save_export
 
 _NAMES = {
-    "wire.sessions.transcript": ("export",),
+    "wire.sessions.transcript": ("export", "save_export"),
     "wire.sessions.session_file": (
         "Session",
         "deserialize_message",

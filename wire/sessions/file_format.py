@@ -25,7 +25,10 @@ class _Strict(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
 
 
 class Origin(_Strict, frozen=True):
-    """Where a message or a part came from: provider, model, wire, and its received JSON."""
+    """Where a message or a part came from: provider, model, wire, and its received JSON.
+
+    If the JSON means something else than the message or part beside it, it is dropped with a note.
+    """
 
     provider: str
     model: str

@@ -103,6 +103,8 @@ def _part(part: Any, path: str, index: int, notes: list[Note]) -> Any:
         return part
     left = _without_nulls(part)
     kind = left.pop("type", None)
+    if kind is not None and not isinstance(kind, str):
+        return dict(part)  # the decoder reports it
     name = (
         kind
         if kind in _KINDS

@@ -16,7 +16,7 @@ from msgspec import UNSET
 
 from wire.core.decoders import convert, decoder
 from wire.core.files import read_whole, write_whole
-from wire.core.json_values import MAX_FILE_DEPTH, checked
+from wire.core.json_values import MAX_FILE_DEPTH, checked, json_of_file
 from wire.core.memory import MetadataStruct, Note, Noted, with_notes
 from wire.errors import ConfigurationError, RuleError, Violation
 from wire.neutral import messages as chat
@@ -120,7 +120,7 @@ def _written(message: Message, path: str) -> bytes:
         )
         decoder(file_format.Message).decode(written)  # refuses what `load_session` would refuse
     except (msgspec.ValidationError, TypeError, UnicodeEncodeError, RecursionError) as cause:
-        raise RuleError(violations=[_violation(cause, path)]) from None
+        raise RuleError(violations=[violation(cause, path)]) from None
     return written
 
 
@@ -162,7 +162,7 @@ def _stored_origin(origin: Origin) -> file_format.Origin:
 
 
 def deserialize_message(data: Mapping[str, Any]) -> Message:
-    """The inverse of `serialize_message`. `wire.notes` reports what was converted from old formats.
+    """The inverse of `serialize_message`. `wire.notes` reports the same as for `load_session`.
 
     >>> deserialize_message({"role": "model", "parts": [{"text": "Hi"}]})
     Message(role='assistant', parts=(Text(text='Hi'),))
@@ -172,7 +172,8 @@ def deserialize_message(data: Mapping[str, Any]) -> Message:
     data = dict(data) if isinstance(data, Mapping) else data
     _check_json(data, "message", "")
     notes: list[Note] = []
-    return with_notes(_message(old_formats.today(data, "message", notes), "message", ""), notes)
+    message = _message(old_formats.today(data, "message", notes), "message", "", notes)
+    return with_notes(message, notes)
 
 
 def load_session(
@@ -180,15 +181,19 @@ def load_session(
 ) -> Session:
     """A session from the bytes or text of a file, or from its decoded JSON.
 
-    `wire.notes` of the session reports what was converted from old formats.
+    `wire.notes` of the session reports what was converted from old formats, and messages that
+    differ from the bytes that they were received with: their parts count, the bytes are dropped.
 
     >>> load_session('[{"role": "user", "parts": [{"text": "Hi"}]}]').messages
     (Message(role='user', parts=(Text(text='Hi'),)),)
 
     Raises `ConfigurationError` with `name` and the JSON path of the problem.
     """
-    document = _document(source, name)
-    _check_json(document, "", f"{name}: ")
+    if isinstance(source, bytes | str):
+        document = json_of_file(source, name, ConfigurationError)
+    else:
+        document = dict(source) if isinstance(source, Mapping) else source
+        _check_json(document, "", f"{name}: ")
     notes: list[Note] = []
     if isinstance(document, dict) and ("format" in document or "version" in document):
         _check_head(document, name)
@@ -204,7 +209,8 @@ def load_session(
             raise ConfigurationError(f"{name}: {refusal}")
         messages, metadata = old_formats.history(document, notes)
     read = tuple(
-        _message(each, f"messages[{index}]", f"{name}: ") for index, each in enumerate(messages)
+        _message(each, f"messages[{index}]", f"{name}: ", notes)
+        for index, each in enumerate(messages)
     )
     return with_notes(Session(read, metadata), notes)
 
@@ -213,7 +219,7 @@ def _saved_notes(document: dict[str, Any], name: str) -> list[Note]:
     try:
         saved = convert(document.get("notes", []), list[file_format.Note])
     except msgspec.ValidationError as cause:
-        raise ConfigurationError(f"{name}: {_violation(cause, 'notes')}") from None
+        raise ConfigurationError(f"{name}: {violation(cause, 'notes')}") from None
     return [Note(note.path, note.message) for note in saved]
 
 
@@ -223,22 +229,7 @@ def read_session(path: str | os.PathLike[str]) -> Session:
     Raises `ConfigurationError` with the name of the file and the JSON path of the problem.
     """
     data = read_whole(path, ConfigurationError)
-    return load_session(data, os.fspath(path))
-
-
-def _document(source: Any, name: str) -> Any:
-    if not isinstance(source, bytes | str):
-        return dict(source) if isinstance(source, Mapping) else source
-    try:
-        text = source.decode("utf-8-sig") if isinstance(source, bytes) else source
-        return msgspec.json.decode(text)
-    except UnicodeDecodeError as cause:
-        problem = f"byte {cause.start} is not UTF-8"
-    except (msgspec.DecodeError, UnicodeEncodeError) as cause:
-        problem = f"not JSON: {cause}"
-    except RecursionError:
-        problem = "nested too deeply"
-    raise ConfigurationError(f"{name}: {problem}")
+    return load_session(data, os.fsdecode(path))
 
 
 def _check_head(document: dict[str, Any], name: str) -> None:
@@ -261,12 +252,12 @@ def _check_head(document: dict[str, Any], name: str) -> None:
         raise ConfigurationError(f"{name}: {problem}")
 
 
-def _message(data: Any, path: str, head: str) -> Message:
-    """Convert a message. Errors start with `head`, followed by the path."""
+def _message(data: Any, path: str, head: str, notes: list[Note]) -> Message:
+    """Convert a message. Errors start with `head`, followed by the path; notes are added."""
     try:
         stored: file_format.Message = convert(data, file_format.Message)
     except msgspec.ValidationError as cause:
-        raise ConfigurationError(f"{head}{_violation(cause, path)}") from None
+        raise ConfigurationError(f"{head}{violation(cause, path)}") from None
     origin = (
         None
         if stored.origin is UNSET
@@ -278,7 +269,13 @@ def _message(data: Any, path: str, head: str) -> Message:
         _part(part, origin, f"{head}{path}.parts[{index}]")
         for index, part in enumerate(stored.parts)
     )
-    return with_origin(Message(stored.role, parts, stored.name), origin)
+    message = with_origin(Message(stored.role, parts, stored.name), origin)
+    if origin is None and all(part.origin is None for part in parts):
+        return message
+    # Imported here, because a conversation that was only typed needs no wire.
+    from wire.sessions.received import checked_origins
+
+    return checked_origins(message, path, notes)
 
 
 def _part(part: file_format.Part, message: Origin | None, path: str) -> chat.Part:
@@ -320,7 +317,7 @@ def _check_json(value: Any, path: str, head: str) -> None:
         raise ConfigurationError(f"{head}{cause.message}") from None
 
 
-def _violation(cause: Exception, path: str) -> Violation:
+def violation(cause: Exception, path: str) -> Violation:
     """The message of the decoder; its path is appended to `path`."""
     problem, _, where = str(cause).partition(" - at `$")
     return Violation(path + where.rstrip("`"), problem[:1].lower() + problem[1:])

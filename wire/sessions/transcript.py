@@ -8,11 +8,14 @@ messages.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
+from wire.core.files import write_whole
 from wire.core.json_values import checked
+from wire.core.printable import printable, printable_json
 from wire.errors import ConfigurationError, one_line
 from wire.neutral.messages import Media, Message, Other, Part, Text, Thought, ToolCall, ToolResult
 from wire.sessions.session_file import Session
@@ -25,7 +28,8 @@ def export(
 ) -> str:
     """A conversation as text, with calls, results, and the type and size of media.
 
-    Thoughts are omitted unless `thoughts` is true.
+    Thoughts are omitted unless `thoughts` is true. Control characters, and others that act on a
+    terminal or hide text, are escaped.
 
     >>> print(export([Message.user("Hi"), Message.assistant("Hello!")], "text"), end="")
     user:
@@ -58,6 +62,22 @@ def export(
     )
 
 
+def save_export(
+    path: str | os.PathLike[str],
+    messages: Session | Iterable[Message],
+    format: Format = "markdown",
+    *,
+    thoughts: bool = False,
+) -> None:
+    """Write `export` to a file that only its owner may read, completely or not at all.
+
+    Raises as `export`, and `ConfigurationError` if the file cannot be written; the old file is then
+    unchanged.
+    """
+    text = export(messages, format, thoughts=thoughts)
+    write_whole(path, text.encode(), ConfigurationError)
+
+
 _Turns = list[tuple[str, list[Part]]]
 
 
@@ -73,12 +93,12 @@ def _is_shown(part: Part, thoughts: bool) -> bool:
 
 
 def _json(value: Any, indent: int | None = None) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=indent)
+    return printable_json(json.dumps(value, ensure_ascii=False, indent=indent))
 
 
 def _arguments(call: ToolCall) -> str:
     """The arguments as JSON, or as received if they are not an object."""
-    return call.text if call.arguments is None else _json(call.arguments)
+    return printable(call.text) if call.arguments is None else _json(call.arguments)
 
 
 def _media(media: Media) -> str:
@@ -150,12 +170,12 @@ def _as_text(turns: _Turns) -> str:
 def _lines(part: Part) -> Iterator[str]:
     match part:
         case Text():
-            yield from part.text.splitlines()
+            yield from printable(part.text).split("\n")
         case Thought():
             yield "[thought]"
-            yield from part.text.splitlines()
+            yield from printable(part.text).split("\n")
         case ToolCall():
-            yield f"[call] {one_line(part.name)} {' '.join(_arguments(part).splitlines())}"
+            yield f"[call] {one_line(part.name)} {' '.join(_arguments(part).split(chr(10)))}"
         case ToolResult():
             yield (
                 f"[{'error' if part.error else 'result'}] {one_line(part.name)} "
@@ -171,7 +191,6 @@ def _lines(part: Part) -> Iterator[str]:
 
 # --- Markdown -------------------------------------------------------------------------------------
 
-_LINE_END = re.compile(r"\r\n?|\n")  # no other character ends a line of Markdown
 _OPENS = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _CLOSES = re.compile(r" {0,3}(`+|~+)[ \t]*")
 
@@ -190,13 +209,14 @@ def _as_markdown(turns: _Turns) -> str:
 def _blocks(part: Part) -> Iterator[str]:
     match part:
         case Text():
-            yield part.text if _is_self_contained(part.text) else _quoted(part.text)
+            text = printable(part.text)
+            yield text if _is_self_contained(text) else _quoted(text)
         case Thought():
-            yield _quoted(f"*Thought*\n\n{part.text}")
+            yield _quoted(f"*Thought*\n\n{printable(part.text)}")
         case ToolCall():
             yield f"**Call** {_code(part.name)}"
             yield (
-                _fenced(part.text)
+                _fenced(_arguments(part))
                 if part.arguments is None
                 else _fenced(_json(part.arguments, indent=2), "json")
             )
@@ -214,7 +234,7 @@ def _blocks(part: Part) -> Iterator[str]:
 def _is_self_contained(text: str) -> bool:
     """Whether a text has no heading, and closes its fences, so that it needs no quotation."""
     fence = ""
-    for line in _LINE_END.split(text):
+    for line in text.split("\n"):
         if fence:
             closed = _CLOSES.fullmatch(line)
             fence = "" if closed and closed[1].startswith(fence) else fence
@@ -234,7 +254,7 @@ def _has_structure(line: str) -> bool:
 
 
 def _quoted(text: str) -> str:
-    return "\n".join(f"> {line}".rstrip() for line in _LINE_END.split(text))
+    return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
 
 
 def _backticks(text: str, minimum: int) -> str:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from wire.core.files import write_whole
+from wire.core.files import read_whole, write_whole
 from wire.core.limits import Inflater, Limits
 from wire.errors import CassetteError, LimitError, StreamInvalid
 from wire.testing.bodies import body_bytes, body_chunks, read_body
@@ -179,11 +179,9 @@ class Player:
         self._name = os.fspath(path)
         self._again = again.format(path=self._name)
         try:
-            data = Path(path).read_bytes()
-        except OSError as cause:
-            raise CassetteError(
-                f"{path}: cannot be read: {cause.strerror or type(cause).__name__}; {self._again}"
-            ) from None
+            data = read_whole(path, CassetteError)
+        except CassetteError as error:
+            raise CassetteError(f"{error.message}; {self._again}") from None
         self._interactions = load(data, self._name).interactions
         self._recorded = [
             compared(each.request.method, each.request.url, body_bytes(each.request.body))

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple, get_args
 import msgspec
 
 from wire.core.decoders import decoder
+from wire.core.printable import json_escape
 
 OneLineLayout = Literal["compact", "google", "spaced", "commas"]
 """White space of JSON on one line. `compact`: `{"a":1,"b":2}`. `google`: `{"a": 1,"b": 2}`, as in
@@ -126,7 +127,7 @@ def written(json: bytes, style: Style) -> bytes:
 
 def escape_invisible(text: str) -> str:
     """Escapes the invisible characters of a JSON text."""
-    return INVISIBLE.sub(_escape, text)
+    return INVISIBLE.sub(json_escape, text)
 
 
 def _laid_out(compact: bytes, layout: Layout) -> bytes:
@@ -165,11 +166,6 @@ def _depth(text: str) -> int:
 # --- escapes: JSON text contains the characters that are escaped below inside strings only
 
 
-def _escape(match: re.Match[str]) -> str:
-    code = match[0].encode("utf-16-be")
-    return "".join(f"\\u{code[at : at + 2].hex()}" for at in range(0, len(code), 2))
-
-
 def _letters(match: re.Match[str]) -> str:
     return bytes.fromhex(match[0].replace("\\u", "")).decode("utf-16-be")
 
@@ -203,7 +199,7 @@ def _unshow(match: re.Match[str]) -> str:
 
 _WRITERS: dict[str, Callable[[str], str]] = {
     "raw": lambda text: text,
-    "google": lambda text: re.sub("[<>]", _escape, text),
-    "ascii": lambda text: text if text.isascii() else _BEYOND_ASCII.sub(_escape, text),
-    "html": lambda text: re.sub("[<>&\u2028\u2029]", _escape, text),
+    "google": lambda text: re.sub("[<>]", json_escape, text),
+    "ascii": lambda text: text if text.isascii() else _BEYOND_ASCII.sub(json_escape, text),
+    "html": lambda text: re.sub("[<>&\u2028\u2029]", json_escape, text),
 }

@@ -4,6 +4,7 @@ This package runs no call; `wire.agent` does.
 """
 
 from wire.tools.definition import FunctionTool, tool
+from wire.tools.results import format_call
 from wire.tools.signature import ToolContext
 from wire.tools.toolbox import Ready, Toolbox, ToolRun
 
@@ -13,5 +14,6 @@ __all__ = [
     "ToolContext",
     "ToolRun",
     "Toolbox",
+    "format_call",
     "tool",
 ]

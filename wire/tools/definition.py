@@ -11,7 +11,7 @@ from typing import Any, get_origin, overload
 from wire.errors import ToolError
 from wire.neutral.request import Tool
 from wire.neutral.validation import Shape, shape_of
-from wire.tools.signature import Signature, gives_pieces, name_of, signature_of, summary
+from wire.tools.signature import Signature, gives_pieces, is_async, name_of, signature_of, summary
 
 
 class FunctionTool(Tool, frozen=True, kw_only=True):
@@ -156,6 +156,8 @@ def tool(
         raise ToolError(
             f"tool {name}: final: expected a bool or a function of the result, not {final!r}"
         )
+    if is_async(final):  # what it returns would count as true
+        raise ToolError(f"tool {name}: final: expected a plain function, not an async one")
     signature = signature_of(function, name, parameters)
     returns = None if response is None else _returns(response, name)
     return FunctionTool(

@@ -1,7 +1,8 @@
-"""Converts the return value of a function to the result that the model gets."""
+"""Converts the return value of a function to the result that the model gets; shows a call."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
@@ -9,6 +10,7 @@ import msgspec
 
 from wire.core import json_values
 from wire.core.memory import well_formed_utf8
+from wire.core.printable import printable_json, printable_line
 from wire.errors import RuleError
 from wire.neutral.messages import Media, ToolCall, ToolResult
 from wire.neutral.validation import Mismatch, Shape
@@ -39,6 +41,22 @@ def result_of(call: ToolCall, value: Any, shape: Shape | None = None) -> ToolRes
     if shape is not None and not error:
         shape.read(content)
     return ToolResult(call.id, call.name, content, error, media)
+
+
+def format_call(call: ToolCall) -> str:
+    r"""A call as one line for a question that a person answers: its name and all its arguments.
+
+    >>> format_call(ToolCall(name="run", arguments={"command": "ls\r\x1b[2Krm -rf ."}))
+    'run {"command": "ls\\r\\u001b[2Krm -rf ."}'
+
+    Characters that act on a terminal or cannot be seen are escaped. Nothing is cut, so that an
+    argument cannot hide its end. Arguments that are no JSON object are shown as received.
+    """
+    if call.arguments is None:
+        arguments = printable_line(call.text)
+    else:
+        arguments = printable_json(json.dumps(call.arguments, ensure_ascii=False, default=repr))
+    return f"{printable_line(call.name)} {arguments}"
 
 
 def _apart(value: Any) -> tuple[Any, tuple[Media, ...]]:

@@ -7,13 +7,14 @@ It runs no tool. The caller calls or awaits `Ready.run`, and passes the value or
 from __future__ import annotations
 
 import functools
-import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from wire.core.logs import logger
+from wire.core.printable import printable_line
 from wire.errors import RuleError, ToolError, Violation, leaves, one_line
 from wire.neutral.messages import ToolCall, ToolResult, with_origin
 from wire.neutral.request import Tool
@@ -22,7 +23,7 @@ from wire.tools.definition import FunctionTool, tool
 from wire.tools.results import result_of, text_of
 from wire.tools.signature import ToolContext, is_async
 
-log = logging.getLogger("wire.tools")
+log = logger("wire.tools")
 
 _MAX_QUOTED_BYTES = 200
 """Bytes of malformed arguments that an error quotes to the model."""
@@ -211,7 +212,8 @@ class Toolbox:
         except Exception as raised:
             # `on_error` is there to hide internals, so the model gets neither message.
             kind = type(raised).__name__
-            error.add_note(f"on_error raised {kind}: {_message(raised)}")
+            # A traceback shows the note as it is.
+            error.add_note(printable_line(f"on_error raised {kind}: {_message(raised)}"))
             result = _error(call, f"tool {call.name} failed, and on_error raised {kind}")
         return ToolRun(call, result, error)
 

@@ -172,6 +172,23 @@ def test_what_goes_wrong_is_one_line(capsys: pytest.CaptureFixture[str], server:
     assert capsys.readouterr().err.startswith("wire: [Errno ")
 
 
+def test_r_34_what_a_client_or_a_path_says_is_no_control_character_on_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines: list[str] = []
+    with serve(Emulator(), log=lines.append) as server:  # type: ignore[arg-type]
+        with socket.create_connection(("127.0.0.1", port(server))) as client:
+            client.sendall(b"GET /a\x1b[2J\x9b HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+            while client.recv(1 << 16):
+                pass
+    assert len(lines) == 1
+    assert main(["emulate", "--script", "gone\x1b[2J\r\u202e.json"]) == 1
+    with pytest.raises(SystemExit):
+        main(["emulate", "--x\x1b[2J"])
+    told = lines[0] + capsys.readouterr().err
+    assert re.findall("(?!\n)[\x00-\x1f\x7f-\x9f\u202e]", told) == []
+
+
 def test_the_command_and_the_plugin_are_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert project["scripts"] == {"wire": "wire.cli:main", "attractor": "wire.pipeline.cli:main"}

@@ -18,6 +18,7 @@ from wire.core.decoders import convert
 from wire.core.json_values import json_text
 from wire.core.lenient import Unreadable, decoded
 from wire.core.memory import Note, WireStruct, encode, freeze
+from wire.core.provider import Provider
 from wire.errors import RuleError, Violation
 from wire.neutral.messages import (
     Media,
@@ -32,7 +33,7 @@ from wire.neutral.messages import (
 from wire.neutral.pairing import NO_ANSWERS, Answers
 from wire.neutral.rendering import note_names
 from wire.openai.chat.fold import keep_bytes
-from wire.openai.chat.parse import SLOTS, WIRE, has_all_calls
+from wire.openai.chat.parse import SLOTS, WIRE, has_all_calls, parse_reply
 from wire.openai.chat.thinking import CLOSE, OPEN
 from wire.openai.chat.tool_calls import arguments_of
 from wire.openai.chat.types import (
@@ -47,7 +48,8 @@ from wire.openai.chat.types import (
 )
 from wire.openai.chat.types import Message as WireMessage
 from wire.openai.chat.types import ToolCall as WireToolCall
-from wire.openai.common.dialect import Dialect
+from wire.openai.common.dialect import PLAIN, Dialect
+from wire.openai.common.rows import provider_row
 
 W = TypeVar("W", bound=WireStruct)
 
@@ -280,17 +282,40 @@ def _source(
 
 def _read_message(raw: bytes) -> WireMessage:
     """The received message of a saved conversation; it and its calls remember their bytes."""
-    data = b'{"choices":[{"message":' + raw + b"}]}"
-    # In a completion, because `keep_bytes` gives each message and call of one its own bytes.
-    completion = keep_bytes(decoded(data, ChatCompletion), data)
+    completion = _read_completion(raw)
     message = completion.choices[0].message if completion.choices else None
     if message is None:
         raise Unreadable("the bytes have no message")
     return message
 
 
+def _read_completion(message: bytes) -> ChatCompletion:
+    """A completion of one message: `keep_bytes` gives each message and call in it its own bytes."""
+    data = b'{"choices":[{"message":' + message + b"}]}"
+    return keep_bytes(decoded(data, ChatCompletion), data)
+
+
 def _read_call(raw: bytes) -> WireToolCall:
     return freeze(decoded(raw, WireToolCall))
+
+
+def parse_message(
+    raw: bytes, provider: Provider | str = "openai", *, part: bool = False
+) -> tuple[Message, ...]:
+    """The messages that bytes of a saved message can mean, which `parse_reply` made once.
+
+    With `part`, they are the bytes of one part. There is more than one reading if it depends on
+    settings of the client that are not saved. Raises `Unreadable` for bytes that no host sent, and
+    `LimitError`.
+    """
+    if part:
+        _read_call(raw)  # the only part with bytes of its own
+        raw = b'{"tool_calls":[' + raw + b"]}"
+    completion = _read_completion(raw)
+    dialects = [provider_row(provider).dialect, PLAIN]
+    if b"think>" in raw:
+        dialects += [Dialect(think_tags="tags"), Dialect(think_tags="open_implied")]
+    return tuple(parse_reply(completion, each).message for each in dialects)
 
 
 def _call(call: ToolCall, path: str, notes: list[Note]) -> WireToolCall:

@@ -9,6 +9,7 @@ from collections import defaultdict, deque
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from wire.core.files import read_whole
 from wire.errors import CassetteError
 from wire.testing.bodies import body_bytes, body_chunks
 from wire.testing.cassette import load
@@ -33,13 +34,7 @@ class Recorded:
 
     def __init__(self, path: str | Path) -> None:
         self._name = str(path)
-        try:
-            data = Path(path).read_bytes()
-        except OSError as cause:
-            raise CassetteError(
-                f"{path}: cannot be read: {cause.strerror or type(cause).__name__}"
-            ) from None
-        self._interactions = load(data, self._name).interactions
+        self._interactions = load(read_whole(path, CassetteError), self._name).interactions
         self._keys = [
             _without_host(each.request.method, each.request.url, body_bytes(each.request.body))
             for each in self._interactions

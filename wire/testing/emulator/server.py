@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
 
+from wire.core.printable import printable_line
 from wire.testing.emulator.answer import Answer, Cut, Pause, Reset, json_answer
 from wire.testing.emulator.core import Emulator
 from wire.testing.written_headers import kept_url
@@ -98,7 +99,9 @@ class _Handler(BaseHTTPRequestHandler):
             answer = _crash(error)
         if self._owner.log is not None:
             rule = f" [{answer.rule}]" if answer.rule else ""
-            self._owner.log(f"{self.command} {kept_url(self.path)} {answer.status}{rule}")
+            # Python's server takes control characters in a path.
+            line = f"{self.command} {kept_url(self.path)} {answer.status}{rule}"
+            self._owner.log(printable_line(line))
         try:
             self._send(answer)
         except OSError:

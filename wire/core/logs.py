@@ -1,0 +1,38 @@
+"""The loggers of this library.
+
+A record may hold the name that a model gave to a tool, or the message of an exception that quotes
+what the model wrote. A handler writes both as they are, and the traceback too. So the records are
+made safe to print before any handler gets them (R-34).
+"""
+
+from __future__ import annotations
+
+import logging
+import numbers
+import traceback
+
+from wire.core.printable import printable, printable_line
+
+
+def logger(name: str) -> logging.Logger:
+    """The logger of that name, whose records hold no control characters.
+
+    The template of a record stays, so that records can be grouped by it.
+    """
+    made = logging.getLogger(name)
+    made.addFilter(_printable_record)  # adding it twice has no effect
+    return made
+
+
+def _printable_record(record: logging.LogRecord) -> bool:
+    if isinstance(record.args, tuple):
+        record.args = tuple(
+            each if isinstance(each, numbers.Number) else printable_line(str(each))
+            for each in record.args
+        )
+    if record.exc_info and record.exc_info[1] is not None and not record.exc_text:
+        # Formatters use this text instead of formatting the traceback.
+        record.exc_text = printable(
+            "".join(traceback.format_exception(record.exc_info[1]))
+        ).rstrip()
+    return True
