@@ -106,6 +106,8 @@ def test_c11_a_header_that_nobody_thought_of_is_left_out(name):
         "api-version",
         "openai-version",
         "openai-beta",
+        "anthropic-version",
+        "anthropic-beta",
     }
     if name not in known:
         assert request_headers([(name, "x")]) == {}

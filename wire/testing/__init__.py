@@ -6,8 +6,7 @@
 >>> Client("gemini", http=Record(Lanes(), "weather.cassette.json"))  # doctest: +SKIP
 >>> Client("gemini", http=Replay("weather.cassette.json"))  # doctest: +SKIP
 
-`wire.testing.emulator` emulates the servers of the vendors. Names are loaded at first use, since
-pytest imports `wire.testing.plugin` at every start.
+`wire.testing.emulator` emulates the servers of the vendors. Names are loaded at first use.
 """
 
 from __future__ import annotations

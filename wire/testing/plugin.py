@@ -1,11 +1,14 @@
 """The emulator as pytest fixtures.
 
-pytest imports this module at every start, so the fixtures import everything else when they run.
+A wheel has this module a second time as `wire_llm_pytest`, which is what pytest imports at every
+start: the name of a project's own module `wire` is left alone. So nothing of `wire` is imported
+before a fixture is used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,11 +17,25 @@ if TYPE_CHECKING:
     from wire.testing.emulator import EmulatorTransport, Server
 
 
+def _emulator() -> ModuleType:
+    """The module of the emulator; the test fails if another `wire` is first on the path."""
+    try:
+        from wire.testing import emulator
+    except (ImportError, AttributeError):
+        import wire
+
+        place = getattr(wire, "__file__", None) or list(getattr(wire, "__path__", []))
+        pytest.fail(
+            f"this fixture needs the package wire of wire-llm, but `import wire` finds {place}",
+            pytrace=False,
+        )
+    return emulator
+
+
 @pytest.fixture(scope="session")
 def _gemini_server() -> Iterator[Server]:
-    from wire.testing.emulator import Emulator, serve
-
-    with serve(Emulator()) as server:
+    emulator = _emulator()
+    with emulator.serve(emulator.Emulator()) as server:
         yield server
 
 
@@ -38,6 +55,5 @@ def gemini_transport() -> EmulatorTransport:
 
     Each test gets a new `.emulator`.
     """
-    from wire.testing.emulator import EmulatorTransport
-
-    return EmulatorTransport()
+    transport: EmulatorTransport = _emulator().EmulatorTransport()
+    return transport

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -102,11 +103,122 @@ def test_a_browser_may_ask() -> None:
     assert "access-control-allow-origin" not in dict(ask(emulator).headers)
 
 
+LOOPBACK = ["localhost", "localhost:8910", "127.0.0.1", "127.9.9.9:1", "[::1]", "[::1]:8910"]
+FOREIGN = [
+    "evil.example",
+    "evil.example:8910",
+    "localhost.evil.example",
+    "127.0.0.1.evil.example",
+    "127.0.0.1@evil.example",
+    "evil.example#@127.0.0.1",
+    "0.0.0.0",
+    "10.0.0.1",
+    "[::2]",
+    "[::1",
+    "",
+    "generativelanguage.googleapis.com",
+]
+CONTROLS = [
+    ("GET", "requests"),
+    ("DELETE", "requests"),
+    ("GET", "health"),
+    ("PUT", "script"),
+    ("POST", "faults"),
+    ("POST", "reset"),
+    ("OPTIONS", "script"),
+    ("GET", "nothing"),
+]
+
+
+@pytest.mark.parametrize(("method", "name"), CONTROLS)
+@pytest.mark.parametrize("host", FOREIGN)
+def test_a_host_that_is_not_this_machine_cannot_steer(method: str, name: str, host: str) -> None:
+    """DNS rebinding: the page's own host name leads to this machine."""
+    emulator = Emulator([{"say": "kept"}])
+    ask(emulator)
+    wanted = {"access-control-request-method": "PUT"}
+    answers = [emulator.answer(method, f"/_wire/{name}", {"host": host, **wanted}, b"[]")]
+    if host:
+        target = f"http://{host.replace('#', '%23')}/_wire/{name}"
+        answers.append(emulator.answer(method, target, {"host": "localhost"}, b"[]"))
+    for answer in answers:
+        assert answer.status in (400, 403)
+        assert "error" in json.loads(answer.body)
+        assert not [key for key, _ in answer.headers if key.startswith("access-control")]
+    assert len(emulator.requests) == 1
+    assert ask(emulator, host=host).status == 200  # the vendors' paths have any host
+
+
+@pytest.mark.parametrize("host", LOOPBACK)
+def test_names_of_this_machine_steer(host: str) -> None:
+    emulator = Emulator()
+    for headers in ({"host": host}, {"host": host, "origin": f"http://{host}"}, {}):
+        answer = emulator.answer("GET", "/_wire/health", headers, b"")
+        assert (answer.status, answer.headers) == (200, (("content-type", "application/json"),))
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://[::1", "file://", "x"])
+def test_a_page_from_elsewhere_cannot_steer(origin: str) -> None:
+    headers = {"host": "localhost:8910", "origin": origin}
+    answer = Emulator().answer("POST", "/_wire/reset", headers, b"")
+    assert answer.status == 403
+    assert answer.headers == (("content-type", "application/json"),)
+
+
+def test_control_has_only_its_own_endpoints_and_methods() -> None:
+    emulator = Emulator()
+    answer = emulator.answer("GET", "/_wire/nothing", {}, b"")
+    assert (answer.status, json.loads(answer.body)["error"]) == (
+        404,
+        "no endpoint; there are requests, health, script, faults, reset",
+    )
+    answer = emulator.answer("GET", "/_wire/script", {}, b"")
+    assert (answer.status, dict(answer.headers)["allow"]) == (405, "PUT, POST, DELETE")
+    # Encoded, it is the same path; with dots, it is another one.
+    assert emulator.answer("GET", "/%5Fwire/health", {"host": "evil.example"}, b"").status == 403
+    assert emulator.answer("GET", "/v1/../_wire/health", {}, b"").status == 404
+    assert len(emulator.requests) == 1
+
+
+NO_STEPS = [
+    5,
+    [5],
+    [{"say": 5}],
+    [{"say": {"text": 5}}],
+    [{"say": {"calls": [5]}}],
+    [{"say": {"calls": [{"args": {}}]}}],
+    [{"say": {"thinking": "x"}}],
+    [{"say": "x", "times": "x"}],
+    [{"say": "x", "times": -1}],
+    [{"say": "x", "status": 99999}],
+    [{"say": "x", "status": True}],
+    [{"say": "x", "match": 5}],
+    [{"say": "x", "match": {"model": 5}}],
+    [{"say": "x", "match": {"text": "("}}],
+    [{"stream": 5}],
+    [{"fault": [1]}],
+    [{"fault": "9"}],
+    [{"fault": {"fault": "stall", "seconds": "nan"}}],
+    [{"fault": {"fault": "stall", "seconds": -1}}],
+    [{"fault": {"fault": "cut", "after": 1e999}}],
+]
+
+
+@pytest.mark.parametrize("steps", NO_STEPS, ids=json.dumps)
+def test_values_of_other_types_are_no_steps(steps: Any) -> None:
+    emulator = Emulator([{"say": "kept"}])
+    status, found = steer(emulator, "POST", "script", steps)
+    assert status == 400
+    assert re.match("script: |fault: ", found["error"])
+    status, found = steer(emulator, "POST", "faults", steps)
+    assert status == 400
+    assert text(ask(emulator)) == "kept"
+
+
 def test_many_clients_connect_at_once() -> None:
     """The backlog holds 1,000; the test opens fewer, since file descriptors may be few."""
     with serve(Emulator()) as server, contextlib.ExitStack() as connections:
-        assert server.request_queue_size >= 1000
-        address = ("127.0.0.1", server.server_address[1])
+        address = ("127.0.0.1", server.port)
         for _ in range(300):
             connections.enter_context(socket.create_connection(address, timeout=10))
 

@@ -1,12 +1,9 @@
-"""The server on loopback as raw HTTP sees it, the command, and the fixtures of the pytest
-plugin.
-"""
+"""The server on loopback as raw HTTP sees it, and the command."""
 
 from __future__ import annotations
 
 import http.client
 import json
-import os
 import re
 import signal
 import socket
@@ -192,52 +189,4 @@ def test_r_34_what_a_client_or_a_path_says_is_no_control_character_on_the_termin
 def test_the_command_and_the_plugin_are_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert project["scripts"] == {"wire": "wire.cli:main", "attractor": "wire.pipeline.cli:main"}
-    assert project["entry-points"]["pytest11"] == {"wire": "wire.testing.plugin"}
-
-
-# --- the plugin -----------------------------------------------------------------------------------
-
-TESTS = """
-import sys
-
-def test_first(gemini_emulator):
-    import http.client
-    connection = http.client.HTTPConnection(gemini_emulator.url.removeprefix("http://"))
-    connection.request("GET", "/v1beta/models", headers={"x-goog-api-key": "k"})
-    assert connection.getresponse().status == 200
-    assert len(gemini_emulator.requests) == 1
-    connection.close()
-    assert "httpx" not in sys.modules
-
-def test_each_begins_with_nothing(gemini_emulator):
-    assert gemini_emulator.requests == []
-
-def test_transport(gemini_transport):
-    from wire import Client, gemini
-    with Client("gemini", api_key="k", http=gemini_transport) as client:
-        request = gemini.GenerateContentRequest(contents=gemini.contents("hi"))
-        assert client.send(gemini.generate_content("gemini-2.5-flash", request)).text.endswith("You said: hi")
-    assert len(gemini_transport.emulator.requests) == 1
-"""  # noqa: E501
-
-
-def test_the_fixtures(tmp_path: Path) -> None:
-    (tmp_path / "test_it.py").write_text(TESTS, "utf-8")
-    # Alone, and by name: other plugins load httpx, and this environment may be older than the entry
-    # point.
-    command = [
-        sys.executable,
-        "-W",
-        "error",
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "wire.testing.plugin",
-        "--rootdir",
-        tmp_path,
-        tmp_path,
-    ]
-    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    found = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
-    assert "3 passed" in found.stdout, found.stdout + found.stderr
+    assert project["entry-points"]["pytest11"] == {"wire": "wire_llm_pytest"}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from wire.testing.emulator.answer import Pause as Pause
     from wire.testing.emulator.answer import Reset as Reset
     from wire.testing.emulator.core import Emulator as Emulator
+    from wire.testing.emulator.limits import EmulatorLimits as EmulatorLimits
     from wire.testing.emulator.server import Server as Server
     from wire.testing.emulator.server import serve as serve
     from wire.testing.emulator.transports import AsyncEmulatorTransport as AsyncEmulatorTransport
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "wire.testing.emulator.answer": ("Answer", "Cut", "Pause", "Reset"),
     "wire.testing.emulator.core": ("Emulator",),
+    "wire.testing.emulator.limits": ("EmulatorLimits",),
     "wire.testing.emulator.server": ("Server", "serve"),
     "wire.testing.emulator.transports": ("AsyncEmulatorTransport", "EmulatorTransport"),
 }

@@ -1,4 +1,4 @@
-"""The emulator's own endpoints, which steer it from any language, and CORS for browsers.
+"""The emulator's own endpoints, which steer it from any language, and CORS of the vendors'.
 
 - `GET /_wire/health`
 - `GET /_wire/requests`: the requests received; `DELETE` forgets them
@@ -9,22 +9,27 @@
 - `POST /_wire/reset`: forgets everything and starts the script again
 
 An invalid body gets 400 and `{"error": "..."}`.
+
+They answer only requests to a loopback name: a page of another origin whose host name leads to this
+machine (DNS rebinding) could otherwise read what was received. Such a page, and any page that is
+not of this machine, gets 403. They have no CORS.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from wire.errors import ConfigurationError
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.script import Step, steps_of
 
-_PATH = re.compile(r"/_wire/(requests|health|script|faults|reset)")
+_PREFIX = "/_wire/"
 _METHODS = {
     "requests": ("GET", "DELETE"),
     "health": ("GET",),
@@ -34,14 +39,55 @@ _METHODS = {
 }
 
 
+def is_control(request: Received) -> bool:
+    """Whether a request is for the emulator itself, and for no vendor."""
+    return request.path.startswith(_PREFIX)
+
+
 def control_of(request: Received) -> str:
-    """What a request steers, such as `script`; empty if it is for a vendor."""
-    path = _PATH.fullmatch(request.path)
-    return path[1] if path is not None and request.method in _METHODS[path[1]] else ""
+    """What a request steers, such as `script`."""
+    return request.path.removeprefix(_PREFIX)
+
+
+def control_refusal(request: Received) -> Answer | None:
+    """The refusal of a request from elsewhere, or for no endpoint; `None` if it may steer."""
+    named = {
+        f"//{request.headers['host']}" if "host" in request.headers else None,
+        f"//{request.origin}" if request.origin else None,
+        request.headers.get("origin"),
+    }
+    for url in sorted(filter(None, named)):
+        if not _is_loopback(url):
+            message = f"{_PREFIX}* answers only loopback names such as localhost, not {url!r}"
+            return control_answer({"error": message}, 403)
+    methods = _METHODS.get(control_of(request))
+    if methods is None:
+        return control_answer({"error": f"no endpoint; there are {', '.join(_METHODS)}"}, 404)
+    if request.method not in methods:
+        answer = control_answer({"error": f"expected {' or '.join(methods)}"}, 405)
+        return replace(answer, headers=(*answer.headers, ("allow", ", ".join(methods))))
+    return None
+
+
+def _is_loopback(url: str) -> bool:
+    """Whether the host of a URL is this machine.
+
+    >>> [_is_loopback(each) for each in ("//localhost:80", "http://[::1]", "//evil.example")]
+    [True, True, False]
+    """
+    try:
+        name = urlsplit(url).hostname or ""
+        if "@" in url:  # no host has a user name
+            return False
+        return name == "localhost" or ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
 
 
 def sent_steps(request: Received, name: str) -> list[Step]:
     """The steps of a request for `script` or `faults`. Raises `ConfigurationError`."""
+    if request.excess:
+        raise ConfigurationError(f"{name}: {request.excess}")
     try:
         body = json.loads(request.body)
     except ValueError as cause:

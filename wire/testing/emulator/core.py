@@ -9,17 +9,20 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from collections import Counter
+from collections import deque
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from wire.errors import ConfigurationError
 from wire.gemini.lifetimes import AS_OF
-from wire.testing.emulator.answer import Answer
+from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.control import (
     control_answer,
     control_of,
+    control_refusal,
+    is_control,
     is_preflight,
     preflight,
     sent_steps,
@@ -27,15 +30,18 @@ from wire.testing.emulator.control import (
 )
 from wire.testing.emulator.faults import Fault, fault_of, with_fault
 from wire.testing.emulator.hosts import check_provider
+from wire.testing.emulator.limits import DEFAULT_LIMITS, EmulatorLimits
 from wire.testing.emulator.model import Output, Wish, complete, constrained
 from wire.testing.emulator.received import Received, received
 from wire.testing.emulator.recorded import Recorded
 from wire.testing.emulator.routes import Route
 from wire.testing.emulator.script import Script, Step, choose, read, steps_of
+from wire.testing.emulator.storage import Remembered, Storage, StorageFull
 from wire.testing.emulator.vendor import Failed, Failure, Generation, Refusal, Settings, Vendor
 from wire.testing.emulator.vendors import VENDORS
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_BYTES_OF_A_VALUE = 100
 
 
 class Emulator:
@@ -59,6 +65,8 @@ class Emulator:
     Models that Google has shut down are refused as there. `date` plays an earlier or later day:
     `Emulator(date="2026-02-01")` still has `gemini-3-pro-preview`.
 
+    `limits` bounds the size of requests and of what is stored (`EmulatorLimits`).
+
     Raises `ConfigurationError` for an invalid script, provider or date, `CassetteError` for an
     invalid cassette.
     """
@@ -72,10 +80,12 @@ class Emulator:
         seed: int = 0,
         provider: str = "",
         date: str = AS_OF,
+        limits: EmulatorLimits = DEFAULT_LIMITS,
     ) -> None:
         check_provider(provider)
         if not isinstance(date, str) or not _DATE.fullmatch(date):
             raise ConfigurationError(f"date: expected a day such as 2026-03-09, not {date!r}")
+        self.limits = limits
         self._settings = Settings(
             warnings_too=warnings_too,
             lenient=lenient,
@@ -90,10 +100,17 @@ class Emulator:
 
     def _clear(self) -> None:
         self._steps = steps_of(self._script)
-        self._vendors: list[Vendor] = [vendor(self._settings) for vendor in VENDORS]
-        self._requests: list[dict[str, Any]] = []
-        self._faults: Counter[tuple[str, bytes]] = Counter()
-        self._bodies: Counter[bytes] = Counter()
+        storage = Storage(self.limits.max_stored_items, self.limits.max_stored_bytes)
+        settings = replace(self._settings, storage=storage)
+        self._vendors: list[Vendor] = [vendor(settings) for vendor in VENDORS]
+        self._forget_requests()
+        self._faults = Remembered()
+        self._bodies = Remembered()
+
+    def _forget_requests(self) -> None:
+        self._number = 0
+        self._requests: deque[tuple[dict[str, Any], int]] = deque()
+        self._requests_size = 0
 
     def reset(self) -> None:
         """Forget all requests, files and cached contents, and start the script again."""
@@ -106,10 +123,11 @@ class Emulator:
     def requests(self) -> list[dict[str, Any]]:
         """The requests since the list was last cleared, without keys.
 
-        Each has number, method, target, headers, body, status and, if refused, the rule.
+        Each has number, method, target, headers, body, status and, if refused, the rule. The oldest
+        are dropped beyond `EmulatorLimits.max_requests` and `max_request_bytes`.
         """
         with self._lock:
-            return list(self._requests)
+            return [report for report, _ in self._requests]
 
     def answer(
         self,
@@ -119,32 +137,92 @@ class Emulator:
         body: bytes,
     ) -> Answer:
         """The response to one request; the target is a path with its query, or a whole URL."""
+        pairs: Any = headers.items() if isinstance(headers, Mapping) else headers
+        sent: list[tuple[str, str]] = list(pairs)
+        status, message = _excess(target, sent, body, self.limits)
+        if status:
+            return self.rejected(method, target, sent, status, message)
         with self._lock:
-            request = received(len(self._requests) + 1, method, target, headers, body)
+            try:
+                request = received(self._number + 1, method, target, sent, body, self.limits)
+            except ValueError:  # such as http://[::1
+                return self.rejected(method, "", (), 400, "The target of the request is malformed.")
+            if is_control(request):
+                return self._control(request)
             if is_preflight(request):
                 return preflight(request)
-            control = control_of(request)
-            if control:
-                return with_cors(self._control(request, control), request)
-            report = request.report()
-            self._requests.append(report)
+            report = self._listed(request)
             answer = with_cors(self._respond(request), request)
             report |= {"status": answer.status, **({"rule": answer.rule} if answer.rule else {})}
             return answer
 
-    def _control(self, request: Received, name: str) -> Answer:
+    def rejected(
+        self,
+        method: str,
+        target: str,
+        headers: Iterable[tuple[str, str]],
+        status: int,
+        message: str,
+    ) -> Answer:
+        """The error for a request that is not read, in the format of the vendor that it is for.
+
+        The server on loopback calls it for a request that is malformed, too large or too slow.
+        Without a target no vendor is known, and the body is `{"error": {"code", "message"}}`.
+        """
+        plain = json_answer(
+            json_bytes({"error": {"code": status, "message": message}}, indent=2) + b"\n", status
+        )
+        # A target over the limit is cut: its beginning names the vendor.
+        target, headers = target[: self.limits.max_target_bytes], list(headers)
+        kept = headers[: self.limits.max_headers]
+        with self._lock:
+            try:
+                request = received(self._number + 1, method, target, kept, b"", self.limits)
+            except ValueError:
+                return plain
+            if not target or is_control(request):
+                return plain
+            report = self._listed(request)
+            vendor, route = self._vendor(request)
+            answer = vendor.error_answer(Failure(status, message))
+            report["status"] = status
+            return with_cors(vendor.finish(answer, request, route), request)
+
+    def _listed(self, request: Received) -> dict[str, Any]:
+        """The report of a request, which `requests` has from now on."""
+        report = request.report()
+        size = len(request.target) + len(request.body)
+        if not isinstance(report["body"], str):
+            # A decoded value costs about so many bytes more than its JSON.
+            values = sum(request.body.count(each) for each in (b",", b"{", b"["))
+            size += _BYTES_OF_A_VALUE * values
+        self._number += 1
+        self._requests.append((report, size))
+        self._requests_size += size
+        limits = self.limits
+        while len(self._requests) > 1 and (
+            len(self._requests) > limits.max_requests
+            or self._requests_size > limits.max_request_bytes
+        ):
+            self._requests_size -= self._requests.popleft()[1]
+        return report
+
+    def _control(self, request: Received) -> Answer:
         """The emulator's own endpoints."""
+        refusal = control_refusal(request)
+        if refusal is not None:
+            return refusal
         try:
-            return control_answer(self._controlled(request, name))
+            return control_answer(self._controlled(request, control_of(request)))
         except ConfigurationError as error:
             return control_answer({"error": error.message}, 400)
 
     def _controlled(self, request: Received, name: str) -> dict[str, Any]:
         match request.method, name:
             case "GET", "requests":
-                return {"requests": self._requests}
+                return {"requests": self.requests}
             case "DELETE", "requests":
-                self._requests.clear()
+                self._forget_requests()
                 return {}
             case "POST", "reset":
                 self.reset()
@@ -156,7 +234,7 @@ class Emulator:
             case "POST", _:
                 self._steps = [*sent_steps(request, name), *self._steps]
             case _:
-                return {"status": "ok", "requests": len(self._requests)}
+                return {"status": "ok", "requests": self._number}
         return {"steps": len(self._steps)}
 
     def _vendor(self, request: Received) -> tuple[Vendor, Route | None]:
@@ -177,6 +255,8 @@ class Emulator:
             answer = refusal.answer
         except Failed as failed:
             answer = vendor.error_answer(failed.failure)
+        except StorageFull:
+            answer = vendor.storage_full()
         return vendor.finish(answer, request, route) if self._cassette is None else answer
 
     def _admitted(self, request: Received, vendor: Vendor, route: Route | None) -> Answer:
@@ -188,6 +268,8 @@ class Emulator:
         if route is None or not route.endpoint:
             return vendor.no_endpoint(request, route)
         vendor.authorise(request, route)
+        if request.excess and not route.takes_files:
+            raise Failed(Failure(400, request.excess))
         return with_fault(fault, vendor, model, lambda: self._scripted(request, vendor, route))
 
     def _fault(self, request: Received) -> Fault | None:
@@ -200,8 +282,8 @@ class Emulator:
         except ConfigurationError as error:
             raise Failed(Failure(400, f"x-wire-fault: {error.message}")) from None
         key = spec, hashlib.sha256(request.body).digest()
-        self._faults[key] += 1
-        return None if fault.times and self._faults[key] > fault.times else fault
+        count = self._faults.counted(key)
+        return None if fault.times and count > fault.times else fault
 
     def _scripted(self, request: Received, vendor: Vendor, route: Route) -> Answer:
         """The response of the script's step, else of the small model or the endpoint."""
@@ -230,9 +312,24 @@ class Emulator:
 
     def _id(self, request: Received) -> str:
         """The same for the same request, but different for each repetition."""
-        self._bodies[request.body] += 1
-        repetition = f"{self._settings.seed} {self._bodies[request.body]} ".encode()
+        count = self._bodies.counted(hashlib.sha256(request.body).digest())
+        repetition = f"{self._settings.seed} {count} ".encode()
         return hashlib.sha256(repetition + request.body).hexdigest()[:22]
+
+
+def _excess(
+    target: str, headers: list[tuple[str, str]], body: bytes, limits: EmulatorLimits
+) -> tuple[int, str]:
+    """Status and message for a request over a limit; the status is 0 for one within all."""
+    if len(target) > limits.max_target_bytes:
+        return 414, f"The target of a request has at most {limits.max_target_bytes} bytes."
+    if len(headers) > limits.max_headers:
+        return 431, f"A request has at most {limits.max_headers} headers."
+    if sum(len(name) + len(value) + 4 for name, value in headers) > limits.max_head_bytes:
+        return 431, f"The headers of a request have at most {limits.max_head_bytes} bytes."
+    if len(body) > limits.max_body_bytes:
+        return 413, f"Request payload size exceeds the limit: {limits.max_body_bytes} bytes."
+    return 0, ""
 
 
 def _output(step: Step, wish: Wish) -> Output:

@@ -6,6 +6,9 @@ import hashlib
 import math
 import re
 
+_MAX_CHARACTERS = 100_000
+"""Of a text that count; a server refuses longer ones, or cuts them."""
+
 
 def vector(text: str, size: int) -> list[float]:
     """The vector of a text, of length 1; the same text always has the same vector.
@@ -14,7 +17,7 @@ def vector(text: str, size: int) -> list[float]:
     True
     """
     values = [0.0] * size
-    for word in re.findall(r"\w+|[^\w\s]", text.lower()) or [""]:
+    for word in re.findall(r"\w+|[^\w\s]", text[:_MAX_CHARACTERS].lower()) or [""]:
         digest = hashlib.sha256(word.encode()).digest()
         for at in range(0, 32, 4):
             number = int.from_bytes(digest[at : at + 4], "big")

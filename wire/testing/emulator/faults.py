@@ -21,6 +21,7 @@ succeed.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -62,6 +63,8 @@ def fault_of(spec: str | Mapping[str, Any]) -> Fault:
             name.strip().replace("-", "_"): value.strip()
             for name, _, value in (each.partition("=") for each in rest)
         }
+    elif not isinstance(spec, Mapping):
+        raise ConfigurationError(f"fault: expected a text or an object, not {type(spec).__name__}")
     else:
         settings = {str(name).replace("-", "_"): value for name, value in spec.items()}
         word = str(settings.pop("fault", settings.pop("status", "")))
@@ -81,9 +84,14 @@ def _setting(name: str, value: Any) -> Any:
     if name == "message":
         return str(value)
     try:
-        return int(value) if name in ("status", "after", "times") else float(value)
-    except (TypeError, ValueError):
+        number = int(value) if name in ("status", "after", "times") else float(value)
+    except (TypeError, ValueError, OverflowError):
         raise ConfigurationError(f"fault: {name}: expected a number, not {value!r}") from None
+    if name == "status" and not 200 <= number <= 599:
+        raise ConfigurationError(f"fault: status: expected 200 to 599, not {value!r}")
+    if name == "seconds" and not (math.isfinite(number) and number >= 0):
+        raise ConfigurationError(f"fault: seconds: expected a time to wait, not {value!r}")
+    return number
 
 
 def with_fault(

@@ -30,6 +30,15 @@ _DATES = re.compile(r"\d{4}-\d\d-\d\d")
 _NUMBERS = re.compile(r"(?<![\w.-])-?\d+(?:\.\d+)?(?![\w-])")
 _WORDS = re.compile(r"[a-z]{4,}|[\u4e00-\u9fff]{2,}")
 _SEVERAL = {"both": 2, "two": 2, "twice": 2, "several": 2, "parallel": 2, "three": 3, "four": 4}
+_MAX_READ = 100_000
+"""Characters of a question, and of a system instruction, that the model reads."""
+_MAX_SCHEMAS_TRIED = 200
+"""Brackets of a text that may begin a schema; each try can read to the end of the text."""
+_MAX_FUNCTIONS = 500
+"""Functions, and values of an enum, that the model looks for in the question."""
+_MAX_DESCRIPTION = 2_000
+"""Characters of a description that the model reads."""
+_MAX_CALLS = 100
 _MAX_REPEATED = 400
 """Characters of the question that an answer repeats."""
 _THINKING_TOKENS = 24
@@ -127,6 +136,7 @@ def complete(wish: Wish) -> Output:
 
     Raises `ValueError` for a schema that is none.
     """
+    wish = replace(wish, question=wish.question[:_MAX_READ], system=wish.system[:_MAX_READ])
     thoughts = (
         f"**Reading the question**\n\nThe user said: {_short(wish.question, 80)}\n\n"
         if wish.thinking
@@ -179,7 +189,9 @@ def _text(wish: Wish) -> str:
 def _schemas_in(text: str) -> Iterator[Any]:
     """JSON Schemas of objects that stand in a text."""
     decoder, at = json.JSONDecoder(), text.find("{")
-    while at >= 0:
+    for _ in range(_MAX_SCHEMAS_TRIED):
+        if at < 0:
+            return
         try:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
@@ -217,18 +229,15 @@ def _calls(wish: Wish) -> list[tuple[str, Any]]:
     must = wish.mode == "ANY"
     if wish.mode == "NONE" or not wish.functions or (wish.results and not must):
         return []
-    question = wish.question.lower()
-    chosen = [each for each in wish.functions if _is_named(each.name, question)]
+    question, functions = wish.question.lower(), wish.functions[:_MAX_FUNCTIONS]
+    chosen = [each for each in functions if _is_named(each.name, question)]
     if not chosen:
-        scores = [
-            sum(word in question for word in set(_WORDS.findall(each.description.lower())))
-            for each in wish.functions
-        ]
+        scores = [sum(word in question for word in _words(each.description)) for each in functions]
         best = max(range(len(scores)), key=scores.__getitem__)
-        chosen = [wish.functions[best]] if scores[best] or must or not wish.called else []
+        chosen = [functions[best]] if scores[best] or must or not wish.called else []
     hints = _hints(wish.question)
     if len(chosen) != 1:
-        return [(each.name, _arguments(each, hints)) for each in chosen]
+        return [(each.name, _arguments(each, hints)) for each in chosen[:_MAX_CALLS]]
     function = chosen[0]
     times = next(
         (number for word, number in _SEVERAL.items() if re.search(rf"\b{word}\b", question)), 1
@@ -236,22 +245,32 @@ def _calls(wish: Wish) -> list[tuple[str, Any]]:
     if len(hints.names) > 1 and _takes_one_text(function.schema):
         return [
             (function.name, _arguments(function, replace(hints, names=[name])))
-            for name in hints.names
+            for name in hints.names[:_MAX_CALLS]
         ]
     chosen_values = _enum_values(function.schema, question)
     if len(chosen_values) > 1:
         return [
             (function.name, {**_arguments(function, hints), name: value})
-            for name, value in chosen_values
+            for name, value in chosen_values[:_MAX_CALLS]
         ]
     return [(function.name, _arguments(function, hints))] * times
 
 
 def _is_named(name: str, question: str) -> bool:
     plain = re.sub(r"[_.\-]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).lower().strip()
-    return any(
-        re.search(rf"(?<!\w){re.escape(each)}(?!\w)", question) for each in {name.lower(), plain}
-    )
+    return any(_place(each, question) is not None for each in {name.lower(), plain})
+
+
+def _place(words: str, question: str) -> re.Match[str] | None:
+    """Where words stand in the question, as whole words."""
+    # Most do not stand there at all, and an expression is compiled for each that may.
+    if words not in question:
+        return None
+    return re.search(rf"(?<!\w){re.escape(words)}(?!\w)", question)
+
+
+def _words(description: str) -> set[str]:
+    return set(_WORDS.findall(description[:_MAX_DESCRIPTION].lower()))
 
 
 def _hints(question: str) -> Hints:
@@ -289,9 +308,8 @@ def _enum_values(schema: Any, question: str) -> list[tuple[str, str]]:
         options = each.get("enum") if isinstance(each, dict) else None
         found = [
             (place.start(), value)
-            for value in (options if isinstance(options, list) else ())
-            if isinstance(value, str)
-            and (place := re.search(rf"(?<!\w){re.escape(value.lower())}(?!\w)", question))
+            for value in (options[:_MAX_FUNCTIONS] if isinstance(options, list) else ())
+            if isinstance(value, str) and (place := _place(value.lower(), question))
         ]
         if len(found) > 1:
             return [(name, value) for _, value in sorted(found)]

@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from wire.testing.emulator.json_sizes import json_excess
+from wire.testing.emulator.limits import DEFAULT_LIMITS, EmulatorLimits
 from wire.testing.written_headers import SHOWN, kept_url, key_like
+
+_MAX_SHOWN_BYTES = 1 << 20
+"""Of a body that is not JSON, in the list of requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +33,14 @@ class Received:
     origin: str = ""
     """Host and port of the server that the client meant, if the emulator runs inside the client's
     transport; empty if it runs as a server itself."""
+    excess: str = ""
+    """Why the body is too deep, or has too many values, to be decoded; empty if it is not."""
 
     @property
     def model(self) -> str:
         """The `model` of a JSON body; empty if there is none."""
         try:
-            body = json.loads(self.body)
+            body = None if self.excess else json.loads(self.body)
         except ValueError:
             return ""
         model = body.get("model") if isinstance(body, dict) else None
@@ -46,11 +53,16 @@ class Received:
         return token.strip() if scheme.lower() == "bearer" else ""
 
     def report(self) -> dict[str, Any]:
-        """The request for `GET /_wire/requests`, without keys."""
+        """The request for `GET /_wire/requests`, without keys.
+
+        Of a body that is no JSON, or is over a limit, it has the first 1 MiB as text.
+        """
         try:
+            if self.excess:
+                raise ValueError(self.excess)
             body: Any = json.loads(self.body) if self.body else None
         except ValueError:
-            body = self.body.decode("utf-8", "replace")
+            body = self.body[:_MAX_SHOWN_BYTES].decode("utf-8", "replace")
         headers = {name: SHOWN if key_like(name) else value for name, value in self.headers.items()}
         return {
             "number": self.number,
@@ -67,12 +79,27 @@ def received(
     target: str,
     headers: Mapping[str, str] | Iterable[tuple[str, str]],
     body: bytes,
+    limits: EmulatorLimits = DEFAULT_LIMITS,
 ) -> Received:
-    """Split the target, which is a path with its query or a whole URL."""
+    """Split the target, which is a path with its query or a whole URL.
+
+    Raises `ValueError` for a target that is neither.
+    """
     named = {name.lower(): value for name, value in dict(headers).items()}
     parts = urlsplit(target)
     base = f"{parts.scheme or 'http'}://{parts.netloc or named.get('host', 'localhost')}"
     path = unquote(parts.path) or "/"
     shown = f"{parts.path}?{parts.query}" if parts.query else parts.path
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
-    return Received(number, method.upper(), shown, path, query, named, body, base, parts.netloc)
+    return Received(
+        number,
+        method.upper(),
+        shown,
+        path,
+        query,
+        named,
+        body,
+        base,
+        origin=parts.netloc,
+        excess=json_excess(body, limits),
+    )

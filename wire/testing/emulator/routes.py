@@ -29,6 +29,11 @@ class Route:
     generates: bool = False
     """Whether the endpoint asks for output of a model."""
 
+    @property
+    def takes_files(self) -> bool:
+        """Whether a body may be a file of any kind, and not JSON for the endpoint."""
+        return self.endpoint.endswith(".upload")
+
 
 @dataclass(frozen=True, slots=True)
 class Path:

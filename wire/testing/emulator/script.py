@@ -119,17 +119,24 @@ def step_of(value: Any, path: str = "step") -> Step:
         raise ConfigurationError(f"script: {path}: expected an object, not {type(value).__name__}")
     _check_keys(value, _STEP_KEYS, path)
     match = value.get("match") or {}
+    _check_match(match, f"{path}.match")
     _check_keys(match, _MATCH_KEYS, f"{path}.match")
     if not set(value) & {"say", "answer", "stream", "fault"}:
         raise ConfigurationError(f"script: {path}: expected say, answer, stream or fault")
-    times = value.get("times", 1)
+    times, status, stream = value.get("times", 1), value.get("status", 200), value.get("stream")
+    _check_type(times, int, f"{path}.times")
+    _check_type(status, int, f"{path}.status")
+    if times < 0 or not 200 <= status <= 599:
+        raise ConfigurationError(f"script: {path}: expected times from 0, status from 200 to 599")
+    if stream is not None:
+        _check_type(stream, (list, tuple), f"{path}.stream")
     return Step(
         match=match,
         left=times or None,
         say=_output(value["say"], f"{path}.say") if "say" in value else None,
         answer=value.get("answer"),
-        status=int(value.get("status", 200)),
-        stream=value.get("stream"),
+        status=status,
+        stream=stream,
         fault=fault_of(value["fault"]) if "fault" in value else None,
     )
 
@@ -137,15 +144,44 @@ def step_of(value: Any, path: str = "step") -> Step:
 def _output(value: Any, path: str) -> Output:
     if isinstance(value, str):
         return Output(text=value)
+    _check_type(value, Mapping, path)
     _check_keys(value, _OUTPUT_KEYS, path)
-    calls: Iterable[Any] = value.get("calls") or ()
+    texts = {name: value.get(name) or "" for name in ("text", "thoughts", "finish")}
+    for name, text in texts.items():
+        _check_type(text, str, f"{path}.{name}")
+    calls, thinking = value.get("calls") or [], value.get("thinking") or 0
+    _check_type(thinking, int, f"{path}.thinking")
+    _check_type(calls, (list, tuple), f"{path}.calls")
+    for index, call in enumerate(calls):
+        _check_type(call, Mapping, f"{path}.calls[{index}]")
+        _check_type(call.get("name"), str, f"{path}.calls[{index}].name")
     return Output(
-        text=value.get("text") or "",
-        thoughts=value.get("thoughts") or "",
+        text=texts["text"],
+        thoughts=texts["thoughts"],
         calls=[(each["name"], each.get("args") or {}) for each in calls],
-        finish=value.get("finish") or "STOP",
-        thinking=int(value.get("thinking") or (8 if value.get("thoughts") else 0)),
+        finish=texts["finish"] or "STOP",
+        thinking=thinking or (8 if texts["thoughts"] else 0),
     )
+
+
+def _check_match(match: Any, path: str) -> None:
+    _check_type(match, Mapping, path)
+    for name, kind in (("endpoint", str), ("model", str), ("text", str), ("number", int)):
+        if name in match:
+            _check_type(match[name], kind, f"{path}.{name}")
+    try:
+        re.compile(match.get("text", ""))
+    except (re.error, RecursionError, OverflowError) as cause:
+        raise ConfigurationError(
+            f"script: {path}.text: invalid regular expression: {cause}"
+        ) from None
+
+
+def _check_type(value: Any, kind: type | tuple[type, ...], path: str) -> None:
+    if not isinstance(value, kind) or isinstance(value, bool):
+        names = {list: "a list", str: "a text", int: "a whole number", Mapping: "an object"}
+        expected = names[kind[0] if isinstance(kind, tuple) else kind]
+        raise ConfigurationError(f"script: {path}: expected {expected}, not {value!r:.100}")
 
 
 def _check_keys(value: Mapping[str, Any], keys: frozenset[str], path: str) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from re import _constants as regex  # type: ignore[attr-defined]
-from re import _parser as regex_parser  # type: ignore[attr-defined]
 from typing import Any
 
+from wire.testing.emulator.patterns import matching
+
 _MAX_DEPTH = 6
+"""Levels with optional properties; deeper there are only required ones."""
+_MAX_NODES = 10_000
+"""Schemas that one value may follow: references can double at each level."""
+_MAX_CHARACTERS = 100_000
+"""Of all texts that a schema asks for."""
+_MAX_HINTS = 1_000
 _FORMATS = {
     "date-time": "2026-11-21T12:00:00Z",
     "date": "2026-11-21",
@@ -42,6 +47,20 @@ class _Unused:
     dates: list[str]
     numbers: list[float]
     question: str
+    nodes: int = _MAX_NODES
+    characters: int = _MAX_CHARACTERS
+
+    def follow(self) -> None:
+        """Count one schema. Raises `ValueError` if there are too many."""
+        self.nodes -= 1
+        if self.nodes < 0:
+            raise ValueError(f"the schema asks for more than {_MAX_NODES} values")
+
+    def write(self, length: int) -> None:
+        """Count characters before they are made. Raises `ValueError` if there are too many."""
+        self.characters -= length
+        if self.characters < 0:
+            raise ValueError(f"the schema asks for more than {_MAX_CHARACTERS} characters")
 
 
 def example(schema: Any, hints: Hints | None = None, *, every: bool = True) -> Any:
@@ -51,11 +70,14 @@ def example(schema: Any, hints: Hints | None = None, *, every: bool = True) -> A
     >>> example({"type": "OBJECT", "properties": {"city": {"type": "STRING"}, "days": days}})
     {'city': 'city', 'days': 2}
 
-    Raises `ValueError` for an invalid schema.
+    Raises `ValueError` for an invalid schema, and for one that only a very large value fits.
     """
     hints = hints or Hints()
     left = _Unused(
-        list(hints.names), list(hints.dates), list(hints.numbers), hints.question.lower()
+        list(hints.names[:_MAX_HINTS]),
+        list(hints.dates[:_MAX_HINTS]),
+        list(hints.numbers[:_MAX_HINTS]),
+        hints.question.lower(),
     )
     try:
         return _value(schema, schema, "value", left, every, 0)
@@ -73,7 +95,8 @@ def example(schema: Any, hints: Hints | None = None, *, every: bool = True) -> A
 def _value(node: Any, root: Any, name: str, left: _Unused, every: bool, depth: int) -> Any:
     if not isinstance(node, Mapping):
         return name  # `true` allows anything
-    node = _resolved(node, root)
+    left.follow()
+    node = _resolved(node, root, left)
     if "const" in node:
         return node["const"]
     options = node.get("enum")
@@ -86,10 +109,13 @@ def _value(node: Any, root: Any, name: str, left: _Unused, every: bool, depth: i
         branches = [each for each in node.get(key) or () if isinstance(each, Mapping)]
         if branches:
             chosen = next(
-                (each for each in branches if _type(_resolved(each, root)) != "null"), branches[0]
+                (each for each in branches if _type(_resolved(each, root, left)) != "null"),
+                branches[0],
             )
             rest = {name: value for name, value in node.items() if name != key}
-            return _value({**rest, **_resolved(chosen, root)}, root, name, left, every, depth + 1)
+            return _value(
+                {**rest, **_resolved(chosen, root, left)}, root, name, left, every, depth + 1
+            )
     kind = _type(node)
     if kind == "object":
         return _object(node, root, left, every, depth)
@@ -102,8 +128,9 @@ def _value(node: Any, root: Any, name: str, left: _Unused, every: bool, depth: i
     return None if kind == "null" else _string(node, name, left)
 
 
-def _resolved(node: Mapping[str, Any], root: Any) -> Mapping[str, Any]:
+def _resolved(node: Mapping[str, Any], root: Any, left: _Unused) -> Mapping[str, Any]:
     """The node with its reference followed and its `allOf` merged."""
+    left.follow()
     seen = 0
     while "$ref" in node or "ref" in node:
         at: Any = root
@@ -116,7 +143,7 @@ def _resolved(node: Mapping[str, Any], root: Any) -> Mapping[str, Any]:
         node, seen = ({} if seen > _MAX_DEPTH or not isinstance(at, Mapping) else at), seen + 1
     if "allOf" in node:
         merged: dict[str, Any] = {}
-        for each in (node, *(_resolved(each, root) for each in node["allOf"])):
+        for each in (node, *(_resolved(each, root, left) for each in node["allOf"])):
             for key, value in each.items():
                 both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
                 merged[key] = (
@@ -153,6 +180,8 @@ def _object(
 ) -> dict[str, Any]:
     properties = node.get("properties") or {}
     required = node.get("required")
+    if required is not None:  # a set, since a schema can have a hundred thousand names
+        required = {each for each in required if isinstance(each, str)}
     requested = list(node.get("propertyOrdering") or properties)
     if required is not None and (not every or depth >= _MAX_DEPTH):
         requested = [name for name in requested if name in required]
@@ -206,57 +235,11 @@ def _string(node: Mapping[str, Any], name: str, left: _Unused) -> str:
         return _FORMATS[form]
     pattern = node.get("pattern")
     if pattern:
-        return _matching(pattern)
+        text = matching(pattern)
+        left.write(len(text))
+        return text
     text = left.names.pop(0) if left.names else name
     least, most = int(node.get("minLength") or 0), node.get("maxLength")
+    left.write(max(least, len(text)))
     text = text + "." * (least - len(text))
     return text if most is None else text[: int(most)]
-
-
-# --- text for a pattern ---------------------------------------------------------------------------
-
-
-def _matching(pattern: str) -> str:
-    """The shortest text that matches; empty for look-arounds and references to groups."""
-    try:
-        text = _spelled(regex_parser.parse(pattern))
-    except (re.error, KeyError, RecursionError):
-        return ""
-    return text if re.search(pattern, text) else ""
-
-
-def _spelled(tree: Any) -> str:
-    return "".join(_one(kind, value) for kind, value in tree)
-
-
-def _one(kind: Any, value: Any) -> str:
-    if kind is regex.LITERAL:
-        return chr(value)
-    if kind is regex.NOT_LITERAL:
-        return "a" if value != ord("a") else "b"
-    if kind is regex.ANY:
-        return "a"
-    if kind is regex.IN:
-        return _member(value)
-    if kind in (regex.MAX_REPEAT, regex.MIN_REPEAT):
-        return _spelled(value[2]) * int(value[0])
-    if kind is regex.SUBPATTERN:
-        return _spelled(value[3])
-    return _spelled(value[1][0]) if kind is regex.BRANCH else ""
-
-
-_CATEGORIES = {regex.CATEGORY_DIGIT: "0", regex.CATEGORY_WORD: "a", regex.CATEGORY_SPACE: " "}
-
-
-def _member(members: Any) -> str:
-    kind, value = members[0]
-    if kind is regex.NEGATE:
-        inside = re.compile(
-            "["
-            + "".join(re.escape(_one(*each)) for each in members[1:] if each[0] is regex.LITERAL)
-            + "\0]"
-        )
-        return next(each for each in "a0-_ bcdefghij" if not inside.match(each))
-    if kind is regex.RANGE:
-        return chr(value[0])
-    return _CATEGORIES.get(value, "-") if kind is regex.CATEGORY else chr(value)

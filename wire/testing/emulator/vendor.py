@@ -8,7 +8,7 @@ vendors stand in the table `wire.testing.emulator.vendors.VENDORS`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from wire.gemini.lifetimes import AS_OF
@@ -16,6 +16,7 @@ from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.model import Output, Wish
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route
+from wire.testing.emulator.storage import Storage
 
 
 def _nothing(request: Received) -> Answer:
@@ -39,6 +40,8 @@ class Settings:
     respond: Callable[[Received], Answer] = _nothing
     """Answers a request that is part of another one, such as one of a batch; the list of requests
     does not have it."""
+    storage: Storage = field(default_factory=Storage)
+    """Counts what all vendors store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +144,10 @@ class Vendor(Protocol):
 
     def error_answer(self, failure: Failure) -> Answer:
         """The error response."""
+        ...
+
+    def storage_full(self) -> Answer:
+        """The quota error for a request that would store more than the emulator's limits allow."""
         ...
 
     def error_event(self, failure: Failure) -> bytes:

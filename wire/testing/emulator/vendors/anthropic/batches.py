@@ -16,6 +16,7 @@ from typing import Any
 
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.received import Received
+from wire.testing.emulator.storage import Storage
 from wire.testing.emulator.vendor import Refusal
 from wire.testing.emulator.vendors.anthropic.errors import refusal
 from wire.testing.emulator.vendors.anthropic.lists import page
@@ -33,6 +34,8 @@ class _Batch:
     requests: list[tuple[str, Received]]
     """Custom id, and the request as if it had been sent alone."""
     status: str = "in_progress"
+    size: int = 0
+    """Bytes of its requests."""
     gets: int = 0
     results: list[dict[str, Any]] = field(default_factory=list)
 
@@ -65,6 +68,7 @@ class Batches:
     """The batches of one emulator; `respond` answers one request as the emulator would."""
 
     respond: Callable[[Received], Answer]
+    storage: Storage
     _batches: dict[str, _Batch] = field(default_factory=dict)
     _stored: int = 0
 
@@ -73,10 +77,12 @@ class Batches:
         requests = [
             (custom_id, _alone(request, params)) for custom_id, params in _items(request.body)
         ]
+        size = sum(len(each.body) for _, each in requests)
+        self.storage.add(size)
         self._stored += 1
         digest = hashlib.sha256(f"batch {self._stored}".encode()).hexdigest()[:22]
         created = _FIRST + timedelta(seconds=self._stored)
-        batch = _Batch(created, f"msgbatch_01{digest}", requests)
+        batch = _Batch(created, f"msgbatch_01{digest}", requests, size=size)
         self._batches[batch.id] = batch
         return _answer(batch.describe(request.base))
 
@@ -102,9 +108,11 @@ class Batches:
 
     def delete(self, name: str) -> Answer:
         """Forget a batch that has ended."""
-        if self._lookup(name).status != "ended":
+        batch = self._lookup(name)
+        if batch.status != "ended":
             message = f"Message Batch {name} cannot be deleted while it is in progress."
             raise refusal(400, message)
+        self.storage.remove(batch.size)
         del self._batches[name]
         return _answer({"id": name, "type": "message_batch_deleted"})
 

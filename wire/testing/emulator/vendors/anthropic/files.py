@@ -10,6 +10,7 @@ from typing import Any
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.multipart import parts
 from wire.testing.emulator.received import Received
+from wire.testing.emulator.storage import Storage
 from wire.testing.emulator.vendors.anthropic.errors import refusal
 from wire.testing.emulator.vendors.anthropic.lists import page
 
@@ -20,6 +21,7 @@ _FIRST = datetime(2026, 11, 21, 12, tzinfo=UTC)
 class Files:
     """The files of one emulator, shared by all keys."""
 
+    storage: Storage
     _files: dict[str, dict[str, Any]] = field(default_factory=dict)
     _stored: int = 0
 
@@ -28,6 +30,7 @@ class Files:
         sent = next((part for part in parts(request) if part.name == "file"), None)
         if sent is None:
             raise refusal(400, "file: Field required")
+        self.storage.add(len(sent.filename))  # its bytes are not kept
         self._stored += 1
         digest = hashlib.sha256(f"file {self._stored}".encode()).hexdigest()[:22]
         created = (_FIRST + timedelta(seconds=self._stored)).isoformat(timespec="microseconds")
@@ -58,7 +61,7 @@ class Files:
 
     def delete(self, name: str) -> Answer:
         """Delete a file."""
-        self._lookup(name)
+        self.storage.remove(len(self._lookup(name)["filename"]))
         del self._files[name]
         return _answer({"id": name, "type": "file_deleted"})
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from wire.testing.emulator.storage import Remembered
 from wire.testing.emulator.tokens import count, media_cost
 
 MIN_CACHED_TOKENS = 1024
@@ -34,7 +35,7 @@ class _Piece:
 class PromptCache:
     """The cached prefixes of one emulator."""
 
-    _prefixes: set[str] = field(default_factory=set)
+    _prefixes: Remembered = field(default_factory=Remembered)
 
     def usage(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """The tokens of a prompt in the format of `usage`; caches its marked prefixes.
@@ -64,7 +65,7 @@ class PromptCache:
         for tokens, name, mark in marks:
             written[mark] += max(0, tokens - begin)
             begin = max(begin, tokens)
-            self._prefixes.add(name)
+            self._prefixes[name] = True
         return {
             "input_tokens": total - end,
             "cache_creation_input_tokens": sum(written.values()),

@@ -7,6 +7,7 @@ import hashlib
 from dataclasses import dataclass, field
 
 from wire.testing.emulator.signing import decoded, mac
+from wire.testing.emulator.storage import Remembered
 
 # All of Anthropic's signatures begin so; a client may tell providers apart by it.
 _HEAD = b"\x12\xb6\x02\x0a\x23"
@@ -18,7 +19,7 @@ class ThoughtSignatures:
     """The signatures of one emulator's thoughts."""
 
     seed: int = 0
-    _scripted: set[tuple[str, str]] = field(default_factory=set)
+    _scripted: Remembered = field(default_factory=Remembered)
 
     def of(self, family: str, shown: str, id: str) -> str:
         """The signature of a thought whose text in the response is `shown`.
@@ -49,7 +50,7 @@ class ThoughtSignatures:
 
     def remember(self, signature: str, shown: str) -> None:
         """Accept a signature that a script sends with a thought."""
-        self._scripted.add((signature, shown))
+        self._scripted[signature, shown] = True
 
     def _signature(self, family: str, shown: str, nonce: bytes) -> bytes:
         message = f"thought {family} {nonce.hex()} {shown}".encode("utf-8", "surrogatepass")

@@ -82,7 +82,10 @@ class Anthropic:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._cache, self._signatures = PromptCache(), ThoughtSignatures(settings.seed)
-        self._batches, self._files = Batches(settings.respond), Files()
+        self._batches, self._files = (
+            Batches(settings.respond, settings.storage),
+            Files(settings.storage),
+        )
 
     # --- routes and keys --------------------------------------------------------------------------
 
@@ -164,6 +167,10 @@ class Anthropic:
     def error_answer(self, failure: Failure) -> Answer:
         """The error response."""
         return errors.error_answer(failure)
+
+    def storage_full(self) -> Answer:
+        """The error of an organization whose storage is full."""
+        return errors.error_answer(Failure(403, "Storage limit exceeded."))
 
     def error_event(self, failure: Failure) -> bytes:
         """The error as an event."""

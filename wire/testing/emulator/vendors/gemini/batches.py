@@ -15,8 +15,11 @@ import msgspec
 
 from wire.gemini.types import AsyncBatchEmbedContentRequest, BatchGenerateContentRequest
 from wire.testing.emulator.answer import Answer, json_bytes
+from wire.testing.emulator.json_sizes import json_excess
+from wire.testing.emulator.limits import EmulatorLimits
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route
+from wire.testing.emulator.storage import Storage
 from wire.testing.emulator.vendors.gemini.bodies import whole
 from wire.testing.emulator.vendors.gemini.files import Files
 from wire.testing.emulator.vendors.gemini.refusals import decoded, refusal
@@ -26,6 +29,9 @@ from wire.testing.emulator.vendors.gemini.uploads import made_id
 _TYPE = "type.googleapis.com/google.ai.generativelanguage.v1main."
 # google.rpc codes of the statuses that a request of a batch may fail with.
 _CODES = {400: 3, 401: 16, 403: 7, 404: 5, 429: 8, 500: 13, 503: 14, 504: 4}
+
+_MAX_LINES = 50_000
+_LINE_LIMITS = EmulatorLimits(max_json_values=10_000)
 
 
 @dataclass(slots=True)
@@ -38,6 +44,8 @@ class _Batch:
     requests: list[dict[str, Any]]
     in_file: bool
     gets: int = 0
+    size: int = 0
+    """Bytes of its requests; those in a file count as the file."""
 
     @property
     def name(self) -> str:
@@ -74,6 +82,7 @@ class Batches:
 
     files: Files
     respond: Callable[[Received], Answer]
+    storage: Storage
     _batches: dict[str, _Batch] = field(default_factory=dict)
     _stored: int = 0
 
@@ -95,6 +104,8 @@ class Batches:
         )
         if not requests:
             raise refusal(400, "* batch.input_config.requests: requests is not specified\n")
+        size = len(request.body)
+        self.storage.add(size)
         self._stored += 1
         id = made_id(f"batch {self._stored}")
         metadata: dict[str, Any] = {
@@ -113,7 +124,7 @@ class Batches:
         # A fault of the header was for the batch, not for each of its requests.
         headers = {key: value for key, value in request.headers.items() if key != "x-wire-fault"}
         one = replace(request, path=f"{path}:{item}", query={}, headers=headers)
-        made = _Batch(metadata, item, one, requests, in_file=bool(config.file_name))
+        made = _Batch(metadata, item, one, requests, in_file=bool(config.file_name), size=size)
         self._batches[id] = made
         return whole(made.operation)
 
@@ -141,10 +152,12 @@ class Batches:
 
     def delete(self, name: str) -> Answer:
         """Forget a batch that has ended."""
-        if not self._lookup(name).ended:
+        batch = self._lookup(name)
+        if not batch.ended:
             raise refusal(
                 400, "Only batches that have ended can be deleted.", code="FAILED_PRECONDITION"
             )
+        self.storage.remove(batch.size)
         del self._batches[name]
         return whole({})
 
@@ -171,8 +184,11 @@ class Batches:
         return batch
 
     def _lines(self, name: str) -> list[dict[str, Any]]:
+        data = self.files.data(name)
+        if data.count(b"\n") > _MAX_LINES:
+            raise refusal(400, f"The file {name} has more than {_MAX_LINES} lines.")
         try:
-            lines = [json.loads(line) for line in self.files.data(name).splitlines() if line]
+            lines = [_line(line) for line in data.splitlines() if line]
         except ValueError:
             raise refusal(400, f"The file {name} has a line that is no JSON.") from None
         return [line for line in lines if isinstance(line, dict)]
@@ -213,3 +229,11 @@ class Batches:
         error = json.loads(answer.body)["error"]
         code = _CODES.get(answer.status, 2)
         return {**kept, "error": {"code": code, "message": error["message"]}}
+
+
+def _line(data: bytes) -> Any:
+    """One line of a file. Raises `ValueError`."""
+    excess = json_excess(data, _LINE_LIMITS)
+    if excess:
+        raise ValueError(excess)
+    return json.loads(data)

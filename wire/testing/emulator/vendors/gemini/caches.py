@@ -16,6 +16,7 @@ import msgspec
 from wire.gemini.types import CachedContent, GenerateContentRequest
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.received import Received
+from wire.testing.emulator.storage import Storage
 from wire.testing.emulator.vendors.gemini.bodies import whole
 from wire.testing.emulator.vendors.gemini.catalog import Traits
 from wire.testing.emulator.vendors.gemini.prompt_tokens import prompt_tokens
@@ -33,12 +34,15 @@ class Cached:
     metadata: dict[str, Any]
     request: GenerateContentRequest
     tokens: int
+    size: int
+    """Bytes of the request that created it."""
 
 
 @dataclass(slots=True)
 class Caches:
     """The cached contents of one emulator."""
 
+    storage: Storage
     _caches: dict[str, Cached] = field(default_factory=dict)
     _stored: int = 0
 
@@ -52,17 +56,19 @@ class Caches:
         if tokens < model.min_cached_tokens:
             raise rule_refusal("G63", count=tokens, least=model.min_cached_tokens)
         self._stored += 1
+        expires, size = self._expires(sent), len(request.body)
+        self.storage.add(size)
         name = hashlib.sha256(f"cache {self._stored}".encode()).hexdigest()[:40]
         metadata = {
             "name": f"{parent}cachedContents/{name}",
             "model": sent.model or f"models/{model.name}",
             "createTime": timestamp(self._stored),
             "updateTime": timestamp(self._stored),
-            "expireTime": self._expires(sent),
+            "expireTime": expires,
             "displayName": sent.display_name or "",
             "usageMetadata": {"totalTokenCount": tokens},
         }
-        self._caches[name] = Cached(metadata, held, tokens)
+        self._caches[name] = Cached(metadata, held, tokens, size)
         return whole(metadata)
 
     def get(self, name: str) -> Answer:
@@ -90,7 +96,7 @@ class Caches:
 
     def delete(self, name: str) -> Answer:
         """Delete one."""
-        self.lookup(name)
+        self.storage.remove(self.lookup(name).size)
         del self._caches[name]
         return whole({})
 

@@ -15,6 +15,7 @@ from typing import Any
 from wire.gemini.types import Content, File, RegisterFilesRequest
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.received import Received
+from wire.testing.emulator.storage import Storage
 from wire.testing.emulator.vendor import Refusal
 from wire.testing.emulator.vendors.gemini.bodies import whole
 from wire.testing.emulator.vendors.gemini.refusals import decoded, envelope, refusal, rule_refusal
@@ -28,6 +29,7 @@ _URI = re.compile(r"(?:^|/v1(?:beta|alpha)?/)files/([a-z0-9-]+)(?:$|[:?])")
 class Files:
     """The files of one emulator, shared by all keys."""
 
+    storage: Storage
     _files: dict[str, dict[str, Any]] = field(default_factory=dict)
     _data: dict[str, bytes] = field(default_factory=dict)
     _gets: dict[str, int] = field(default_factory=dict)
@@ -85,6 +87,8 @@ class Files:
         """Delete a file."""
         self.lookup(name)
         del self._files[name]
+        self._gets.pop(name, None)
+        self.storage.remove(len(self._data.pop(name)))
         return whole({})
 
     def listed(self, request: Received) -> Answer:
@@ -114,12 +118,13 @@ class Files:
     def _store(
         self, metadata: File, kind: str, data: bytes, source: str = "UPLOADED"
     ) -> dict[str, Any]:
-        self._stored += 1
         requested = (metadata.name or "").removeprefix("files/")
         if requested in self._files:
             raise refusal(
                 409, f"Requested entity already exists: files/{requested}", code="ALREADY_EXISTS"
             )
+        self.storage.add(len(data))
+        self._stored += 1
         name = requested or made_id(f"file {self._stored}")
         kind = metadata.mime_type or kind.partition(";")[0].strip() or "application/octet-stream"
         digest = hashlib.sha256(data).hexdigest()

@@ -9,25 +9,29 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wire.testing.emulator.answer import Answer
+from wire.testing.emulator.storage import Remembered
 from wire.testing.emulator.vendors.gemini.bodies import whole
 from wire.testing.emulator.vendors.gemini.refusals import refusal
+
+_MAX_JOBS = 10_000
 
 
 @dataclass(slots=True)
 class Operations:
     """The jobs of one emulator, without its batches."""
 
-    _results: dict[str, dict[str, Any]] = field(default_factory=dict)
-    _gets: dict[str, int] = field(default_factory=dict)
+    _results: Remembered = field(default_factory=lambda: Remembered(_MAX_JOBS))
+    _gets: Remembered = field(default_factory=lambda: Remembered(_MAX_JOBS))
 
     def add(self, name: str, response: dict[str, Any]) -> dict[str, Any]:
         """A job with its result, as it is once it is done."""
-        self._results[name] = {"name": name, "done": True, "response": response}
-        return self._results[name]
+        job = {"name": name, "done": True, "response": response}
+        self._results[name] = job
+        return job
 
     def get(self, name: str) -> Answer:
         """A job; its second get has the result."""
-        if name not in self._results:
+        job = self._results.get(name)
+        if job is None:
             raise refusal(404, "Requested entity was not found.")
-        self._gets[name] = self._gets.get(name, 0) + 1
-        return whole(self._results[name] if self._gets[name] > 1 else {"name": name})
+        return whole(job if self._gets.counted(name) > 1 else {"name": name})

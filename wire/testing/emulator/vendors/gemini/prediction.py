@@ -23,6 +23,10 @@ from wire.testing.emulator.vendors.gemini.refusals import decoded, refusal
 from wire.testing.emulator.vendors.gemini.uploads import made_id
 
 _MAX_IMAGES = 4
+_MAX_INSTANCES = 250
+_MAX_DIMENSIONS = 3072
+_MAX_COMPUTED = 100_000
+"""Characters of a Content whose tokens are listed; the rest is left out."""
 _TYPE = "type.googleapis.com/google.ai.generativelanguage.v1beta.PredictLongRunningResponse"
 
 
@@ -36,13 +40,16 @@ def predict(request: Received, model: Traits) -> Answer:
             raise refusal(400, f"sampleCount must be between 1 and {_MAX_IMAGES}.")
         image = {"mimeType": "image/png", "bytesBase64Encoded": _image()}
         return whole({"predictions": [image] * number * len(instances)})
-    size = parameters.get("outputDimensionality") or (3072 if model.name[:6] == "gemini" else 768)
+    usual = _MAX_DIMENSIONS if model.name[:6] == "gemini" else 768
+    size = parameters.get("outputDimensionality") or usual
+    if not isinstance(size, int) or not 1 <= size <= _MAX_DIMENSIONS:
+        raise refusal(400, f"Invalid output dimensionality, allowed is 1 to {_MAX_DIMENSIONS}.")
     texts = [str(_object(each).get("content") or "") for each in instances]
     predictions = [
         {
             "embeddings": {
                 "statistics": {"token_count": count(text), "truncated": False},
-                "values": vector(text, int(size)),
+                "values": vector(text, size),
             }
         }
         for text in texts
@@ -71,7 +78,8 @@ def compute_tokens(request: Received) -> Answer:
     """The tokens of each Content. Vertex only."""
     infos = []
     for content in decoded(request.body, ComputeTokensRequest).contents or ():
-        found = tokens("".join(part.text or "" for part in content.parts or ()))
+        text = "".join(part.text or "" for part in content.parts or ())
+        found = tokens(text[:_MAX_COMPUTED])
         infos.append(
             {
                 "role": content.role or "user",
@@ -86,6 +94,11 @@ def _decoded(request: Received) -> PredictRequest:
     requested = decoded(request.body, PredictRequest)
     if not requested.instances:
         raise refusal(400, "* PredictRequest.instances: instances is not specified\n")
+    number = len(requested.instances)
+    if number > _MAX_INSTANCES:
+        raise refusal(
+            400, f"{_MAX_INSTANCES} instance(s) is allowed per prediction. Actual: {number}"
+        )
     return requested
 
 

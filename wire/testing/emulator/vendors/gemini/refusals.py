@@ -133,7 +133,7 @@ def _is_own(violation: Violation, contents: Sequence[Content], signatures: Signa
     if violation.rule != "G18" or part.function_response is None or part.function_response.id:
         return False
     calls = (each.function_call for content in contents for each in content.parts or ())
-    return {call.id for call in calls if call is not None and call.id} <= signatures.ids
+    return all(call.id in signatures.ids for call in calls if call is not None and call.id)
 
 
 def _undecodable(error: RuleError) -> Refusal:
@@ -291,6 +291,17 @@ def quota(model: str, seconds: float | None) -> dict[str, Any]:
         *retry_info(seconds),
     ]
     return envelope(429, message, details=details)
+
+
+def storage_full() -> Answer:
+    """The quota error of stores; without RetryInfo, since no wait helps."""
+    violation = {
+        "quotaMetric": "generativelanguage.googleapis.com/file_storage_bytes",
+        "quotaId": "FileStorageBytesPerProject",
+    }
+    message = "You exceeded your current quota, please check your plan and billing details."
+    details = [{"@type": f"{_TYPE}QuotaFailure", "violations": [violation]}]
+    return whole(envelope(429, message, details=details), 429)
 
 
 def retry_info(seconds: float | None) -> list[dict[str, Any]]:

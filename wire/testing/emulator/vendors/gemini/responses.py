@@ -88,7 +88,7 @@ class ResponseWriter:
                 if "functionCall" not in part:
                     continue
                 call, signature = part["functionCall"], part.get("thoughtSignature")
-                self.signatures.ids.add(call.get("id") or "")
+                self.signatures.ids[call.get("id") or ""] = True
                 if isinstance(signature, str):
                     self.signatures.remember(signature, call.get("name", ""), step, position)
                 position += 1

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from wire.gemini.turns import PLACEHOLDER
 from wire.gemini.types import Content, Part
 from wire.testing.emulator.signing import decoded, mac
+from wire.testing.emulator.storage import Remembered
 from wire.testing.emulator.vendors.gemini.catalog import Traits
 
 STAND_INS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
@@ -45,9 +46,9 @@ class Signatures:
     """The signatures of one emulator."""
 
     seed: int = 0
-    ids: set[str] = field(default_factory=set)
+    ids: Remembered = field(default_factory=Remembered)
     """Ids of the calls that were sent."""
-    _scripted: dict[bytes, set[str]] = field(default_factory=dict)
+    _scripted: Remembered = field(default_factory=Remembered)
 
     def of_call(self, model: Traits, name: str, step: int, position: int = 0) -> str:
         """The signature of a call.
@@ -70,7 +71,8 @@ class Signatures:
         """Accept a signature that a script sends with a call."""
         raw = decoded(signature)
         if raw is not None:
-            self._scripted.setdefault(raw, set()).add(f"{name} {step} {position}")
+            used = self._scripted.get(raw, frozenset())
+            self._scripted[raw] = used | {f"{name} {step} {position}"}
 
     def is_scripted(self, signature: str) -> bool:
         """Whether a script sent this signature with any call."""

@@ -15,6 +15,7 @@ import msgspec
 from wire.gemini.types import FileSearchStore, ImportFileRequest, UploadToFileSearchStoreRequest
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.received import Received
+from wire.testing.emulator.storage import Storage
 from wire.testing.emulator.vendor import Refusal
 from wire.testing.emulator.vendors.gemini.bodies import whole
 from wire.testing.emulator.vendors.gemini.files import Files
@@ -33,6 +34,7 @@ class Stores:
 
     files: Files
     operations: Operations
+    storage: Storage
     _stores: dict[str, dict[str, Any]] = field(default_factory=dict)
     _documents: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Full name -> document."""
@@ -41,6 +43,7 @@ class Stores:
     def create(self, request: Received) -> Answer:
         """Make a store; its id begins with its display name."""
         requested = decoded(request.body, FileSearchStore)
+        self.storage.add(0)
         self._stored += 1
         begin = re.sub(r"[^a-z0-9]", "", (requested.display_name or "").lower())[:40]
         id = "-".join(filter(None, (begin, made_id(f"store {self._stored}"))))
@@ -76,7 +79,8 @@ class Stores:
                 code="FAILED_PRECONDITION",
             )
         for each in documents:
-            del self._documents[each["name"]]
+            self._forget(each["name"])
+        self.storage.remove(0)
         del self._stores[name]
         return whole({})
 
@@ -130,7 +134,7 @@ class Stores:
         self._document(name)
         if request.query.get("force", "").lower() != "true":
             raise refusal(400, "Cannot delete non-empty Document.", code="FAILED_PRECONDITION")
-        del self._documents[name]
+        self._forget(name)
         return whole({})
 
     def _store(
@@ -140,6 +144,7 @@ class Stores:
         kind: str,
         size: int,
     ) -> dict[str, Any]:
+        self.storage.add(0)  # a document has no bytes here
         self._stored += 1
         title = getattr(requested, "display_name", None)
         metadata: Sequence[Any] = requested.custom_metadata or ()
@@ -155,6 +160,10 @@ class Stores:
         }
         self._documents[document["name"]] = document
         return document
+
+    def _forget(self, name: str) -> None:
+        del self._documents[name]
+        self.storage.remove(0)
 
     def _of(self, name: str) -> list[dict[str, Any]]:
         begin = f"{_STORES}/{name}/documents/"

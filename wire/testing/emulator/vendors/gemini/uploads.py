@@ -12,13 +12,18 @@ from typing import Any
 
 from wire.gemini.types import CreateFileRequest, File
 from wire.testing.emulator.answer import Answer
+from wire.testing.emulator.json_sizes import json_excess
+from wire.testing.emulator.limits import EmulatorLimits
 from wire.testing.emulator.multipart import parts
 from wire.testing.emulator.received import Received
+from wire.testing.emulator.storage import Remembered, Storage
 from wire.testing.emulator.vendors.gemini.bodies import whole
 from wire.testing.emulator.vendors.gemini.refusals import decoded, refusal
 
 GRANULARITY_BYTES = 8 << 20
 """The size of every piece of an upload except the last is a multiple of this."""
+_MAX_METADATA_BYTES = 1 << 20
+_METADATA_LIMITS = EmulatorLimits(max_json_values=1_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +51,21 @@ class _Upload:
     size: int | None
     store: Store
     data: bytearray = field(default_factory=bytearray)
-    state: str = "active"
+
+    @property
+    def stored_bytes(self) -> int:
+        """What the upload counts for while it is not finished."""
+        return len(self.body) + len(self.data)
 
 
 @dataclass(slots=True)
 class Uploads:
     """The uploads of one emulator."""
 
+    storage: Storage
     _uploads: dict[str, _Upload] = field(default_factory=dict)
+    _finished: Remembered = field(default_factory=lambda: Remembered(10_000))
+    """Id of a finished upload -> its size in bytes."""
     _started: int = 0
 
     def receive(self, request: Received, store: Store) -> Answer:
@@ -78,6 +90,7 @@ class Uploads:
             or metadata.mime_type
             or "application/octet-stream"
         )
+        self.storage.add(len(request.body))
         self._started += 1
         session = made_id(f"upload {self._started}")
         self._uploads[session] = _Upload(
@@ -95,6 +108,9 @@ class Uploads:
         return _empty(headers)
 
     def _continued(self, request: Received, session: str) -> Answer:
+        finished = self._finished.get(session)
+        if finished is not None:
+            return _progress("final", finished)
         upload = self._uploads.get(session)
         if upload is None:
             raise refusal(404, "Upload session not found.")
@@ -102,10 +118,10 @@ class Uploads:
             each.strip().lower()
             for each in request.headers.get("x-goog-upload-command", "").split(",")
         }
-        if "query" in commands or upload.state == "final":
-            return _progress(upload)
+        if "query" in commands:
+            return _progress("active", len(upload.data))
         if "cancel" in commands:
-            del self._uploads[session]
+            self._forget(session)
             return _empty({"x-goog-upload-status": "cancelled"})
         if not commands & {"upload", "finalize"}:
             raise refusal(400, "Missing header: X-Goog-Upload-Command")
@@ -123,21 +139,34 @@ class Uploads:
                     f"The size of a piece is a multiple of {GRANULARITY_BYTES} bytes, "
                     "except the last.",
                 )
+            self.storage.add(len(request.body), items=0)
             upload.data += request.body
         if "finalize" not in commands:
-            return _progress(upload)
+            return _progress("active", len(upload.data))
         if upload.size is not None and upload.size != len(upload.data):
             raise refusal(
                 400, f"Upload has {len(upload.data)} bytes, {upload.size} were announced."
             )
-        upload.state = "final"
+        # The bytes now belong to what is stored, and no longer count for the upload.
+        self._forget(session)
+        self._finished[session] = len(upload.data)
         metadata = file_metadata(upload.body)
         uploaded = Uploaded(metadata, upload.body, upload.kind, bytes(upload.data))
         return _final(uploaded, upload.store)
 
+    def _forget(self, session: str) -> None:
+        upload = self._uploads.pop(session)
+        self.storage.remove(upload.stored_bytes)
+
 
 def file_metadata(body: bytes) -> File:
-    """The metadata of a file, with or without the `file` key around them."""
+    """The metadata of a file, with or without the `file` key around them.
+
+    Raises `Refusal` for metadata that are too large to be decoded.
+    """
+    excess = json_excess(body, _METADATA_LIMITS)
+    if excess or len(body) > _MAX_METADATA_BYTES:
+        raise refusal(400, excess or "The metadata are too large.")
     return decoded(body, CreateFileRequest).file or decoded(body, File)
 
 
@@ -155,13 +184,8 @@ def _final(uploaded: Uploaded, store: Store) -> Answer:
     return whole(store(uploaded), headers={"x-goog-upload-status": "final"})
 
 
-def _progress(upload: _Upload) -> Answer:
-    return _empty(
-        {
-            "x-goog-upload-status": upload.state,
-            "x-goog-upload-size-received": str(len(upload.data)),
-        }
-    )
+def _progress(state: str, size: int) -> Answer:
+    return _empty({"x-goog-upload-status": state, "x-goog-upload-size-received": str(size)})
 
 
 def _empty(headers: dict[str, str]) -> Answer:

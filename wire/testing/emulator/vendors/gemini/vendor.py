@@ -124,10 +124,11 @@ class Gemini:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._files, self._caches = Files(), Caches()
-        self._uploads, self._operations = Uploads(), Operations()
-        self._stores = Stores(self._files, self._operations)
-        self._batches = Batches(self._files, settings.respond)
+        storage = settings.storage
+        self._files, self._caches = Files(storage), Caches(storage)
+        self._uploads, self._operations = Uploads(storage), Operations()
+        self._stores = Stores(self._files, self._operations, storage)
+        self._batches = Batches(self._files, settings.respond, storage)
         self._signatures = Signatures(settings.seed)
 
     # --- routes and keys --------------------------------------------------------------------------
@@ -267,6 +268,10 @@ class Gemini:
     def error_answer(self, failure: Failure) -> Answer:
         """The error response."""
         return refusals.error_answer(failure)
+
+    def storage_full(self) -> Answer:
+        """The quota error of stores."""
+        return refusals.storage_full()
 
     def error_event(self, failure: Failure) -> bytes:
         """The error as an event."""

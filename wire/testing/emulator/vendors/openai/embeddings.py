@@ -18,6 +18,7 @@ from wire.testing.emulator.vendors.openai.errors import refusal
 
 _DEFAULT_DIMENSIONS = 1536
 _MAX_DIMENSIONS = 3072
+_MAX_TEXTS = 2048
 
 
 def embed(request: Received) -> Answer:
@@ -30,6 +31,12 @@ def embed(request: Received) -> Answer:
     if not texts:
         message = "Invalid 'input': expected a string or an array of strings."
         raise refusal(400, message, param="input")
+    if len(texts) > _MAX_TEXTS:
+        message = (
+            "Invalid 'input': array too long. Expected an array with maximum length "
+            f"{_MAX_TEXTS}, but got an array with length {len(texts)} instead."
+        )
+        raise refusal(400, message, param="input", code="array_above_max_length")
     size = max(1, min(requested.dimensions or _DEFAULT_DIMENSIONS, _MAX_DIMENSIONS))
     vectors = [vector(str(text), size) for text in texts]
     packs = requested.encoding_format == "base64"

@@ -48,6 +48,13 @@ def refusal(
     return Refusal(json_answer(body, status))
 
 
+def storage_full() -> Answer:
+    """The quota error, which clients do not retry."""
+    message = "You exceeded your current quota, please check your plan and billing details."
+    value = envelope(message, "insufficient_quota", code="insufficient_quota")
+    return json_answer(json_bytes(value, indent=2), 429)
+
+
 def no_key() -> Refusal:
     """The request has no key."""
     return refusal(

@@ -9,6 +9,7 @@ from typing import Any
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.multipart import parts
 from wire.testing.emulator.received import Received
+from wire.testing.emulator.storage import Storage
 from wire.testing.emulator.vendors.openai.chat import CREATED, body_answer
 from wire.testing.emulator.vendors.openai.errors import refusal
 
@@ -19,6 +20,7 @@ _PURPOSES = ("assistants", "batch", "evals", "fine-tune", "user_data", "vision")
 class Files:
     """The files of one emulator, shared by all keys."""
 
+    storage: Storage
     _files: dict[str, dict[str, Any]] = field(default_factory=dict)
     _data: dict[str, bytes] = field(default_factory=dict)
     _stored: int = 0
@@ -32,6 +34,7 @@ class Files:
         purpose = sent["purpose"].data.decode("utf-8", "replace").strip()
         if purpose not in _PURPOSES:
             raise refusal(400, f"'{purpose}' is not one of {list(_PURPOSES)} - 'purpose'")
+        self.storage.add(len(sent["file"].data))
         self._stored += 1
         id = f"file-{hashlib.sha256(f'file {self._stored}'.encode()).hexdigest()[:22]}"
         self._data[id] = sent["file"].data
@@ -85,6 +88,7 @@ class Files:
         """Delete a file."""
         self._lookup(name)
         del self._files[name]
+        self.storage.remove(len(self._data.pop(name)))
         return body_answer({"object": "file", "deleted": True, "id": name}, 200)
 
     def _lookup(self, name: str) -> dict[str, Any]:

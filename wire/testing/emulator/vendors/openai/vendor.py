@@ -49,7 +49,7 @@ class OpenAI:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._files = Files()
+        self._files = Files(settings.storage)
 
     # --- routes and keys --------------------------------------------------------------------------
 
@@ -116,6 +116,10 @@ class OpenAI:
     def error_answer(self, failure: Failure) -> Answer:
         """The error response."""
         return errors.error_answer(failure)
+
+    def storage_full(self) -> Answer:
+        """The quota error, which clients do not retry."""
+        return errors.storage_full()
 
     def error_event(self, failure: Failure) -> bytes:
         """The error as an event."""

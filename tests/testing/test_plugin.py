@@ -1,0 +1,126 @@
+"""The pytest plugin as it is installed: its fixtures, what it costs a project that does not use
+them, and a project that has a module `wire` of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+OTHERS = sorted({each.name for each in entry_points(group="pytest11")} - {"wire"})
+OWN = {
+    "module": {"wire.py": "copper = True\n"},
+    "package": {"wire/__init__.py": "copper = True\n"},
+    "namespace": {"wire/copper.py": "copper = True\n"},
+}
+
+FIXTURES = """
+import sys
+
+def test_first(gemini_emulator):
+    import http.client
+    connection = http.client.HTTPConnection(gemini_emulator.url.removeprefix("http://"))
+    connection.request("GET", "/v1beta/models", headers={"x-goog-api-key": "k"})
+    assert connection.getresponse().status == 200
+    assert len(gemini_emulator.requests) == 1
+    connection.close()
+    assert "httpx" not in sys.modules
+
+def test_each_begins_with_nothing(gemini_emulator):
+    assert gemini_emulator.requests == []
+
+def test_transport(gemini_transport):
+    from wire import Client, gemini
+    with Client("gemini", api_key="k", http=gemini_transport) as client:
+        request = gemini.GenerateContentRequest(contents=gemini.contents("hi"))
+        result = client.send(gemini.generate_content("gemini-2.5-flash", request))
+        assert result.text.endswith("You said: hi")
+    assert len(gemini_transport.emulator.requests) == 1
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A folder with what the wheel puts beside the package: the plugin and its entry point."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    made = tmp_path / "site"
+    metadata = made / "wire_llm-0.dist-info"
+    metadata.mkdir(parents=True)
+    for source, target in included.items():
+        shutil.copy(ROOT / source, made / target)
+    rows = project["project"]["entry-points"]["pytest11"]
+    lines = ["[pytest11]", *(f"{name} = {module}" for name, module in rows.items())]
+    (metadata / "entry_points.txt").write_text("\n".join(lines) + "\n", "utf-8")
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: wire-llm\nVersion: 0\n")
+    (metadata / "RECORD").write_text("wire_llm_pytest.py,,\nwire/__init__.py,,\n")
+    return made
+
+
+def run(site: Path, files: dict[str, str], *options: str, module: bool = True) -> str:
+    """The output of pytest in a new process, in a project with these files."""
+    project = site.parent / "project"
+    for name, text in files.items():
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text(text, "utf-8")
+    start = ["-m", "pytest"] if module else ["-P", "-m", "pytest"]
+    blocked = [f"-pno:{name}" for name in OTHERS]
+    found = subprocess.run(
+        [sys.executable, *start, "-q", "-W", "error", *blocked, "--rootdir", ".", *options],
+        capture_output=True,
+        text=True,
+        cwd=project,
+        # The tree stands after the folder, as the packages of an installation do.
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(site), str(ROOT)))},
+    )
+    assert "Traceback" not in found.stdout + found.stderr
+    assert found.stderr == ""
+    return found.stdout
+
+
+def test_the_fixtures(site: Path) -> None:
+    assert "3 passed" in run(site, {"test_it.py": FIXTURES})
+
+
+def test_it_costs_nothing_when_unused(site: Path) -> None:
+    """pytest imports one module of ours, and nothing that this one needs."""
+    conftest = """
+import sys
+def pytest_report_header():
+    heavy = {"wire", "httpx", "httpcore", "h11", "msgspec", "anyio"}
+    return [f"LOADED {sorted(heavy & set(sys.modules))} {'wire_llm_pytest' in sys.modules}"]
+"""
+    output = run(site, {"conftest.py": conftest, "test_it.py": "def test(): pass\n"}, "-v")
+    assert "LOADED [] True" in output
+    assert "1 passed" in output
+
+
+@pytest.mark.parametrize("module", [True, False], ids=["python -m pytest", "pytest"])
+@pytest.mark.parametrize("own", OWN.values(), ids=OWN)
+def test_a_project_has_a_wire_of_its_own(site: Path, own: dict[str, str], module: bool) -> None:
+    """pytest starts, and the project gets its own module."""
+    imported = "from wire import copper\nassert copper\n"
+    if "wire/copper.py" in own:
+        # A package that is installed comes before a folder without `__init__`, with or without us.
+        imported = ""
+    files = {
+        **own,
+        "conftest.py": imported,
+        "test_own.py": f"{imported}\ndef test_own(): pass\n",
+        "test_fixture.py": "def test_fixture(gemini_emulator): pass\n",
+    }
+    output = run(site, files, module=module)
+    if imported:
+        assert "this fixture needs the package wire of wire-llm" in output
+        assert str(Path("project") / next(iter(own))) in output
+        assert "1 passed, 1 error" in output
+    else:
+        assert "2 passed" in output

@@ -1,0 +1,74 @@
+"""Limits of an emulator: sizes, times, and how much it keeps.
+
+`Emulator(limits=EmulatorLimits(max_body_bytes=1 << 20))` sets them. A request over a limit gets a
+bounded response, in the error format of the vendor whose path it names. The sizes hold on loopback
+and in the transports; times, connections and buffers concern only the server on loopback.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from wire.errors import ConfigurationError
+
+
+@dataclass(frozen=True, slots=True)
+class EmulatorLimits:
+    """Limits of an emulator, in bytes, seconds and counts.
+
+    >>> EmulatorLimits(max_body_bytes=1 << 20).max_body_bytes
+    1048576
+
+    Raises `ConfigurationError` for a value that is not a positive number.
+    """
+
+    max_target_bytes: int = 16 * 1024
+    """Path and query of a request; a longer one gets 414."""
+    max_head_bytes: int = 64 * 1024
+    """Request line and headers; more get 431."""
+    max_headers: int = 200
+    """Headers of a request; more get 431."""
+    max_body_bytes: int = 100 * 1024 * 1024
+    """A body, the limit of Gemini's server; a larger one gets 413."""
+    max_chunks: int = 100_000
+    """Chunks that a body is sent in; more get 413."""
+    max_json_depth: int = 100
+    """Levels of lists and objects in a JSON body, the limit of Google's parser; more get 400."""
+    max_json_values: int = 100_000
+    """Values in a JSON body, since each costs memory of its own; more get 400."""
+    max_requests: int = 10_000
+    """Requests that `Emulator.requests` lists; the oldest are dropped."""
+    max_request_bytes: int = 256 * 1024 * 1024
+    """Bodies of the requests that `Emulator.requests` lists; the oldest are dropped."""
+    max_stored_items: int = 10_000
+    """Files, caches, batches, stores and uploads together; more get the vendor's quota error."""
+    max_stored_bytes: int = 512 * 1024 * 1024
+    """Bytes of all that is stored; more get the vendor's quota error."""
+    max_connections: int = 2_000
+    """Open connections. One more closes the connection that is idle the longest; it gets 503 if
+    none is idle."""
+    max_buffered_bytes: int = 512 * 1024 * 1024
+    """Bodies that are being received or answered, of all connections together; more get 503."""
+    idle_seconds: float = 300.0
+    """Time between two requests of a connection, after which it is closed."""
+    head_seconds: float = 30.0
+    """Time for request line and headers; a slower client gets 408."""
+    body_seconds: float = 120.0
+    """Time for a body; a slower client gets 408."""
+    write_seconds: float = 60.0
+    """Time in which a client takes 64 KiB of a response; a slower one is disconnected."""
+    linger_seconds: float = 5.0
+    """Time in which the rest of a refused body is discarded, so that the client reads why."""
+
+    def __post_init__(self) -> None:
+        for each in dataclasses.fields(self):
+            value = getattr(self, each.name)
+            # NaN is not greater than 0 either.
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+                raise ConfigurationError(
+                    f"limits: {each.name}: expected a positive number, not {value!r}"
+                )
+
+
+DEFAULT_LIMITS = EmulatorLimits()
