@@ -19,11 +19,17 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any
 
-import h11
-
+from wire.errors import ConfigurationError
 from wire.testing.emulator.answer import Answer, Cut, Pause, Reset, json_answer, json_bytes
 from wire.testing.emulator.core import Emulator
 from wire.testing.written_headers import kept_url
+
+try:
+    import h11
+except ImportError:
+    raise ConfigurationError(
+        "the emulator as a server needs h11: pip install 'wire-llm[emulator]'"
+    ) from None
 
 _LINGER_ZERO = struct.pack("ii", 1, 0)  # SO_LINGER with time 0: closing sends a reset
 _READ_BYTES = 64 * 1024
