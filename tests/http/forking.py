@@ -125,7 +125,7 @@ def locks(url: str) -> Any:
     held, over = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with lanes._lock, lanes._limiter._cond:  # type: ignore[attr-defined]
+        with lanes._lock:
             held.set()
             over.wait()
 

@@ -198,7 +198,7 @@ def test_no_connection(drive: Drive) -> None:
     ("cause", "kind"),
     [
         (httpx.ConnectTimeout("t"), errors.ConnectClock),
-        (httpx.PoolTimeout("t"), errors.ConnectClock),
+        (httpx.PoolTimeout("t"), errors.FirstByteClock),
         (httpx.ReadTimeout("t"), errors.FirstByteClock),
     ],
     ids=["connect", "pool", "read"],
@@ -218,7 +218,7 @@ def test_time_outs_are_handed_to_the_transport(drive: Drive) -> None:
         drive.send(timeouts=Timeouts(connect=1, first_byte=2, idle=3))
         waits = route.calls.last.request.extensions["timeout"]
         # The body is read under the idle time, so `read` is the idle time once the head was there.
-        assert waits == {"connect": 1, "read": 3, "write": 2, "pool": None}
+        assert waits == {"connect": 1, "read": 3, "write": 2, "pool": 2}
         drive.send(CALL.replace(timeouts=Timeouts(connect=4, first_byte=5, idle=6)))
         assert route.calls.last.request.extensions["timeout"]["connect"] == 4
 

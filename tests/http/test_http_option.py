@@ -229,12 +229,3 @@ def test_a_certificate_that_does_not_verify_is_not_tried_again(drive: Drive, cha
     with pytest.raises(errors.ConnectionLost, match="certificate is not trusted") as caught:
         drive.send(http=httpx.MockTransport(refuse))
     assert (len(attempts), caught.value.retryable) == (1, False)
-
-
-def test_a_transport_of_httpx2_is_refused_in_one_sentence(drive: Drive) -> None:
-    transport = type("MockTransport", (), {"__module__": "httpx2._transports.mock"})
-    with pytest.raises(errors.ConfigurationError) as caught:
-        drive.send(http=type("Mine", (transport,), {})())
-    assert str(caught.value) == (
-        "http: transports and clients of httpx2 are not supported; give one of httpx"
-    )

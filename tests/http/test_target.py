@@ -411,11 +411,11 @@ def test_r_31_a_server_directs_no_request_into_a_private_network(
 @pytest.mark.parametrize(
     ("timeouts", "found"),
     [
-        (None, Timeouts(connect=10.0, first_byte=300.0, idle=120.0, total=None)),
-        (5, Timeouts(connect=10.0, first_byte=5, idle=5, total=None)),
-        (2.5, Timeouts(connect=10.0, first_byte=2.5, idle=2.5, total=None)),
+        (None, Timeouts(connect=10.0, first_byte=300.0, idle=120.0, total=900.0)),
+        (5, Timeouts(connect=10.0, first_byte=5, idle=5, total=900.0)),
+        (2.5, Timeouts(connect=10.0, first_byte=2.5, idle=2.5, total=900.0)),
         (Timeouts(total=9.0), Timeouts(total=9.0)),
-        (Timeouts(connect=None, first_byte=None, idle=None), Timeouts(None, None, None, None)),
+        (Timeouts(connect=None, first_byte=None, idle=None), Timeouts(None, None, None, 900.0)),
     ],
     ids=["default", "number", "fraction", "own", "off"],
 )

@@ -35,22 +35,23 @@ class Timeouts:
     >>> Timeouts(idle=30, total=None).idle
     30
 
-    On asyncio and trio a limit interrupts the read. The client for threads cannot interrupt a read.
-    It checks the limits after each read of a body, and applies `first_byte` to each read of the
-    response headers.
+    Each limit interrupts what the call waits for, on asyncio and trio and in threads. In a thread
+    nothing can interrupt the resolution of a name, nor what a transport of your own does before
+    the response headers on a connection that it kept or that is no socket: there the limits are
+    checked after each read.
 
     Raises `ConfigurationError` that names the field with a bad value.
     """
 
     connect: float | None = 10.0
-    """Until a connection is open."""
+    """Until a connection is open: TCP, the CONNECT of a proxy, and TLS."""
     first_byte: float | None = 300.0
     """From the start of an attempt to the response headers, the wait for a free connection
     included."""
     idle: float | None = 120.0
     """Between two events of a stream, and between two reads of any other body. Comments and
-    keep-alives are not events."""
-    total: float | None = None
+    keep-alives are not events. The time between an event and the next read does not count."""
+    total: float | None = 900.0
     """The call with all its attempts and waits, for a stream until its last event."""
 
     def __post_init__(self) -> None:

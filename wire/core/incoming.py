@@ -52,6 +52,11 @@ class Incoming(Generic[Chunk, Answer]):
         self._complete = self._left = False
         self._result: Answer | None = None
 
+    @property
+    def events(self) -> int:
+        """Number of chunks decoded so far."""
+        return self._kept.count
+
     def feed(self, data: bytes) -> bool:
         """Decode received bytes; return True if they completed a chunk."""
         if self.over:

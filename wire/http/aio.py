@@ -7,7 +7,6 @@ the same client for threads.
 from __future__ import annotations
 
 import inspect
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from random import SystemRandom
@@ -23,7 +22,7 @@ from wire.core.incoming import Incoming
 from wire.core.secret import Secret
 from wire.errors import WireError
 from wire.http.lanes import AsyncLanes
-from wire.http.network import opened
+from wire.http.network import AsyncHTTPClient, AsyncTransport, opened
 from wire.http.sending import (
     DRAIN_SECONDS,
     TRANSPORT_ERRORS,
@@ -33,6 +32,7 @@ from wire.http.sending import (
     StreamState,
 )
 from wire.http.target import Options, target
+from wire.http.watchdog import TRACE
 
 T = TypeVar("T")
 
@@ -83,18 +83,14 @@ class AsyncStream(StreamState[Chunk, Answer]):
         return self
 
     async def _read(self) -> None:
-        attempt, limit, began = self._attempt, self._attempt.until_event, time.monotonic()
+        attempt, incoming = self._attempt, self._incoming
         with self._one_reader:
             try:
-                if limit is None:
-                    data = await anext(self._reads, None)
-                else:
-                    with anyio.fail_after(limit):
-                        data = await anext(self._reads, None)
+                data = await _next(attempt, self._reads)
             except TRANSPORT_ERRORS as cause:
-                self._incoming.lost(attempt.lost(cause))
+                incoming.lost(attempt.lost(cause, incoming))
             else:
-                attempt.read(self._incoming, data, began)
+                attempt.read(incoming, data)
 
     async def _close(self) -> None:
         self._incoming.abandon()
@@ -102,7 +98,7 @@ class AsyncStream(StreamState[Chunk, Answer]):
             if self._incoming.drains:
                 await self._drain()
         finally:
-            await _close(self._reads, self._body)
+            await _close(self._attempt, self._reads, self._body)
 
     async def _drain(self) -> None:
         """Read the end of the body (R-25)."""
@@ -118,11 +114,21 @@ def _body(response: httpx.Response) -> httpx.AsyncByteStream:
     return cast(httpx.AsyncByteStream, response.stream)
 
 
-async def _close(*bodies: Any) -> None:
+async def _next(attempt: Attempt, reads: AsyncIterator[bytes]) -> bytes | None:
+    """The next data of a body, `None` at its end."""
+    attempt.arm()
+    if attempt.watch.connection is not None:  # the watchdog wakes the read
+        return await anext(reads, None)
+    with anyio.fail_after(attempt.until_deadline):
+        return await anext(reads, None)
+
+
+async def _close(attempt: Attempt, *bodies: Any) -> None:
     """Close a body after the iterator over it.
 
     trio warns about an iterator that is left to the garbage collector.
     """
+    attempt.watch.end()
     with anyio.CancelScope(shield=True):
         for body in bodies:
             close = getattr(body, "aclose", None)  # not every iterator has one
@@ -137,6 +143,11 @@ class AsyncClient(ClientState):
 
     Several event loops may use it; each opens connections of its own.
 
+    Prefer `http="auto"`, or a transport of httpx2, to an `httpx.AsyncHTTPTransport` or
+    `httpx.AsyncClient`. The pool of httpx loses a connection for good when a call is cancelled
+    while it waits for one (encode/httpcore#1093): after 200 to 1,000 cancelled calls every call
+    fails.
+
     >>> async def main() -> str:
     ...     async with AsyncClient("gemini", api_key="fake-key") as client:
     ...         return client.describe()["base_url"]
@@ -148,7 +159,7 @@ class AsyncClient(ClientState):
         self,
         name: str,
         *,
-        http: httpx.AsyncBaseTransport | httpx.AsyncClient | str = "auto",
+        http: AsyncTransport | AsyncHTTPClient | str = "auto",
         **options: Unpack[Options],
     ) -> None:
         super().__init__(target(name, options))
@@ -235,17 +246,32 @@ class AsyncClient(ClientState):
     ) -> T:
         self._require_open()
         token = await self._token()
+        request = attempt.request(token)
         try:
-            with anyio.fail_after(attempt.until_head):
-                response = await self._handle(attempt.request(token))
-        except TRANSPORT_ERRORS as cause:
-            raise attempt.lost(cause) from cause
+            with anyio.fail_after(attempt.until_deadline) as scope:
+
+                async def trace(name: str, info: dict[str, Any]) -> None:
+                    if attempt.trace(name, info):
+                        scope.deadline = anyio.current_time() + attempt.until_deadline
+
+                request.extensions[TRACE] = trace
+                response = await self._handle(request)
+        except BaseException as cause:
+            if attempt.half_open is not None:
+                with anyio.CancelScope(shield=True):
+                    await attempt.half_open.aclose()
+            if isinstance(cause, TRANSPORT_ERRORS):
+                raise attempt.lost(cause) from cause
+            raise
         try:
-            if attempt.head(response):
+            succeeded = attempt.head(response)
+            if attempt.watch.connection is not None:
+                attempt.watch.start()
+            if succeeded:
                 return await receive(attempt, response)
             raise attempt.refused(response, await self._gather(attempt, response, error=True))
         except BaseException:
-            await _close(_body(response))
+            await _close(attempt, _body(response))
             raise
 
     async def _token(self) -> Secret | None:
@@ -256,7 +282,7 @@ class AsyncClient(ClientState):
 
     async def _whole(self, attempt: Attempt, response: httpx.Response) -> Any:
         body = await self._gather(attempt, response)
-        await _close(_body(response))
+        await _close(attempt, _body(response))
         return attempt.answer(body)
 
     async def _chunks(self, attempt: Attempt, response: httpx.Response) -> Any:
@@ -271,12 +297,14 @@ class AsyncClient(ClientState):
         self, attempt: Attempt, response: httpx.Response, *, error: bool = False
     ) -> bytes:
         reader = attempt.body_reader(response, error=error)
+        reads = aiter(_body(response))
         try:
-            with anyio.fail_after(attempt.left):
-                async for data in _body(response):
-                    if not reader.feed(data):
-                        break
+            while (data := await _next(attempt, reads)) is not None and reader.feed(data):
+                attempt.arm(event=True)
+            attempt.disarm()
+            if data is not None:  # trio warns about a generator that is not read to its end
+                await _close(attempt, reads)
         except TRANSPORT_ERRORS as cause:
             if not error:
-                raise attempt.lost(cause) from cause
+                raise attempt.lost(cause, reader) from cause
         return reader.content()

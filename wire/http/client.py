@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import collections
 import inspect
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,7 +23,7 @@ from wire.core.incoming import Incoming
 from wire.core.secret import Secret
 from wire.errors import ConfigurationError, WireError
 from wire.http.lanes import Lanes
-from wire.http.network import opened
+from wire.http.network import HTTPClient, Transport, opened
 from wire.http.sending import (
     DRAIN_SECONDS,
     TRANSPORT_ERRORS,
@@ -84,14 +83,15 @@ class Stream(StreamState[Chunk, Answer]):
         return self
 
     def _read(self) -> None:
-        attempt, began = self._attempt, time.monotonic()
+        attempt, incoming = self._attempt, self._incoming
         with self._one_reader:
             try:
+                attempt.arm()
                 data = next(self._reads, None)
             except TRANSPORT_ERRORS as cause:
-                self._incoming.lost(attempt.lost(cause))
+                incoming.lost(attempt.lost(cause, incoming))
             else:
-                attempt.read(self._incoming, data, began)
+                attempt.read(incoming, data)
 
     def _close(self) -> None:
         self._incoming.abandon()
@@ -99,33 +99,27 @@ class Stream(StreamState[Chunk, Answer]):
             if self._incoming.drains:
                 self._drain()
         finally:
-            _close(self._body)
+            _close(self._attempt, self._body)
 
     def _drain(self) -> None:
-        """Read the end of the body (R-25).
-
-        A read in a thread cannot be interrupted, so a timer shuts the connection down.
-        """
-        abort: Callable[[], None] | None = getattr(self._body, "abort", None)
-        if abort is None:
-            return
-        late = threading.Timer(DRAIN_SECONDS, abort)
-        late.daemon = True
-        late.start()
+        """Read the end of the body (R-25)."""
+        watch = self._attempt.watch
+        if watch.connection is None:
+            return  # nothing could interrupt the read
+        watch.deadline = time.monotonic() + DRAIN_SECONDS
+        watch.start()
         try:
             collections.deque(self._reads, 0)
         except TRANSPORT_ERRORS:
             pass
-        finally:
-            late.cancel()
-            late.join()
 
 
 def _body(response: httpx.Response) -> httpx.SyncByteStream:
     return cast(httpx.SyncByteStream, response.stream)
 
 
-def _close(body: httpx.SyncByteStream) -> None:
+def _close(attempt: Attempt, body: httpx.SyncByteStream) -> None:
+    attempt.watch.end()
     try:
         body.close()
     except TRANSPORT_ERRORS:
@@ -139,16 +133,16 @@ class Client(ClientState):
     ...     client.describe()["base_url"]
     'https://generativelanguage.googleapis.com/v1beta'
 
-    `http` is an httpx transport, an httpx client, or "auto"; it is closed with this client. The
-    other options are those of `wire.http.target.Options`. Raises `ConfigurationError` that names
-    the option; a missing key is an error of the first call.
+    `http` is a transport or client of httpx or httpx2, or "auto"; it is closed with this client.
+    The other options are those of `wire.http.target.Options`. Raises `ConfigurationError` that
+    names the option; a missing key is an error of the first call.
     """
 
     def __init__(
         self,
         name: str,
         *,
-        http: httpx.BaseTransport | httpx.Client | str = "auto",
+        http: Transport | HTTPClient | str = "auto",
         **options: Unpack[Options],
     ) -> None:
         super().__init__(target(name, options))
@@ -229,21 +223,28 @@ class Client(ClientState):
     def _attempt(self, attempt: Attempt, receive: Callable[[Attempt, httpx.Response], T]) -> T:
         self._require_open()
         token = self._target.token and Secret.unchecked(self._target.token()).check("token")
+        request = attempt.request(token)
         try:
-            response = self._handle(attempt.request(token))
-        except TRANSPORT_ERRORS as cause:
-            raise attempt.lost(cause) from cause
+            attempt.watch.start()
+            response = self._handle(request)
+        except BaseException as cause:
+            attempt.watch.end()
+            if attempt.half_open is not None:
+                attempt.half_open.close()
+            if isinstance(cause, TRANSPORT_ERRORS):
+                raise attempt.lost(cause) from cause
+            raise
         try:
             if attempt.head(response):
                 return receive(attempt, response)
             raise attempt.refused(response, self._gather(attempt, response, error=True))
         except BaseException:
-            _close(_body(response))
+            _close(attempt, _body(response))
             raise
 
     def _whole(self, attempt: Attempt, response: httpx.Response) -> Any:
         body = self._gather(attempt, response)
-        _close(_body(response))
+        _close(attempt, _body(response))
         return attempt.answer(body)
 
     def _chunks(self, attempt: Attempt, response: httpx.Response) -> Any:
@@ -252,10 +253,13 @@ class Client(ClientState):
     def _gather(self, attempt: Attempt, response: httpx.Response, *, error: bool = False) -> bytes:
         reader = attempt.body_reader(response, error=error)
         try:
+            attempt.arm(event=True)
             for data in _body(response):
                 if not reader.feed(data):
                     break
+                attempt.arm(event=True)
+            attempt.disarm()
         except TRANSPORT_ERRORS as cause:
             if not error:
-                raise attempt.lost(cause) from cause
+                raise attempt.lost(cause, reader) from cause
         return reader.content()

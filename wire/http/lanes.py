@@ -21,9 +21,15 @@ Invariants (R-21, R-25):
   call forever.
 - A lane whose body has unread bytes is never idle. The next call on it would read them as the
   beginning of its own response.
+- A lane is taken again only if nothing has arrived since its last response: neither bytes, which
+  would be read as the next response, nor the end of the connection.
 - `anyio.CancelScope(shield=True)` does not stop a native `task.cancel()`. Therefore nothing is
   awaited between the end of the body's close and the return of the lane, and the slot is released
   before anything that can be cancelled.
+
+A server may close an idle connection at the same moment as a call is sent on it. If such a call
+gets no byte of a response it is sent once more, at once and on a new connection. That is no attempt
+of `Retry`. It is done only for a call that may be sent twice (`Call.idempotent`).
 
 A connection belongs to the process that opened it, and to its event loop (R-24, R-42):
 
@@ -36,9 +42,13 @@ A connection belongs to the process that opened it, and to its event loop (R-24,
 from __future__ import annotations
 
 import asyncio
+import math
 import os
+import queue
 import socket
+import ssl
 import threading
+import time
 import weakref
 from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
@@ -50,6 +60,7 @@ import httpx
 
 from wire.errors import ConfigurationError
 from wire.http.network import proxy_for, proxy_option, tls
+from wire.http.watchdog import TRACE, WATCH, shut_down
 
 Origin = tuple[str, str, int | None]
 
@@ -57,7 +68,11 @@ MAX_LANES = 1000
 """Default for busy lanes, for all origins together."""
 MAX_IDLE_LANES = 100
 """Default for idle lanes of one origin."""
-_ONE = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=60.0)
+_KEPT_SECONDS = 60.0
+"""How long an idle lane is kept."""
+_ONE = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=None)
+_BROKEN = (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError)
+"""What httpx raises for a connection that the server has closed."""
 
 
 def _origin(request: httpx.Request) -> Origin:
@@ -72,19 +87,50 @@ def _closed() -> ConfigurationError:
 class _Lane:
     """A transport with one connection, and the httpcore stream of that connection."""
 
-    __slots__ = ("_inode", "_network", "transport")
+    __slots__ = ("_inode", "_network", "_parser", "idle_since", "transport")
 
     def __init__(self, transport: Any) -> None:
         self.transport = transport
+        self.idle_since = 0.0
         self._network: Any = None
+        self._parser: Any = None
         self._inode: int | None = None
 
+    def prepare(self, request: httpx.Request) -> None:
+        """Let the watchdog know the connection that the request takes, or will open."""
+        if self._network is None:
+            if TRACE in request.extensions:
+                request.extensions["trace"] = request.extensions[TRACE]
+        elif WATCH in request.extensions:
+            request.extensions[WATCH].connection = self.socket
+
     def opened(self, response: httpx.Response) -> None:
-        """Record the connection of a response, since the transport may have opened a new one."""
+        """Record the connection of a response."""
         network = response.extensions.get("network_stream")
         if network is not self._network:
-            self._network = network
+            self._network, self._parser = network, _parser(self.transport)
             self._inode = _inode(self.socket)
+
+    def is_clean(self) -> bool:
+        """Whether nothing has arrived since the last response, not even the end (R-25, R-26)."""
+        return (
+            time.monotonic() - self.idle_since < _KEPT_SECONDS
+            and self._parser is not None
+            and not self._parser.trailing_data[0]
+            and not _has_unread(self._network)
+        )
+
+    def was_closed(self, request: httpx.Request) -> bool:
+        """Whether the server had closed this kept lane, so that the request may be sent again."""
+        watch = request.extensions.get(WATCH)
+        return (
+            watch is not None
+            and watch.repeatable
+            and not watch.fired
+            and self._parser is not None
+            and self._parser.their_state.__name__ == "SEND_RESPONSE"
+            and not self._parser.trailing_data[0]
+        )
 
     @property
     def socket(self) -> Any:
@@ -109,12 +155,95 @@ class _Lane:
             os.close(null)
 
 
+def _parser(transport: Any) -> Any:
+    """The `h11.Connection` of a transport with one connection, `None` if it cannot be found.
+
+    It alone knows of bytes that arrived together with the end of a response. httpx and httpcore
+    have no public name for it. A lane without it is not used again.
+    """
+    try:
+        (connection,) = transport._pool.connections
+        while (inner := getattr(connection, "_connection", None)) is not None:
+            connection = inner  # of a proxy
+        return connection._h11_state
+    except (AttributeError, ValueError):
+        return None
+
+
+def _has_unread(network: Any) -> bool:
+    """Whether a connection holds bytes, or its end, on any layer below the parser."""
+    try:
+        if network.get_extra_info("is_readable"):
+            return True
+        secured = network.get_extra_info("ssl_object")
+        if isinstance(secured, ssl.SSLObject):  # asyncio and trio
+            secured.read(1)
+            return True
+        if secured is not None and secured.pending():
+            return True
+    except ssl.SSLWantReadError:
+        pass
+    except (OSError, ValueError):
+        return True  # closed
+    # anyio reads up to 256 KiB from a socket of asyncio and hands them out in smaller pieces.
+    stream = getattr(network, "_stream", None)
+    stream = getattr(stream, "transport_stream", stream)
+    return bool(getattr(getattr(stream, "_protocol", None), "read_queue", None))
+
+
 def _inode(connection: Any) -> int | None:
     """Identifies a socket: its descriptor may be reused by another file after it was closed."""
     try:
         return os.fstat(connection.fileno()).st_ino if os.name == "posix" else None
     except (AttributeError, OSError):
         return None
+
+
+class _Slot:
+    """A place of the limiter; it is free again when nothing refers to it any more."""
+
+    __slots__ = ("__weakref__",)
+
+
+class _Slots:
+    """The limiter for threads.
+
+    A KeyboardInterrupt may arrive between any two lines, also between taking a place and storing it
+    (R-43). Therefore a place is taken as long as its object lives. What happens at its end are
+    functions of C, as an interrupt in a `__del__` would be lost and the place with it.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit, self._lock = limit, threading.Lock()
+        self._taken: dict[weakref.ref[_Slot], weakref.ref[_Slot]] = {}
+        self._released: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def take(self, timeout: float | None) -> _Slot | None:
+        """Wait for a slot; `None` after the timeout."""
+        ends = math.inf if timeout is None else time.monotonic() + timeout
+        while (slot := self._free()) is None:
+            left = ends - time.monotonic()
+            if left <= 0:
+                return None
+            try:
+                self._released.get(timeout=min(left, 1.0))
+            except queue.Empty:
+                pass
+        return slot
+
+    def _free(self) -> _Slot | None:
+        with self._lock:
+            if len(self._taken) >= self._limit:
+                return None
+            slot = _Slot()
+            wake = weakref.ref(slot, self._released.put)
+            self._taken[weakref.ref(slot, self._taken.pop)] = wake
+        if not self._released.empty():
+            try:
+                self._released.get_nowait()  # of a release that nobody waited for
+            except queue.Empty:
+                pass
+        return slot
 
 
 class Lanes(httpx.BaseTransport):
@@ -143,52 +272,75 @@ class Lanes(httpx.BaseTransport):
 
     def _start(self) -> None:
         """Set the state of a process that has no connection yet."""
-        self._limiter, self._lock = threading.Semaphore(self._limit), threading.Lock()
+        self._slots, self._lock = _Slots(self._limit), threading.Lock()
         self._idle: defaultdict[Origin, list[_Lane]] = defaultdict(list)
-        self._busy: set[_Leased] = set()
+        self._busy: dict[weakref.ref[_Leased], None] = {}
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send on a lane of the request's origin; the lane is held until the response is closed."""
         origin = _origin(request)
-        if not self._limiter.acquire(timeout=request.extensions.get("timeout", {}).get("pool")):
-            raise httpx.PoolTimeout("no free lane", request=request)
-        lane = None
+        slot = lane = None
         try:
+            slot = self._slots.take(request.extensions.get("timeout", {}).get("pool"))
+            if slot is None:
+                raise httpx.PoolTimeout("no free lane", request=request)
             lane = self._take(origin)
-            response: httpx.Response = lane.transport.handle_request(request)
-            leased = _Leased(response, self, origin, lane)
-            with self._lock:
-                self._busy.add(leased)
+            lane.prepare(request)
+            try:
+                response: httpx.Response = lane.transport.handle_request(request)
+            except _BROKEN:
+                if not lane.was_closed(request):
+                    raise
+                lane.transport.close()
+                lane = self._open(origin)
+                lane.prepare(request)
+                response = lane.transport.handle_request(request)
+            leased = _Leased(response, self, origin, lane, slot)
+            self._busy[weakref.ref(leased, self._busy.pop)] = None
         except BaseException:
-            self._limiter.release()
             if lane is not None:
                 lane.transport.close()
+            slot = None  # the traceback would keep it
             raise
         response.stream = leased
         return response
 
     def _take(self, origin: Origin) -> _Lane:
-        with self._lock:
-            if self._closed:
-                raise _closed()
-            idle = self._idle[origin]
-            if idle:
-                return idle.pop()
+        while True:
+            with self._lock:
+                if self._closed:
+                    raise _closed()
+                idle = self._idle[origin]
+                lane = idle.pop() if idle else None
+            if lane is None:
+                return self._open(origin)
+            if lane.is_clean():
+                return lane
+            lane.transport.close()
+
+    def _open(self, origin: Origin) -> _Lane:
         env = self.trust_env
         verify, proxy = tls(origin[0], env), proxy_option(proxy_for(*origin, env), env)
-        return _Lane(
+        lane = _Lane(
             httpx.HTTPTransport(verify=verify, limits=_ONE, proxy=proxy, trust_env=False),
         )
+        pool: Any = getattr(lane.transport, "_pool", None)
+        if hasattr(pool, "_optional_thread_lock"):
+            # httpcore's own lock is a class of Python. A KeyboardInterrupt between its `acquire`
+            # and the `with` block leaves it locked, and the next step waits for ever (R-43).
+            pool._optional_thread_lock = threading.Lock()
+        return lane
 
     def _take_back(self, leased: _Leased, clean: bool) -> bool:
         """Return True if the lane was kept."""
+        self._busy.pop(weakref.ref(leased), None)
         with self._lock:
-            self._busy.discard(leased)
             idle = self._idle[leased.origin]
             kept = clean and not self._closed and len(idle) < self._keep
             if kept:
+                leased.lane.idle_since = time.monotonic()
                 idle.append(leased.lane)
-        self._limiter.release()
+        leased.slot = None
         return kept
 
     def close(self) -> None:
@@ -197,15 +349,18 @@ class Lanes(httpx.BaseTransport):
             self._closed = True
             idle = [lane for lanes in self._idle.values() for lane in lanes]
             self._idle.clear()
-            busy = list(self._busy)
+            busy = self._leased()
         for lane in idle:
             lane.transport.close()
         for leased in busy:
             leased.abort()
 
+    def _leased(self) -> list[_Leased]:
+        return [leased for each in list(self._busy) if (leased := each()) is not None]
+
     def _forked(self) -> None:
         """Leave all connections to the parent, whose threads may hold the old locks."""
-        for leased in self._busy:
+        for leased in self._leased():
             leased.forget()
         for lanes in self._idle.values():
             for lane in lanes:
@@ -222,10 +377,12 @@ class _Leased(httpx.SyncByteStream):
         lanes: Lanes,
         origin: Origin,
         lane: _Lane,
+        slot: _Slot,
     ) -> None:
         assert isinstance(response.stream, httpx.SyncByteStream)
         lane.opened(response)
         self.origin, self.lane = origin, lane
+        self.slot: _Slot | None = slot
         self._body, self._lanes = response.stream, lanes
         self._whole = self._ended = self._aborted = False
 
@@ -245,14 +402,9 @@ class _Leased(httpx.SyncByteStream):
                 self.lane.transport.close()
 
     def abort(self) -> None:
-        """Shut the socket down: closing it would not wake a thread that waits in `recv`."""
+        """Shut the socket down, which wakes its reader with an error."""
         self._aborted = True
-        connection = self.lane.socket
-        if connection is not None:
-            try:
-                connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass  # the peer has closed it already
+        shut_down(self.lane.socket)
 
     def forget(self) -> None:
         """Leave the connection to the parent. A further read in this process raises an error."""
@@ -288,8 +440,18 @@ class AsyncLanes(httpx.AsyncBaseTransport):
         await ours.limiter.acquire()
         lane = None
         try:
-            lane = self._take(ours, origin)
-            response: httpx.Response = await lane.transport.handle_async_request(request)
+            lane = await self._take(ours, origin)
+            lane.prepare(request)
+            try:
+                response: httpx.Response = await lane.transport.handle_async_request(request)
+            except _BROKEN:
+                if not lane.was_closed(request):
+                    raise
+                with anyio.CancelScope(shield=True):
+                    await lane.transport.aclose()
+                lane = self._open(origin)
+                lane.prepare(request)
+                response = await lane.transport.handle_async_request(request)
         except BaseException:
             ours.limiter.release()
             if lane is not None:
@@ -315,12 +477,20 @@ class AsyncLanes(httpx.AsyncBaseTransport):
         await anext(ours.until_the_end)
         return ours
 
-    def _take(self, ours: _LoopLanes, origin: Origin) -> _Lane:
-        if self._closed:
-            raise _closed()
-        idle = ours.idle[origin]
-        if idle:
-            return idle.pop()
+    async def _take(self, ours: _LoopLanes, origin: Origin) -> _Lane:
+        while True:
+            if self._closed:
+                raise _closed()
+            idle = ours.idle[origin]
+            if not idle:
+                return self._open(origin)
+            lane = idle.pop()
+            if lane.is_clean():
+                return lane
+            with anyio.CancelScope(shield=True):
+                await lane.transport.aclose()
+
+    def _open(self, origin: Origin) -> _Lane:
         env = self.trust_env
         verify, proxy = tls(origin[0], env), proxy_option(proxy_for(*origin, env), env)
         return _Lane(
@@ -380,6 +550,7 @@ class _LoopLanes:
         self.limiter.release()
         idle = self.idle[leased.origin]
         if clean and not self.over and len(idle) < self.keep:
+            leased.lane.idle_since = time.monotonic()
             idle.append(leased.lane)
             return True
         return False

@@ -6,16 +6,66 @@ import functools
 import os
 import ssl
 import urllib.request
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import httpx
 
 from wire.core.hosts import Origin, is_loopback
 from wire.errors import ConfigurationError
+from wire.http.httpx2 import AsyncHttpx2Transport, Httpx2Transport, library_of
+from wire.http.watchdog import TRACE
 
 _TLS_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE")
+
+
+class Transport(Protocol):
+    """A transport of httpx or httpx2."""
+
+    def handle_request(self, request: Any, /) -> Any:
+        """Send a request; the body of the response is not read."""
+        ...
+
+    def close(self) -> None:
+        """Close all connections."""
+        ...
+
+
+class HTTPClient(Protocol):
+    """A client of httpx or httpx2."""
+
+    def send(self, request: Any, /, *, stream: bool, follow_redirects: bool) -> Any:
+        """Send a request; the body of the response is not read."""
+        ...
+
+    def close(self) -> None:
+        """Close all connections."""
+        ...
+
+
+class AsyncTransport(Protocol):
+    """An async transport of httpx or httpx2."""
+
+    def handle_async_request(self, request: Any, /) -> Awaitable[Any]:
+        """Send a request; the body of the response is not read."""
+        ...
+
+    def aclose(self) -> Awaitable[None]:
+        """Close all connections."""
+        ...
+
+
+class AsyncHTTPClient(Protocol):
+    """An async client of httpx or httpx2."""
+
+    def send(self, request: Any, /, *, stream: bool, follow_redirects: bool) -> Awaitable[Any]:
+        """Send a request; the body of the response is not read."""
+        ...
+
+    def aclose(self) -> Awaitable[None]:
+        """Close all connections."""
+        ...
 
 
 @functools.cache
@@ -106,12 +156,13 @@ def shown_proxy(origin: Origin, trust_env: bool) -> str | None:
 
 
 def opened(
-    http: Any, trust_env: bool, lanes: Callable[..., Any], handle: str, client: type
+    http: Any, trust_env: bool, lanes: type, handle: str, client: type
 ) -> tuple[Any, Callable[[httpx.Request], Any]]:
     """The transport or client to use, and its function that sends a request.
 
-    "auto" and "httpx" both select lanes. Raises `ConfigurationError` for anything else, and for
-    `trust_env=False` together with a transport, which has its own setting.
+    "auto" and "httpx" both select lanes; transports and clients of httpx2 are taken too. Raises
+    `ConfigurationError` for anything else, and for `trust_env=False` together with a transport,
+    which has its own setting.
     """
     if isinstance(http, str):
         if http not in ("auto", "httpx"):
@@ -124,15 +175,32 @@ def opened(
         raise ConfigurationError(
             "trust_env: an option of the transport; give it to the transport that you pass as http="
         )
-    if any(cls.__module__.partition(".")[0] == "httpx2" for cls in type(http).__mro__):
-        raise ConfigurationError(
-            "http: transports and clients of httpx2 are not supported; give one of httpx"
-        )
+    sender = _adapted(http, handle)
     if isinstance(http, client):
-        return http, functools.partial(http.send, stream=True, follow_redirects=False)  # type: ignore[attr-defined]
-    if callable(getattr(http, handle, None)):
-        return http, getattr(http, handle)
-    raise ConfigurationError(
-        f"http: expected an httpx transport with {handle}() or an httpx.{client.__name__}, "
-        f"not {type(http).__name__}"
-    )
+        send: Any = functools.partial(http.send, stream=True, follow_redirects=False)  # type: ignore[attr-defined]
+    else:
+        send = getattr(sender, handle, None)
+    if not callable(send):
+        raise ConfigurationError(
+            f"http: expected an httpx transport with {handle}() or an httpx.{client.__name__}, "
+            f"not {type(http).__name__}"
+        )
+    return http, send if isinstance(http, lanes) else functools.partial(_traced, send)
+
+
+def _adapted(http: Any, handle: str) -> Any:
+    """A transport or client of httpx2 as a transport of httpx, anything else as it is."""
+    library = library_of(http)
+    if library is None:
+        return http
+    kind = "Client" if handle == "handle_request" else "AsyncClient"
+    if not callable(getattr(http, handle, None)) and not isinstance(http, getattr(library, kind)):
+        return None
+    return Httpx2Transport(http) if kind == "Client" else AsyncHttpx2Transport(http)
+
+
+def _traced(send: Callable[[httpx.Request], Any], request: httpx.Request) -> Any:
+    """Send with a trace, which shows the connection before its first response."""
+    if TRACE in request.extensions:
+        request.extensions["trace"] = request.extensions[TRACE]
+    return send(request)

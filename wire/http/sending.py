@@ -6,6 +6,7 @@ frames, because they hold the header with the key (R-28, R-36).
 
 from __future__ import annotations
 
+import math
 import re
 import ssl
 import threading
@@ -35,6 +36,7 @@ from wire.core.retry import NONE, RetryBudgets
 from wire.core.secret import Secret
 from wire.errors import (
     APIError,
+    ClockError,
     ConfigurationError,
     ConnectClock,
     ConnectionLost,
@@ -48,6 +50,7 @@ from wire.errors import (
 from wire.http.lanes import AsyncLanes, Lanes
 from wire.http.network import shown_proxy
 from wire.http.target import Target
+from wire.http.watchdog import TRACE, WATCH, Watch
 
 _log = logger("wire")
 
@@ -78,8 +81,16 @@ class Attempt:
         self._token: Secret | None = None
         self._head = False
         self._headers: Mapping[str, str] = {}
-        self._waited = 0.0  # seconds in reads since the last event
         self._waits: dict[str, float | None] = {}
+        self._idle = self.clocks.idle or math.inf
+        self._ends = self._began + (self.clocks.total or math.inf)
+        self._head_ends = math.inf
+        self._opening = False
+        self.half_open: Any = None
+        """A connection of httpcore that is being opened. A cancelled TLS handshake leaves it open.
+        """
+        self._silent_since: float | None = None
+        self.watch = Watch(math.inf, math.inf)
 
     def steps(self, dice: Random, budgets: RetryBudgets) -> Generator[Step, Outcome, None]:
         """The attempts and pauses of this call."""
@@ -98,61 +109,74 @@ class Attempt:
         return None if self.clocks.total is None else self.clocks.total - self.elapsed
 
     @property
-    def until_head(self) -> float | None:
-        """Seconds that an attempt may take until the response headers."""
-        return _least(self.clocks.first_byte, self.left)
+    def until_deadline(self) -> float:
+        """Seconds until the deadline of what the attempt waits for now."""
+        return self.watch.deadline - time.monotonic()
 
-    @property
-    def until_event(self) -> float | None:
-        """Seconds that the next read may take; `None` if the transport's timeout is enough.
+    def arm(self, *, event: bool = False) -> None:
+        """Set the deadline of the next read. Raises `TimeoutError` if it has passed.
 
-        Bytes that complete no event (comments, a slow drip) reset the timeout of the socket, but
-        must not reset this one. It is used only after 0.25 s without an event, because a second
-        timeout costs as much time as the read.
+        The idle time runs from the first read after an event. Bytes that complete no event
+        (comments, a slow drip) reset the timeout of the socket, but not this one, however fast they
+        arrive. The time that the caller takes between an event and the next read does not count.
+        With `event`, the last read completed one.
         """
-        if self._waited < 0.25 and self.clocks.total is None:
-            return None
-        return _least(self.clocks.idle and self.clocks.idle - self._waited, self.left)
-
-    def read(self, incoming: Incoming[Any, Any], data: bytes | None, began: float) -> None:
-        """Process `data` of a read that began at `began`; `None` is the end of the body."""
         now = time.monotonic()
-        if data is None:
+        if self._silent_since is None or event:
+            self._silent_since = now
+        self.watch.deadline = deadline = min(self._silent_since + self._idle, self._ends)
+        if deadline <= now:
+            raise TimeoutError
+
+    def disarm(self) -> None:
+        """Clear the deadline after the last read of a body.
+
+        Raises `TimeoutError` if the end of the file is the watchdog's.
+        """
+        self.watch.deadline = math.inf
+        if self.watch.fired:
+            raise TimeoutError
+
+    def read(self, incoming: Incoming[Any, Any], data: bytes | None) -> None:
+        """Process the data of a read; `None` is the end of the body."""
+        if data is None and self.watch.fired:  # the end of the file is the watchdog's
+            incoming.lost(self.lost(TimeoutError(), incoming))
+        elif data is None:
             incoming.end()
         elif incoming.feed(data):
-            self._waited = 0.0
+            self._silent_since = None
+            self.watch.deadline = math.inf  # the caller has the next word
             if self.account.first_event is None:
-                self.account.first_event = now - self._began
-            if self.clocks.total is None and not incoming.over:
-                return  # the fast path
-        else:
-            # Only time in reads counts: the server is not idle while the caller works between two
-            # reads.
-            self._waited += now - began
-        idle = self.clocks.idle is not None and self._waited >= self.clocks.idle
-        if not incoming.over and (idle or (self.left is not None and self.left <= 0)):
-            incoming.lost(self.lost(TimeoutError()))
+                self.account.first_event = self.elapsed
         if incoming.over:
-            self.account.seconds = now - self._began
+            self.watch.deadline = math.inf
+            self.account.seconds = self.elapsed
 
     def request(self, token: Secret | None) -> httpx.Request:
         """The request of the next attempt."""
-        self._head, self._token = False, token
+        self._head, self._token, self._silent_since = False, token, None
         self.account.attempts += 1
-        first_byte = self.until_head
+        clocks, now = self.clocks, time.monotonic()
+        self._head_ends = min(now + (clocks.first_byte or math.inf), self._ends)
+        self._opening, self.half_open = False, None
+        shortest = _least(clocks.connect, clocks.first_byte, clocks.idle)
+        self.watch = Watch(shortest or math.inf, self._ends, repeatable=self.call.idempotent)
+        self.watch.deadline = self._head_ends
+        first_byte = _least(clocks.first_byte, self.left)
         self._waits = {
-            "connect": _least(self.clocks.connect, self.left),
+            "connect": _least(clocks.connect, self.left),
             "read": first_byte,
             "write": first_byte,
-            "pool": self.left,
+            "pool": first_byte,
         }
+        extensions = {"timeout": self._waits, WATCH: self.watch, TRACE: self.trace}
         try:
             made = httpx.Request(
                 self.call.method,
                 self.target.url(self.call),
                 headers=self.target.send_headers(self.call, token),
                 content=self.call.body,
-                extensions={"timeout": self._waits},
+                extensions=extensions,
             )
             made.stream = _Body(self.call.body)
             return made
@@ -160,9 +184,41 @@ class Attempt:
             problem = f"call: httpx cannot build a request from it: {type(cause).__name__}"
         raise ConfigurationError(problem, provider=self.target.provider.name)
 
+    def trace(self, name: str, info: Mapping[str, Any]) -> bool:
+        """Process an event of httpcore's `trace`; return True if it moved the deadline.
+
+        Until the request is sent the connect time runs: TCP, a proxy's CONNECT and TLS together.
+        """
+        kind, _, event = name.partition(".")
+        if event == "connect_tcp.started":
+            self._opening = True
+            connect = time.monotonic() + (self.clocks.connect or math.inf)
+            self.watch.deadline = min(connect, self._head_ends)
+            return True
+        if event in ("connect_tcp.complete", "start_tls.complete"):
+            self.half_open = info["return_value"]
+            self._connected(self.half_open)
+        elif event == "send_request_headers.started" and info["request"].method != b"CONNECT":
+            self._opening, self.half_open = False, None
+            self.watch.deadline = self._head_ends
+            if kind == "http2":
+                self.watch.connection = None
+            return True
+        return False
+
+    def _connected(self, network: Any) -> None:
+        """Let the watchdog shut down a connection of httpcore."""
+        self.watch.connection = network.get_extra_info("socket")
+
     def head(self, response: httpx.Response) -> bool:
         """Record the response headers; return True for a 2xx status."""
         self._head, self._headers = True, response.headers
+        self.watch.deadline = math.inf
+        network = response.extensions.get("network_stream")
+        if network is None or response.extensions.get("http_version") == b"HTTP/2":
+            self.watch.connection = None  # other calls use the same connection of HTTP/2
+        else:
+            self._connected(network)
         self.account.status = response.status_code
         self.account.first_byte = self.elapsed
         self.account.request_id = request_id(response.headers)
@@ -200,19 +256,13 @@ class Attempt:
         error = self.call.read_error(response.status_code, response.headers, body)
         return completed(error, response.headers, time.time())
 
-    def lost(self, cause: BaseException) -> WireError:
+    def lost(
+        self, cause: BaseException, received: Incoming[Any, Any] | BodyReader | None = None
+    ) -> WireError:
         """Map an exception of the transport to an error; it becomes the `__cause__` (R-28)."""
-        clocks, late = self.clocks, isinstance(cause, (httpx.TimeoutException, TimeoutError))
         error: WireError
-        if late and self.left is not None and self.left <= 0.01:
-            error = TotalClock(f"the call took longer than {_shown(clocks.total)}")
-        elif isinstance(cause, (httpx.ConnectTimeout, httpx.PoolTimeout)):
-            error = ConnectClock(f"no connection within {_shown(clocks.connect)}", retryable=True)
-        elif late and self._head:
-            error = IdleClock(f"no event within {_shown(clocks.idle)}", retryable=True)
-        elif late:
-            seconds = _shown(clocks.first_byte)
-            error = FirstByteClock(f"no response within {seconds}", retryable=True)
+        if self.watch.fired or isinstance(cause, (httpx.TimeoutException, TimeoutError)):
+            error = self._late(cause, received)
         elif _is_untrusted(cause):
             error = ConnectionLost(f"the server's certificate is not trusted: {cause}")
         else:
@@ -220,6 +270,27 @@ class Attempt:
             error = ConnectionLost(f"{problem}: {type(cause).__name__}: {cause}", retryable=True)
         error.__cause__ = _frameless(cause)
         return error
+
+    def _late(
+        self, cause: BaseException, received: Incoming[Any, Any] | BodyReader | None
+    ) -> ClockError:
+        """The error of the clock that has run out. It says what was received (R-14)."""
+        clocks = self.clocks
+        arrived = _arrived(received) if self._head else "nothing was received"
+        if self.left is not None and self.left <= 0.01:
+            return TotalClock(
+                f"{_over('total', clocks.total)}: the call is not complete; {arrived}"
+            )
+        if self._opening or isinstance(cause, httpx.ConnectTimeout):
+            problem = f"{_over('connect', clocks.connect)}: no connection"
+            return ConnectClock(problem, retryable=True)
+        if self._head:
+            kind = "event" if isinstance(received, Incoming) else "data"
+            problem = f"{_over('idle', clocks.idle)}: no further {kind}; {arrived}"
+            return IdleClock(problem, retryable=True)
+        waits = "no free connection" if isinstance(cause, httpx.PoolTimeout) else "no response"
+        problem = f"{_over('first_byte', clocks.first_byte)}: {waits}; {arrived}"
+        return FirstByteClock(problem, retryable=True)
 
     def answer(self, body: bytes) -> Any:
         """Decode a complete body and attach the account."""
@@ -386,8 +457,15 @@ def _least(*seconds: float | None) -> float | None:
     return max(0.001, min(given)) if given else None
 
 
-def _shown(seconds: float | None) -> str:
-    return "the timeout of the transport" if seconds is None else f"{seconds:g} s"
+def _over(clock: str, seconds: float | None) -> str:
+    limit = "the timeout of the transport" if seconds is None else f"{seconds:g} s"
+    return f"timeouts.{clock} of {limit} is over"
+
+
+def _arrived(received: Incoming[Any, Any] | BodyReader | None) -> str:
+    if isinstance(received, Incoming):
+        return f"received {received.events} events in {received.account.received} bytes"
+    return f"received {received.taken if received is not None else 0} bytes of the body"
 
 
 def _shown_location(location: str) -> str:

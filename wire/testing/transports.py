@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator, Iterable, Iterator
-from typing import TypeVar
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from typing import Any
 
 import httpx
 
 from wire.errors import CassetteError, ConfigurationError
+from wire.http.httpx2 import AsyncHttpx2Transport, Httpx2Transport, library_of
+from wire.http.network import AsyncTransport, Transport
 from wire.testing.cassette import End
 from wire.testing.tape import Played, Player, Recorder, Sent
-
-T = TypeVar("T")
 
 _AGAIN = "to record it again, call it once with http=Record(Lanes(), {path!r})"
 _ASYNC_AGAIN = "to record it again, call it once with http=AsyncRecord(AsyncLanes(), {path!r})"
@@ -49,12 +49,13 @@ class Record(httpx.BaseTransport):
 
     def __init__(
         self,
-        inner: httpx.BaseTransport,
+        inner: Transport,
         path: str | os.PathLike[str],
         *,
         secrets: Iterable[str] = (),
     ) -> None:
-        self._inner, self._recorder = _transport(inner, "handle_request"), Recorder(path, secrets)
+        self._inner: Any = _transport(inner, "handle_request", Httpx2Transport)
+        self._recorder = Recorder(path, secrets)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send with the inner transport. A request that gets no response is not recorded."""
@@ -84,15 +85,13 @@ class AsyncRecord(httpx.AsyncBaseTransport):
 
     def __init__(
         self,
-        inner: httpx.AsyncBaseTransport,
+        inner: AsyncTransport,
         path: str | os.PathLike[str],
         *,
         secrets: Iterable[str] = (),
     ) -> None:
-        self._inner, self._recorder = (
-            _transport(inner, "handle_async_request"),
-            Recorder(path, secrets),
-        )
+        self._inner: Any = _transport(inner, "handle_async_request", AsyncHttpx2Transport)
+        self._recorder = Recorder(path, secrets)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send with the inner transport. A request that gets no response is not recorded."""
@@ -149,12 +148,12 @@ class AsyncReplay(httpx.AsyncBaseTransport):
         return _replayed(self._player.play(_sent(request, await request.aread())), request)
 
 
-def _transport(inner: T, handle: str) -> T:
+def _transport(inner: Any, handle: str, httpx2: Callable[[Any], Any]) -> Any:
     if not callable(getattr(inner, handle, None)):
         raise ConfigurationError(
             f"inner: expected an httpx transport with {handle}(), not {type(inner).__name__}"
         )
-    return inner
+    return inner if library_of(inner) is None else httpx2(inner)
 
 
 def _sent(request: httpx.Request, body: bytes) -> Sent:
@@ -219,7 +218,6 @@ def _raise_unless_interrupted(problem: CassetteError | None) -> None:
 class _Recorded(httpx.SyncByteStream):
     def __init__(self, body: httpx.SyncByteStream, copy: _BodyCopy) -> None:
         self._body, self._copy = body, copy
-        self.abort = getattr(body, "abort", None)
 
     def __iter__(self) -> Iterator[bytes]:
         reads = iter(self._body)

@@ -1,0 +1,290 @@
+"""A kept connection is used again only if nothing has arrived on it since its last response.
+
+R-25: bytes after a response are never read as the next one. R-26: a connection that the server has
+closed is replaced without an error and without costing an attempt.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.http.drive import CALL, STREAM_CALL, Drive
+from tests.http.loopback import (
+    ANSWER,
+    GOOD_STREAM,
+    LAST,
+    STREAM,
+    chunked,
+    event,
+    loopback,
+    text,
+    whole,
+)
+from wire import answer_account, errors
+from wire.http import lanes, network
+
+FORGED = whole(text("forged", "STOP"))
+
+
+def twice(door: Any) -> list[str]:
+    return [door.send().text, door.send().text]
+
+
+class Once:
+    """Plays `first` to the first request and an ordinary response to each other."""
+
+    def __init__(self, first: list[Any]) -> None:
+        self.first = first
+
+    def __call__(self, number: int, request: bytes) -> list[Any]:
+        return self.first if number == 0 else [whole(ANSWER)]
+
+
+def big(after: bytes) -> bytes:
+    """A response that ends where asyncio's first read of 64 KiB ends, with `after` behind it."""
+    filler = 65536 - len(whole({"a": "", **text("x", "STOP")}))
+    for size in range(filler - 5, filler + 6):
+        body = whole({"a": "x" * size, **text("x", "STOP")})
+        if len(body) == 65536:
+            return body + after
+    raise AssertionError("no response of this size")
+
+
+FORGERIES = {
+    "in the same piece": [whole(ANSWER) + FORGED],
+    "a piece later": [whole(ANSWER), FORGED],
+    "a part of a head": [whole(ANSWER) + b"HTTP/1.1 200 OK\r\nx-a: "],
+    "a blank line": [whole(ANSWER) + b"\r\n"],
+    "after chunks": [
+        STREAM.replace(b"text/event-stream", b"application/json"),
+        chunked(whole(ANSWER).partition(b"\r\n\r\n")[2]) + LAST + FORGED,
+    ],
+    "after 204": [b"HTTP/1.1 204 No Content\r\n\r\n" + FORGED],
+    "at the edge of a read": [big(FORGED)],
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_forged_response_is_never_the_next_one(drive: Drive, name: str) -> None:  # R-25
+    arrived = threading.Event()
+    with loopback(Once(FORGERIES[name])) as server:
+
+        def work(door: Any) -> list[str]:
+            texts = []
+            for _ in range(3):
+                try:
+                    texts.append(door.send().text)
+                except errors.StreamIncomplete:
+                    texts.append("nothing")  # of 204
+                arrived.wait(0.05)  # so that what is sent later is there
+            return texts
+
+        texts = drive.session(work, base_url=server.url, retry=None)
+    assert "forged" not in texts
+    assert texts[1:] == ["Hello.", "Hello."]
+    assert (server.connections, len(server.requests)) == (2, 3)
+
+
+def test_a_forged_response_after_a_stream(drive: Drive) -> None:  # R-25
+    stream = [STREAM, event(text("Hello.", "STOP")), LAST + FORGED]
+
+    def work(door: Any) -> list[str]:
+        return [door.read(STREAM_CALL).reply.text, door.send().text]
+
+    with loopback(Once(stream)) as server:
+        assert drive.session(work, base_url=server.url, retry=None) == ["Hello.", "Hello."]
+    assert server.connections == 2
+
+
+@pytest.fixture
+def trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A certificate that the lanes trust."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    network.tls.cache_clear()
+    yield certificate
+    network.tls.cache_clear()
+
+
+@pytest.mark.parametrize("name", ["in the same piece", "a piece later"])
+def test_a_forged_response_over_tls(drive: Drive, name: str, trusted: Path) -> None:  # R-25
+    """Each piece is a TLS record. One read of the socket may take both, and decrypt the first."""
+    pause = threading.Event()
+
+    def work(door: Any) -> list[str]:
+        texts = []
+        for _ in range(3):
+            texts.append(door.send().text)
+            pause.wait(0.05)
+        return texts
+
+    with loopback(Once(FORGERIES[name]), trusted) as server:
+        assert drive.session(work, base_url=server.url, retry=None) == ["Hello."] * 3
+    assert (server.connections, len(server.requests)) == (2, 3)
+
+
+def test_a_connection_of_tls_is_used_again(drive: Drive, trusted: Path) -> None:
+    """Session tickets, which TLS 1.3 sends at any time, are no bytes of a response."""
+    with loopback([whole(ANSWER)], trusted) as server:
+        texts = drive.session(
+            lambda door: [door.send().text for _ in range(10)], base_url=server.url
+        )
+    assert (texts, server.connections) == (["Hello."] * 10, 1)
+
+
+def test_a_lane_whose_parser_is_not_found_is_not_used_again(
+    drive: Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without httpcore's parser nobody knows of bytes after a response."""
+    monkeypatch.setattr(lanes, "_parser", lambda transport: None)
+    with loopback([whole(ANSWER)]) as server:
+        assert drive.session(twice, base_url=server.url) == ["Hello.", "Hello."]
+    assert server.connections == 2
+
+
+# --- connections that the server has closed -------------------------------------------------------
+
+
+def test_a_thousand_stale_connections_cost_no_attempt(drive: Drive) -> None:  # R-26
+    """A server that closes each connection after its response, without saying so."""
+    rounds = 1000
+
+    def work(door: Any) -> int:
+        attempts = 0
+        for _ in range(rounds):
+            account = answer_account(door.send())
+            assert account is not None
+            attempts += account.attempts
+            assert server.closed.acquire(timeout=5)
+        return attempts
+
+    with loopback([whole(ANSWER), "close"]) as server:
+        assert drive.session(work, base_url=server.url, retry=None) == rounds
+    assert (server.connections, len(server.requests)) == (rounds, rounds)
+
+
+@pytest.mark.parametrize("end", ["close", "reset"])
+@pytest.mark.parametrize("stream", [False, True], ids=["send", "read"])
+def test_a_connection_that_closes_while_the_request_is_sent(
+    drive: Drive, end: str, stream: bool
+) -> None:  # R-26
+    """It is sent once more, at once and on a new connection, and counts as one attempt."""
+
+    def work(door: Any) -> Any:
+        door.send()
+        return door.read(STREAM_CALL).account if stream else answer_account(door.send())
+
+    with loopback(lambda n, request: [end] if n == 1 else whichever(n, request)) as server:
+        account = drive.session(work, base_url=server.url, retry=None)
+    assert (account.attempts, account.waits) == (1, [])
+    assert (server.connections, len(server.requests)) == (2, 3)
+    assert server.requests[1] == server.requests[2]
+
+
+@pytest.mark.parametrize(
+    ("call", "end"),
+    [
+        (dataclasses.replace(CALL, idempotent=False), ["close"]),
+        (CALL, [b"HTTP/1.", "close"]),
+        (CALL, [b"garbage\r\n\r\n", "close"]),
+    ],
+    ids=["not idempotent", "a part of a head", "no HTTP"],
+)
+def test_what_is_not_sent_once_more(drive: Drive, call: Any, end: list[Any]) -> None:  # R-26
+    def work(door: Any) -> None:
+        door.send()
+        door.send(call)
+
+    with loopback(lambda number, _: [whole(ANSWER)] if number != 1 else end) as server:
+        with pytest.raises(errors.ConnectionLost):
+            drive.session(work, base_url=server.url, retry=None)
+    assert (server.connections, len(server.requests)) == (1, 2)
+
+
+def test_a_new_connection_that_closes_is_an_attempt(drive: Drive) -> None:
+    with loopback(["close"]) as server:
+        with pytest.raises(errors.ConnectionLost):
+            drive.send(base_url=server.url, retry=None)
+    assert len(server.requests) == 1
+
+
+# --- the limiter of threads -----------------------------------------------------------------------
+
+
+def test_a_slot_comes_back_when_nothing_refers_to_it() -> None:  # R-43
+    slots = lanes._Slots(2)
+    first, second = slots.take(0), slots.take(0)
+    assert first is not None
+    assert second is not None
+    assert slots.take(0.01) is None
+    waiting: list[Any] = []
+    thread = threading.Thread(target=lambda: waiting.append(slots.take(20)))
+    thread.start()
+    del first
+    thread.join(10)
+    assert len(waiting) == 1
+    assert slots.take(0) is None
+    waiting.clear()
+    assert slots.take(0) is not None
+
+
+def test_releases_that_nobody_waits_for_are_not_collected() -> None:
+    slots = lanes._Slots(3)
+    for _ in range(100):
+        assert slots.take(0) is not None
+    assert slots._released.qsize() <= 3
+    assert slots._taken == {}
+
+
+INTERRUPTED = """
+import signal, sys, time
+from tests.http.drive import CALL, STREAM_CALL
+from wire import Client, Lanes, Timeouts, WireError
+
+dice = __import__("random").Random(7)
+interrupted = done = 0
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+with Client("gemini", api_key="fake-key", base_url=sys.argv[1], http=Lanes(limit=2), retry=None,
+            timeouts=Timeouts(first_byte=20, idle=20)) as client:
+    client.send(CALL)
+    while interrupted < int(sys.argv[2]):
+        try:
+            signal.setitimer(signal.ITIMER_REAL, dice.random() * 0.003 + 1e-6)
+            if dice.random() < 0.5:
+                client.send(CALL)
+            else:
+                with client.stream(STREAM_CALL) as chunks:
+                    chunks.result()
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            done += 1
+        except KeyboardInterrupt:
+            interrupted += 1
+        except WireError:
+            pass
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    texts = [client.send(CALL).text for _ in range(3)]
+    with client.stream(STREAM_CALL) as first, client.stream(STREAM_CALL) as second:
+        texts += [first.result().text, second.result().text]
+print(texts, len(client._http._busy))
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs setitimer")
+def test_an_interrupt_at_any_moment_loses_no_slot() -> None:  # R-43, R-21
+    """With a pool of two: five calls afterwards, two of them at once."""
+    with loopback(whichever) as server:
+        command = [sys.executable, "-c", INTERRUPTED, server.url, "300"]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert result.stdout.split("\n")[0] == f"{['Hello.'] * 5} 0", result.stderr
+
+
+def whichever(number: int, request: bytes) -> list[Any]:
+    return GOOD_STREAM if b":stream" in request.split(b"\r\n")[0] else [whole(ANSWER)]

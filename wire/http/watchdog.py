@@ -1,0 +1,172 @@
+"""Shuts a connection down when the deadline of its call has passed.
+
+A thread that waits in `recv` cannot be cancelled, and the timeout of a socket begins anew with each
+byte: a server that sends one byte at a time would hold the thread for ever (R-13). The watchdog is
+one daemon thread of the process. At the deadline it shuts the socket down, which wakes the reader
+with an error or the end of the file. Streams of asyncio and trio use it too, because entering a
+timeout scope costs as much as a read.
+
+A watch is registered once for an attempt. Afterwards its deadline is moved by writing an attribute:
+the thread looks at each watch when it is due, and at least once in its `period`. A deadline that is
+set to later than that is therefore never missed, and a read needs no lock.
+
+Locks and queues are only those of C, as a KeyboardInterrupt may arrive between any two lines.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+import os
+import queue
+import socket
+import threading
+import time
+import weakref
+from collections import deque
+from typing import Any
+
+WATCH = "wire.watch"
+"""Request extension: the `Watch` of the attempt."""
+TRACE = "wire.trace"
+"""Request extension: a callback for httpcore's `trace`, to be set where a connection is opened."""
+
+_PERIOD = 1.0
+"""Seconds after which a watch is looked at again at the latest, and removed if it has ended."""
+
+
+class Watch:
+    """The deadline of one attempt and the connection to shut down."""
+
+    __slots__ = (
+        "__weakref__",
+        "connection",
+        "deadline",
+        "ends",
+        "fired",
+        "over",
+        "period",
+        "repeatable",
+    )
+
+    def __init__(self, period: float, ends: float, *, repeatable: bool = False) -> None:
+        self.connection: Any = None
+        """The socket, or the object with which an event loop represents it."""
+        self.deadline = math.inf
+        """In seconds of `time.monotonic`. Must not be set to less than `period` seconds ahead,
+        except to `ends`."""
+        self.period = min(period, _PERIOD)
+        self.ends = ends
+        self.fired = False
+        """The connection has been shut down: its end of file is not the server's."""
+        self.over = False
+        self.repeatable = repeatable
+        """Whether the request may be sent a second time."""
+
+    def start(self) -> None:
+        """Register the watch; once more after the deadline was moved to less than `period` ahead.
+
+        >>> watch = Watch(period=1.0, ends=math.inf)
+        >>> watch.start()
+        >>> watch.end()
+        """
+        _watchdog.add(self)
+
+    def end(self) -> None:
+        """From here on the connection is not shut down: another call may use it."""
+        with _watchdog.lock:
+            self.over = True
+
+
+class _Watchdog:
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self._new: deque[Watch] = deque()
+        self._heap: list[tuple[float, int, weakref.ref[Watch]]] = []
+        self._numbers = itertools.count()
+        self._thread: threading.Thread | None = None
+        self._wakes = math.inf
+        self._calls: queue.SimpleQueue[None] = queue.SimpleQueue()
+
+    def add(self, watch: Watch) -> None:
+        with self.lock:
+            self._new.append(watch)
+            if self._thread is not None and self._thread.is_alive():
+                if _due(watch, time.monotonic()) < self._wakes:
+                    self._calls.put(None)
+                return
+            thread = threading.Thread(target=self._run, name="wire watchdog", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:
+                return  # the interpreter is ending, or has no thread left: clocks run between reads
+            self._thread = thread
+
+    def _run(self) -> None:
+        idle = False
+        while True:
+            with self.lock:
+                if self._thread not in (None, threading.current_thread()):
+                    return  # an interrupt of `add` had forgotten this thread
+                self._check(time.monotonic())
+                if not self._heap and idle:
+                    self._thread = None
+                    return
+                idle = not self._heap
+                self._wakes = self._heap[0][0] if self._heap else time.monotonic() + _PERIOD
+                wait = max(0.0, self._wakes - time.monotonic())
+            try:
+                self._calls.get(timeout=wait)
+            except queue.Empty:
+                pass
+
+    def _check(self, now: float) -> None:
+        heap = self._heap
+        while self._new:
+            self._push(self._new.popleft(), now)
+        while heap and heap[0][0] <= now:
+            watch = heapq.heappop(heap)[2]()
+            if watch is None or watch.over:
+                continue
+            if watch.deadline <= now and watch.connection is not None:
+                watch.fired = watch.over = True
+                shut_down(watch.connection)
+            else:
+                self._push(watch, now)
+
+    def _push(self, watch: Watch, now: float) -> None:
+        heapq.heappush(self._heap, (_due(watch, now), next(self._numbers), weakref.ref(watch)))
+
+
+def _due(watch: Watch, now: float) -> float:
+    """When the watch is to be looked at again."""
+    times = (now + watch.period, watch.deadline, watch.ends)
+    return min(each for each in times if each > now)
+
+
+def shut_down(connection: Any) -> None:
+    """Shut a socket down: closing it would not wake a thread that waits in `recv`."""
+    try:
+        if isinstance(connection, socket.socket):
+            # Not `SSLSocket.shutdown`, which removes TLS from the socket. A reader would then take
+            # the encrypted bytes that have arrived for the response.
+            socket.socket.shutdown(connection, socket.SHUT_RDWR)
+        elif connection is not None:
+            with socket.fromfd(connection.fileno(), socket.AF_INET, socket.SOCK_STREAM) as copy:
+                copy.shutdown(socket.SHUT_RDWR)
+    except (OSError, ValueError):
+        pass  # closed already
+
+
+_watchdog = _Watchdog()
+
+
+def _forked() -> None:
+    """The child has no watchdog thread, and the lock may be held."""
+    global _watchdog
+    _watchdog = _Watchdog()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
