@@ -563,7 +563,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "provider": ({"provider": 5}, "provider: expected a name as text, not 5"),
     "blank model": ({"model": " "}, "model: expected a name as text, not ' '"),
     "empty model": ({"model": ""}, "model: expected a name as text, not ''"),
-    "api_base": ({"api_base": 5}, "api_base: expected a URL as text, not 5"),
+    "api_base": ({"api_base": 5}, "api_base: expected a URL without a key, as text, not 5"),
     "max_tokens as text": (
         {"max_tokens": "64"},
         "max_tokens: expected a whole number above 0, not '64'",

@@ -45,7 +45,7 @@ def test_the_table_of_hosts_says_what_the_rules_enforce() -> None:
 def test_s3_32_an_installed_package_has_the_schemas() -> None:
     """The wheel is the folder `wire` as it is, but for what git ignores."""
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]
-    assert wheel["targets"]["wheel"] == {"packages": ["wire"]}
+    assert wheel["targets"]["wheel"]["packages"] == ["wire"]
     ignored = (ROOT / ".gitignore").read_text("utf-8").split()
     assert not any("json" in line or "schemas" in line for line in ignored)
     schemas = importlib.resources.files("wire") / "schemas"

@@ -21,11 +21,13 @@ import msgspec
 
 from wire.core.account import Account
 from wire.core.call import Call, EventSource, StreamCall, Timeouts
+from wire.core.credentials import hidden, known_credential
 from wire.core.retry import Retry
+from wire.core.secret import quoted, sealed, sealed_object, unsealed
 from wire.errors import ConfigurationError, OutputError, RuleError, Violation
 from wire.http.aio import AsyncClient, AsyncStream
 from wire.http.client import Client, Stream
-from wire.http.target import Options, seal
+from wire.http.target import TRANSPORT_METHODS, Options, seal
 from wire.neutral.messages import Done, Event, Message, Parts, Reply
 from wire.neutral.output import OutputType
 from wire.neutral.request import Request, Tool
@@ -82,13 +84,13 @@ class ChatState(Generic[AnyClient]):
         http: Any,
         options: ChatOptions,
     ) -> None:
-        seal(options)
-        self._name = name
+        seal_settings(options)
+        self._name = name = model_name(name, client is not None)
         provider, self.model = model_of(name, client.provider if client is not None else "")
         unknown = sorted(set(options) - set(ChatOptions.__annotations__))
         if unknown:
             raise ConfigurationError(
-                f"{unknown[0]}: no such option; there are client, http, "
+                f"{hidden(unknown[0])}: no such option; there are client, http, "
                 f"{', '.join(ChatOptions.__annotations__)}"
             )
         of_client = {name: options[name] for name in Options.__annotations__ if name in options}  # type: ignore[literal-required]
@@ -102,8 +104,8 @@ class ChatState(Generic[AnyClient]):
             )
         elif client.provider != provider.lower():
             raise ConfigurationError(
-                f"client: it sends to {client.provider!r}, but the model {name!r} is one of "
-                f"{provider!r}"
+                f"client: it sends to {client.provider!r}, but the model {quoted(name)} is one of "
+                f"{quoted(provider)}"
             )
         else:
             self.client = client
@@ -132,6 +134,8 @@ class ChatState(Generic[AnyClient]):
 
         Raises `RuleError` unless exactly one of `prompt` and `messages` is given.
         """
+        if not settings.keys() <= SETTINGS:
+            seal_settings(settings)
         if (prompt is None) == (messages is None):
             raise RuleError(
                 violations=[Violation("messages", "expected either a prompt or messages")]
@@ -141,6 +145,8 @@ class ChatState(Generic[AnyClient]):
 
     def call(self, *args: Any, output: Any = None, **settings: Any) -> Call[Reply]:
         """The call that `ask` sends with the same arguments."""
+        if not settings.keys() <= SETTINGS:
+            seal_settings(settings)
         call: Call[Reply] = self._rendered("call", args, output, settings)
         return call
 
@@ -148,6 +154,8 @@ class ChatState(Generic[AnyClient]):
         self, *args: Any, output: Any = None, **settings: Any
     ) -> StreamCall[Event, Reply]:
         """The call that `stream` sends with the same arguments."""
+        if not settings.keys() <= SETTINGS:
+            seal_settings(settings)
         call: StreamCall[Event, Reply] = self._rendered("stream_call", args, output, settings)
         return call
 
@@ -170,6 +178,29 @@ class ChatState(Generic[AnyClient]):
         return call if output_type is None else with_output(call, output_type)
 
 
+SETTINGS = Settings.__annotations__.keys() | {"messages", "prompt"}
+_NO_TEXTS = ("max_tokens", "temperature", "top_p", "search_grounding", "raw_schemas")
+
+
+def seal_settings(settings: Any) -> None:
+    """Replace what may be a key in settings by a `Secret`, in place, as `seal` does."""
+    seal(settings, SETTINGS)
+    for name in _NO_TEXTS:
+        if name in settings:
+            settings[name] = sealed(settings[name])
+
+
+def model_name(name: Any, bare: bool) -> Any:
+    """The name of a model as text, unless it may be a key: then the `Secret` of it.
+
+    A name that looks random is a model's where it names its provider, or is expected to be `bare`.
+    """
+    text = unsealed(name)
+    if not isinstance(text, str) or known_credential(text) or not (bare or ":" in text):
+        return name
+    return text
+
+
 def _checked(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Check the names of settings and convert their values to those of `Request`."""
     # `None` means "not given".
@@ -177,7 +208,7 @@ def _checked(settings: Mapping[str, Any]) -> dict[str, Any]:
     unknown = sorted(set(given) - set(Settings.__annotations__))
     if unknown:
         raise ConfigurationError(
-            f"{unknown[0]}: no such setting; there are messages, output, "
+            f"{hidden(unknown[0])}: no such setting; there are messages, output, "
             f"{', '.join(Settings.__annotations__)}"
         )
     if "tools" in given:
@@ -294,6 +325,9 @@ class Chat(ChatState[Client]):
         http: Any = "auto",
         **options: Unpack[ChatOptions],
     ) -> None:
+        # Before anything can raise: tracebacks show the arguments of this frame (R-28).
+        model, http = sealed(model), sealed_object(http, *TRANSPORT_METHODS)
+        seal_settings(options)
         super().__init__(model, client, Client, http, options)
 
     def ask(
@@ -314,6 +348,8 @@ class Chat(ChatState[Client]):
         the provider's filters removed the answer, `OutputError` if the answer does not match
         `output`, and what the client raises.
         """
+        if not settings.keys() <= SETTINGS:
+            seal_settings(settings)
         return self.client.send(self.call(prompt, messages=messages, output=output, **settings))
 
     def stream(
@@ -328,6 +364,8 @@ class Chat(ChatState[Client]):
 
         The last event is `Done`, which holds the complete reply. Raises as `ask`.
         """
+        if not settings.keys() <= SETTINGS:
+            seal_settings(settings)
         call = self.stream_call(prompt, messages=messages, output=output, **settings)
         return _events(self.client.stream(call))
 
@@ -366,6 +404,9 @@ class AsyncChat(ChatState[AsyncClient]):
         http: Any = "auto",
         **options: Unpack[ChatOptions],
     ) -> None:
+        # Before anything can raise: tracebacks show the arguments of this frame (R-28).
+        model, http = sealed(model), sealed_object(http, *TRANSPORT_METHODS)
+        seal_settings(options)
         super().__init__(model, client, AsyncClient, http, options)
 
     async def ask(
@@ -380,6 +421,8 @@ class AsyncChat(ChatState[AsyncClient]):
 
         As `Chat.ask`.
         """
+        if not settings.keys() <= SETTINGS:
+            seal_settings(settings)
         return await self.client.send(
             self.call(prompt, messages=messages, output=output, **settings)
         )
@@ -393,6 +436,8 @@ class AsyncChat(ChatState[AsyncClient]):
         **settings: Unpack[RequestOptions],
     ) -> AbstractAsyncContextManager[AsyncChatStream]:
         """Stream the events of the reply as they arrive. As `Chat.stream`."""
+        if not settings.keys() <= SETTINGS:
+            seal_settings(settings)
         call = self.stream_call(prompt, messages=messages, output=output, **settings)
         return _async_events(self.client.stream(call))
 

@@ -18,14 +18,25 @@ from contextlib import (
 from types import MappingProxyType
 from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, cast
 
-from wire.chat import AsyncChat, AsyncChatStream, Chat, ChatStream, RequestOptions, Settings
+from wire.chat import (
+    SETTINGS,
+    AsyncChat,
+    AsyncChatStream,
+    Chat,
+    ChatStream,
+    RequestOptions,
+    Settings,
+    model_name,
+    seal_settings,
+)
 from wire.core.call import Timeouts
 from wire.core.limits import Limits
 from wire.core.retry import Retry
+from wire.core.secret import quoted, sealed, sealed_object, unsealed
 from wire.errors import ConfigurationError
 from wire.http.aio import AsyncClient
 from wire.http.client import Client
-from wire.http.target import Options, set_key_variable
+from wire.http.target import TRANSPORT_METHODS, Options, seal, set_key_variable
 from wire.neutral.messages import Message, Parts, Reply
 from wire.providers import PROVIDERS, Provider, model_of
 
@@ -47,12 +58,14 @@ class ChatsState(Generic[AnyClient]):
     def __init__(
         self, clients: Mapping[str, AnyClient], default: str, kind: type[AnyClient]
     ) -> None:
+        default = sealed(default)
         if not isinstance(clients, Mapping) or not clients:
             raise ConfigurationError("clients: expected a mapping of names to at least one client")
         for name, client in clients.items():
             if not isinstance(client, kind):
                 raise ConfigurationError(
-                    f"clients: {name!r}: expected a {kind.__name__}, not {type(client).__name__}"
+                    f"clients: {quoted(name)}: expected a {kind.__name__}, not "
+                    f"{type(client).__name__}"
                 )
         self.clients: Mapping[str, AnyClient] = MappingProxyType(
             {name.lower(): client for name, client in clients.items()}
@@ -62,12 +75,14 @@ class ChatsState(Generic[AnyClient]):
         """Name of the provider of requests that name none."""
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(self.clients)}; default {self.default})"
+        shown = ", ".join(getattr(self, "clients", ()))
+        return f"{type(self).__name__}({shown}; default {getattr(self, 'default', None)})"
 
     def _known(self, name: str, remedy: str = "") -> str:
         if not isinstance(name, str) or name.lower() not in self.clients:
             raise ConfigurationError(
-                f"provider: no client for {name!r}; there are {', '.join(self.clients)}{remedy}"
+                f"provider: no client for {quoted(name)}; there are {', '.join(self.clients)}"
+                f"{remedy}"
             )
         return name.lower()
 
@@ -76,11 +91,15 @@ class ChatsState(Generic[AnyClient]):
         if provider:
             name = self._known(provider)
         else:
-            remedy = "" if ":" not in str(model) else "; provider= if the colon is the model's own"
-            name, model = model_of(model, self.default)
+            remedy = (
+                ""
+                if ":" not in str(unsealed(model))
+                else "; provider= if the colon is the model's own"
+            )
+            name, model = model_of(model_name(model, True), self.default)
             name = self._known(name, remedy)
         client = self.clients[name]
-        return client, f"{client.provider}:{model}"
+        return client, f"{client.provider}:{unsealed(model)}"
 
 
 class Chats(ChatsState[Client]):
@@ -103,6 +122,7 @@ class Chats(ChatsState[Client]):
     """
 
     def __init__(self, clients: Mapping[str, Client], default: str = "") -> None:
+        default = sealed(default)  # before anything can raise (R-28)
         super().__init__(clients, default, Client)
 
     @classmethod
@@ -121,6 +141,10 @@ class Chats(ChatsState[Client]):
         `<PROVIDER>_BASE_URL` replaces the base URL of a provider, and `OPENAI_ORG_ID` and
         `OPENAI_PROJECT_ID` become headers. Raises `ConfigurationError` if there is no key at all.
         """
+        # Before anything can raise: tracebacks show the arguments of this frame (R-28).
+        providers, default = tuple(map(sealed, providers)), sealed(default)
+        http = sealed_object(http, *TRANSPORT_METHODS)
+        seal(options)
         by_name = options_from_env(providers, options)
         return cls({name: Client(name, http=http, **own) for name, own in by_name.items()}, default)
 
@@ -130,6 +154,9 @@ class Chats(ChatsState[Client]):
         With `provider`, all of `model` is the model's name, also what precedes a colon. Raises
         `ConfigurationError` for a provider without a client.
         """
+        model, provider = sealed(model), sealed(provider)
+        if not settings.keys() <= SETTINGS:
+            seal_settings(settings)
         client, name = self._client_and_name(model, provider)
         return Chat(name, client=client, **settings)
 
@@ -144,6 +171,9 @@ class Chats(ChatsState[Client]):
         **settings: Unpack[RequestOptions],
     ) -> Reply:
         """Send a request to one model and return the complete reply. As `chat(...)`, `Chat.ask`."""
+        model, provider = sealed(model), sealed(provider)
+        if not settings.keys() <= SETTINGS:
+            seal_settings(settings)
         chat = self.chat(model, provider)
         return chat.ask(prompt, messages=messages, output=output, **settings)
 
@@ -158,6 +188,9 @@ class Chats(ChatsState[Client]):
         **settings: Unpack[RequestOptions],
     ) -> AbstractContextManager[ChatStream]:
         """Stream the events of the reply of one model. As `chat(...)` and `Chat.stream`."""
+        model, provider = sealed(model), sealed(provider)
+        if not settings.keys() <= SETTINGS:
+            seal_settings(settings)
         chat = self.chat(model, provider)
         return chat.stream(prompt, messages=messages, output=output, **settings)
 
@@ -178,6 +211,7 @@ class AsyncChats(ChatsState[AsyncClient]):
     """`Chats` for asyncio and trio: sends requests to the models of several providers."""
 
     def __init__(self, clients: Mapping[str, AsyncClient], default: str = "") -> None:
+        default = sealed(default)  # before anything can raise (R-28)
         super().__init__(clients, default, AsyncClient)
 
     @classmethod
@@ -189,6 +223,10 @@ class AsyncChats(ChatsState[AsyncClient]):
         **options: Unpack[SharedOptions],
     ) -> Self:
         """Make a client for each provider whose key is in the environment. As `Chats.from_env`."""
+        # Before anything can raise: tracebacks show the arguments of this frame (R-28).
+        providers, default = tuple(map(sealed, providers)), sealed(default)
+        http = sealed_object(http, *TRANSPORT_METHODS)
+        seal(options)
         by_name = options_from_env(providers, options)
         return cls(
             {name: AsyncClient(name, http=http, **own) for name, own in by_name.items()}, default
@@ -196,6 +234,9 @@ class AsyncChats(ChatsState[AsyncClient]):
 
     def chat(self, model: str, provider: str = "", **settings: Unpack[Settings]) -> AsyncChat:
         """A chat with one model. As `Chats.chat`."""
+        model, provider = sealed(model), sealed(provider)
+        if not settings.keys() <= SETTINGS:
+            seal_settings(settings)
         client, name = self._client_and_name(model, provider)
         return AsyncChat(name, client=client, **settings)
 
@@ -210,6 +251,9 @@ class AsyncChats(ChatsState[AsyncClient]):
         **settings: Unpack[RequestOptions],
     ) -> Reply:
         """Send a request to one model and return the complete reply. As `Chats.ask`."""
+        model, provider = sealed(model), sealed(provider)
+        if not settings.keys() <= SETTINGS:
+            seal_settings(settings)
         chat = self.chat(model, provider)
         return await chat.ask(prompt, messages=messages, output=output, **settings)
 
@@ -224,6 +268,9 @@ class AsyncChats(ChatsState[AsyncClient]):
         **settings: Unpack[RequestOptions],
     ) -> AbstractAsyncContextManager[AsyncChatStream]:
         """Stream the events of the reply of one model. As `Chats.stream`."""
+        model, provider = sealed(model), sealed(provider)
+        if not settings.keys() <= SETTINGS:
+            seal_settings(settings)
         chat = self.chat(model, provider)
         return chat.stream(prompt, messages=messages, output=output, **settings)
 
@@ -254,6 +301,7 @@ def options_from_env(names: Iterable[str], shared: SharedOptions) -> dict[str, O
     Only the providers in `names` are considered; without names, all that have no region. Raises
     `ConfigurationError` for an unknown name or option, and if no key is found.
     """
+    seal(shared)
     for option in shared:
         if option not in SharedOptions.__annotations__:  # such as one key for all providers
             known = ", ".join(SharedOptions.__annotations__)
@@ -286,7 +334,7 @@ def _row(name: str) -> Provider:
     row = PROVIDERS.get(name.lower()) if isinstance(name, str) else None
     if row is None:
         known = ", ".join(sorted(PROVIDERS))
-        raise ConfigurationError(f"provider: {name!r} is unknown; known are {known}")
+        raise ConfigurationError(f"provider: {quoted(name)} is unknown; known are {known}")
     return row
 
 

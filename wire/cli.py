@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, NoReturn
 
+from wire.core.credentials import hidden_in_arguments
 from wire.core.printable import printable_line
 from wire.errors import WireError
 
@@ -40,7 +41,8 @@ def _report(line: str) -> None:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        super().error(printable_line(message))
+        """Exit with status 2. argparse repeats arguments, which may be keys (R-28)."""
+        super().error(printable_line(hidden_in_arguments(message)))
 
 
 class Command(NamedTuple):

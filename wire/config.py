@@ -25,14 +25,22 @@ import re
 import tomllib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from types import FunctionType
+from typing import Any, TypeAlias, cast
 
 import msgspec
 
+from wire.core.credentials import (
+    hidden,
+    hidden_in_url,
+    known_credential,
+    looks_secret,
+    secret_name,
+)
 from wire.core.decoders import convert
 from wire.core.hosts import origin_of
 from wire.core.memory import Note
-from wire.core.secret import Secret
+from wire.core.secret import Secret, TokenSource, quoted, sealed, type_name, unsealed
 from wire.errors import ConfigurationError
 from wire.gemini.lifetimes import NEWEST
 from wire.providers import FACTORIES, PROVIDERS, Provider, family_of, owner_of, unlisted
@@ -84,13 +92,16 @@ class LLMConfig(msgspec.Struct, frozen=True):
     one, which is called before each request. `gemini@vertex` takes it."""
 
     def __post_init__(self) -> None:
+        # No variable of this frame has a value before it is sealed: tracebacks show them (R-28).
         for name in _SECRETS:
-            value = getattr(self, name)
-            if not isinstance(value, Secret) and value != "" and not callable(value):
-                msgspec.structs.force_setattr(self, name, Secret.unchecked(value))
+            msgspec.structs.force_setattr(self, name, _sealed_key(name, getattr(self, name)))
         for name in self.__struct_fields__:
-            _check(name, getattr(self, name), name)
+            _check(name, _sealed_field(name, getattr(self, name)), name)
         msgspec.structs.force_setattr(self, "provider", self.provider.strip().lower())
+
+    def __repr__(self) -> str:
+        # Any field may have got a key by mistake, and tracebacks show the objects of frames.
+        return hidden(msgspec.Struct.__repr__(self))
 
     @property
     def token_source(self) -> Token | None:
@@ -134,6 +145,7 @@ def load_config(source: Source, *, env: Mapping[str, str] | None = None) -> Conf
 
     Raises `ConfigurationError` that names the path of the key, or the variable.
     """
+    source = sealed(source) if isinstance(source, str | bytes) else source
     look = _lookup(env)
     del env  # a traceback shows the variables of its frames (R-28)
     where, data = _read(source)
@@ -277,7 +289,7 @@ def _row(provider: str, api_base: str | None, path: str) -> Provider:
         known = sorted({*PROVIDERS, *FACTORIES})
         remedy = _meant(provider, known) or "any other host needs api_base"
         raise ConfigurationError(
-            f"{path}: {provider!r} is unknown; known are {', '.join(known)}; {remedy}"
+            f"{path}: {quoted(provider)} is unknown; known are {', '.join(known)}; {remedy}"
         )
     return unlisted(provider, key_required=True)
 
@@ -307,8 +319,7 @@ def _given(section: dict[str, Any], name: str, path: str, look: _Lookup) -> Any:
         _check_keys(value, ("enabled",), f"{path}.")
         value, path = value.get("enabled", False), f"{path}.enabled"
     if isinstance(value, str):
-        text = _expanded(value, path, look)
-        value = text if text == value or name not in _KINDS else _lenient(text, _KINDS[name])
+        value = _expanded_value(name, value, path, look)
         if name in ("api_base", "api_key", *_HOST_OPTIONS) and not value:
             return None
     if value is not None:
@@ -319,12 +330,19 @@ def _given(section: dict[str, Any], name: str, path: str, look: _Lookup) -> Any:
 _KINDS: dict[str, Any] = {"max_tokens": int, "temperature": float, "search_grounding": bool}
 
 
-def _lenient(text: str, kind: Any) -> Any:
-    """A number or bool from the text of a variable; other text is left for `_check` to refuse."""
+def _expanded_value(name: str, text: str, path: str, look: _Lookup) -> Any:
+    """The text with its variables expanded, converted to the type of the setting.
+
+    A text that is none of its type is returned as a `Secret` for `_check` to refuse, since the
+    variable may hold a key.
+    """
+    expanded = _expanded(text, path, look)
+    if expanded == text or name not in _KINDS:
+        return expanded
     try:
-        return convert(text, kind, strict=False)
+        return convert(expanded, _KINDS[name], strict=False)
     except msgspec.ValidationError:
-        return text
+        return Secret.unchecked(expanded)
 
 
 def _check(name: str, value: Any, path: str) -> None:
@@ -334,7 +352,7 @@ def _check(name: str, value: Any, path: str) -> None:
     if name in ("provider", "model"):
         problem = "" if isinstance(value, str) and value.strip() else "expected a name as text"
     elif name == "api_base":
-        problem = "" if isinstance(value, str) else "expected a URL as text"
+        problem = "" if isinstance(value, str) else "expected a URL without a key, as text"
     elif name in ("project", "location"):
         problem = "" if isinstance(value, str) else "expected a text"
     elif name == "search_grounding":
@@ -354,7 +372,7 @@ def _check(name: str, value: Any, path: str) -> None:
         more = " or a function that returns one" if name == "token" else ""
         raise ConfigurationError(f"{path}: expected a text{more}")
     if problem:
-        raise ConfigurationError(f"{path}: {problem}, not {value!r}")
+        raise ConfigurationError(f"{path}: {problem}, not {quoted(value)}")
 
 
 def _expanded(text: str, path: str, look: _Lookup) -> str:
@@ -420,7 +438,7 @@ def _section(data: dict[str, Any], name: str, where: str) -> dict[str, Any]:
         return {}
     if not isinstance(section, dict):
         raise ConfigurationError(
-            f"{where}{name}: expected a section with keys, not {type(section).__name__}"
+            f"{where}{name}: expected a section with keys, not {type_name(section)}"
         )
     return section
 
@@ -429,7 +447,7 @@ def _check_keys(section: dict[str, Any], known: Iterable[str], where: str) -> No
     for key in section:
         if key not in known:
             remedy = _meant(key, known) or f"there are {', '.join(known)}"
-            raise ConfigurationError(f"{where}{key}: no such key; {remedy}")
+            raise ConfigurationError(f"{where}{hidden(str(key))}: no such key; {remedy}")
 
 
 def _meant(name: Any, known: Iterable[str]) -> str:
@@ -439,7 +457,8 @@ def _meant(name: Any, known: Iterable[str]) -> str:
 
 def _name(name: Any, inside: str) -> str:
     if not isinstance(name, str):
-        raise ConfigurationError(f"{inside}{name}: expected a text as name, not {name!r}")
+        shown = quoted(name)
+        raise ConfigurationError(f"{inside}{shown}: expected a text as name, not {shown}")
     return name
 
 
@@ -450,21 +469,58 @@ def _read(source: Source) -> tuple[str, dict[str, Any]]:
     """The prefix of paths in errors, and the settings with each key as a `Secret`."""
     if isinstance(source, Mapping):
         return "", _sealed(source)
-    paths = [Path(path) for path in ([source] if isinstance(source, str | os.PathLike) else source)]
-    for path in paths:
-        if path.is_file():
-            return f"{path}: ", _parsed(path)
-    raise ConfigurationError(
-        f"no configuration: {' and '.join(map(str, paths)) or 'no path given'}: no such file"
-    )
+    path = _first_file(source)
+    if isinstance(path, Path):
+        return f"{path}: ", _parsed(path)
+    raise ConfigurationError(f"no configuration: {path}: no such file")
+
+
+def _first_file(source: Any) -> Path | str:
+    """The first of the paths that exists, or what an error shows of them."""
+    one = isinstance(source, Secret | str | os.PathLike)
+    paths = [Path(unsealed(path)) for path in ([source] if one else source)]
+    shown = hidden(" and ".join(map(str, paths))) or "no path given"
+    return next((path for path in paths if path.is_file()), shown)
 
 
 def _sealed(value: Any, name: Any = None) -> Any:
-    """A copy with each key and token as a `Secret`, unless it is empty or a function."""
+    """A copy with what may be a key as a `Secret`: keys, tokens, and all unknown settings.
+
+    An unknown setting may be a misspelled `api_key`. A key may also be the value of a wrong one.
+    """
     if isinstance(value, Mapping):
         return {key: _sealed(value[key], key) for key in value}
-    plain = name in _SECRETS and not isinstance(value, Secret) and value not in ("", None)
-    return Secret.unchecked(value) if plain and not callable(value) else value
+    if name in _SECRETS:
+        return value if value is None else _sealed_key(name, value)
+    known = name in (*_SETTINGS, _SWITCH)
+    if isinstance(value, list | tuple) and not known:
+        return [_sealed(each, name) for each in value]
+    if value is None or value == "" or isinstance(value, Secret):
+        return value
+    if isinstance(value, bool | int | float):
+        return Secret.unchecked(value) if secret_name(str(name)) else value
+    if not known or not isinstance(value, str):
+        return Secret.unchecked(value)
+    # Names of models, and paths of gateways, may look random.
+    may_look_random = name == "model" or "://" in value
+    secret = known_credential(value) if may_look_random else looks_secret(value)
+    return Secret.unchecked(value) if secret or hidden_in_url(value) != value else value
+
+
+def _sealed_key(name: str, value: Any) -> Any:
+    """A key or token as a `Secret`; an empty one, and a function that returns a token, as it is."""
+    if isinstance(value, Secret | TokenSource) or (isinstance(value, str) and not value):
+        return value
+    if name == "token" and callable(value):
+        # The `repr` of a partial or a method shows its arguments or its object.
+        return value if isinstance(value, FunctionType) else TokenSource(cast(Token, value))
+    return Secret.unchecked(value)
+
+
+def _sealed_field(name: str, value: Any) -> Any:
+    """A field of `LLMConfig`, as a `Secret` if it is neither a text nor a number."""
+    plain = isinstance(value, str) or name in _SECRETS
+    return value if plain else sealed(value)
 
 
 def _parsed(path: Path) -> dict[str, Any]:

@@ -35,7 +35,7 @@ R-34). No name shadows a built-in one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -270,18 +270,16 @@ class WireError(Exception):
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (type(self), self._full_message, dict(self.__dict__))
 
-    def masked(self, secret: str) -> None:
-        """Replace `secret` in message and code by `***`; `raw` is unchanged (R-29).
+    def masked(self, mask: Callable[[str], str]) -> None:
+        """Replace message and code by `mask` of them; `raw` is unchanged (R-29).
 
         The full message is masked, before its middle is cut: a cut could split a key, and its
         halves would no longer be recognised.
         """
-        if not secret:
-            return
-        self._full_message = self._full_message.replace(secret, "***")
+        self._full_message = mask(self._full_message)
         self.args = (self.message,)
-        if self.code and secret in self.code:
-            self.code = self.code.replace(secret, "***")
+        if self.code:
+            self.code = mask(self.code)
 
 
 def _restore(cls: type[WireError], message: str, state: dict[str, Any]) -> WireError:

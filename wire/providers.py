@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from wire.core.provider import Provider as Provider
 from wire.core.provider import family_of as family_of
 from wire.core.provider import with_regions
+from wire.core.secret import Secret, quoted
 from wire.errors import ConfigurationError
 from wire.wires import WIRES
 from wire.wires import unlisted as unlisted
@@ -46,14 +47,16 @@ def model_of(name: str, default: str = "") -> tuple[str, str]:
     if not colon:
         provider, model = default, provider
     problem = ""
-    if not model.strip():
+    if isinstance(name, Secret):
+        problem = "it may be a key; expected 'provider:model-name'"
+    elif not model.strip():
         problem = "empty model name"
     elif colon and not provider.strip():
         problem = "empty provider name"
-    if not colon and not default:
+    if not colon and not default and not isinstance(name, Secret):
         problem = "missing 'provider:model-name' format"
     if problem:
-        raise ConfigurationError(f"model: {name!r}: {problem}")
+        raise ConfigurationError(f"model: {quoted(name)}: {problem}")
     return provider, model
 
 

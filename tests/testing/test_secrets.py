@@ -24,12 +24,13 @@ from tests.http.loopback import LAST, STREAM, chunked, event, text, whole
 from tests.testing.samples import STREAMS
 from tests.testing.ways import Got, Way, serving
 from wire import AsyncClient, Client
+from wire.core.credentials import secret_name
 from wire.errors import CassetteError, StreamIncomplete
 from wire.http.lanes import AsyncLanes
 from wire.testing import AsyncRecord
 from wire.testing.cassette import load
 from wire.testing.leaks import Known
-from wire.testing.written_headers import kept_url, key_like, request_headers, response_headers
+from wire.testing.written_headers import kept_url, request_headers, response_headers
 
 KEY = "fake-Key/with+signs_0123456789"
 
@@ -334,7 +335,7 @@ def test_c12_what_is_too_short_or_not_named_so_is_no_secret(
     way: Way, cassette: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("SOME_KEY", "elevenchars")
-    monkeypatch.setenv("SOME_KEYS", KEY)
+    monkeypatch.setenv("SOME_KEYBOARD", KEY)
     with serving([whole({"a": ["elevenchars", KEY, "test"]})]) as server:
         got = way.get(
             way.record(cassette), server.url, headers={"x-api-key": "test", "idempotency-key": KEY}
@@ -466,7 +467,7 @@ def test_c12_an_unmatched_request_does_not_show_its_key(way: Way, cassette: Path
     ],
 )
 def test_names_of_keys(name, secret):
-    assert key_like(name) is secret
+    assert secret_name(name) is secret
 
 
 def test_good_streams_are_no_leak(way: Way, cassette: Path):

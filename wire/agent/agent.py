@@ -48,7 +48,9 @@ from wire.agent.tool_calls import run_calls, run_calls_in_threads
 from wire.chat import AsyncChat, Chat
 from wire.config import LLMConfig
 from wire.core.exchange import Pause
+from wire.core.secret import sealed_object, type_name
 from wire.errors import ConfigurationError, StreamIncomplete
+from wire.http.target import seal
 from wire.neutral.messages import Done, Event, Message, Parts, ToolResult
 from wire.tools import ToolRun
 
@@ -100,6 +102,9 @@ class LLMAgent(AgentState):
         system_prompt: str = "",
         **options: Unpack[AgentOptions],
     ) -> None:
+        # Before anything can raise: tracebacks show the arguments of this frame.
+        provider = sealed_object(provider, "ask", "generate")
+        seal(options, AgentOptions.__annotations__)
         super().__init__(system_prompt, **options)
         self.provider = provider
 
@@ -343,10 +348,13 @@ class Agent(AgentState):
     def __init__(
         self, model: Model, system_prompt: str = "", **options: Unpack[AgentOptions]
     ) -> None:
+        # Before anything can raise: tracebacks show the arguments of this frame.
+        model = sealed_object(model, "ask", "stream")
+        seal(options, AgentOptions.__annotations__)
         super().__init__(system_prompt, **options)
         if not is_model(model):
             raise ConfigurationError(
-                f"model: expected a Chat, not {type(model).__name__}; LLMAgent takes async models "
+                f"model: expected a Chat, not {type_name(model)}; LLMAgent takes async models "
                 "and providers"
             )
         self.model: Model = (

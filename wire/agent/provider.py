@@ -20,12 +20,12 @@ import anyio
 import msgspec
 
 from wire.agent.model import AsyncModel, close_model, events_of, is_async_model
-from wire.chat import AsyncChat, RequestOptions, Settings
+from wire.chat import AsyncChat, RequestOptions, Settings, seal_settings
 from wire.core import retry
 from wire.core.decoders import decoder
 from wire.core.memory import MetadataStruct
 from wire.core.provider import key_variable_of
-from wire.core.secret import Secret
+from wire.core.secret import Secret, quoted, sealed, type_name, unsealed
 from wire.errors import ConfigurationError, RuleError, StreamIncomplete, Violation
 from wire.neutral.messages import (
     Done,
@@ -500,7 +500,7 @@ def as_model(value: AsyncModel | ChatProvider) -> AsyncModel:
         return value
     if isinstance(value, ChatProvider) and not isinstance(value, type):
         return ProviderModel(value)
-    kind = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+    kind = f"the class {value.__name__}" if isinstance(value, type) else type_name(value)
     raise ConfigurationError(
         "provider: expected an object with generate and generate_stream, or an AsyncChat, "
         f"not {kind}"
@@ -528,8 +528,10 @@ def create_provider(
     # Hidden before anything can raise in a frame that holds it (R-28).
     if not isinstance(api_key, Secret | None):
         api_key = Secret.unchecked(api_key) if api_key != "" else None
+    provider, model, api_base = sealed(provider), sealed(model), sealed(api_base)
+    seal_settings(kwargs)
     if not isinstance(provider, str) or not provider.strip() or ":" in provider:
-        raise ConfigurationError(f"provider: {provider!r} is no name")
+        raise ConfigurationError(f"provider: {quoted(provider)} is no name")
     name = provider.strip().lower()
     if name in FACTORIES:
         return _from_factory(name, api_key, model, api_base, kwargs)
@@ -541,12 +543,20 @@ def create_provider(
     if family_of(name) not in PROVIDERS and "base_url" not in options:
         known = ", ".join(sorted({*PROVIDERS, *FACTORIES}))
         raise ConfigurationError(
-            f"provider: {name!r} is unknown; known are {known}; any other host of chat completions "
-            "needs api_base"
+            f"provider: {quoted(name)} is unknown; known are {known}; any other host of chat "
+            "completions needs api_base"
         )
-    chat = AsyncChat(f"{name}:{model}", api_key=api_key, **options)
+    chat = AsyncChat(_joined(name, model), api_key=api_key, **options)
     chat.client.require_key()
     return AsyncChatProvider(chat)
+
+
+def _joined(provider: str, model: Any) -> Any:
+    """The name of a model for a chat; a `Secret` if the model may be a key."""
+    text = unsealed(model)
+    if isinstance(model, Secret) and isinstance(text, str):
+        return Secret.unchecked(f"{provider}:{text}")
+    return f"{provider}:{text}" if isinstance(text, str) else model
 
 
 def register_provider(
@@ -577,7 +587,9 @@ def register_provider(
     that is registered already (unless `replace`), and for a factory that cannot be called.
     """
     if not isinstance(name, str) or not _PROVIDER_NAME.fullmatch(name):
-        raise ConfigurationError(f"name: expected letters, digits, '.', '_' and '-', not {name!r}")
+        raise ConfigurationError(
+            f"name: expected letters, digits, '.', '_' and '-', not {quoted(name)}"
+        )
     name = name.lower()
     if name in PROVIDERS:
         raise ConfigurationError(f"name: {name!r} is a provider of this library")
@@ -608,7 +620,7 @@ def _from_factory(
     except TypeError as problem:
         raise ConfigurationError(f"provider {name!r}: its factory: {problem}") from None
     key = api_key or Secret.unchecked(os.environ.get(key_variable_of(name), ""))
-    made = factory(api_key=key.reveal(), **given)
+    made = factory(api_key=key.reveal(), **{name: unsealed(value) for name, value in given.items()})
     if not isinstance(made, ChatProvider):
         raise ConfigurationError(
             f"provider {name!r}: its factory must make an object with generate and "

@@ -13,9 +13,11 @@ from wire.agent.steps import RunState, Steps, Verdict, begun, resumed
 from wire.agent.tool_calls import Approve
 from wire.chat import Settings
 from wire.core import retry as presets
+from wire.core.credentials import hidden
 from wire.core.retry import Retry
 from wire.errors import ConfigurationError, ToolError, ungrouped
 from wire.history import HistoryManager, prune
+from wire.http.target import seal
 from wire.neutral.messages import Message, Parts, ToolCall, ToolResult
 from wire.neutral.request import Tool
 from wire.tools import Toolbox, tool
@@ -59,10 +61,12 @@ class AgentState:
     """Tools, history and options of an agent. `LLMAgent` and `Agent` add the I/O."""
 
     def __init__(self, system_prompt: str = "", **options: Unpack[AgentOptions]) -> None:
+        seal(options, AgentOptions.__annotations__)
         unknown = sorted(set(options) - set(AgentOptions.__annotations__))
         if unknown:
             raise ConfigurationError(
-                f"{unknown[0]}: no such option; there are {', '.join(AgentOptions.__annotations__)}"
+                f"{hidden(unknown[0])}: no such option; there are "
+                f"{', '.join(AgentOptions.__annotations__)}"
             )
         check_plain(options, ("stop_when", "on_error", "view"))
         history = options.get("history")

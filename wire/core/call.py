@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import re
 import shlex
@@ -14,15 +15,26 @@ from urllib.parse import quote, urlencode, urlsplit
 import msgspec
 
 from wire.core.chunk_bytes import TextChunk
+from wire.core.credentials import SHOWN, hidden_in_url
 from wire.core.decoders import decoder
 from wire.core.hosts import origin_of
 from wire.core.json_values import checked
 from wire.core.memory import Note, encode, steps_of
 from wire.core.provider import Provider
 from wire.core.retry import Retry
-from wire.core.secret import SHOWN, Headers, checked_headers, sealed, shown_headers
+from wire.core.secret import (
+    Headers,
+    Secret,
+    checked_headers,
+    quoted,
+    sealed_headers,
+    sealed_query,
+    shown_headers,
+    unsealed,
+)
 from wire.errors import APIError, ConfigurationError, RuleError, Violation, WireError
 
+T = TypeVar("T")
 Answer = TypeVar("Answer")
 Chunk = TypeVar("Chunk")
 Chunk_co = TypeVar("Chunk_co", covariant=True)
@@ -62,7 +74,7 @@ class Timeouts:
             ):
                 raise ConfigurationError(
                     f"timeouts.{each.name}: expected a positive number of seconds or None, "
-                    f"not {seconds!r}"
+                    f"not {quoted(seconds)}"
                 )
 
 
@@ -171,6 +183,29 @@ def _is_binary(body: bytes) -> bool:
     return b"\0" in body
 
 
+_PLAIN_HEADERS: tuple[Any, ...] = (None, {}, {"content-type": "application/json"})
+"""Headers of most calls; searching them for credentials would cost time."""
+
+
+def _sealing(cls: type[T]) -> type[T]:
+    """Let `cls(...)` seal headers and query before the generated `__init__` gets them.
+
+    Its frame shows them, where `__post_init__` refuses one of them (R-28).
+    """
+    plain: Callable[..., None] = cls.__init__
+
+    @functools.wraps(plain)
+    def __init__(self: Any, *args: Any, **fields: Any) -> None:
+        if fields.get("headers") not in _PLAIN_HEADERS:
+            fields["headers"] = sealed_headers(fields["headers"])
+        if fields.get("query"):
+            fields["query"] = sealed_query(fields["query"])
+        plain(self, *args, **fields)
+
+    cls.__init__ = __init__  # type: ignore[method-assign]
+    return cls
+
+
 @dataclass(frozen=True, slots=True)
 class _Request:
     """The request of a call."""
@@ -179,7 +214,8 @@ class _Request:
     method: str
     path: str
     body: bytes = b""
-    query: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    query: Mapping[str, str | Secret] = field(default_factory=dict, kw_only=True)
+    """Values that may be credentials are stored as a `Secret`."""
     headers: Headers = field(default_factory=dict, kw_only=True)
     timeouts: Timeouts | None = field(default=None, kw_only=True)
     """`None`: those of the client."""
@@ -207,11 +243,9 @@ class _Request:
     """Reports of what building the call changed, added or dropped; see `wire.notes`."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "headers", checked_headers(sealed(self.headers)))
-        query: object = self.query
-        if not isinstance(query, Mapping) or not all(
-            isinstance(each, str) for pair in query.items() for each in pair
-        ):
+        if self.headers != {}:
+            object.__setattr__(self, "headers", checked_headers(self.headers))
+        if self.query and not _is_texts(self.query):
             raise ConfigurationError("query: expected a mapping of str to str")
         if self.url and (self.path or self.query):
             raise ConfigurationError("url: expected either url, or path and query")
@@ -228,6 +262,11 @@ class _Request:
             )
         if not isinstance(self.retry, Retry | None):
             raise ConfigurationError(f"retry: expected a Retry, not {type(self.retry).__name__}")
+
+    def secrets(self) -> list[Secret]:
+        """The headers and parameters of this call that may be credentials."""
+        values = (*self.headers.values(), *self.query.values())
+        return [each for each in values if isinstance(each, Secret)]
 
     def replace(
         self,
@@ -255,11 +294,12 @@ class _Request:
         >>> call.replace(body_extra={"contents[0].parts[0].mood": "calm"}).body
         b'{"contents":[{"parts":[{"text":"Hi","mood":"calm"}],"role":"user"}]}'
         """
+        headers, query = sealed_headers(headers), sealed_query(query)
         return dataclasses.replace(
             self,
             headers=self.headers
             if headers is None
-            else {**self.headers, **checked_headers(sealed(headers))},
+            else {**self.headers, **checked_headers(headers)},
             query=query
             if query is not None and not isinstance(query, Mapping)
             else {**self.query, **(query or {})},
@@ -285,7 +325,10 @@ class _Request:
         if self.url:
             return self.url
         path = quote(self.path, safe="/:@!$&'()*+,;=~-._")
-        return f"{path}?{urlencode(self.query, quote_via=quote)}" if self.query else path
+        if not self.query:
+            return path
+        query = {name: unsealed(value) for name, value in self.query.items()}
+        return f"{path}?{urlencode(query, quote_via=quote)}"
 
     def preview(self) -> Preview:
         """The request without its host, which only a client knows."""
@@ -297,12 +340,19 @@ class _Request:
         )
 
     def shown(self, url: str) -> str:
-        """`url` with hidden query values, if a server returned it."""
+        """`url` without credentials; of one that a server returned, without all query values."""
         return (
             f"{url.partition('?')[0]}?{_VALUE.sub(SHOWN, urlsplit(url).query)}"
             if self.url and "?" in url
-            else url
+            else hidden_in_url(url)
         )
+
+
+def _is_texts(query: Any) -> bool:
+    """Whether a query is a mapping of texts to texts; the values may be sealed."""
+    return isinstance(query, Mapping) and all(
+        isinstance(name, str) and isinstance(unsealed(value), str) for name, value in query.items()
+    )
 
 
 def _unsafe(url: str) -> str | None:
@@ -373,6 +423,7 @@ def _set(raw: msgspec.Raw, steps: Sequence[str | int], value: msgspec.Raw) -> ms
     return msgspec.Raw(msgspec.json.encode(fields))
 
 
+@_sealing
 @dataclass(frozen=True, slots=True)
 class Call(_Request, Generic[Answer]):
     """One request whose body is decoded at once, to an `Answer`.
@@ -390,6 +441,7 @@ class Call(_Request, Generic[Answer]):
     """Hook that adds information from the response headers to the decoded response."""
 
 
+@_sealing
 @dataclass(frozen=True, slots=True)
 class StreamCall(_Request, Generic[Chunk, Answer]):
     """One request whose response is a stream of `Chunk`.

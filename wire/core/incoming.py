@@ -31,7 +31,7 @@ class Incoming(Generic[Chunk, Answer]):
         encoding: str,
         limits: Limits,
         account: Account,
-        masked: Callable[[WireError], WireError],
+        masked: Callable[[Any], Any],
     ) -> None:
         self.ready: deque[Chunk] = deque()
         self.over = False
@@ -128,7 +128,7 @@ class Incoming(Generic[Chunk, Answer]):
             result = with_notes(result, [*self._reader.notes, *cut])
         if self._call.convert is not None:
             result = self._call.convert(result, None if self._complete else self._error)
-        keep_account(result, self.account)
+        keep_account(self._masked(result), self.account)
         if self._complete:
             self._result = result
         return cast(Answer, result)

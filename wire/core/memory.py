@@ -168,6 +168,17 @@ def with_notes(built: B, added: typing.Iterable[Note]) -> B:
     return built
 
 
+def change_notes(built: object, change: Callable[[tuple[Note, ...]], tuple[Note, ...]]) -> None:
+    """Replace the notes of a received struct by `change(notes)`."""
+    if not isinstance(built, MetadataStruct):
+        return
+    if "notes" in built.__struct_fields__:
+        if built.notes:  # type: ignore[attr-defined]
+            msgspec.structs.force_setattr(built, "notes", change(built.notes))  # type: ignore[attr-defined]
+    elif own := built.__dict__.get(NOTES):
+        vars(built)[NOTES] = change(own)
+
+
 # --- received bytes -------------------------------------------------------------------------------
 
 

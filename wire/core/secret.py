@@ -1,16 +1,31 @@
-"""`Secret`, which hides a key in logs and tracebacks (R-28), and headers that contain secrets."""
+"""`Secret`, which hides a key in logs and tracebacks (R-28), and headers that contain secrets.
+
+Tracebacks with locals show the arguments of every frame. So a function that may get a key replaces
+what may be one by a `Secret` first, and checks afterwards: `sealed`,
+`sealed_headers`, `sealed_query`. What is then refused is shown by `quoted`.
+"""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import inspect
 import re
-from collections.abc import Callable, Mapping
+import weakref
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
-from wire.errors import ConfigurationError, WireError
+from wire.core.credentials import SHOWN as SHOWN
+from wire.core.credentials import (
+    hidden,
+    known_credential,
+    looks_secret,
+    secret_name,
+    secret_parameter,
+)
+from wire.errors import ConfigurationError, one_line
 
-SHOWN = "***"
-
-_MASKED_FROM = 8
+_MIN_LENGTH = 8
 """Characters. A shorter text is no credential, and masking it would remove ordinary words."""
 
 
@@ -23,7 +38,7 @@ class Secret:
     *** Secret('***')
     """
 
-    __slots__ = ("_reveal",)
+    __slots__ = ("__weakref__", "_reveal")
 
     def __init__(self, text: str, name: str = "api_key") -> None:
         # The text is the default of a function, not an attribute: `vars`, debuggers and dumps that
@@ -31,6 +46,7 @@ class Secret:
         # error below has the locals of this frame.
         self._reveal: Callable[[], str] = lambda kept=text: kept  # type: ignore[misc]
         del text
+        _live(self)
         self.check(name)
 
     @classmethod
@@ -38,7 +54,17 @@ class Secret:
         """Hide a value before it is checked, so that no frame of the check has it as a variable."""
         made = cls.__new__(cls)
         made._reveal = lambda kept=text: kept  # type: ignore[misc]
-        return made
+        return _live(made)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the hidden value is a text. It is not, if a wrong value was sealed."""
+        return isinstance(self._reveal(), str)
+
+    @property
+    def kind(self) -> str:
+        """The name of the type of what is hidden, for an error that expected another type."""
+        return type(self._reveal()).__name__
 
     def check(self, name: str, *, blanks: bool = False) -> Secret:
         """Return itself. Raises `ConfigurationError` if no header can carry it.
@@ -59,11 +85,21 @@ class Secret:
             raise ConfigurationError("api_key: a pickle does not contain the key; give it again")
         return self._reveal()
 
-    def mask(self, error: WireError) -> None:
-        """Remove the text, and each word of it that may be a credential, from an error (R-29)."""
-        for word in {self._reveal(), *self._reveal().split()}:
-            if len(word) >= _MASKED_FROM:
-                error.masked(word)
+    def words(self) -> list[str]:
+        """The parts of the text that are credentials themselves.
+
+        These are the words after a scheme such as `Bearer`, the values of cookies, and user and
+        password of `Basic`. Shorter words than a credential are left out.
+        """
+        text = self._reveal()
+        if not isinstance(text, str) or text == SHOWN:
+            return []
+        words = _SEPARATOR.split(text)
+        if ";" in text:  # cookies; elsewhere `=` is the padding of base64
+            words = [each.partition("=")[2] for each in words]
+        if text[:6].lower() == "basic ":
+            words += _user_and_password(words[-1])
+        return [each for each in words if len(each) >= _MIN_LENGTH]
 
     def __repr__(self) -> str:
         return f"Secret('{SHOWN}')"
@@ -82,6 +118,126 @@ class Secret:
 
     def __reduce__(self) -> tuple[type[Secret], tuple[str]]:
         return Secret, (SHOWN,)
+
+
+_SEPARATOR = re.compile(r"[\s;]+")
+
+
+def _user_and_password(text: str) -> list[str]:
+    try:
+        return base64.b64decode(text).decode().split(":", 1)
+    except (binascii.Error, UnicodeDecodeError):
+        return []  # not base64
+
+
+_LIVING: dict[int, weakref.ref[Secret]] = {}
+"""The secrets that are in use. A dict, since its methods are atomic: a lock that another thread
+holds during a fork would stay locked in the child."""
+
+
+def _live(secret: Secret) -> Secret:
+    key = id(secret)
+    _LIVING[key] = weakref.ref(secret, lambda _: _LIVING.pop(key, None))
+    return secret
+
+
+def living_secrets() -> list[Secret]:
+    """The secrets that something in this process still uses.
+
+    Commands of agents get no variable that contains one, and the logs of httpx show none.
+    """
+    return [secret for each in list(_LIVING.values()) if (secret := each()) is not None]
+
+
+class TokenSource:
+    """The function of the option `token=`; `repr` hides it, since that of a partial shows its
+    arguments.
+    """
+
+    __slots__ = ("_function", "is_async")
+
+    def __init__(self, function: Callable[[], str | Awaitable[str]]) -> None:
+        self._function = Secret.unchecked(function)
+        self.is_async = inspect.iscoroutinefunction(function)
+
+    def __call__(self) -> str | Awaitable[str]:
+        """Call the function and return its token."""
+        token: str | Awaitable[str] = unsealed(self._function)()
+        return token
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TokenSource) and unsealed(self._function) == unsealed(
+            other._function
+        )
+
+    def __hash__(self) -> int:
+        return hash(unsealed(self._function))
+
+    def __repr__(self) -> str:
+        return f"TokenSource({SHOWN})"
+
+    def __deepcopy__(self, memo: object) -> TokenSource:
+        return self
+
+
+# --- what may be a key ----------------------------------------------------------------------------
+
+
+def sealed(value: Any) -> Any:
+    """`value`, as a `Secret` if it may be or contain a credential.
+
+    Only numbers, `None`, and texts that do not look like one are left. Everything else may show a
+    key in its `repr`.
+    """
+    plain = value is None or isinstance(value, bool | int | float | Secret)
+    if plain or (isinstance(value, str) and not looks_secret(value)):
+        return value
+    return Secret.unchecked(value)
+
+
+def sealed_list(secrets: str | Iterable[Any]) -> list[Secret]:
+    """One secret, or several, each as a `Secret`."""
+    return [
+        each if isinstance(each, Secret) else Secret.unchecked(each)
+        for each in ([secrets] if isinstance(secrets, str) else secrets)
+    ]
+
+
+def sealed_object(value: Any, *methods: str) -> Any:
+    """`value` if it has one of the methods, else `sealed(value)`: it may be a key by mistake."""
+    return value if any(hasattr(value, name) for name in methods) else sealed(value)
+
+
+def quoted(value: Any) -> str:
+    """A bad value for an error message: its `repr`, without what may be a credential.
+
+    >>> quoted("gpt-5"), quoted("sk-proj-fake-1234"), quoted(["a", b"sk-fake-12345678"])
+    ("'gpt-5'", "'***'", "['a', b'***']")
+
+    Of a `Secret`, nothing is shown. Of an object of another type than those of JSON, only its type
+    is, since its `repr` may contain anything.
+    """
+    if isinstance(value, Secret):
+        return SHOWN
+    if not isinstance(value, _SHOWN_TYPES):
+        return f"a {type(value).__name__}"
+    if isinstance(value, str | bytes):
+        value = value[:_QUOTED_BYTES]
+    return one_line(hidden(repr(value)), _QUOTED_BYTES)
+
+
+_SHOWN_TYPES = (str, bytes, bool, int, float, type(None), list, tuple, dict, set, frozenset)
+_QUOTED_BYTES = 500
+
+
+def unsealed(value: Any) -> Any:
+    """What a `Secret` hides, or the value itself. Keep it in no variable of a frame that raises."""
+    return value._reveal() if isinstance(value, Secret) else value
+
+
+def type_name(value: Any) -> str:
+    """The name of the type of a value, of a `Secret` that of what it hides."""
+    return value.kind if isinstance(value, Secret) else type(value).__name__
 
 
 def _problem(reveal: Callable[[], Any], blanks: bool) -> str | None:
@@ -109,20 +265,41 @@ def _problem(reveal: Callable[[], Any], blanks: bool) -> str | None:
 
 Headers = Mapping[str, str | Secret]
 
-_SECRET_NAME = re.compile(r"auth|key|token|secret|cookie|password", re.IGNORECASE)
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_OF_ID = re.compile(
+    r"(^|-)(id|trace\w*|baggage|agent|version|beta|etag|digest|hash)($|-)", re.IGNORECASE
+)
+"""Names of headers whose values look random and are no credentials."""
 
 
-def sealed(headers: Any) -> Any:
+def sealed_headers(headers: Any) -> Any:
     """Replace each header value that may be a credential by a `Secret`. Nothing is checked yet."""
     if not isinstance(headers, Mapping):
-        return headers
-    return {
-        name: Secret.unchecked(headers[name])
-        if isinstance(headers[name], str) and isinstance(name, str) and _SECRET_NAME.search(name)
-        else headers[name]
-        for name in headers
-    }
+        return headers if headers is None else Secret.unchecked(headers)
+    return {sealed(name): _sealed_header(name, headers[name]) for name in headers}
+
+
+def sealed_query(query: Any) -> Any:
+    """Replace each parameter that may be a credential by a `Secret`. Nothing is checked yet."""
+    if not isinstance(query, Mapping):
+        return query if query is None else Secret.unchecked(query)
+    return {name: _sealed_parameter(name, query[name]) for name in query}
+
+
+def _sealed_parameter(name: Any, value: Any) -> Any:
+    if isinstance(value, Secret):
+        return value
+    texts = isinstance(name, str) and isinstance(value, str)
+    return Secret.unchecked(value) if not texts or secret_parameter(name, value) else value
+
+
+def _sealed_header(name: Any, value: Any) -> Any:
+    if isinstance(value, Secret):
+        return value
+    if not isinstance(value, str) or not isinstance(name, str) or secret_name(name):
+        return Secret.unchecked(value)
+    random = known_credential(value) if _OF_ID.search(name) else looks_secret(value)
+    return Secret.unchecked(value) if random else value
 
 
 def checked_headers(headers: Any, where: str = "headers") -> dict[str, str | Secret]:
@@ -132,21 +309,18 @@ def checked_headers(headers: Any, where: str = "headers") -> dict[str, str | Sec
     """
     if not isinstance(headers, Mapping):
         raise ConfigurationError(
-            f"{where}: expected a mapping of names to texts, not {type(headers).__name__}"
+            f"{where}: expected a mapping of names to texts, not {type_name(headers)}"
         )
     checked: dict[str, str | Secret] = {}
     for name in headers:
         if not isinstance(name, str) or not HEADER_NAME.fullmatch(name):
-            raise ConfigurationError(f"{where}: {name!r} is not a header name")
-        if isinstance(headers[name], Secret):
-            headers[name].check(f"{where}.{name}", blanks=True)
-        elif (
-            not isinstance(headers[name], str)
-            or not headers[name].isascii()
-            or not headers[name].isprintable()
-        ):
+            raise ConfigurationError(f"{where}: {quoted(name)} is not a header name")
+        value = headers[name]
+        if isinstance(value, Secret) and value.is_text:
+            value.check(f"{where}.{name}", blanks=True)
+        elif not isinstance(value, str) or not value.isascii() or not value.isprintable():
             raise ConfigurationError(f"{where}.{name}: expected printable ASCII text")
-        checked[name.lower()] = headers[name]
+        checked[name.lower()] = value
     return checked
 
 

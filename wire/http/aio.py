@@ -19,7 +19,7 @@ from wire.core.call import Answer, Call, Chunk, StreamCall
 from wire.core.exchange import Pause
 from wire.core.flow import Flow, FlowRun
 from wire.core.incoming import Incoming
-from wire.core.secret import Secret
+from wire.core.secret import Secret, sealed, sealed_object
 from wire.errors import WireError
 from wire.http.lanes import AsyncLanes
 from wire.http.network import AsyncHTTPClient, AsyncTransport, opened
@@ -31,7 +31,7 @@ from wire.http.sending import (
     ClientState,
     StreamState,
 )
-from wire.http.target import Options, target
+from wire.http.target import TRANSPORT_METHODS, Options, seal, target
 from wire.http.watchdog import TRACE
 
 T = TypeVar("T")
@@ -162,6 +162,9 @@ class AsyncClient(ClientState):
         http: AsyncTransport | AsyncHTTPClient | str = "auto",
         **options: Unpack[Options],
     ) -> None:
+        # Before anything can raise: tracebacks show the arguments of this frame.
+        name, http = sealed(name), sealed_object(http, *TRANSPORT_METHODS)
+        seal(options)
         super().__init__(target(name, options))
         self._http, self._handle = opened(
             http, self._target.trust_env, AsyncLanes, "handle_async_request", httpx.AsyncClient

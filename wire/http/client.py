@@ -7,7 +7,6 @@ same client for asyncio and trio.
 from __future__ import annotations
 
 import collections
-import inspect
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from wire.core.call import Answer, Call, Chunk, StreamCall
 from wire.core.exchange import Pause
 from wire.core.flow import Flow, FlowRun
 from wire.core.incoming import Incoming
-from wire.core.secret import Secret
+from wire.core.secret import Secret, sealed, sealed_object
 from wire.errors import ConfigurationError, WireError
 from wire.http.lanes import Lanes
 from wire.http.network import HTTPClient, Transport, opened
@@ -32,7 +31,7 @@ from wire.http.sending import (
     ClientState,
     StreamState,
 )
-from wire.http.target import Options, target
+from wire.http.target import TRANSPORT_METHODS, Options, seal, target
 
 T = TypeVar("T")
 
@@ -145,8 +144,11 @@ class Client(ClientState):
         http: Transport | HTTPClient | str = "auto",
         **options: Unpack[Options],
     ) -> None:
+        # Before anything can raise: tracebacks show the arguments of this frame.
+        name, http = sealed(name), sealed_object(http, *TRANSPORT_METHODS)
+        seal(options)
         super().__init__(target(name, options))
-        if inspect.iscoroutinefunction(self._target.token):
+        if self._target.token is not None and self._target.token.is_async:
             raise ConfigurationError("token: an async function needs AsyncClient")
         self._http, self._handle = opened(
             http, self._target.trust_env, Lanes, "handle_request", httpx.Client
@@ -222,7 +224,8 @@ class Client(ClientState):
 
     def _attempt(self, attempt: Attempt, receive: Callable[[Attempt, httpx.Response], T]) -> T:
         self._require_open()
-        token = self._target.token and Secret.unchecked(self._target.token()).check("token")
+        source = self._target.token
+        token = None if source is None else Secret.unchecked(source()).check("token")
         request = attempt.request(token)
         try:
             attempt.watch.start()

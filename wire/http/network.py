@@ -13,8 +13,10 @@ from urllib.parse import urlsplit
 import httpx
 
 from wire.core.hosts import Origin, is_loopback
+from wire.core.secret import quoted, sealed_object, type_name, unsealed
 from wire.errors import ConfigurationError
 from wire.http.httpx2 import AsyncHttpx2Transport, Httpx2Transport, library_of
+from wire.http.target import TRANSPORT_METHODS
 from wire.http.watchdog import TRACE
 
 _TLS_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE")
@@ -164,10 +166,11 @@ def opened(
     `ConfigurationError` for anything else, and for `trust_env=False` together with a transport,
     which has its own setting.
     """
+    http = sealed_object(http, *TRANSPORT_METHODS)
     if isinstance(http, str):
         if http not in ("auto", "httpx"):
             raise ConfigurationError(
-                f"http: expected 'auto', 'httpx', a transport or a client, not {http!r}"
+                f"http: expected 'auto', 'httpx', a transport or a client, not {quoted(http)}"
             )
         transport = lanes(trust_env=trust_env)
         return transport, getattr(transport, handle)
@@ -183,14 +186,14 @@ def opened(
     if not callable(send):
         raise ConfigurationError(
             f"http: expected an httpx transport with {handle}() or an httpx.{client.__name__}, "
-            f"not {type(http).__name__}"
+            f"not {type_name(http)}"
         )
     return http, send if isinstance(http, lanes) else functools.partial(_traced, send)
 
 
 def _adapted(http: Any, handle: str) -> Any:
     """A transport or client of httpx2 as a transport of httpx, anything else as it is."""
-    library = library_of(http)
+    library = library_of(unsealed(http))
     if library is None:
         return http
     kind = "Client" if handle == "handle_request" else "AsyncClient"

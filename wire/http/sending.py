@@ -31,6 +31,8 @@ from wire.core.hosts import origin_of
 from wire.core.incoming import Incoming
 from wire.core.limits import BodyReader
 from wire.core.logs import logger
+from wire.core.masking import MIN_FRAGMENT
+from wire.core.memory import change_notes
 from wire.core.provider import Provider
 from wire.core.retry import NONE, RetryBudgets
 from wire.core.secret import Secret
@@ -50,6 +52,7 @@ from wire.errors import (
 from wire.http.lanes import AsyncLanes, Lanes
 from wire.http.network import shown_proxy
 from wire.http.target import Target
+from wire.http.transport_logs import mask_transport_logs
 from wire.http.watchdog import TRACE, WATCH, Watch
 
 _log = logger("wire")
@@ -77,8 +80,8 @@ class Attempt:
         self.call = target.with_id(call)
         self.clocks = call.timeouts or target.timeouts
         self.account = Account(sent=len(call.body))
+        self.mask = target.mask.and_also(call.secrets())
         self._began = time.monotonic()
-        self._token: Secret | None = None
         self._head = False
         self._headers: Mapping[str, str] = {}
         self._waits: dict[str, float | None] = {}
@@ -154,7 +157,10 @@ class Attempt:
 
     def request(self, token: Secret | None) -> httpx.Request:
         """The request of the next attempt."""
-        self._head, self._token, self._silent_since = False, token, None
+        self._head, self._silent_since = False, None
+        if token is not None:
+            # With the tokens of earlier attempts, which a server may repeat too.
+            self.mask = self.mask.and_also((token,))
         self.account.attempts += 1
         clocks, now = self.clocks, time.monotonic()
         self._head_ends = min(now + (clocks.first_byte or math.inf), self._ends)
@@ -221,8 +227,13 @@ class Attempt:
             self._connected(network)
         self.account.status = response.status_code
         self.account.first_byte = self.elapsed
-        self.account.request_id = request_id(response.headers)
-        self.account.rate_limits = rate_limits(response.headers)
+        reason = response.extensions.get("reason_phrase", b"")
+        if len(reason) >= MIN_FRAGMENT:
+            # `repr(response)` shows it, and tracebacks show the response.
+            response.extensions["reason_phrase"] = self.mask.value(reason)
+        id, limits = request_id(response.headers), rate_limits(response.headers)
+        self.account.request_id = id and self.mask.text(id)
+        self.account.rate_limits = self.mask.value(limits) if limits else limits
         # httpcore reads this entry again before the body, so the idle time holds from here.
         self._waits["read"] = _least(self.clocks.idle, self.left)
         return 200 <= response.status_code < 300
@@ -231,7 +242,7 @@ class Attempt:
         """The state of the stream with these response headers."""
         assert isinstance(self.call, StreamCall)
         return Incoming(
-            self.call, self._encoding(response), self.target.limits, self.account, self._masked
+            self.call, self._encoding(response), self.target.limits, self.account, self.masked
         )
 
     def body_reader(self, response: httpx.Response, *, error: bool) -> BodyReader:
@@ -300,18 +311,26 @@ class Attempt:
             answer = self.call.read_headers(answer, self._headers)
         self.account.seconds, self.account.received = self.elapsed, len(body)
         keep_account(answer, self.account)
-        return answer
+        return self.masked(answer)
 
     def failed(self, error: WireError) -> Failed:
         """The outcome of this attempt for `exchange`."""
         error.request_id = error.request_id or self.account.request_id
-        _log.info("attempt %d failed: %s", self.account.attempts, self._masked(error))
+        self.masked(error)
+        number, status = self.account.attempts, error.status or "no status"
+        _log.info("attempt %d failed: %s, %s", number, type(error).__name__, status)
+        # A message may quote the prompt or the answer: at DEBUG only (R-33).
+        _log.debug("attempt %d failed: %s", number, error)
         return Failed(error, self.elapsed)
 
-    def _masked(self, error: WireError) -> WireError:
-        if self._token is not None:
-            self._token.mask(error)
-        return self.target.masked(error)
+    def masked(self, received: Any) -> Any:
+        """Mask the keys of this call in an error, or in the notes of an answer; return it."""
+        if isinstance(received, WireError):
+            received.provider = received.provider or self.target.provider.name
+            self.mask.error(received)
+        else:
+            change_notes(received, self.mask.value)
+        return received
 
     def paused(self, step: Step) -> float:
         """Record a pause and return its seconds."""
@@ -368,6 +387,7 @@ class ClientState:
         self._target = target
         self._budgets = RetryBudgets()
         self._closed = False
+        mask_transport_logs()
 
     def _require_open(self) -> None:
         # A transport or client of the caller's own may send after it was closed.

@@ -9,24 +9,31 @@ import dataclasses
 import os
 import re
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypedDict, TypeVar, cast
 
 from wire.core import retry as presets
 from wire.core.call import Call, Preview, StreamCall, Timeouts
+from wire.core.credentials import SHOWN, hidden, known_credential
 from wire.core.hosts import Origin, origin_of
 from wire.core.limits import Limits
+from wire.core.masking import Mask
 from wire.core.retry import Retry
 from wire.core.secret import (
     HEADER_NAME,
-    SHOWN,
     Headers,
     Secret,
+    TokenSource,
     checked_headers,
+    quoted,
     revealed_headers,
     sealed,
+    sealed_headers,
+    sealed_object,
     shown_headers,
+    type_name,
+    unsealed,
 )
 from wire.errors import ConfigurationError, WireError
 from wire.providers import PROVIDERS, Provider, owner_of, unlisted
@@ -56,11 +63,17 @@ class Target:
     headers: Headers
     key: Secret | None
     key_source: str
-    token: Token | None = field(repr=False)
+    token: TokenSource | None
     timeouts: Timeouts
     retry: Retry
     limits: Limits
     trust_env: bool
+    mask: Mask = field(init=False, repr=False, compare=False)
+    """Removes the key and the secret headers from what servers send back."""
+
+    def __post_init__(self) -> None:
+        secrets = (self.key, *self.headers.values())
+        object.__setattr__(self, "mask", Mask(each for each in secrets if isinstance(each, Secret)))
 
     def accept(self, call: AnyCall, kind: type) -> AnyCall:
         """Check a call and adapt it to the provider.
@@ -188,9 +201,7 @@ class Target:
     def masked(self, error: WireError) -> WireError:
         """Add the provider's name to an error; mask the key, which a server may repeat (R-29)."""
         error.provider = error.provider or self.provider.name
-        for secret in (self.key, *self.headers.values()):
-            if isinstance(secret, Secret):
-                secret.mask(error)
+        self.mask.error(error)
         return error
 
     def describe(self) -> dict[str, Any]:
@@ -240,15 +251,52 @@ class Options(TypedDict, total=False):
     twice."""
 
 
-def seal(options: Options) -> None:
-    """Replace secrets in the options by `Secret`, in place.
+TRANSPORT_METHODS = ("handle_request", "handle_async_request", "send")
+"""Methods of transports and clients, of which the option `http` has one."""
 
-    Tracebacks with locals show the options of every frame (R-28).
+_KINDS: dict[str, Any] = {
+    "timeouts": Timeouts | int | float,
+    "retry": Retry,
+    "limits": Limits,
+    "plain_http": bool,
+    "trust_env": bool,
+}
+"""Options whose values of these types cannot show a key."""
+
+
+def seal(options: Any, others: Iterable[str] = ()) -> None:
+    """Replace what may be a key in the options by a `Secret`, in place.
+
+    Tracebacks with locals show the options of every frame (R-28), so this comes before any check.
+    An unknown name may be a misspelt `api_key`; `others` are names that the caller knows. A key may
+    also be the value of a wrong option, or part of a URL.
     """
-    if not isinstance(options.get("api_key"), Secret | None):
-        options["api_key"] = Secret.unchecked(options.get("api_key"))
-    if options.get("headers") is not None:
-        options["headers"] = sealed(options.get("headers"))
+    for name in options:
+        if name not in others:
+            options[name] = _sealed_option(name, options[name])
+
+
+def _sealed_option(name: str, value: Any) -> Any:
+    if value is None or isinstance(value, Secret | TokenSource):
+        return value
+    if name == "headers":
+        return sealed_headers(value)
+    if name == "http":
+        return sealed_object(value, *TRANSPORT_METHODS)
+    if name == "token" and callable(value):
+        return TokenSource(cast(Token, value))
+    if name == "dialect":
+        # Each wire has a class of that name; importing all of them here would cost time.
+        is_dialect = any(cls.__name__ == "Dialect" for cls in type(value).__mro__)
+        return value if is_dialect else Secret.unchecked(value)
+    if name in _KINDS:
+        return value if isinstance(value, _KINDS[name]) else sealed(value)
+    if name == "base_url":
+        keyed = isinstance(value, str) and _KEYED_URL.search(value)
+        return Secret.unchecked(value) if keyed else sealed(value)
+    if name in ("version", "project", "location", "idempotency_header"):
+        return sealed(value)
+    return Secret.unchecked(value)
 
 
 def target(name: str, options: Options) -> Target:
@@ -256,11 +304,13 @@ def target(name: str, options: Options) -> Target:
 
     Raises `ConfigurationError` that names the option.
     """
+    name = sealed(name)
     seal(options)
     unknown = sorted(set(options) - set(Options.__annotations__))
     if unknown:
         raise ConfigurationError(
-            f"{unknown[0]}: no such option; there are http, {', '.join(Options.__annotations__)}"
+            f"{hidden(unknown[0])}: no such option; there are http, "
+            f"{', '.join(Options.__annotations__)}"
         )
     base_url = options.get("base_url")
     provider = _with_dialect(_provider(name, base_url), options.get("dialect"))
@@ -278,11 +328,12 @@ def target(name: str, options: Options) -> Target:
         message = f"version: {provider.name} has no such option; it is part of the base URL"
         raise ConfigurationError(message, provider=provider.name)
     for option, value in path_options.items():
-        if value is not None and not (isinstance(value, str) and _OPTION.fullmatch(value)):
+        if value is not None and not _is_segment(value):
             raise ConfigurationError(
-                f"{option}: {value!r} cannot be part of a path", provider=provider.name
+                f"{option}: {quoted(value)} cannot be part of a path", provider=provider.name
             )
-    token = options.get("token")
+    path_options = {option: unsealed(value) for option, value in path_options.items()}
+    token = cast(Any, options.get("token"))
     key, source = (
         _key(options.get("api_key"), provider)
         if token is None
@@ -333,9 +384,15 @@ def _checked(value: Any, default: T, option: str) -> T:
         return default
     if not isinstance(value, type(default)):
         raise ConfigurationError(
-            f"{option}: expected a {type(default).__name__}, not {type(value).__name__}"
+            f"{option}: expected a {type(default).__name__}, not {type_name(value)}"
         )
     return value
+
+
+def _is_segment(value: Any) -> bool:
+    """Whether a value may be a segment of a path. A key may not, since URLs are logged (R-27)."""
+    text = unsealed(value)
+    return isinstance(text, str) and bool(_OPTION.fullmatch(text)) and not known_credential(text)
 
 
 def _checked_timeouts(timeouts: Any) -> Timeouts:
@@ -361,7 +418,7 @@ def _key(given: str | Secret | None, provider: Provider) -> tuple[Secret | None,
 
 
 def _no_key(token: object, options: Options, provider: Provider) -> tuple[None, str]:
-    if not callable(token):
+    if not isinstance(token, TokenSource):
         raise ConfigurationError(
             "token: expected a function that returns a token", provider=provider.name
         )
@@ -380,15 +437,16 @@ def _provider(name: Any, base_url: Any) -> Provider:
     if base_url is None or listed:
         remedy = "" if listed else "; any other host of chat completions needs base_url="
         raise ConfigurationError(
-            f"provider: {name!r} is unknown; known are {', '.join(sorted(PROVIDERS))}{remedy}"
+            f"provider: {quoted(name)} is unknown; known are {', '.join(sorted(PROVIDERS))}{remedy}"
         )
+    # A name that looks random is a key: it is the user's choice, so nothing forces such a name.
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ConfigurationError(
-            f"provider: {name!r} is not a name: expected letters, digits and . _ -, and one @ "
-            "before a region"
+            f"provider: {quoted(name)} is not a name: expected letters, digits and . _ -, and one "
+            "@ before a region"
         )
     try:
-        origin = origin_of(base_url)
+        origin = origin_of(unsealed(base_url))
     except ValueError:
         return unlisted(name, key_required=True)  # `_checked_url` refuses the URL
     # A host to which no key is sent requires none.
@@ -401,7 +459,7 @@ def _with_dialect(provider: Provider, dialect: Any) -> Provider:
         return provider
     if not isinstance(dialect, WIRES[provider.wire].Dialect):
         # Each wire has a class `Dialect`, so the message names the module too.
-        kind = type(dialect)
+        kind = type(unsealed(dialect))
         given = f"{kind.__module__}.{kind.__name__}".removeprefix("builtins.")
         raise ConfigurationError(
             f"dialect: expected a wire.{provider.wire}.Dialect, not {given}",
@@ -431,39 +489,59 @@ def _origin(base_url: str, provider: Provider) -> Origin:
 def _checked_url(
     base_url: Any, provider: Provider, source: str, headers: Headers, plain_http: bool
 ) -> str:
-    """Check a base URL and return it without a slash at its end.
+    """Check a base URL and return it without a slash at its end. As `_url_problem`."""
+    problem = _url_problem(base_url, provider, source, headers, plain_http)
+    if problem is not None:
+        raise ConfigurationError(f"base_url: {problem}", provider=provider.name)
+    return str(unsealed(base_url)).rstrip("/")
+
+
+def _url_problem(
+    base_url: Any, provider: Provider, source: str, headers: Headers, plain_http: bool
+) -> str | None:
+    """Why a base URL is refused; `None` if it is not. The text shows no key.
 
     It must be https, except for loopback addresses, for hosts to which no key is sent, and with the
     option `plain_http`. It contains no key and no user, because URLs are logged (R-27, R-31).
     `source` is where the key came from: a key from the environment is not sent to a host of another
     provider.
     """
-    if isinstance(base_url, str) and _KEYED_URL.search(base_url):
-        problem = "it must not contain a user, key or query; give api_key="
-        raise ConfigurationError(f"base_url: {problem}", provider=provider.name)
-    origin = _origin(base_url, provider)
+    text = unsealed(base_url)
+    if isinstance(text, str) and (_KEYED_URL.search(text) or _has_key_in_path(text)):
+        return "it must not contain a user, key or query; give api_key="
+    try:
+        origin = origin_of(text)
+    except ValueError as problem:
+        return f"expected {problem}"
     has_key = (
         provider.key_required
         or not source.startswith("none ")
         or any(isinstance(value, Secret) for value in headers.values())
     )
     from_env = source in (provider.key_variable, provider.other_key_variable)
+    shown_host = hidden(origin.host)
     owner = owner_of(origin.host) if from_env and not origin.is_loopback else None
-    if match := WIRES[provider.wire].endpoint_paths.search(base_url):
-        problem = f"it must not contain the endpoint's path; use {base_url[: match.start()]}"
-    elif origin.scheme == "http" and not origin.is_loopback and not plain_http and has_key:
-        problem = (
-            f"expected https for {origin.host}: plain http would send the key unencrypted; "
+    if match := WIRES[provider.wire].endpoint_paths.search(text):
+        return f"it must not contain the endpoint's path; use {hidden(text[: match.start()])}"
+    if origin.scheme == "http" and not origin.is_loopback and not plain_http and has_key:
+        return (
+            f"expected https for {shown_host}: plain http would send the key unencrypted; "
             "plain_http=True permits it"
         )
-    elif owner is not None and owner.family != provider.family:
-        problem = (
-            f"{origin.host} is a host of {owner.name!r}, and the key in {source} is not for it; "
+    if owner is not None and owner.family != provider.family:
+        return (
+            f"{shown_host} is a host of {owner.name!r}, and the key in {source} is not for it; "
             f'use Client("{owner.name}"), or give api_key= if that key is meant'
         )
-    else:
-        return str(base_url).rstrip("/")
-    raise ConfigurationError(f"base_url: {problem}", provider=provider.name)
+    return None
+
+
+def _has_key_in_path(url: str) -> bool:
+    """Whether the path of a URL contains a key with the prefix of a vendor.
+
+    Other segments that look random are allowed: gateways put the ids of accounts there.
+    """
+    return known_credential("/".join(url.split("/")[3:]))
 
 
 # `identity`: a compressed stream costs time to inflate, and compression buffers delay its events.

@@ -17,10 +17,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TextIO
 
+from wire.core.credentials import hidden_in_arguments
 from wire.core.files import read_whole, write_output
 from wire.core.printable import printable, printable_json, printable_line
 from wire.errors import PipelineError, WireError
 from wire.pipeline.dot import parse
+from wire.pipeline.environment import without_secrets
 from wire.pipeline.graph import Graph
 from wire.pipeline.linting import Finding, Severity, lint, summary
 from wire.pipeline.node_types import NODE_TYPES, TIMEOUT, Attribute, NodeType
@@ -93,7 +95,7 @@ def _log_options(parser: argparse.ArgumentParser, level: str, format: str) -> No
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
-        print(f"error: {printable_line(message)}", file=sys.stderr)
+        print(f"error: {printable_line(hidden_in_arguments(message))}", file=sys.stderr)
         sys.exit(_MISUSED)
 
 
@@ -381,7 +383,10 @@ def _show(chosen: argparse.Namespace, log: Progress) -> int:
         _print(as_text(graph))
         return 0
     drawn = subprocess.run(
-        [graphviz, "-Tsvg"], input=as_plain_dot(graph).encode(), capture_output=True
+        [graphviz, "-Tsvg"],
+        input=as_plain_dot(graph).encode(),
+        capture_output=True,
+        env=without_secrets(os.environ),
     )
     if drawn.returncode:
         raise PipelineError(f"{graphviz}: {drawn.stderr.decode('utf-8', 'replace')}")

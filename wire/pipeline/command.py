@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from anyio import from_thread
 
 from wire.errors import ToolError
+from wire.pipeline.environment import blank_start_block, without_secrets
 
 OUTPUT_HALF_BYTES = 15_000
 """Bytes that are returned from the beginning of the output, and as many from its end."""
@@ -22,20 +21,6 @@ OUTPUT_HALF_BYTES = 15_000
 _POLL_SECONDS = 0.05  # between two checks whether the run was cancelled
 _READ_BYTES = 1 << 16
 _PIPE_BYTES = 1 << 20  # the most that a pipe holds
-_KEY = re.compile(
-    r"API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|(?:^|_)KEY$|TOKENS?(?![A-Z])|SECRET|PASSWORD|"
-    r"PASSWD|PASSPHRASE|CREDENTIAL",
-    re.IGNORECASE,
-)
-
-
-def without_keys(variables: Mapping[str, str]) -> dict[str, str]:
-    """An environment without the variables that, by their names, hold keys.
-
-    >>> without_keys({"PATH": "/bin", "GEMINI_API_KEY": "...", "HF_TOKEN": "...", "LANG": "C"})
-    {'PATH': '/bin', 'LANG': 'C'}
-    """
-    return {name: value for name, value in variables.items() if not _KEY.search(name)}
 
 
 def run_shell(command: str, folder: Path, timeout: float) -> str:
@@ -44,17 +29,19 @@ def run_shell(command: str, folder: Path, timeout: float) -> str:
     stdout and stderr are read in the order of their bytes. `/bin/sh` runs the command in the
     folder, without input, in its own process group. The group is killed when the command ends, when
     `timeout` seconds have passed, and when the task that waits for this thread (`anyio.to_thread`)
-    is cancelled. A process that leaves the group (`setsid`) survives. This is not a sandbox: the
-    command has the permissions of its user.
+    is cancelled. A process that leaves the group (`setsid`) survives. The command gets no variable
+    that holds a credential (`wire.pipeline.environment`). This is not a sandbox: the command has
+    the permissions of its user.
 
     Raises `ToolError` for a command that cannot be started.
     """
     stop = time.monotonic() + timeout
+    blank_start_block()
     try:
         process = subprocess.Popen(
             ["/bin/sh", "-c", command],
             cwd=folder,
-            env={**without_keys(os.environ), "PWD": str(folder)},
+            env={**without_secrets(os.environ), "PWD": str(folder)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

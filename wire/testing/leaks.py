@@ -16,10 +16,12 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from wire.core.credentials import SHOWN, secret_name, secret_variable
+from wire.core.masking import in_base64
 from wire.testing.bodies import body_bytes, event_bytes
 from wire.testing.cassette import Body, Interaction
 from wire.testing.file_position import Path, shown
-from wire.testing.written_headers import SHOWN, Headers, key_like
+from wire.testing.written_headers import Headers
 
 MIN_SECRET_LENGTH = 8
 """Characters of a secret in a header or URL.
@@ -29,7 +31,6 @@ A shorter value such as `test` is not searched for, since it occurs in many resp
 
 _MIN_VARIABLE_LENGTH = 12
 """Characters of a secret in an environment variable."""
-_VARIABLE = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 
 Leaf = tuple[Path, str]
@@ -63,26 +64,26 @@ class Known:
         if len(value) < shortest or value in self._names:
             return
         self._names[value] = name
-        self._needles += [(needle, name) for needle in (value, *_in_base64(value.encode()))]
+        self._needles += [(needle, name) for needle in (value, *in_base64(value.encode()))]
 
     def learn_request(self, url: str, headers: Headers) -> None:
         """Adds the secrets of a request: values of key-like headers and query parameters, and the
         password in the URL.
         """
         for name, value in headers:
-            if key_like(name):
+            if secret_name(name):
                 for secret in _header_secrets(value):
                     self.learn(secret, f"the value of header {name.lower()}")
         parts = urlsplit(url)
         self.learn(unquote(parts.password or ""), "the password in the URL")
         for name, value in parse_qsl(parts.query):
-            if key_like(name):
+            if secret_name(name):
                 self.learn(value, f"the value of query parameter {name}")
 
     def learn_environment(self, environment: Mapping[str, str]) -> None:
-        """Adds the values of variables named ...KEY, ...TOKEN, ...SECRET, ...PASSWORD."""
+        """Adds the values of variables that hold credentials by their names."""
         for name, value in environment.items():
-            if _VARIABLE.search(name):
+            if secret_variable(name):
                 self.learn(value.strip(), f"environment variable {name}", _MIN_VARIABLE_LENGTH)
 
     def within(self, text: str) -> str | None:
@@ -121,19 +122,6 @@ def _forms(text: str) -> Iterator[str]:
         yield unquote(text)
     if _SPACE.search(text):
         yield _SPACE.sub("", text)
-
-
-def _in_base64(value: bytes) -> Iterator[str]:
-    """Yields the base64 text of `value` at all three alignments, in both alphabets.
-
-    Characters that also depend on neighbouring bytes are cut off.
-    """
-    for before, skipped in ((0, 0), (1, 2), (2, 3)):
-        end = (before + len(value)) * 8 // 6
-        text = base64.b64encode(b"\0" * before + value).decode()[skipped:end]
-        yield text
-        if "+" in text or "/" in text:
-            yield text.translate(str.maketrans("+/", "-_"))
 
 
 def _header_secrets(value: str) -> Iterator[str]:

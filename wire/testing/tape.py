@@ -18,6 +18,7 @@ from msgspec import UNSET, UnsetType
 
 from wire.core.files import read_whole, write_whole
 from wire.core.limits import Inflater, Limits
+from wire.core.secret import Secret, sealed_list, unsealed
 from wire.errors import CassetteError, LimitError, StreamInvalid
 from wire.testing.bodies import body_bytes, body_chunks, read_body
 from wire.testing.cassette import End, Interaction, Request, Response, assembled, block, load
@@ -38,17 +39,23 @@ class Sent(NamedTuple):
     headers: list[tuple[str, str]]
     body: bytes
 
+    def __repr__(self) -> str:
+        # Tracebacks show the variables of frames, and the headers have the key (R-28).
+        return f"Sent({self.method} {kept_url(self.url)}, {len(self.body)} bytes)"
+
 
 class Recorder:
     """Collects the interactions of one cassette, in the order in which they were sent."""
 
-    def __init__(self, path: str | os.PathLike[str], secrets: Iterable[str] = ()) -> None:
+    def __init__(self, path: str | os.PathLike[str], secrets: Iterable[str | Secret] = ()) -> None:
+        # Before anything can raise: tracebacks show the arguments of this frame (R-28).
+        secrets = sealed_list(secrets)
         self._path = Path(path)
         self._known = Known()
-        for number, secret in enumerate([secrets] if isinstance(secrets, str) else secrets):
-            if not secret:
+        for number, secret in enumerate(secrets):
+            if not secret.is_text or not unsealed(secret):
                 raise CassetteError(f"secrets[{number}]: expected a non-empty text")
-            self._known.learn(secret, f"secrets[{number}]", shortest=1)
+            self._known.learn(unsealed(secret), f"secrets[{number}]", shortest=1)
         self._lock = threading.Lock()
         self._sent = 0
         self._kept: dict[int, tuple[Interaction, str]] = {}

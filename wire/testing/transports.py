@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 
+from wire.core.secret import Secret, sealed_list, sealed_object
 from wire.errors import CassetteError, ConfigurationError
 from wire.http.httpx2 import AsyncHttpx2Transport, Httpx2Transport, library_of
 from wire.http.network import AsyncTransport, Transport
@@ -42,7 +43,7 @@ class Record(httpx.BaseTransport):
     Only headers of an allow-list are written (C-11).
 
     An interaction that contains a known secret is not written (C-12). Known secrets are the keys of
-    requests, the environment variables `...KEY`, `...TOKEN`, `...SECRET` and `...PASSWORD`, and
+    requests, the environment variables with names such as `...KEY` or `..._PASSWORD`, and
     `secrets`. Closing the body then raises `CassetteError`, which names the position of the secret;
     its `raw` is the body.
     """
@@ -52,8 +53,10 @@ class Record(httpx.BaseTransport):
         inner: Transport,
         path: str | os.PathLike[str],
         *,
-        secrets: Iterable[str] = (),
+        secrets: Iterable[str | Secret] = (),
     ) -> None:
+        # Before anything can raise: tracebacks show the arguments of this frame (R-28).
+        inner, secrets = sealed_object(inner, "handle_request"), sealed_list(secrets)
         self._inner: Any = _transport(inner, "handle_request", Httpx2Transport)
         self._recorder = Recorder(path, secrets)
 
@@ -88,8 +91,9 @@ class AsyncRecord(httpx.AsyncBaseTransport):
         inner: AsyncTransport,
         path: str | os.PathLike[str],
         *,
-        secrets: Iterable[str] = (),
+        secrets: Iterable[str | Secret] = (),
     ) -> None:
+        inner, secrets = sealed_object(inner, "handle_async_request"), sealed_list(secrets)
         self._inner: Any = _transport(inner, "handle_async_request", AsyncHttpx2Transport)
         self._recorder = Recorder(path, secrets)
 

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, urlsplit
 
+from wire.core.credentials import SHOWN, secret_name
+
 Headers = Iterable[tuple[str, str]]
 
 # An allow-list, not a deny-list: a deny-list leaks every header that its author did not know.
@@ -21,14 +23,8 @@ _RESPONSE = re.compile(
     r"|(x-|anthropic-)?ratelimit-[a-z0-9-]+|x-ms-ratelimit-[a-z0-9-]+"
 )
 _REQUEST_ID = re.compile(r"x-request-id|request-id|apim-request-id")
-_KEY_NAME = re.compile(
-    r"auth|key|token|secret|password|signature|^sig$|credential|cookie|^upload_id$", re.IGNORECASE
-)
-_NO_KEY_NAME = re.compile(r"page|next|count|max|idempotency", re.IGNORECASE)
 
 _UPLOAD = "x-goog-upload-url"
-
-SHOWN = "***"
 
 
 def request_headers(headers: Headers) -> dict[str, str]:
@@ -49,15 +45,6 @@ def response_headers(headers: Headers) -> dict[str, str]:
     return dict(sorted({**listed, **ids}.items()))
 
 
-def key_like(name: str) -> bool:
-    """Whether a header or query parameter of this name carries a secret.
-
-    >>> [name for name in ("key", "access_token", "pageToken", "alt") if key_like(name)]
-    ['key', 'access_token']
-    """
-    return _KEY_NAME.search(name) is not None and _NO_KEY_NAME.search(name) is None
-
-
 def kept_url(url: str) -> str:
     """Removes user and fragment from a URL and masks the values of key-like parameters.
 
@@ -72,7 +59,7 @@ def kept_url(url: str) -> str:
 def open_query(url: str) -> list[tuple[str, str]]:
     """Returns the query parameters of a URL sorted by name, without key-like ones."""
     pairs = parse_qsl(urlsplit(url).query, keep_blank_values=True)
-    return sorted((pair for pair in pairs if not key_like(pair[0])), key=lambda pair: pair[0])
+    return sorted((pair for pair in pairs if not secret_name(pair[0])), key=lambda pair: pair[0])
 
 
 def _listed(headers: Headers, names: re.Pattern[str]) -> dict[str, str]:
@@ -86,4 +73,6 @@ def _listed(headers: Headers, names: re.Pattern[str]) -> dict[str, str]:
 
 def _without_value(parameter: str) -> str:
     name = parse_qsl(parameter, keep_blank_values=True)
-    return f"{parameter.partition('=')[0]}={SHOWN}" if name and key_like(name[0][0]) else parameter
+    return (
+        f"{parameter.partition('=')[0]}={SHOWN}" if name and secret_name(name[0][0]) else parameter
+    )

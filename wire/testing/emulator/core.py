@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from wire.core.secret import quoted, sealed
 from wire.errors import ConfigurationError
 from wire.gemini.lifetimes import AS_OF
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
@@ -82,9 +83,11 @@ class Emulator:
         date: str = AS_OF,
         limits: EmulatorLimits = DEFAULT_LIMITS,
     ) -> None:
+        # Before anything can raise: tracebacks show the arguments of this frame.
+        provider, date = sealed(provider), sealed(date)
         check_provider(provider)
         if not isinstance(date, str) or not _DATE.fullmatch(date):
-            raise ConfigurationError(f"date: expected a day such as 2026-03-09, not {date!r}")
+            raise ConfigurationError(f"date: expected a day such as 2026-03-09, not {quoted(date)}")
         self.limits = limits
         self._settings = Settings(
             warnings_too=warnings_too,

@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
 from wire.core.provider import Provider
+from wire.core.secret import quoted
 from wire.errors import ConfigurationError
 from wire.providers import PROVIDERS, family_of
 from wire.testing.emulator.received import Received
@@ -95,7 +96,9 @@ def row_of(request: Received, route: Route, wire: str, provider: str = "") -> Pr
 def check_provider(name: str) -> None:
     """Raise `ConfigurationError` for a name that no provider has."""
     if name and name not in PROVIDERS and name not in map(family_of, PROVIDERS):
-        raise ConfigurationError(f"provider: {name!r} is unknown; see wire.providers.PROVIDERS")
+        raise ConfigurationError(
+            f"provider: {quoted(name)} is unknown; see wire.providers.PROVIDERS"
+        )
 
 
 def _of_family(rows: Iterable[Provider], name: str) -> list[Provider]:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from wire.core.credentials import SHOWN, secret_name
 from wire.testing.emulator.json_sizes import json_excess
 from wire.testing.emulator.limits import DEFAULT_LIMITS, EmulatorLimits
-from wire.testing.written_headers import SHOWN, kept_url, key_like
+from wire.testing.written_headers import kept_url
 
 _MAX_SHOWN_BYTES = 1 << 20
 """Of a body that is not JSON, in the list of requests."""
@@ -63,7 +64,9 @@ class Received:
             body: Any = json.loads(self.body) if self.body else None
         except ValueError:
             body = self.body[:_MAX_SHOWN_BYTES].decode("utf-8", "replace")
-        headers = {name: SHOWN if key_like(name) else value for name, value in self.headers.items()}
+        headers = {
+            name: SHOWN if secret_name(name) else value for name, value in self.headers.items()
+        }
         return {
             "number": self.number,
             "method": self.method,

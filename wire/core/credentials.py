@@ -1,0 +1,209 @@
+"""Recognises credentials in texts: by their form, by the name of their field, in URLs.
+
+A rule by form has two parts. Vendors start their keys with known prefixes (`sk-`, `AIza`, `ghp_`,
+a JWT's `eyJ`). Other keys are long words in which letters and digits alternate at random. Names of
+models, hosts and files are long too, but their words and numbers stand apart, between `-`, `_`,
+`.` and `/`.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote
+
+SHOWN = "***"
+
+_KNOWN = re.compile(
+    r"""(?<![A-Za-z0-9])(?:
+    c?sk-[\w-]{8,} | (?:sk|pk|rk)_(?:live|test)_\w{8,} | whsec_\w{8,}   # OpenAI and many others
+    | AIza[\w-]{10,} | ya29\.[\w.-]{8,} | AQ\.[\w-]{16,} | GOCSPX-[\w-]{8,}         # Google
+    | gsk_\w{8,} | xai-\w{16,} | hf_[A-Za-z0-9]{16,} | r8_[A-Za-z0-9]{16,} | fw_[A-Za-z0-9]{16,}
+    | pplx-[A-Za-z0-9]{16,} | nvapi-[\w-]{16,} | tgp_v1_[\w-]{16,}
+    | gh[opsur]_[A-Za-z0-9]{12,} | github_pat_\w{12,} | glpat-[\w-]{8,} | npm_[A-Za-z0-9]{20,}
+    | pypi-[\w-]{16,} | xox[abeprs]-[\w-]{8,} | dapi[0-9a-f]{24,} | SG\.[\w.-]{16,}
+    | (?:AKIA|ASIA)[A-Z0-9]{12,}                                                    # AWS
+    | eyJ[\w-]{8,}(?:\.[\w-]*)*                                                     # a JWT
+    | -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----
+    | (?i:bearer|basic)\ +(?!\*)[\w.~+/=-]{8,}
+    )""",
+    re.VERBOSE | re.ASCII,
+)
+_LONG_WORD = re.compile(r"[A-Za-z0-9_.~+/%=-]{20,}")
+_RUN = re.compile(r"[A-Za-z0-9]{8,}")
+_HUMP = re.compile(r"(?<=[a-z])[A-Z]")
+_NUMBER_EDGE = re.compile(r"(?<=[0-9])[A-Za-z]|(?<=[A-Za-z])[0-9]")
+_MIN_CHANGES = 4
+"""Changes between lower case, upper case and digits in one run of letters and digits. Names of
+models have fewer (`Qwen3`, `A22B`, `w8a8`), and names in code have few numbers."""
+
+
+def known_credential(text: str) -> bool:
+    """Whether a text contains a credential with the prefix of a vendor.
+
+    >>> known_credential("sk-proj-fake-1234"), known_credential("task-force-alpha")
+    (True, False)
+    """
+    return _KNOWN.search(text) is not None
+
+
+def looks_secret(text: str) -> bool:
+    """Whether a text contains what may be a credential, by its form.
+
+    >>> looks_secret("4f9c1e7b5a2d8c3f6e0b"), looks_secret("gpt-5.4-mini-2026-03-17")
+    (True, False)
+    """
+    return known_credential(text) or any(_has_random_run(word) for word in _LONG_WORD.findall(text))
+
+
+def hidden(text: str) -> str:
+    """A text with `***` in place of everything in it that may be a credential.
+
+    >>> hidden("no model 'sk-proj-fake-1234' at https://me:pw@host/v1?key=fake")
+    "no model '***' at https://***@host/v1?key=***"
+    """
+    return _LONG_WORD.sub(_without_random_runs, _KNOWN.sub(SHOWN, hidden_in_url(text)))
+
+
+def _without_random_runs(word: re.Match[str]) -> str:
+    if not _has_random_run(word[0]):
+        return word[0]
+    # Only the segments of a path or URL that look random are hidden. Other words with slashes are
+    # base64, and are hidden whole.
+    if not word[0].startswith((".", "/", "~")) and "//" not in word[0]:
+        return SHOWN
+    return "/".join(SHOWN if _has_random_run(each) else each for each in word[0].split("/"))
+
+
+def _has_random_run(word: str) -> bool:
+    return any(map(_is_random, _RUN.findall(word)))
+
+
+def _is_random(run: str) -> bool:
+    edges = len(_NUMBER_EDGE.findall(run))
+    changes = edges + len(_HUMP.findall(run))
+    return edges > 1 and changes >= _MIN_CHANGES and 6 * changes >= len(run)
+
+
+# --- names of fields ------------------------------------------------------------------------------
+
+_SECRET_NAME = re.compile(
+    r"auth|key|kye|token|secret|cookie|passw|passphrase|(?:^|[_-])pass$|(?:^|[_-])pwd$|signature|"
+    r"^sig$|credential|bearer|jwt|^upload_id$",
+    re.IGNORECASE,
+)
+_PLAIN_NAME = re.compile(
+    r"(?:page|next|sync|continuation)[_-]?token|(?:max|min|count)\w*tokens?|tokens?[_-]?count|"
+    r"idempotency[_-]?key|keyword|keyboard|author(?!i[sz])",
+    re.IGNORECASE,
+)
+
+
+def secret_name(name: str) -> bool:
+    """Whether a header, parameter or option of this name carries a credential.
+
+    >>> [name for name in ("key", "x-goog-api-key", "pageToken", "alt") if secret_name(name)]
+    ['key', 'x-goog-api-key']
+    """
+    return _SECRET_NAME.search(name) is not None and _PLAIN_NAME.search(name) is None
+
+
+def secret_parameter(name: str, value: str) -> bool:
+    """Whether a parameter of a URL carries a credential, by its name or its value."""
+    return secret_name(name) or (known_credential(value) and _PLAIN_NAME.search(name) is None)
+
+
+_URL_USER = re.compile(r"(?<=://)[^/\s@?#'\"]+(?=@)")
+_PARAMETER = re.compile(r"([?&;]([^=&?#\s'\"]+)=)([^&#\s'\"]+)")
+
+
+def hidden_in_url(text: str) -> str:
+    """A URL, or a text with URLs, without users, passwords, and parameters that carry credentials.
+
+    >>> hidden_in_url("https://host/f?alt=sse&X-Goog-Signature=fake&key=fake")
+    'https://host/f?alt=sse&X-Goog-Signature=***&key=***'
+    """
+    return _PARAMETER.sub(
+        lambda match: (
+            match[1] + SHOWN if secret_parameter(unquote(match[2]), match[3]) else match[0]
+        ),
+        _URL_USER.sub(SHOWN, text),
+    )
+
+
+_ARGUMENT = re.compile(r"(?<!\S)(--?([\w-]+)(?:=| +))(?!-)(\S+)")
+
+
+def hidden_in_arguments(text: str) -> str:
+    """An error of a command line, which repeats arguments, without credentials.
+
+    >>> hidden_in_arguments("unrecognized arguments: --api-key fake --seed=1")
+    'unrecognized arguments: --api-key *** --seed=1'
+    """
+    return hidden(
+        _ARGUMENT.sub(lambda match: match[1] + SHOWN if secret_name(match[2]) else match[0], text)
+    )
+
+
+# --- environment variables ------------------------------------------------------------------------
+
+_SECRET_WORDS = frozenset(
+    """
+    KEY KEYS APIKEY APIKEYS TOKEN TOKENS SECRET SECRETS PASS PASSWORD PASSWORDS PASSWD PASSPHRASE
+    PWD PAT PATS AUTH AUTHORIZATION CRED CREDS CREDENTIAL CREDENTIALS COOKIE COOKIES SIGNATURE SIG
+    DSN JWT BEARER OTP WEBHOOK SESSIONID
+    """.split()  # noqa: SIM905 - one word a line would hide which are there
+)
+_GLUED_WORD = re.compile(
+    r"API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|COOKIE|"
+    r"TOKENS?(?![A-Z])|PASS(?=_|\d|$)|PWD(?=_|\d|$)|CONN(?:ECTION)?_?STR(?:ING)?|"
+    r"(?<!DESKTOP)_SESSION$|^SESSION$"
+)
+_PLAIN_VARIABLES = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK"})
+_ORDINARY_VARIABLES = _PLAIN_VARIABLES | {
+    "PATH", "HOME", "SHELL", "USER", "LOGNAME", "LANG", "TERM", "TMPDIR", "HOSTNAME",
+}  # fmt: skip
+"""Variables that a shell needs. Their values are never compared with those of others: a database
+password `postgres` must not remove `PATH`."""
+_ID_WORDS = frozenset({"SHA", "COMMIT", "REVISION", "DIGEST", "HASH", "INVOCATION"})
+"""Words of variables with random values that are no credentials."""
+_ASSIGNMENT = re.compile(
+    r"(?:password|passwd|pwd|passphrase|secret|api_?key|access_?key|account_?key|private_?key|"
+    r"access_?token|auth_?token|credential)s?[\"']?\s*[=:]\s*[\"']?[^\s\"',;&]{4,}",
+    re.IGNORECASE,
+)
+_MIN_KNOWN = 8
+"""Characters. A shorter value is a common word, and other variables would contain it by chance."""
+
+
+def secret_variable(name: str) -> bool:
+    """Whether an environment variable of this name holds a credential.
+
+    >>> [name for name in ("DB_PASS", "OPENAI_API_KEYS", "PWD", "PATH") if secret_variable(name)]
+    ['DB_PASS', 'OPENAI_API_KEYS']
+    """
+    spelled = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", "_", name).upper()
+    words = {word.rstrip("0123456789") for word in spelled.split("_")}
+    return name not in _PLAIN_VARIABLES and (
+        not _SECRET_WORDS.isdisjoint(words) or _GLUED_WORD.search(spelled) is not None
+    )
+
+
+def secret_value(name: str, value: str) -> bool:
+    """Whether the value of an environment variable shows that it holds a credential.
+
+    >>> secret_value("DATABASE_URL", "postgres://app:fake@db/app"), secret_value("HOME", "/root")
+    (True, False)
+    """
+    url = value.replace("ssh://git@", "ssh://")  # a user of every host, and no credential
+    if known_credential(value) or hidden_in_url(url) != url or _ASSIGNMENT.search(value):
+        return True
+    path_like = value.startswith(("/", ".", "~")) or ":/" in value or " " in value.strip()
+    of_id = not _ID_WORDS.isdisjoint(name.upper().split("_")) or name in _ORDINARY_VARIABLES
+    return not path_like and not of_id and looks_secret(value)
+
+
+def repeats_secret(name: str, value: str, secrets: frozenset[str]) -> bool:
+    """Whether a variable contains one of `secrets`, each the value of another variable or a key."""
+    return name not in _ORDINARY_VARIABLES and any(
+        len(each) >= _MIN_KNOWN and each in value for each in secrets
+    )
