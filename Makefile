@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export Q LIVE RECORD
 
-.PHONY: demo demo-local test test-slow test-live test-real test-sdks test-clis faults check examples bench clean
+.PHONY: demo demo-local test test-slow test-live test-real test-sdks test-clis faults soak check examples bench clean
 
 demo: .venv/.run
 	@$(BIN)/python examples/demo.py
@@ -43,8 +43,13 @@ test-sdks: .venv/.dev .venv-sdks/summer/.ready .venv-sdks/today/.ready
 test-clis: .venv/.dev
 	$(BIN)/python -m pytest -q -rs -m clis tests/clis
 
+# Writes docs/reliability.md with the table that it prints.
 faults: .venv/.dev
+	$(BIN)/python -m tests.faults
 	$(BIN)/python -m pytest -q -rs -m faults
+
+soak: .venv/.dev
+	$(BIN)/python -m tests.faults.soak
 
 check: .venv/.dev
 	$(BIN)/ruff check .

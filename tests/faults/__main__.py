@@ -1,0 +1,56 @@
+"""`python -m tests.faults`: run the faults, print the table and write `docs/reliability.md`.
+
+`--only`, `--cell` and `--wire` choose faults, clients and a wire, and write nothing. `--page` runs
+nothing, and writes the page with the table of the last run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.faults.clients import STYLES, TRANSPORTS, WAYS, Cell
+from tests.faults.families import FAULTS
+from tests.faults.page import PAGE, last_measured, measured, written
+from tests.faults.pieces import WIRES
+from tests.faults.verdicts import applies, judged, served, table
+
+
+def main() -> int:
+    """Return 1 if anything is not as it should be."""
+    options = argparse.ArgumentParser(prog="python -m tests.faults")
+    options.add_argument("--only", default="", help="faults whose name contains this text")
+    options.add_argument("--cell", default="", help="clients whose name contains this text")
+    options.add_argument("--wire", default="", help="one wire")
+    options.add_argument("--page", action="store_true", help="only write the page anew")
+    given = options.parse_args()
+    if given.page:
+        PAGE.write_text(written(last_measured()), encoding="utf-8")
+        return 0
+    cells = [Cell(*each) for each in ((s, t, w) for w in WAYS for t in TRANSPORTS for s in STYLES)]
+    runs = [
+        (fault, pieces, cell)
+        for cell in cells
+        if given.cell in str(cell)
+        for fault in FAULTS.values()
+        if given.only in fault.name
+        for pieces in WIRES.values()
+        if applies(fault, pieces, cell) and given.wire in pieces.wire
+    ]
+    with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as ports:
+        verdicts = judged(ports, runs)
+    print(table(verdicts))
+    if not (given.only or given.cell or given.wire):
+        PAGE.write_text(written(measured(verdicts)), encoding="utf-8")
+    for each in verdicts:
+        if each.kind:
+            print(
+                f"\n{each.kind}: {each.fault} ({each.wire}; {each.cell})\n  {each.detail[-1500:]}"
+            )
+    return any(each.kind for each in verdicts)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,176 @@
+"""The clients under test: three styles, three transports, three ways to the server."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import httpx
+
+from tests.faults.families import LEFT_AFTER, Fault, canary
+from tests.faults.pieces import Pieces
+from wire import AsyncChat, Chat, Retry, TextDelta, Timeouts
+from wire.core.secret import Secret
+from wire.http.lanes import AsyncLanes, Lanes
+
+try:
+    import httpx2
+except ImportError:
+    httpx2 = None  # type: ignore[assignment]
+
+STYLES = ("threads", "asyncio", "trio")
+TRANSPORTS = ("lanes", "httpx", "httpx2")
+WAYS = ("plain", "TLS", "TLS through a proxy")
+
+NEXT = "Next"
+"""The prompt of the call after the fault, by which the server knows it."""
+
+FAR = Timeouts(connect=10, first_byte=15, idle=15, total=18)
+"""Clocks that fire only where a client hangs."""
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Where the server is."""
+
+    plain: int
+    tls: int
+    proxy: int
+    authority: str
+    """File with the certificate that signed the server's own."""
+
+    def origin(self, way: str) -> str:
+        """The origin of a way; a name that only the proxy resolves, for the last one."""
+        if way == "plain":
+            return f"http://127.0.0.1:{self.plain}"
+        host = "127.0.0.1" if way == "TLS" else "hostile.test"
+        return f"https://{host}:{self.tls}"
+
+
+@dataclass
+class Seen:
+    """What a caller has after one call."""
+
+    text: str | None = None
+    error: BaseException | None = None
+    pieces: str = ""
+    """The texts of the stream's events, joined."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One client: a style, a transport and a way to the server."""
+
+    style: str
+    transport: str
+    way: str
+
+    def __str__(self) -> str:
+        return f"{self.style}, {self.transport}, {self.way}"
+
+    def http(self, ports: Ports) -> Any:
+        """The transport, with room for one connection."""
+        threads = self.style == "threads"
+        if self.transport == "lanes":
+            return Lanes(limit=1) if threads else AsyncLanes(limit=1)
+        library = httpx if self.transport == "httpx" else httpx2
+        kind = library.HTTPTransport if threads else library.AsyncHTTPTransport
+        proxy = f"http://127.0.0.1:{ports.proxy}" if "proxy" in self.way else None
+        limits = library.Limits(max_connections=1, max_keepalive_connections=1)
+        verify = _context(ports.authority) if self.way != "plain" else False
+        return kind(verify=verify, limits=limits, proxy=proxy, trust_env=False)
+
+    def run(self, ports: Ports, fault: Fault, pieces: Pieces, run: str) -> tuple[Seen, Seen]:
+        """One call that meets the fault, and the next call of the same client."""
+        options = {
+            "http": self.http(ports),
+            "api_key": Secret(canary(run)),
+            "retry": Retry(attempts=fault.attempts, base=0),
+            "base_url": f"{ports.origin(self.way)}/{run}/{fault.name}/{pieces.wire}",
+        }
+        clocks = {each: getattr(FAR, each) for each in ("connect", "first_byte", "idle", "total")}
+        options["timeouts"] = Timeouts(**{**clocks, **fault.clocks})
+        if self.style == "threads":
+            return _in_threads(pieces.model, fault, options)
+        return anyio.run(_in_a_loop, pieces.model, fault, options, backend=self.style)
+
+
+_CONTEXTS: dict[str, ssl.SSLContext] = {}
+
+
+def _context(authority: str) -> ssl.SSLContext:
+    """Shared: it takes 20 ms to make."""
+    if authority not in _CONTEXTS:
+        _CONTEXTS[authority] = ssl.create_default_context(cafile=authority)
+    return _CONTEXTS[authority]
+
+
+class Left(Exception):
+    """What a caller raises in the block of a stream."""
+
+
+def _in_threads(model: str, fault: Fault, options: dict[str, Any]) -> tuple[Seen, Seen]:
+    seen, then = Seen(), Seen()
+    with Chat(model, **options) as chat:
+        with _kept(seen):
+            if fault.streamed:
+                _streamed(chat, fault, seen)
+            else:
+                seen.text = chat.ask("Hi").text
+        time.sleep(fault.pause)
+        with _kept(then):
+            then.text = chat.ask(NEXT).text
+    return seen, then
+
+
+def _streamed(chat: Chat, fault: Fault, seen: Seen) -> None:
+    with chat.stream("Hi") as events:
+        for event in events:
+            if isinstance(event, TextDelta):
+                seen.pieces += event.text
+                if fault.caller == "raise":
+                    raise Left
+                if fault.caller:
+                    return
+        seen.text = events.reply().text
+
+
+async def _in_a_loop(model: str, fault: Fault, options: dict[str, Any]) -> tuple[Seen, Seen]:
+    seen, then = Seen(), Seen()
+    async with AsyncChat(model, **options) as chat:
+        with _kept(seen), anyio.move_on_after(LEFT_AFTER if "cancel" in fault.caller else None):
+            if fault.streamed:
+                await _streamed_in_a_loop(chat, fault, seen)
+            else:
+                seen.text = (await chat.ask("Hi")).text
+        await anyio.sleep(fault.pause)
+        with _kept(then):
+            then.text = (await chat.ask(NEXT)).text
+    return seen, then
+
+
+async def _streamed_in_a_loop(chat: AsyncChat, fault: Fault, seen: Seen) -> None:
+    async with chat.stream("Hi") as events:
+        async for event in events:
+            if isinstance(event, TextDelta):
+                seen.pieces += event.text
+                if fault.caller == "raise":
+                    raise Left
+                if fault.caller == "break":
+                    return
+        seen.text = (await events.reply()).text
+
+
+@contextmanager
+def _kept(seen: Seen) -> Iterator[None]:
+    try:
+        yield
+    except Left:
+        pass
+    except Exception as error:
+        seen.error = error

@@ -1,0 +1,151 @@
+"""How each wire spells one small answer, "Hello.", and one error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+WORDS = "Hello."
+PARTIAL = "Hel"
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """The answer of one wire in pieces; every piece of a stream is the JSON of one event."""
+
+    wire: str
+    model: str
+    """Of the neutral API: `gemini:...`."""
+    opening: tuple[bytes, ...]
+    """The events up to and with the text `Hel`."""
+    ending: tuple[bytes, ...]
+    """The events with the text `lo.` and the finish reason."""
+    terminator: tuple[bytes, ...]
+    """What follows the finish reason; Gemini has nothing."""
+    names: bool = False
+    """An event has the name of its type, as Messages writes it."""
+
+    def event(self, data: bytes, end: bytes = b"\n") -> bytes:
+        """One event of SSE."""
+        name = b""
+        if self.names and data[:1] == b"{" and "type" in (known := json.loads(data)):
+            name = b"event: " + known["type"].encode() + end
+        return name + b"data: " + data + end + end
+
+    def events(self, datas: Sequence[bytes], end: bytes = b"\n") -> bytes:
+        return b"".join(self.event(data, end) for data in datas)
+
+    @property
+    def all(self) -> tuple[bytes, ...]:
+        return (*self.opening, *self.ending, *self.terminator)
+
+    @property
+    def stream(self) -> bytes:
+        """The body of a whole stream."""
+        return self.events(self.all)
+
+    def answer(self, text: str = WORDS) -> bytes:
+        """The body of the plain call."""
+        return _json(_answer(self.wire, text))
+
+    def error(self, status: int, message: str) -> bytes:
+        """The body of an error."""
+        return _json(_error(self.wire, status, message))
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode()
+
+
+def _gemini(text: str, finish: str | None = None) -> dict[str, Any]:
+    candidate: dict[str, Any] = {"content": {"parts": [{"text": text}], "role": "model"}}
+    return {"candidates": [candidate | ({"finishReason": finish} if finish else {})]}
+
+
+def _chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    return {"id": "c1", "object": "chat.completion.chunk", "model": "m", "choices": [choice]}
+
+
+def _answer(wire: str, text: str) -> dict[str, Any]:
+    if wire == "gemini":
+        return _gemini(text, "STOP")
+    if wire == "openai":
+        message = {"role": "assistant", "content": text}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        return {"id": "c1", "object": "chat.completion", "model": "m", "choices": [choice]}
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [{"type": "text", "text": text}],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 3, "output_tokens": 2},
+    }
+
+
+_GOOGLE = {400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 404: "NOT_FOUND"}
+_GOOGLE |= {429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE"}
+_ANTHROPIC = {400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error"}
+_ANTHROPIC |= {429: "rate_limit_error", 500: "api_error", 503: "overloaded_error"}
+
+
+def _error(wire: str, status: int, message: str) -> dict[str, Any]:
+    if wire == "gemini":
+        name = _GOOGLE.get(status, "UNKNOWN")
+        return {"error": {"code": status, "message": message, "status": name}}
+    if wire == "openai":
+        return {"error": {"message": message, "type": "error", "code": status, "param": None}}
+    name = _ANTHROPIC.get(status, "api_error")
+    return {"type": "error", "error": {"type": name, "message": message}}
+
+
+def _text_delta(text: str) -> dict[str, Any]:
+    delta = {"type": "text_delta", "text": text}
+    return {"type": "content_block_delta", "index": 0, "delta": delta}
+
+
+_STARTED = {**_answer("anthropic", ""), "content": [], "stop_reason": None}
+_BLOCK = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+_STOPPED = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
+
+GEMINI = Pieces(
+    "gemini",
+    "gemini:gemini-3.8-flash",
+    opening=(_json(_gemini("Hel")),),
+    ending=(_json(_gemini("lo.", "STOP")),),
+    terminator=(),
+)
+CHAT = Pieces(
+    "openai",
+    "openai:gpt-5.4",
+    opening=(
+        _json(_chunk({"role": "assistant", "content": ""})),
+        _json(_chunk({"content": "Hel"})),
+    ),
+    ending=(_json(_chunk({"content": "lo."})), _json(_chunk({}, "stop"))),
+    terminator=(b"[DONE]",),
+)
+MESSAGES = Pieces(
+    "anthropic",
+    "anthropic:claude-sonnet-5",
+    opening=tuple(
+        map(_json, ({"type": "message_start", "message": _STARTED}, _BLOCK, _text_delta("Hel")))
+    ),
+    ending=tuple(
+        map(
+            _json,
+            (
+                _text_delta("lo."),
+                {"type": "content_block_stop", "index": 0},
+                {**_STOPPED, "usage": {"output_tokens": 2}},
+            ),
+        )
+    ),
+    terminator=(_json({"type": "message_stop"}),),
+    names=True,
+)
+WIRES = {pieces.wire: pieces for pieces in (GEMINI, CHAT, MESSAGES)}

@@ -1,0 +1,59 @@
+"""Every client against the hostile server.
+
+`make test` runs each fault whose clocks are far away once on each style, on a wire in turn. `make
+faults` runs all of them on all wires, transports and ways (`python -m tests.faults`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.faults.clients import STYLES, Cell
+from tests.faults.families import FAMILIES, FAULTS
+from tests.faults.page import PAGE, last_measured, written
+from tests.faults.pieces import WIRES
+from tests.faults.promises import NO_TEST, PROMISES, files
+from tests.faults.verdicts import applies, judged, served
+
+SLOW = ("giant_line", "header_bomb", "gzip_bomb", "endless_error_body", "byte_by_byte")
+"""Faults that cost a second each, for `make faults` alone."""
+
+
+def test_each_fault_once_for_each_style(tmp_path: Path) -> None:
+    """R-01 to R-36: whole or a typed error, and the next call of the same client works."""
+    wires = list(WIRES.values())
+    runs = []
+    for at, style in enumerate(STYLES):
+        cell = Cell(style, "lanes", "plain")
+        for number, fault in enumerate(FAULTS.values()):
+            pieces = WIRES.get(fault.only, wires[(number + at) % len(wires)])
+            if (
+                not fault.clocks
+                and not fault.name.startswith(SLOW)
+                and applies(fault, pieces, cell)
+            ):
+                runs.append((fault, pieces, cell))
+    with served(tmp_path) as ports:
+        verdicts = judged(ports, runs)
+    assert len(verdicts) == len(runs) > 300
+    assert [str(each) for each in verdicts if each.kind] == []
+
+
+def test_every_fault_is_of_a_known_family() -> None:
+    assert {each.family for each in FAULTS.values()} == {*FAMILIES, "none"}
+
+
+def test_the_page_is_true() -> None:
+    """`python -m tests.faults --page` writes it, with the table of the last run."""
+    assert PAGE.read_text(encoding="utf-8") == written(last_measured())
+
+
+@pytest.mark.parametrize("row", PROMISES)
+def test_every_promise_has_a_test_that_names_it(row: str) -> None:
+    assert bool(files()[row]) != (row in NO_TEST)
+
+
+def test_no_test_names_a_promise_that_the_page_does_not_have() -> None:
+    assert set(files()) == set(PROMISES)

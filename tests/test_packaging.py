@@ -1,0 +1,61 @@
+"""What an installation brings, and what a wheel contains (R-35)."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from importlib.metadata import distribution
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+NAME = re.compile(r"[A-Za-z0-9_.-]+")
+
+
+def project() -> dict[str, object]:
+    table: dict[str, object] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    return table
+
+
+def required(names: set[str]) -> set[str]:
+    """The distributions and all that they require on this machine, extras left out."""
+    found: set[str] = set()
+    todo = set(names)
+    while todo:
+        name = todo.pop()
+        found.add(name)
+        for line in distribution(name).requires or []:
+            match = NAME.match(line)
+            if match and ";" not in line:
+                todo |= {match[0].lower().replace("_", "-")} - found
+    return found
+
+
+def test_few_distributions() -> None:
+    """R-35: three are required, and nine come with them at most."""
+    table = project()["project"]
+    assert isinstance(table, dict)
+    names = {match[0] for each in table["dependencies"] if (match := NAME.match(each))}
+    assert names == {"httpx", "msgspec", "anyio"}
+    assert len(required(names)) <= 9
+
+
+def test_a_wheel_is_the_same_each_time_and_runs_nothing_at_install(tmp_path: Path) -> None:
+    """R-35: built twice in two folders; it contains the package and its metadata alone."""
+    wheels = []
+    for name in ("first", "second"):
+        copy = tmp_path / name
+        shutil.copytree(ROOT / "wire", copy / "wire", ignore=shutil.ignore_patterns("__pycache__"))
+        for file in ("pyproject.toml", "README.md", "LICENSE"):
+            shutil.copy(ROOT / file, copy)
+        command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel"]
+        subprocess.run(command, cwd=copy, check=True, capture_output=True, timeout=60)
+        (wheel,) = (copy / "dist").glob("*.whl")
+        wheels.append(wheel)
+    assert wheels[0].read_bytes() == wheels[1].read_bytes()
+    tops = {path.partition("/")[0] for path in zipfile.ZipFile(wheels[0]).namelist()}
+    names = {re.sub(r"-.*\.", ".", top) for top in tops}
+    assert names == {"wire", "wire_llm.dist-info", "wire_llm_pytest.py"}
