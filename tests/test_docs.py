@@ -63,7 +63,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_every_rule_id_in_the_code_is_in_the_docs() -> None:
-    """A comment may name a rule; then docs/rules.md, docs/seeds.md or docs/reliability.md says what the rule is."""
+    """A comment may name a rule; then a page of the docs says what the rule is."""
     ids = re.compile(r"\b(?:G\d+b?|[AOQ]\d{1,2}|H\d|P-\d{2,3}|R-\d\d|S\d-\d\d|C-\d\d)\b")
     known = {
         id

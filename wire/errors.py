@@ -193,6 +193,19 @@ class Received:
         return f"<{len(self.data)} bytes>"
 
 
+class Deferred:
+    """The `partial` of an error, before somebody has read it.
+
+    Folding a long stream takes seconds, and most callers of a failed one do not use the fold.
+    """
+
+    __slots__ = ("fold",)
+
+    def __init__(self, fold: Callable[[WireError], Any]) -> None:
+        self.fold = fold
+        """Called with the error, which does not hold itself: errors make no reference cycles."""
+
+
 class WireError(Exception):
     """Base of all errors of this library.
 
@@ -209,9 +222,11 @@ class WireError(Exception):
     - `attempts`: how many were made;
     - `retry_budget_empty`: whether another attempt was not made because earlier retries to this
       host had used up the budget of `Retry.budget`;
-    - `partial`: the result folded from the chunks before the error;
+    - `partial`: the result of the chunks before the error, folded when it is first read;
     - `raw`: the body as received.
     """
+
+    _partial: Any
 
     def __init__(
         self,
@@ -246,6 +261,24 @@ class WireError(Exception):
         return one_line(self._full_message)
 
     @property
+    def partial(self) -> Any:
+        """The result of the chunks before the error; `None` if there were none.
+
+        `None` too if they cannot be folded, which a note of the error then reports.
+        """
+        if isinstance(self._partial, Deferred):
+            try:
+                self._partial = self._partial.fold(self)
+            except Exception as error:  # the chunks are untrusted, and this error is what counts
+                self._partial = None
+                self.add_note(f"partial: it cannot be folded: {one_line(repr(error))}")
+        return self._partial
+
+    @partial.setter
+    def partial(self, partial: Any) -> None:
+        self._partial = partial
+
+    @property
     def raw(self) -> bytes:
         """The body as received. It may contain your key: do not log it."""
         return self._raw.data
@@ -268,6 +301,7 @@ class WireError(Exception):
         return f'{type(self).__name__}("{self}")'
 
     def __reduce__(self) -> tuple[Any, ...]:
+        self.partial  # noqa: B018  folds it, since a function cannot be pickled
         return _restore, (type(self), self._full_message, dict(self.__dict__))
 
     def masked(self, mask: Callable[[str], str]) -> None:
@@ -280,6 +314,17 @@ class WireError(Exception):
         self.args = (self.message,)
         if self.code:
             self.code = mask(self.code)
+
+
+def convert_partial(error: WireError, convert: Callable[[Any, WireError], Any]) -> None:
+    """Apply `convert` to the `partial` of an error, when it is first read."""
+    before = error._partial
+
+    def fold(error: WireError) -> Any:
+        return convert(before.fold(error) if isinstance(before, Deferred) else before, error)
+
+    if before is not None:
+        error.partial = Deferred(fold)
 
 
 def _restore(cls: type[WireError], message: str, state: dict[str, Any]) -> WireError:

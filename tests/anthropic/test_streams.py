@@ -15,6 +15,7 @@ import wire
 from wire.anthropic.fold import fold
 from wire.anthropic.reader import ChunkReader, parse_message
 from wire.anthropic.types import MessageStreamEvent
+from wire.core.limits import Limits
 from wire.core.memory import encode
 from wire.errors import (
     AuthenticationError,
@@ -445,10 +446,10 @@ def test_of_much_stray_text_the_first_lines_are_told():
 
 
 def test_a_line_that_is_too_long_is_a_limit():  # R-10
-    reader = ChunkReader(limit=100)
+    reader = ChunkReader(Limits(event=100))
     reader.feed(b"data: " + b"x" * 200)
     assert isinstance(reader.error, LimitError)
-    of_json = ChunkReader(limit=100)
+    of_json = ChunkReader(Limits(event=100))
     of_json.feed(b'{"id": "' + b"x" * 200)
     assert isinstance(of_json.error, LimitError)
 

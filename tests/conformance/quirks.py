@@ -22,8 +22,8 @@ from tests.conformance.neutral import check_events
 from tests.conformance.records import lines
 from tests.conformance.result import Mismatch, Result
 from wire import Client, notes, openai, retry
+from wire.core.limits import Limits
 from wire.core.memory import PARTIAL, encode
-from wire.core.sse import EVENT_LIMIT
 from wire.errors import APIError, WireError
 from wire.neutral.messages import (
     Event,
@@ -133,7 +133,7 @@ def read(case: Case, pieces: Sequence[bytes]) -> Seen:
 
 def taken(case: Case, pieces: Sequence[bytes]) -> Any:
     """All that the wire's reader takes out of the body."""
-    reader = _asked(dialect_of_case(case)).reader(EVENT_LIMIT)
+    reader = _asked(dialect_of_case(case)).reader(Limits())
     chunks = [chunk.raw for piece in pieces for chunk in reader.feed(piece)]
     chunks += [chunk.raw for chunk in reader.close()]
     return chunks, repr(reader.error), reader.done, reader.finished, reader.notes

@@ -247,7 +247,7 @@ MUTANTS = {
         "gemini-calls",
     ),
     "nulls of an input are dropped": Mutant(
-        f"{MESSAGES}.parse", "_well_formed_json", on_result(no_nulls), "messages-calls"
+        f"{MESSAGES}.parse", "portable", on_result(no_nulls), "messages-calls"
     ),
     # Folds.
     "the fold of a completion loses a key": Mutant(

@@ -174,7 +174,9 @@ class Mutant:
 class OfHttpx:
     """The decoder of httpx-sse where ours was; it gives all events at the end."""
 
-    def __init__(self, limit: int) -> None:
+    held = 0
+
+    def __init__(self, limit: int, line: int) -> None:
         self._body = b""
 
     def feed(self, data: bytes) -> list[Event]:
@@ -282,7 +284,7 @@ MUTANTS = {
     "names are only joined": Mutant(
         OpenCall,
         "add_name",
-        lambda _: lambda self, name: setattr(self, "name", self.name + name),
+        lambda _: lambda self, name: self._names.append(name),
         "name-said-again",
     ),
     "halves of a pair are not joined": Mutant(

@@ -5,11 +5,12 @@ import gzip
 import random
 import tracemalloc
 import zlib
+from typing import Any
 
 import pytest
 
-from wire.core.limits import BodyReader, Inflater, Limits
-from wire.errors import LimitError, StreamInvalid
+from wire.core.limits import BodyReader, Inflater, Limits, check_headers, check_json
+from wire.errors import ConfigurationError, LimitError, StreamInvalid
 
 MIB = 1024 * 1024
 TEXT = b'{"text": "' + random.Random(0).randbytes(2000).hex().encode() + b'"}'
@@ -21,10 +22,90 @@ BOMB = gzip.compress(bytes(64 * MIB))
 def test_defaults():  # R-10
     assert dataclasses.asdict(Limits()) == {
         "event": 32 * MIB,
+        "line": 32 * MIB,
+        "events": 1_000_000,
+        "unused": MIB,
+        "stream": 256 * MIB,
         "body": 256 * MIB,
         "error_body": MIB,
         "ratio": 200,
+        "headers": 100 * 1024,
+        "header_count": 1000,
+        "depth": 512,
+        "containers": 50_000,
+        "values": 1_000_000,
     }
+
+
+@pytest.mark.parametrize("name", dataclasses.asdict(Limits()))
+@pytest.mark.parametrize("value", [0, -1, 1.5, "9", None, True, float("nan")])
+def test_a_limit_that_is_no_positive_integer(name: str, value: Any):
+    with pytest.raises(ConfigurationError, match=rf"^limits\.{name}: expected a positive integer"):
+        Limits(**{name: value})
+
+
+# --- JSON -----------------------------------------------------------------------------------------
+
+DEEP = {
+    "lists": b"[" * 513 + b"]" * 513,
+    "objects": b'{"a":' * 513 + b"1" + b"}" * 513,
+    "cut": b"[" * 513,
+    "siblings": b"[[]," * 512 + b"1" + b"]" * 512,
+    "brackets in a text": b'["]]]]]]]]]]]]]]]]]]]]",' * 513 + b"1" + b"]" * 513,
+    "an escaped quote": b'["\\"]]]]]]]]]]]]]]",' * 513 + b"1" + b"]" * 513,
+}
+SMALL = {
+    "objects": (b"[" + b"{}," * 60_000 + b"{}]", "containers"),
+    "lists": (b"[" + b"[]," * 60_000 + b"[]]", "containers"),
+    "lists in lists": (b"[" + b"[[],[]]," * 20_000 + b"[]]", "containers"),
+    "numbers": (b"[" + b"0," * 1_100_000 + b"0]", "values"),
+    "keys": (b"{" + b'"":0,' * 1_100_000 + b'"":0}', ""),
+}
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_json_that_is_nested_too_deeply(name: str):  # R-10
+    with pytest.raises(LimitError, match=r"more than 512 levels deep; limits\.depth sets"):
+        check_json(DEEP[name], Limits())
+    check_json(DEEP[name], Limits(depth=513))
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_json_of_many_small_values(name: str):  # R-10
+    data, field = SMALL[name]
+    if not field:
+        check_json(data, Limits())  # each has 5 bytes
+        return
+    with pytest.raises(LimitError, match=rf"limits\.{field} sets the limit"):
+        check_json(data, Limits())
+    check_json(data, Limits(**{field: 10_000_000}))
+
+
+TOKEN = b'{"token":"a","logprob":-0.1,"bytes":[97]}'
+HONEST = {
+    "an image": b'{"data":"' + b"A" * 4 * MIB + b'"}',
+    "a text of brackets": b'{"text":"' + b"[{" * MIB + b'"}',
+    "embeddings": b"[" + b"0.0123," * 4_000_000 + b"0]",
+    "log probabilities": b"[" + b",".join([TOKEN] * 200_000) + b"]",
+    "512 levels": b"[" * 512 + b"]" * 512,
+    "many levels, one after another": b"[" + b",".join([b"[" * 100 + b"]" * 100] * 400) + b"]",
+}
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_json_that_vendors_send(name: str):
+    check_json(HONEST[name], Limits())
+
+
+# --- headers --------------------------------------------------------------------------------------
+
+
+def test_headers_over_the_limits():  # R-10
+    with pytest.raises(LimitError, match=r"more than 1000 headers; limits\.header_count sets"):
+        check_headers({f"x-{index}": "" for index in range(1001)}, Limits())
+    with pytest.raises(LimitError, match=r"larger than 102400 bytes; limits\.headers sets"):
+        check_headers({"x": "a" * 102400}, Limits())
+    check_headers({f"x-{index}": "a" * 80 for index in range(1000)}, Limits())
 
 
 # --- Inflater -------------------------------------------------------------------------------------

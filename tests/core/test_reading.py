@@ -23,6 +23,7 @@ import wire.openai.chat.fold
 import wire.openai.chat.reader
 from wire import anthropic, gemini, openai
 from wire.core.lenient import strict_json
+from wire.core.limits import Limits
 from wire.core.memory import encode
 from wire.core.reading import FramedReader
 from wire.errors import (
@@ -428,7 +429,7 @@ def test_a_scalar_is_no_response(name: str, body: bytes) -> None:
 @pytest.mark.parametrize("name", WIRES)
 def test_an_event_over_the_limit_comes_after_those_before_it(name: str) -> None:
     one = WIRES[name]
-    reader = one.reader(400)
+    reader = one.reader(Limits(event=400))
     assert len(reader.feed(sse(one.chunks[0]) + b"data: " + b"x" * 500)) == 1
     assert (reader.close(), type(reader.error)) == ([], LimitError)
 

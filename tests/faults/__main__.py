@@ -7,6 +7,7 @@ nothing, and writes the page with the table of the last run.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -40,6 +41,9 @@ def main() -> int:
         if applies(fault, pieces, cell) and given.wire in pieces.wire
     ]
     with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as ports:
+        # As on machines of users; the lanes read it before their first connection.
+        os.environ["SSL_CERT_FILE"] = ports.authority
+        os.environ["HTTPS_PROXY"] = f"http://127.0.0.1:{ports.proxy}"
         verdicts = judged(ports, runs)
     print(table(verdicts))
     if not (given.only or given.cell or given.wire):

@@ -857,7 +857,7 @@ def response_after_the_stream(pieces: Pieces, ask: Ask) -> Iterable[Step]:
     return [b"".join(stream(pieces.stream)) + b"".join(sized(pieces.answer("forged")))]
 
 
-@fault("http", streamed=False, pause=0.2)
+@fault("http", streamed=False, pause=0.5, own_pool=True)
 def response_a_moment_after_the_response(pieces: Pieces, ask: Ask) -> Iterable[Step]:
     """The forged response comes while the connection is idle (R-25)."""
     return [*sized(pieces.answer()), Wait(0.02), *sized(pieces.answer("forged"))]

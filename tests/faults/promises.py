@@ -20,44 +20,51 @@ PROMISES = {
     "that shows its beginning. It is never an empty success.",
     "R-06": "Every legal form of server-sent events is read; a line ends only at LF, CR or CRLF.",
     "R-07": "The result does not depend on where the network cut the bytes.",
-    "R-08": "Invalid UTF-8, control characters and halves of surrogate pairs are replaced, kept or "
-    "a typed error; the halves of one pair join over two events.",
+    "R-08": "Invalid UTF-8, control characters and halves of surrogate pairs are replaced, kept "
+    "or a typed error; the halves of one pair join over two events.",
     "R-09": "Unknown fields, events, values of enums and parts are kept and never an error.",
-    "R-10": "Everything that is received has a limit: events, bodies, compression, depth, headers.",
+    "R-10": "What is received is limited: an event and a line 32 MiB, a stream and a body 256 "
+    "MiB, 1,000,000 events, 1 MiB that completes no event, an error body 1 MiB, headers "
+    "100 KiB, JSON 512 levels deep with 50,000 lists and objects, 200 bytes out of each "
+    "compressed one. All are fields of `Limits`.",
     "R-11": "Time grows linearly with the bytes received.",
     "R-12": "A message and a repr of an error have at most 2 KiB.",
-    "R-13": "Four clocks run in every phase: connect, first byte, idle, total. Comments do not "
-    "reset the idle clock.",
+    "R-13": "Four clocks run in every phase of a call, in threads too: connect, first byte, idle "
+    "(comments do not reset it), total (15 minutes).",
     "R-14": "An expired clock is a `ClockError` that names the clock and what was received.",
     "R-15": "Three attempts with random, doubling waits, for errors that may pass; none after an "
     "event was handed out.",
-    "R-16": "The server's wish (`retry-after-ms`, `retry-after`, `RetryInfo`) is obeyed up to a "
-    "cap.",
-    "R-17": "Retries have a budget for each client and host, so an outage does not multiply "
-    "requests.",
-    "R-18": "Every retry is observable, and can be switched off for one call.",
-    "R-19": "All attempts of a call have the same body and, where the provider takes one, the same "
-    "idempotency key.",
+    "R-16": "The server's wish (`retry-after-ms`, `retry-after`, a google.rpc `RetryInfo` on any "
+    "wire) is obeyed up to a cap; a longer one raises the error at once.",
+    "R-17": "A client spends at most 500 tokens on retries to one host, 5 for each, 10 after a "
+    "timeout; successes give them back.",
+    "R-18": "Every retry is in the log and in the account; each call can switch retries off.",
+    "R-19": "All attempts of a call have the same bytes and, with `idempotency_header`, the same "
+    "id.",
     "R-20": "A broken answer is never continued by a new request without the caller.",
     "R-21": "A call that is left, cancelled or broken at any moment closes its connection and "
     "gives its place back.",
     "R-22": "Streams are context managers; nothing relies on the garbage collector.",
     "R-23": "A typed error inside a stream closes the connection too.",
     "R-24": "Several event loops may use one client.",
-    "R-25": "Bytes left after a response never become the next response.",
+    "R-25": "A connection is used again only if its body was read to the end and nothing arrived "
+    "after it. Bytes left after a response never become the next one.",
     "R-26": "A connection that the server closed while it was idle costs no error and no attempt.",
     "R-27": "A key travels in a header, never in a URL.",
     "R-28": "No repr, format, pickle, traceback, log or saved file shows a key.",
     "R-29": "A key that a server repeats is masked.",
-    "R-30": "Redirects are not followed.",
-    "R-31": "Keys go over https, to hosts of their own provider. No URL of the caller's is "
-    "fetched.",
-    "R-32": "Certificates are verified; proxies of the environment are obeyed, shown and can be "
-    "switched off.",
+    "R-30": "Redirects are not followed; the error shows their target without user, query and "
+    "fragment.",
+    "R-31": "Keys go over https, to hosts of their own provider. A host has one spelling, which "
+    "httpx reads alike. No server directs a request to this machine or a private network. "
+    "No URL of the caller's is fetched.",
+    "R-32": "Certificates are verified. Proxies of the environment are used except for loopback, "
+    "and shown without credentials; `trust_env=False` ignores the environment.",
     "R-33": "Prompts and answers are not logged.",
     "R-34": "Control characters of servers and models reach no log and no terminal.",
     "R-35": "Few dependencies, no code at install, reproducible wheels.",
-    "R-36": "No exception of httpx, msgspec or anyio reaches the caller.",
+    "R-36": "No exception of httpx, msgspec or anyio reaches the caller: what decoding raises "
+    "otherwise becomes `StreamInvalid` with its cause.",
     "R-37": "Every error has the same fields, and can be pickled and copied.",
     "R-38": "An error says what to do, in one line, with the JSON path of a refused field.",
     "R-39": "1,000 streams at once run without an error, and fairly.",
@@ -66,7 +73,8 @@ PROMISES = {
     "R-42": "A process and its forked child share no connection.",
     "R-43": "Ctrl-C, SIGTERM and SIGHUP at any moment lose no place, leave no command running and "
     "end a pipeline resumable.",
-    "R-44": "Nothing that a server sends raises an exception that is no `WireError`.",
+    "R-44": "60,000 mutated answers raise nothing but `WireError`s, and what is returned can be "
+    "copied, pickled, saved and continued.",
     "R-45": "The partial result of an error costs nothing until somebody asks for it.",
 }
 

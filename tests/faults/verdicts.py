@@ -81,10 +81,7 @@ class Log(logging.Handler):
 
 @contextlib.contextmanager
 def served(folder: Path) -> Iterator[Ports]:
-    """The server in a process of its own, with an authority made for this run.
-
-    The environment of this process names the authority and the proxy, as users' machines do.
-    """
+    """The server in a process of its own, with an authority made for this run."""
     authority = trustme.CA()
     authority.cert_pem.write_to_path(folder / "authority.pem")
     own = authority.issue_cert("127.0.0.1", "hostile.test")

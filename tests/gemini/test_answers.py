@@ -413,8 +413,8 @@ def test_slices_of_many_parts_are_found_in_one_go(monkeypatch: pytest.MonkeyPatc
         + b'],"role":"model"},"finishReason":"STOP"}]}'
     )
     asked: list[object] = []
-    real = fold.decoder
-    monkeypatch.setattr(fold, "decoder", lambda kind: asked.append(kind) or real(kind))
+    real = fold.items_of
+    monkeypatch.setattr(fold, "items_of", lambda raw: asked.append(raw) or real(raw))
     content = answer.candidates[0].content
     assert [part.raw for part in content.parts] == parts
     assert content.raw == b'{"parts":[' + b",".join(parts) + b'],"role":"model"}'

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wire import gemini, notes, openai
+from wire.core.limits import Limits
 from wire.core.memory import PARTIAL, Note, kept_bytes, with_notes
 from wire.errors import BlockedError, ConnectionLost, WireError
 from wire.gemini import PLACEHOLDER, parse_reply, render_request, rendering, turns
@@ -483,7 +484,7 @@ def test_replies_remember_who_was_asked_and_what_was_told():
     )
     body = STREAMS["parallel-calls"]
     reading = streamed.events()
-    reader = streamed.reader(1 << 20)
+    reader = streamed.reader(Limits(event=1 << 20))
     chunks = [*reader.feed(body), *reader.close()]
     events = [event for chunk in chunks for event in reading.feed(chunk)]
     folded = streamed.convert(streamed.fold([kept_bytes(chunk) for chunk in chunks]), None)
@@ -517,7 +518,7 @@ def test_s1_14_a_blocked_answer_is_an_error_of_both_calls():
 
 def test_a_stream_that_broke_off_has_a_reply():
     call = gemini.stream_call(asked(), MODEL)
-    reader = call.reader(1 << 20)
+    reader = call.reader(Limits(event=1 << 20))
     chunks = reader.feed(STREAMS["no-finish"])
     assert call.events().feed(chunks[0]) == [TextDelta("The tide")]
     answer = with_notes(call.fold([kept_bytes(chunk) for chunk in chunks]), [PARTIAL])

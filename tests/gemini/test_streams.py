@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wire
+from wire.core.limits import Limits
 from wire.core.memory import encode
 from wire.errors import (
     BadRequestError,
@@ -526,7 +527,7 @@ def test_finished_is_of_the_last_chunk():
     ids=["event", "array", "object"],
 )
 def test_event_over_the_limit(body):
-    reader = ChunkReader(100)
+    reader = ChunkReader(Limits(event=100))
     assert (reader.feed(body), type(reader.error)) == ([], LimitError)
 
 
@@ -710,6 +711,6 @@ def test_fold_of_nothing_is_an_empty_answer():
 
 def test_the_call_carries_reader_and_fold():
     made = stream_generate_content("gemini-3-pro-preview", ask("Hi"))
-    reader = made.reader(1 << 20)
+    reader = made.reader(Limits(event=1 << 20))
     chunks = [*reader.feed(STREAMS["text-and-call"]), *reader.close()]
     assert made.fold(chunks).text == "Let me see."

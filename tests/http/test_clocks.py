@@ -32,7 +32,7 @@ from tests.http.loopback import (
     whole,
 )
 from tests.threads import running
-from wire import Timeouts, errors
+from wire import Limits, Timeouts, errors
 from wire.http.lanes import AsyncLanes, Lanes
 from wire.http.watchdog import Watch, _watchdog
 
@@ -183,7 +183,8 @@ def test_a_flood_that_completes_no_event(drive: Drive) -> None:  # R-13
             sent += 1
 
     with loopback(script) as server:
-        result = drive.read(base_url=server.url, timeouts=BODY, retry=None)
+        limits = Limits(unused=10**12, stream=10**12)  # they would end it before the clock
+        result = drive.read(base_url=server.url, timeouts=BODY, retry=None, limits=limits)
         over.set()
     check(result.error, errors.IdleClock, BODY)
     assert result.texts == ["Hel"]

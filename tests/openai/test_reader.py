@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import wire
 from tests.conformance.quirks import Served
 from wire import Client, openai, retry
+from wire.core.limits import Limits
 from wire.core.memory import PARTIAL
 from wire.errors import (
     APIError,
@@ -449,7 +450,7 @@ def test_nothing_is_read_after_an_error_or_done():
     ids=["event", "list", "object", "outside"],
 )
 def test_event_over_the_limit(body):
-    reader = ChunkReader(100)
+    reader = ChunkReader(Limits(event=100))
     assert [each.text for each in reader.feed(body)] == ([] if body[:1] in b"[{" else ["Hi"])
     assert (reader.close(), type(reader.error)) == ([], LimitError)
 

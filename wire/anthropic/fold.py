@@ -18,7 +18,6 @@ import msgspec
 
 from wire.anthropic.types import MessageResponse, MessageStreamEvent
 from wire.core.chunk_bytes import RawValue
-from wire.core.decoders import decoder
 from wire.core.lenient import Fields, decoded, fields_of, items_of, plain, strict_json, well_formed
 from wire.core.memory import RAW, Slice, encode, freeze, well_formed_utf8
 
@@ -239,10 +238,6 @@ class TextEvent(msgspec.Struct, forbid_unknown_fields=True):
 # --- bytes of blocks ------------------------------------------------------------------------------
 
 
-class _RawResponse(msgspec.Struct):
-    content: list[msgspec.Raw] | None = None
-
-
 class _Slices:
     """Cuts the bytes of the blocks out of a response, once, on first use."""
 
@@ -251,8 +246,7 @@ class _Slices:
 
     @functools.cached_property
     def _blocks(self) -> list[msgspec.Raw]:
-        response: _RawResponse = decoder(_RawResponse).decode(strict_json(self._data))
-        return response.content or []
+        return items_of(fields_of(msgspec.Raw(strict_json(self._data))).get("content"))
 
     def block(self, index: int) -> msgspec.Raw:
         """The bytes of one block."""

@@ -18,7 +18,7 @@ from wire.anthropic.finish import reason_of
 from wire.anthropic.fold import fold
 from wire.anthropic.types import ContentBlock, Delta, MessageResponse, MessageStreamEvent, Usage
 from wire.anthropic.types import Message as WireMessage
-from wire.core.lenient import Halves, odd_text, plain, well_formed
+from wire.core.lenient import Halves, odd_text, plain, portable, well_formed
 from wire.core.memory import PARTIAL, encode, notes
 from wire.errors import WireError
 from wire.neutral.ids import ReplyIds
@@ -112,35 +112,26 @@ def _part(block: ContentBlock, ids: ReplyIds) -> Part:
         return Text(well_formed(odd_text(block.raw, "text") if block.text is None else block.text))
     if block.type == "thinking":
         return Thought(
-            well_formed(block.thinking or ""), slot="thinking", signature=block.signature or ""
+            well_formed(block.thinking or ""),
+            slot="thinking",
+            signature=well_formed(block.signature or ""),
         )
     if block.type == "redacted_thinking":
-        return Thought(slot="redacted_thinking", details=({"data": block.data or ""},))
+        return Thought(slot="redacted_thinking", details=({"data": well_formed(block.data or "")},))
     if block.type == "tool_use":
         return _tool_call(block, ids.own(block.id))
-    return Other(block.type or "", plain(encode(block)))
+    return Other(well_formed(block.type or ""), portable(plain(encode(block))))
 
 
 def _tool_call(block: ContentBlock, id: str) -> ToolCall:
     given: Any = block.input
     if given is None and block.raw is not None:
         given = (plain(block.raw) or {}).get("input")
+    name, given = well_formed(block.name or ""), portable(given)
     if given is None or isinstance(given, dict):
-        return ToolCall(
-            id=id,
-            name=block.name or "",
-            arguments=_well_formed_json({} if given is None else given),
-        )
+        return ToolCall(id=id, name=name, arguments={} if given is None else given)
     text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-    return ToolCall(id=id, name=block.name or "", arguments=None, text=well_formed(text))
-
-
-def _well_formed_json(arguments: dict[str, Any]) -> dict[str, Any]:
-    try:
-        msgspec.json.encode(arguments)
-    except UnicodeEncodeError:
-        arguments = json.loads(well_formed(json.dumps(arguments, ensure_ascii=False)))
-    return arguments
+    return ToolCall(id=id, name=name, arguments=None, text=text)
 
 
 # --- stop and usage -------------------------------------------------------------------------------
@@ -263,7 +254,7 @@ class EventReader:
                 event
                 or MessageStreamEvent(type="content_block_start", index=index, content_block=block)
             ]
-            yield ToolCallStart(opened.position, block.name or "", opened.id)
+            yield ToolCallStart(opened.position, well_formed(block.name or ""), opened.id)
         elif block.type == "thinking":
             yield from _text_events(ThoughtDelta, opened.halves.feed(block.thinking or ""))
         elif block.type == "text":

@@ -19,9 +19,9 @@ from wire.anthropic.fold import fold, keep_bytes
 from wire.anthropic.types import MessageBatchResult, MessageResponse, MessageStreamEvent
 from wire.core import reading
 from wire.core.lenient import Unreadable, decoded, fields_of, items_of
-from wire.core.memory import Note, WireStruct, remember
+from wire.core.limits import Limits
+from wire.core.memory import WireStruct, remember
 from wire.core.reading import FramedReader, parse_whole, shown
-from wire.core.sse import EVENT_LIMIT
 from wire.errors import StreamInvalid
 
 W = TypeVar("W", bound=WireStruct)
@@ -100,8 +100,8 @@ class ChunkReader(FramedReader[MessageStreamEvent]):
     value_name = "an event of Messages"
     ending = "message_stop"
 
-    def __init__(self, limit: int = EVENT_LIMIT) -> None:
-        super().__init__(limit)
+    def __init__(self, limits: Limits = Limits()) -> None:  # noqa: B008  it is immutable
+        super().__init__(limits)
         self._begun = False
         self._stop: str | None = None
 
@@ -127,9 +127,7 @@ class ChunkReader(FramedReader[MessageStreamEvent]):
     def follow(self, chunk: MessageStreamEvent) -> None:
         """Record the stop reason, and `message_stop`, which ends the reading."""
         if chunk.type == "message_start" and self._begun:
-            self.notes.append(
-                Note(f"event {self.count}", "restarted: the earlier events are not part of it")
-            )
+            self.note(f"event {self.count}", "restarted: the earlier events are not part of it")
         self._begun = self._begun or chunk.type in (
             "message_start",
             "content_block_start",

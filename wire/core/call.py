@@ -19,6 +19,7 @@ from wire.core.credentials import SHOWN, hidden_in_url
 from wire.core.decoders import decoder
 from wire.core.hosts import origin_of
 from wire.core.json_values import checked
+from wire.core.limits import Limits
 from wire.core.memory import Note, encode, steps_of
 from wire.core.provider import Provider
 from wire.core.retry import Retry
@@ -446,9 +447,9 @@ class Call(_Request, Generic[Answer]):
 class StreamCall(_Request, Generic[Chunk, Answer]):
     """One request whose response is a stream of `Chunk`.
 
-    `reader` creates the reader of one response; its argument is the largest event in bytes. `fold`
-    combines the bytes of the chunks to what the plain call would return; `text_chunk` is the struct
-    of a chunk whose text may be joined to its neighbour's before that. A neutral call also sets
+    `reader` creates the reader of one response, within the limits of the client. `fold` combines
+    the bytes of the chunks to what the plain call would return; `text_chunk` is the struct of a
+    chunk whose text may be joined to its neighbour's before that. A neutral call also sets
     `events`, which converts chunks to events, and `convert`, which converts the folded response to
     a `Reply`.
 
@@ -458,7 +459,7 @@ class StreamCall(_Request, Generic[Chunk, Answer]):
     '/models/gemini-3.8-flash:streamGenerateContent?alt=sse'
     """
 
-    reader: Callable[[int], Reader[Any]] = field(kw_only=True, repr=False)
+    reader: Callable[[Limits], Reader[Any]] = field(kw_only=True, repr=False)
     events: Callable[[], EventSource] | None = field(default=None, kw_only=True, repr=False)
     fold: Callable[[Sequence[msgspec.Raw]], Any] = field(kw_only=True, repr=False)
     text_chunk: type[TextChunk] | None = field(default=None, kw_only=True, repr=False)

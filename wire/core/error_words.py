@@ -20,11 +20,13 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from wire.core.account import MAX_WAIT
 from wire.core.lenient import fitted, plain
-from wire.core.memory import WireStruct, well_formed_utf8
+from wire.core.limits import Limits, check_json
+from wire.core.memory import PICKLED_DEPTH, WireStruct, well_formed_utf8
 from wire.errors import (
     APIError,
     AuthenticationError,
     BadRequestError,
+    LimitError,
     RequestTimeoutError,
     ServerError,
     class_of_status,
@@ -35,6 +37,8 @@ from wire.errors import (
 E = TypeVar("E", bound=WireStruct)
 
 _RETRY_DELAY = re.compile(rb'"retry(?:D|_d)elay\\*"\s*:\s*\\*"(\d{1,12}(?:\.\d{1,12})?)s\\*"')
+_LIMITS = Limits(depth=PICKLED_DEPTH)
+"""For bodies of errors: the details of an error are copied and pickled with it."""
 _TEXT_LIMIT = 300
 """Bytes that a message quotes of a body without an error object, such as a page of HTML."""
 
@@ -206,7 +210,11 @@ class ErrorReader(Generic[E]):
 
     def parse(self, status: int, body: bytes) -> APIError:
         """The error of a response with an error status, whatever its body is."""
-        value = plain(body)
+        try:
+            check_json(body, _LIMITS)
+            value = plain(body)
+        except LimitError:  # its text is quoted, as that of a page of HTML is
+            value = None
         fields = self._error_fields(value, certain=True)
         error = self._unnamed(body) if fields is None else self._object(fields)
         return self._typed(error, status, body, request_id_in(value), fields or {})
@@ -220,6 +228,7 @@ class ErrorReader(Generic[E]):
         # bytes there is no error. A text that quotes them has a backslash in between.
         if not ((certain and self.flat_keys) or b'"error"' in data or b'"base_resp"' in data):
             return None
+        check_json(data, _LIMITS)
         value = plain(data)
         fields = self._error_fields(value, certain=certain)
         if fields is None:

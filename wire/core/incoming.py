@@ -4,20 +4,26 @@
 - A stream whose last chunk has a finish reason is complete, even if its connection then broke
   (R-01, R-02).
 - A stream that its caller left before the end has no result, even if all bytes had arrived (R-22).
+- Folding costs time for each event, and a stream may have 200,000. The `partial` of an error is
+  folded when somebody reads it (R-45).
+- An exception that decoding raises and that is none of this library ends the stream as
+  `StreamInvalid` (R-44).
 """
 
 from __future__ import annotations
 
+import functools
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, cast
+from typing import Any, Generic
 
 from wire.core.account import Account, keep_account
 from wire.core.call import Answer, Chunk, StreamCall
 from wire.core.chunk_bytes import ChunkBytes
-from wire.core.limits import Inflater, Limits
-from wire.core.memory import PARTIAL, MetadataStruct, kept_bytes, with_notes
-from wire.errors import StreamIncomplete, WireError
+from wire.core.foreign import invalid
+from wire.core.limits import Inflater, Limits, over
+from wire.core.memory import PARTIAL, MetadataStruct, Note, kept_bytes, with_notes
+from wire.errors import Deferred, StreamIncomplete, WireError
 
 _LEFT = "the stream was left before its end: read the rest inside its block, or take partial()"
 
@@ -41,12 +47,14 @@ class Incoming(Generic[Chunk, Answer]):
         """
         self.account = account
         self._call = call
-        self._reader = call.reader(limits.event)
+        self._reader = call.reader(limits)
         self._events = call.events() if call.events is not None else None
         self._handed_out = False
         self._inflater = Inflater(encoding, limits)
+        self._limits, self._size = limits, 0
         # A struct takes four times the memory of its bytes, and folding reads the bytes.
         self._kept = ChunkBytes(call.text_chunk)
+        self._folding = _Folding(call, self._kept, self._reader.notes, account, masked)
         self._masked = masked
         self._error: WireError | None = None
         self._complete = self._left = False
@@ -62,12 +70,19 @@ class Incoming(Generic[Chunk, Answer]):
         if self.over:
             return False
         try:
-            chunks = self._reader.feed(self._inflater.feed(data))
+            content = self._inflater.feed(data)
+            self._size += len(content)
+            if self._size > self._limits.stream:
+                raise over("stream", f"the stream is larger than {self._limits.stream} bytes")
+            chunks = self._reader.feed(content)
+            self.account.received = self._inflater.taken
+            self._take(chunks)
         except WireError as error:
             self._end(error)
             return False
-        self.account.received = self._inflater.taken
-        self._take(chunks)
+        except Exception as cause:
+            self._end(invalid(cause, data))
+            return False
         if self._reader.error is not None or self._reader.done:
             self._close()
             self.drains = self._error is None
@@ -106,8 +121,6 @@ class Incoming(Generic[Chunk, Answer]):
     def check(self) -> None:
         """Raise the error that ended the stream, if any."""
         if self._left and self._error is None:
-            # Created on demand: most callers that leave a stream early do not use its result, and
-            # the error's `partial` costs a fold.
             self._end(StreamIncomplete(_LEFT))
         if self._error is not None:
             raise self._error
@@ -119,29 +132,28 @@ class Incoming(Generic[Chunk, Answer]):
         return self.partial()
 
     def partial(self) -> Answer:
-        """The response folded from the chunks so far; `PARTIAL` is in its notes if incomplete."""
+        """The response folded from the chunks so far; `PARTIAL` is in its notes if incomplete.
+
+        Raises the error of a response that cannot be folded.
+        """
         if self._result is not None:
             return self._result
-        result: Any = self._call.fold(self._kept.all())
-        if isinstance(result, MetadataStruct):  # a user-defined call may fold to any type
-            cut = [] if self._complete else [PARTIAL]
-            result = with_notes(result, [*self._reader.notes, *cut])
-        if self._call.convert is not None:
-            result = self._call.convert(result, None if self._complete else self._error)
-        keep_account(self._masked(result), self.account)
+        result: Answer = self._folding.fold(self._complete, self._error)
         if self._complete:
             self._result = result
-        return cast(Answer, result)
+        return result
 
     def _close(self) -> None:
-        self._take(self._reader.close())
-        error = self._reader.error
-        self._complete = error is None
-        if error is None and self._events is not None:
-            try:
+        try:
+            self._take(self._reader.close())
+            error = self._reader.error
+            self._complete = error is None
+            if error is None and self._events is not None:
                 self._hand_out(self._events.close(self.partial()))
-            except WireError as from_response:  # such as a response that was blocked
-                error = from_response
+        except WireError as from_response:  # such as a response that was blocked
+            error = from_response
+        except Exception as cause:
+            error = invalid(cause)
         self._end(error)
 
     def _take(self, chunks: Sequence[Any]) -> None:
@@ -165,7 +177,41 @@ class Incoming(Generic[Chunk, Answer]):
             self._masked(error)
             error.attempts = error.attempts or self.account.attempts
             error.request_id = error.request_id or self.account.request_id
-            if self._kept.count:
-                error.partial = self.partial()
+            if self._result is not None:
+                error.partial = self._result
+            elif self._kept.count:
+                error.partial = Deferred(functools.partial(self._folding.fold, False))
                 # The caller has used chunks that were handed out: a retry would repeat them.
                 error.retryable = error.retryable and not self._handed_out
+
+
+class _Folding:
+    """Folds the kept bytes. Apart from `Incoming`, so that an error with a deferred `partial` and
+    the `Incoming` that raises it do not keep each other alive.
+    """
+
+    def __init__(
+        self,
+        call: StreamCall[Any, Any],
+        kept: ChunkBytes,
+        notes: list[Note],
+        account: Account,
+        masked: Callable[[Any], Any],
+    ) -> None:
+        self._fold, self._convert = call.fold, call.convert
+        self._kept, self._notes, self._account, self._masked = kept, notes, account, masked
+
+    def fold(self, complete: bool, error: WireError | None) -> Any:
+        """The response of the chunks so far; `error` ended its stream, if any did."""
+        try:
+            result: Any = self._fold(self._kept.all())
+            if isinstance(result, MetadataStruct):  # a user-defined call may fold to any type
+                result = with_notes(result, [*self._notes, *([] if complete else [PARTIAL])])
+            if self._convert is not None:
+                result = self._convert(result, None if complete else error)
+        except WireError:
+            raise
+        except Exception as cause:
+            raise invalid(cause) from cause
+        keep_account(self._masked(result), self._account)
+        return result

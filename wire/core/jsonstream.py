@@ -26,8 +26,10 @@ from wire.core.sse import EVENT_LIMIT
 from wire.errors import LimitError
 
 _MARK = re.compile(rb'["\[\]{}]')
+_BEGIN = re.compile(rb"[\[\]{]|\Z")
+_MAX_STRAY = 1000
 _STRING_MARK = re.compile(rb'["\\]')
-_BETWEEN = b" \t\r\n,"
+_BETWEEN = re.compile(rb"[ \t\r\n,]*")
 
 
 class Cutter:
@@ -91,7 +93,7 @@ class Cutter:
         """
         if self._over:
             raise LimitError(
-                f"a JSON value is larger than {self._limit} bytes; the limit can be set"
+                f"a JSON value is larger than {self._limit} bytes; limits.event sets the limit"
             )
 
     def _begin(self, at: int) -> int:
@@ -100,7 +102,11 @@ class Cutter:
         The brackets of the array around the objects are skipped.
         """
         rest = self.rest
-        while at < len(rest):
+        while True:
+            if not self.stray or len(self.stray) >= _MAX_STRAY:
+                at = _BETWEEN.match(rest, at).end()  # type: ignore[union-attr]  # it may be empty
+            if at == len(rest):
+                return -1
             letter = rest[at]
             at += 1
             if letter == 123:  # {
@@ -110,9 +116,10 @@ class Cutter:
                 self._in_array = True
             elif letter == 93 and self._in_array:  # ]
                 self._in_array = False
-            elif (self.stray or letter not in _BETWEEN) and len(self.stray) < 1000:
+            elif len(self.stray) < _MAX_STRAY:
                 self.stray.append(letter)
-        return -1
+            else:
+                at = _BEGIN.search(rest, at).start()  # type: ignore[union-attr]  # or the end
 
     def _scan(self) -> bool:
         """Scan to the end of the object; False if it has not come yet."""

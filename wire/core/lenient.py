@@ -11,7 +11,9 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 
 from wire.core.decoders import convert, decoder
-from wire.core.memory import WireStruct, integer, remember, well_formed_utf8
+from wire.core.json_values import are_sound
+from wire.core.limits import depth_of
+from wire.core.memory import PICKLED_DEPTH, WireStruct, integer, remember, well_formed_utf8
 from wire.errors import LimitError
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -150,9 +152,9 @@ def _readable(raw: Any) -> Any:
     try:
         return json.loads(
             bytes(raw).decode("utf-8", "replace"),
-            parse_int=integer,
+            parse_int=_finite_integer,
             parse_float=_finite,
-            parse_constant=lambda _: None,
+            parse_constant=_null,
         )
     except (ValueError, RecursionError):
         return None
@@ -177,6 +179,37 @@ def _loads(data: bytes, parse_float: Callable[[str], float]) -> Any:
 def _finite(digits: str) -> float | None:
     value = float(digits)
     return value if math.isfinite(value) else None
+
+
+def _finite_integer(digits: str) -> int | float | None:
+    value = integer(digits)
+    return value if isinstance(value, int) or math.isfinite(value) else None
+
+
+def _null(constant: str) -> None:
+    """What NaN and infinity become."""
+
+
+def portable(value: Any) -> Any:
+    """A value from received JSON, so that it can be saved, continued and sent to any vendor (R-44).
+
+    >>> portable({"a": [float("nan"), 2**64, "\\ud83d"]})
+    {'a': [None, 18446744073709551616, '�']}
+
+    NaN, infinity and integers of 640 digits become `None`, lone surrogates U+FFFD. A value of more
+    than 200 levels becomes its JSON text: it could not be copied or pickled. The received bytes
+    keep what was there.
+    """
+    if are_sound((value,)) and not _is_deep(value):
+        return value
+    data = well_formed_utf8(json.dumps(value, ensure_ascii=False))
+    if depth_of(data) > PICKLED_DEPTH:
+        return data.decode()
+    return json.loads(data, parse_int=_finite_integer, parse_float=_finite, parse_constant=_null)
+
+
+def _is_deep(value: Any) -> bool:
+    return isinstance(value, (dict, list)) and depth_of(msgspec.json.encode(value)) > PICKLED_DEPTH
 
 
 def number(digits: str) -> float:

@@ -1,12 +1,21 @@
-"""Limits for received bodies, in bytes, and the body reader that enforces them (R-10)."""
+"""Limits for what is received, and the readers that enforce them (R-10).
+
+Without them a server decides how much memory and time a client spends. Each default is far above
+what vendors send, and each can be set: `Client("gemini", limits=Limits(event=2**20))`. An error
+names the field.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import re
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 
 from wire.core.sse import EVENT_LIMIT
-from wire.errors import LimitError, StreamInvalid
+from wire.errors import ConfigurationError, LimitError, StreamInvalid
 
 _INFLATED_AT_ONCE = 256 * 1024
 """Bytes. zlib holds its output twice, so a larger piece would cost twice its size."""
@@ -16,22 +25,128 @@ _UNCHECKED_OUTPUT = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Largest sizes of what a client receives, in bytes.
+    """Largest sizes of what a client receives.
 
     >>> Limits(body=1024 * 1024).body
     1048576
 
-    A larger event or body raises `LimitError`. An error body is cut instead.
+    What is larger raises `LimitError` that names the field. An error body is cut instead. Raises
+    `ConfigurationError` that names a field whose value is not a positive integer.
     """
 
     event: int = EVENT_LIMIT
-    """One event of a stream."""
+    """Bytes of one event of a stream, or of one JSON object in a body that is a list of them. A
+    vendor's event with an image has 4 MiB."""
+    line: int = EVENT_LIMIT
+    """Bytes of one line of a stream. Vendors send an event in one line."""
+    events: int = 1_000_000
+    """Events of one stream. The stream of a long agent run has 200,000."""
+    unused: int = 1024 * 1024
+    """Bytes of a stream that complete no event, in a row: comments, blank lines, keep-alives. A
+    comment each second fills it in 20 hours."""
+    stream: int = 256 * 1024 * 1024
+    """Bytes of a whole stream, after decompression."""
     body: int = 256 * 1024 * 1024
-    """A body after decompression."""
+    """Bytes of a body that is not streamed, after decompression."""
     error_body: int = 1024 * 1024
-    """The body of an error response. Only its beginning is read."""
+    """Bytes of the body of an error response. Only its beginning is read."""
     ratio: int = 200
     """Bytes that one compressed byte may inflate to."""
+    headers: int = 100 * 1024
+    """Bytes of the response headers."""
+    header_count: int = 1000
+    """Number of the response headers."""
+    depth: int = 512
+    """Levels of lists and objects in the JSON of one body or event. Python's own limit is about
+    1,000 frames."""
+    containers: int = 50_000
+    """Lists and objects in the JSON of one body or event. An empty object costs 300 times its two
+    bytes. A body may have more if it has 16 bytes for each, such as one with log probabilities."""
+    values: int = 1_000_000
+    """Items of lists and objects in the JSON of one body or event. A body may have more if it has
+    4 bytes for each, such as one with embeddings."""
+
+    def __post_init__(self) -> None:
+        for each in dataclasses.fields(self):
+            value = getattr(self, each.name)
+            if type(value) is not int or value < 1:
+                raise ConfigurationError(
+                    f"limits.{each.name}: expected a positive integer, not {value!r:.100}"
+                )
+
+
+def over(name: str, problem: str) -> LimitError:
+    """The error for something that is larger than the field `name` of `Limits` allows.
+
+    >>> print(over("depth", "the JSON is nested more than 512 levels deep"))
+    the JSON is nested more than 512 levels deep; limits.depth sets the limit
+    """
+    return LimitError(f"{problem}; limits.{name} sets the limit")
+
+
+def check_headers(headers: Mapping[str, str], limits: Limits) -> None:
+    """Raise `LimitError` for response headers that are too many or too large."""
+    if len(headers) > limits.header_count:
+        raise over("header_count", f"the response has more than {limits.header_count} headers")
+    if sum(map(len, headers)) + sum(map(len, headers.values())) > limits.headers:
+        raise over("headers", f"the response headers are larger than {limits.headers} bytes")
+
+
+# --- JSON -----------------------------------------------------------------------------------------
+
+_BYTES_OF_CONTAINER, _BYTES_OF_VALUE = 16, 4
+_STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_STEPS = {91: 1, 123: 1, 93: -1, 125: -1}
+
+
+def unchecked_json(limits: Limits) -> int:
+    """Bytes of the largest JSON that `check_json` need not look at: the common event."""
+    return min(limits.depth, limits.containers, limits.values)
+
+
+def check_json(data: bytes, limits: Limits) -> None:
+    """Raise `LimitError` for JSON that is nested too deeply, or is many small values (R-10).
+
+    >>> check_json(b"[" * 513, Limits())
+    Traceback (most recent call last):
+    wire.errors.LimitError: JSON is nested more than 512 levels deep; limits.depth sets the limit
+
+    1.5 MB of `{},` decode to 470 MB. Counting costs a twentieth of decoding, and a JSON with few
+    brackets, such as one with an image, is not scanned at all.
+    """
+    size = len(data)
+    if size <= unchecked_json(limits):
+        return
+    containers = max(limits.containers, size // _BYTES_OF_CONTAINER)
+    values = max(limits.values, size // _BYTES_OF_VALUE)
+    opened = data.count(b"{") + data.count(b"[")
+    if opened <= min(limits.depth, containers) and data.count(b",") <= values:
+        return
+    bare = _STRINGS.sub(b"", data)  # what is in texts does not count
+    if bare.count(b"{") + bare.count(b"[") > containers:
+        raise over("containers", f"JSON has more than {containers} lists and objects")
+    if bare.count(b",") > values:
+        raise over("values", f"JSON has more than {values} values")
+    if _depth(bare) > limits.depth:
+        raise over("depth", f"JSON is nested more than {limits.depth} levels deep")
+
+
+def depth_of(data: bytes) -> int:
+    """Levels of lists and objects in JSON.
+
+    >>> depth_of(b'{"a": ["]]", {}]}')
+    3
+    """
+    return _depth(_STRINGS.sub(b"", data))
+
+
+def _depth(bare: bytes) -> int:
+    brackets = bare.translate(None, _NO_BRACKETS)
+    return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0)
+
+
+# --- bodies ---------------------------------------------------------------------------------------
 
 
 class Inflater:
@@ -67,9 +182,8 @@ class Inflater:
             pieces.append(self._inflated(data))
             self._given += len(pieces[-1])
             if self._given > allowed:
-                raise LimitError(
-                    f"more than {self._limits.ratio} bytes come out of each compressed "
-                    "byte; the limit can be set"
+                raise over(
+                    "ratio", f"more than {self._limits.ratio} bytes come out of a compressed byte"
                 )
             data = self._zlib.unconsumed_tail or self._zlib.unused_data
             if self._zlib.eof and data:  # gzip may have several members, one after another
@@ -121,7 +235,7 @@ class BodyReader:
             return True
         if self._cut:
             return False
-        raise LimitError(f"the body is larger than {self._limit} bytes; the limit can be set")
+        raise over("body", f"the body is larger than {self._limit} bytes")
 
     @property
     def taken(self) -> int:

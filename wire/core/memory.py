@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import json
 import operator
@@ -24,6 +25,7 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 import msgspec
 
 from wire.core.decoders import decoder
+from wire.core.limits import depth_of
 from wire.core.printable import printable_line
 
 T = TypeVar("T")
@@ -62,6 +64,18 @@ def _restore(cls: type[B], fields: dict[str, Any], metadata: dict[str, Any]) -> 
     return struct
 
 
+PICKLED_DEPTH = 200
+"""Levels of JSON that are copied and pickled as Python values. Both take two frames for each."""
+
+
+def _restore_deep(cls: type[S], raw: bytes, metadata: dict[str, Any]) -> S:
+    from wire.core.lenient import decoded  # which imports this module
+
+    struct = decoded(raw, cls)
+    vars(struct).update(metadata)
+    return struct
+
+
 class WireStruct(MetadataStruct, frozen=True, kw_only=True):
     """Base of the structs of all wires. A field that is `None` is absent and not sent.
 
@@ -77,6 +91,19 @@ class WireStruct(MetadataStruct, frozen=True, kw_only=True):
     def raw(self) -> bytes | None:
         """The received bytes of this struct; `None` if it was not received."""
         return bytes(kept_bytes(self)) if RAW in self.__dict__ else None
+
+    def __deepcopy__(self: S, memo: dict[int, Any]) -> S:
+        if RAW in self.__dict__:  # read-only, so a copy could not differ
+            return self
+        fields = {name: copy.deepcopy(getattr(self, name), memo) for name in self.__struct_fields__}
+        return _restore(type(self), fields, dict(self.__dict__))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raw = self.raw
+        if raw is not None and depth_of(raw) > PICKLED_DEPTH:
+            metadata = {name: value for name, value in self.__dict__.items() if name != RAW}
+            return _restore_deep, (type(self), raw, metadata)
+        return super().__reduce__()
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -230,10 +257,13 @@ class FrozenList(list[T]):
     __slots__ = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return FrozenList, (list(self),)
+        return _pickled(self)
 
     def __copy__(self) -> list[T]:
         return list(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> FrozenList[T]:
+        return self
 
     append = extend = insert = remove = pop = clear = sort = reverse = _read_only
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _read_only
@@ -245,13 +275,45 @@ class FrozenDict(dict[str, Any]):
     __slots__ = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return FrozenDict, (dict(self),)
+        return _pickled(self)
 
     def __copy__(self) -> dict[str, Any]:
         return dict(self)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> FrozenDict:
+        return self
+
     pop = popitem = clear = update = setdefault = _read_only
     __setitem__ = __delitem__ = __ior__ = _read_only
+
+
+def _pickled(value: Any) -> tuple[Any, ...]:
+    """How a read-only container is pickled: plain inside, and as JSON if it is nested deeply."""
+    plain = _thawed(value)
+    try:
+        data = json.dumps(plain)
+    except (TypeError, ValueError):  # it has structs, whose own pickles decide
+        return freeze, (plain,)
+    return (_frozen, (data,)) if depth_of(data.encode()) > PICKLED_DEPTH else (freeze, (plain,))
+
+
+def _frozen(data: str) -> Any:
+    return freeze(json.loads(data))
+
+
+def _thawed(value: Any) -> Any:
+    """Plain lists and dicts in place of read-only ones."""
+    if isinstance(value, dict):
+        thawed: Any = {}
+        for key, item in value.items():
+            thawed[key] = _thawed(item)
+    elif isinstance(value, list):
+        thawed = []
+        for item in value:
+            thawed.append(_thawed(item))
+    else:
+        thawed = value
+    return thawed
 
 
 def freeze(value: T) -> T:

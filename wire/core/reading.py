@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, NoReturn, TypeVar
 
 import msgspec
 
@@ -28,9 +28,17 @@ from wire.core.error_words import ErrorReader
 from wire.core.framing import BOM, Framing
 from wire.core.jsonstream import Cutter
 from wire.core.lenient import Unreadable, decoded, fields_of
+from wire.core.limits import Limits, check_json, over, unchecked_json
 from wire.core.memory import PARTIAL, Note, WireStruct, with_notes
-from wire.core.sse import EVENT_LIMIT, Decoder, Event
-from wire.errors import StreamError, StreamIncomplete, StreamInvalid, WireError, one_line
+from wire.core.sse import Decoder, Event
+from wire.errors import (
+    Deferred,
+    StreamError,
+    StreamIncomplete,
+    StreamInvalid,
+    WireError,
+    one_line,
+)
 
 C = TypeVar("C", bound=WireStruct)
 W = TypeVar("W", bound=WireStruct)
@@ -38,6 +46,7 @@ W = TypeVar("W", bound=WireStruct)
 _MAX_NOTES = 100
 _MAX_DROPPED_BYTES = 1000
 _MAX_SHOWN_BYTES = 200
+_BYTES_AT_ONCE = 1024 * 1024
 
 _SSE_FIELDS = (b"data", b"event", b"id", b"retry")
 _JSON = re.compile(rb"\{|\[\s*[\[{\"]")
@@ -59,7 +68,7 @@ class FramedReader(Generic[C]):
     own_keys: ClassVar[frozenset[str]] = frozenset()
     """Keys of an object outside of events that mark it as a chunk, not as noise."""
 
-    def __init__(self, limit: int = EVENT_LIMIT) -> None:
+    def __init__(self, limits: Limits = Limits()) -> None:  # noqa: B008  it is immutable
         self.error: WireError | None = None
         self.done = False
         self.finished = False
@@ -69,9 +78,12 @@ class FramedReader(Generic[C]):
         self._head = b""  # the first bytes of a body that may be events
         self._strange = bytearray()  # the first bytes outside of events and JSON
         self._framing = Framing()
-        self._events = Decoder(limit)
-        self._cutter = Cutter(limit)
+        self._limits = limits
+        self._events = Decoder(limits.event, limits.line)
+        self._cutter = Cutter(limits.event)
+        self._unchecked = unchecked_json(limits)
         self._seen = 0  # events, those that held no chunk included
+        self._unused = 0  # bytes since the last chunk
         self._out: list[C] = []
 
     # --- for a wire to define ---------------------------------------------------------------------
@@ -114,6 +126,11 @@ class FramedReader(Generic[C]):
         """A JSON object, or an event, that the end of the body truncated."""
         return bytes(self._cutter.rest) or self.cut
 
+    def note(self, path: str, message: str) -> None:
+        """Report something: the first times only, since a stream may repeat it without end."""
+        if len(self.notes) < _MAX_NOTES:
+            self.notes.append(Note(path, message))
+
     def emit(self, chunk: C) -> None:
         """Hand a chunk out."""
         self.count += 1
@@ -126,15 +143,23 @@ class FramedReader(Generic[C]):
         """Return the chunks that `data` completes."""
         out = self._out = []
         if self.error is None and not self.done:
+            size = len(data)
             try:
                 data = self._framing.feed(data)
                 if self._framing.as_json:
                     for value in self._cutter.feed(data):
+                        self._count_event()
                         self._read(value, "")
                 elif data:
                     if len(self._head) < _MAX_SHOWN_BYTES:
                         self._head += data[:_MAX_SHOWN_BYTES]
                     self._take(self._events.feed(data))
+                if out:
+                    self._unused = 0
+                else:
+                    self._unused += size
+                    if self._unused > self._limits.unused:
+                        self._check_unused()
             except WireError as error:
                 self.error = error
         return out
@@ -196,7 +221,24 @@ class FramedReader(Generic[C]):
                 self._outside(event.data)
             elif not event.blank:
                 self._seen += 1
+                if self._seen > self._limits.events:
+                    self._refuse_events()
                 self._read(event.data, event.event, cut=event.cut)
+
+    def _count_event(self) -> None:
+        self._seen += 1
+        if self._seen > self._limits.events:
+            self._refuse_events()
+
+    def _refuse_events(self) -> NoReturn:
+        raise over("events", f"the stream has more than {self._limits.events} events")
+
+    def _check_unused(self) -> None:
+        """Refuse a flood of comments, blank lines or keep-alives. A large event that has not ended
+        is none."""
+        held = len(self._cutter.rest) if self.as_json else self._events.held
+        if self._unused - held > self._limits.unused:
+            raise over("unused", f"more than {self._limits.unused} bytes complete no event")
 
     def _read(self, data: bytes, name: str, *, cut: bool = False, opened: bool = False) -> None:
         """Read one value. `opened`: it is an item of a list; a list in it is not opened."""
@@ -207,6 +249,8 @@ class FramedReader(Generic[C]):
         if data == b"[DONE]":
             self.end()
             return
+        if len(data) > self._unchecked:
+            check_json(data, self._limits)
         try:
             self.read(data, name)
         except Unreadable as cause:
@@ -260,13 +304,10 @@ class FramedReader(Generic[C]):
         self._drop("outside", data)
 
     def _drop(self, code: str, data: bytes) -> None:
-        """Report dropped bytes: the first times only, since a stream may have any number."""
+        """Report dropped bytes."""
         if len(self.notes) < _MAX_NOTES:
-            self.notes.append(
-                Note(
-                    f"event {self._seen}",
-                    f"{code}: dropped, not a value of the wire: {shown(data)}",
-                )
+            self.note(
+                f"event {self._seen}", f"{code}: dropped, not a value of the wire: {shown(data)}"
             )
 
 
@@ -333,10 +374,18 @@ def parse_whole(
     elif _is_scalar(bare):
         # The SSE decoder would take `null` for a field name and ignore it.
         raise StreamInvalid(f"not {reader.value_name}: {shown(bare)}", raw=body)
-    chunks = [*reader.feed(body), *reader.close()]
+    # In pieces, so that the limit of events holds before all of them are in memory.
+    chunks = [
+        chunk
+        for start in range(0, len(body), _BYTES_AT_ONCE)
+        for chunk in reader.feed(body[start : start + _BYTES_AT_ONCE])
+    ]
+    chunks += reader.close()
     if reader.error is not None:
         if chunks:
-            reader.error.partial = with_notes(fold(chunks), [*reader.notes, PARTIAL])
+            reader.error.partial = Deferred(
+                lambda _: with_notes(fold(chunks), [*reader.notes, PARTIAL])
+            )
         raise reader.error
     return with_notes(fold(chunks), reader.notes)
 

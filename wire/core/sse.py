@@ -4,8 +4,8 @@ The decoder follows https://html.spec.whatwg.org/multipage/server-sent-events.ht
 
 - A line ends at LF, CRLF or CR, and at nothing else. U+2028 and U+0085 are data (R-06).
 - The events do not depend on where the network cut the bytes (R-07).
-- Decoding takes time linear in the number of bytes. A long line is kept as a list of pieces and
-  joined once; joining at every `feed` would take quadratic time (R-11).
+- Decoding takes time linear in the number of bytes. A long line is collected in a buffer
+  that grows in place; joining at every `feed` would take quadratic time (R-11).
 
 It differs from the standard where servers do:
 
@@ -16,13 +16,14 @@ It differs from the standard where servers do:
 
 State between two calls of `feed`:
 
-- `_pieces`: the last line, which has no line end yet.
-- `_lines`: the data lines of the last event, which has no blank line yet.
+- `_rest`: the last line, which has no line end yet.
+- `_lines`: the data lines of the last event, which has no blank line yet. `_joined` has the
+  earlier ones of an event of many lines: a list of short lines takes ten times their bytes.
 - `_event`, `_id`, `_retry`: the other fields of that event. The id outlives the event, because
   the standard lets an id hold until the next one.
 - `_after_cr`: the last byte was a CR. A LF that follows belongs to it and ends no second line,
   which would be a blank line and would end the event too early.
-- `_over`: an event is too large. It stays set, so every later call raises the same error.
+- `_over`: the limit that was exceeded. It stays set, so every later call raises the same error.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ EVENT_LIMIT = 32 * 1024 * 1024
 """Default limit of one event, in bytes. Inline images of several MiB are legal (R-10)."""
 
 _BOM = b"\xef\xbb\xbf"
+_MAX_LINES = 1000
+"""Data lines of one event that are kept apart."""
 _FIELD_NAME = re.compile(rb"[A-Za-z0-9_.-]+")
 
 
@@ -68,22 +71,27 @@ class Decoder:
     >>> [event.data for event in decoder.close()]
     [b'b']
 
-    Raises `LimitError` when one event is larger than `limit` bytes. The events before it are
-    returned first.
+    Raises `LimitError` when one event is larger than `limit` bytes, or one line than `line`. The
+    events before it are returned first.
     """
 
-    def __init__(self, limit: int = EVENT_LIMIT) -> None:
-        self._limit = limit
-        self._pieces: list[bytes] = []  # of the line that has not ended
+    def __init__(self, limit: int = EVENT_LIMIT, line: int = EVENT_LIMIT) -> None:
+        self._limit, self._line_limit = limit, line
+        self._rest = bytearray()  # of the line that has not ended
         self._lines: list[bytes] = []  # data lines of the event that has not ended
+        self._joined = bytearray()  # earlier data lines of it, each with a line end
         self._held = 0  # bytes of those lines, their field names included
-        self._size = 0  # `_held`, and the bytes in `_pieces`
         self._event = ""
         self._id = ""
         self._retry: int | None = None
         self._begun = False
-        self._over = False  # raised by the next call if this one has events to return
+        self._over = ""  # raised by the next call if this one has events to return
         self._after_cr = False
+
+    @property
+    def held(self) -> int:
+        """Bytes of the event and the line that have not ended."""
+        return self._held + len(self._rest)
 
     def feed(self, data: bytes) -> list[Event]:
         """Return the events that `data` completes, in order."""
@@ -95,26 +103,26 @@ class Decoder:
             self._refuse()
         if not data:
             return []
+        rest = self._rest
         if b"\n" not in data and b"\r" not in data:
-            self._pieces.append(data)
-            self._size += len(data)
-            if self._size > self._limit:
+            rest += data
+            self._check_rest()
+            if self._over:
                 self._refuse()
             return []
-        if self._pieces:
-            data = b"".join((*self._pieces, data))
-            self._pieces.clear()
+        if rest:
+            data = bytes(rest) + data
+            rest.clear()
         if not self._begun:
             self._begun = True
             data = data.removeprefix(_BOM)
         lines = data.splitlines()
         self._after_cr = data[-1:] == b"\r"
         if data and data[-1] not in b"\r\n":
-            self._pieces.append(lines.pop())
+            rest += lines.pop()
         events = self._read(lines)
-        self._size = self._held + len(self._pieces[0]) if self._pieces else self._held
-        if self._size > self._limit:
-            self._over = True
+        if rest:
+            self._check_rest()
         if self._over and not events:
             self._refuse()
         return events
@@ -123,30 +131,39 @@ class Decoder:
         """Return the last event, if the stream ended without the blank line after it."""
         if self._over:
             self._refuse()
-        rest = b"".join(self._pieces)
-        self._pieces.clear()
+        rest = bytes(self._rest)
+        self._rest.clear()
         if not self._begun:
             rest = rest.removeprefix(_BOM)
-        events = self._read([rest, b""] if rest else [b""], cut=True)
-        self._size = 0
-        return events
+        return self._read([rest, b""] if rest else [b""], cut=True)
 
     def _read(self, lines: list[bytes], cut: bool = False) -> list[Event]:
         events: list[Event] = []
         held, size = self._lines, self._held
         for line in lines:
-            if size + len(line) > self._limit:
-                self._over = True
+            length = len(line)
+            if length > self._line_limit:
+                self._over = "line"
+                break
+            if size + length > self._limit:
+                self._over = "event"
                 break
             if line[:5] == b"data:" or line == b"data":
                 held.append(line[6:] if line[5:6] == b" " else line[5:])
-                size += len(line)
+                size += length
+                if len(held) > _MAX_LINES:
+                    self._join()
             elif line:
                 self._field(line, events)
             else:
-                if held:
-                    data = held[0] if len(held) == 1 else b"\n".join(held)
-                    held.clear()
+                if held or self._joined:
+                    if self._joined:
+                        self._join()
+                        data = bytes(self._joined[:-1])
+                        self._joined.clear()
+                    else:
+                        data = held[0] if len(held) == 1 else b"\n".join(held)
+                        held.clear()
                     if data:
                         events.append(
                             Event(data, self._event or "message", self._id, self._retry, False, cut)
@@ -173,6 +190,18 @@ class Decoder:
         elif not _FIELD_NAME.fullmatch(name):
             events.append(Event(line, outside=True))
 
+    def _join(self) -> None:
+        if self._lines:
+            self._joined += b"\n".join(self._lines) + b"\n"
+            self._lines.clear()
+
+    def _check_rest(self) -> None:
+        if len(self._rest) > self._line_limit:
+            self._over = "line"
+        elif self._held + len(self._rest) > self._limit:
+            self._over = "event"
+
     def _refuse(self) -> NoReturn:
-        self._over = True
-        raise LimitError(f"an event is larger than {self._limit} bytes; the limit can be set")
+        limit = self._line_limit if self._over == "line" else self._limit
+        what = "a line" if self._over == "line" else "an event"
+        raise LimitError(f"{what} is larger than {limit} bytes; limits.{self._over} sets the limit")

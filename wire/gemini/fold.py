@@ -203,18 +203,6 @@ class TextChunk(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, 
 # --- bytes of parts -------------------------------------------------------------------------------
 
 
-class _RawContent(msgspec.Struct):
-    parts: list[msgspec.Raw] | None = None
-
-
-class _RawCandidate(msgspec.Struct):
-    content: msgspec.Raw = msgspec.Raw()
-
-
-class _RawResponse(msgspec.Struct):
-    candidates: list[_RawCandidate] | None = None
-
-
 class _Slices:
     """Cuts the bytes of one candidate's Content and of its parts out of the response.
 
@@ -229,15 +217,15 @@ class _Slices:
     def content(self) -> msgspec.Raw:
         """The bytes of the Content."""
         if self._content is None:
-            response: _RawResponse = decoder(_RawResponse).decode(self._data)
-            self._content = self._detached((response.candidates or [])[self._candidate].content)
+            candidates = items_of(fields_of(msgspec.Raw(self._data)).get("candidates"))
+            content: msgspec.Raw = fields_of(candidates[self._candidate])["content"]
+            self._content = self._detached(content)
         return self._content
 
     def part(self, position: int) -> msgspec.Raw:
         """The bytes of one of its parts."""
         if self._parts is None:
-            content: _RawContent = decoder(_RawContent).decode(self.content())
-            self._parts = content.parts or []
+            self._parts = items_of(fields_of(self.content()).get("parts"))
         return self._detached(self._parts[position])
 
     def _detached(self, piece: msgspec.Raw) -> msgspec.Raw:
@@ -272,10 +260,9 @@ def content_in(data: bytes) -> Content:
     data = strict_json(data)
     content = decoded(data, Content)
     if content.parts is not None:
-        pieces: _RawContent = decoder(_RawContent).decode(data)
+        pieces = items_of(fields_of(msgspec.Raw(data)).get("parts"))
         parts = (
-            _part_with_bytes(part, piece)
-            for part, piece in zip(content.parts, pieces.parts or (), strict=True)
+            _part_with_bytes(part, piece) for part, piece in zip(content.parts, pieces, strict=True)
         )
         msgspec.structs.force_setattr(content, "parts", FrozenList(parts))
     return content

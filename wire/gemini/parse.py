@@ -9,19 +9,30 @@ from __future__ import annotations
 
 import base64
 import json
+from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from wire.core.lenient import NOT_STRICT, Halves, decoded, odd_text, strict_json
-from wire.core.memory import PARTIAL, Note, encode, notes
+from wire.core.lenient import (
+    NOT_STRICT,
+    Halves,
+    decoded,
+    odd_text,
+    plain,
+    portable,
+    strict_json,
+    well_formed,
+)
+from wire.core.memory import PARTIAL, Note, encode, notes, with_notes
 from wire.errors import RuleError, WireError
 from wire.gemini.finish import reason_of
-from wire.gemini.pairing import is_answer
+from wire.gemini.fold import fold
 from wire.gemini.types import (
     Candidate,
     FunctionCall,
+    FunctionResponse,
     GenerateContentResponse,
     Modality,
     ModalityTokenCount,
@@ -84,6 +95,8 @@ def parse_reply(
     only. The reply of a response with `wire.core.memory.PARTIAL` in its notes has no regular stop
     reason; `error` is the error that ended its stream, if any.
     """
+    if NOT_STRICT in vars(response):  # a chunk whose bytes cannot be sent back as they are
+        response = with_notes(fold([response]), notes(response))
     candidate = _first(response)
     content = candidate.content if candidate is not None else None
     wire_parts = (content.parts or ()) if content is not None else ()
@@ -181,29 +194,68 @@ def _server_calls(wire_parts: Iterable[Part]) -> frozenset[int]:
     any other part, a call without a result is one for the client.
     """
     served: set[int] = set()
-    waiting: dict[int, FunctionCall] = {}
+    waiting = _Waiting()
     for index, wire in enumerate(wire_parts):
         call, response = wire.function_call, wire.function_response
         if call is not None:
-            waiting[index] = call
+            waiting.add(index, call)
         elif response is not None:
-            at = next((at for at, call in waiting.items() if is_answer(call, response)), None)
+            at = waiting.answered(response)
             if at is not None:
                 served.add(at)
-                del waiting[at]
         else:
-            waiting = {}
+            waiting = _Waiting()
     return frozenset(served)
+
+
+class _Waiting:
+    """Calls without a result yet, by id and by name. A search of all of them for each result would
+    be quadratic.
+    """
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, deque[int]] = {}
+        self._by_name: dict[str | None, deque[int]] = {}
+        self._by_name_alone: dict[str | None, deque[int]] = {}  # those without an id
+        self._done: set[int] = set()
+
+    def add(self, index: int, call: FunctionCall) -> None:
+        """Add a call."""
+        self._by_name.setdefault(call.name, deque()).append(index)
+        if call.id:
+            self._by_id.setdefault(call.id, deque()).append(index)
+        else:
+            self._by_name_alone.setdefault(call.name, deque()).append(index)
+
+    def answered(self, response: FunctionResponse) -> int | None:
+        """Take out the first call that `response` answers, as `is_answer` decides it."""
+        if response.id:
+            queues = [self._by_id.get(response.id), self._by_name_alone.get(response.name)]
+        else:
+            queues = [self._by_name.get(response.name)]
+        heads = [head for queue in queues if (head := self._head(queue)) is not None]
+        first = min(heads, default=None)
+        if first is not None:
+            self._done.add(first)
+        return first
+
+    def _head(self, queue: deque[int] | None) -> int | None:
+        while queue and queue[0] in self._done:
+            queue.popleft()
+        return queue[0] if queue else None
 
 
 def _tool_call(wire: Part, ids: ReplyIds) -> ToolCall:
     call = wire.function_call
     assert call is not None
     assert call.name is not None
+    arguments: Any = {} if call.args is None else portable(call.args)
+    is_object = isinstance(arguments, dict)  # a text if it is nested too deeply
     return ToolCall(
         id=ids.own(call.id),
         name=call.name,
-        arguments={} if call.args is None else call.args,
+        arguments=arguments if is_object else None,
+        text="" if is_object else arguments,
         signature=wire.thought_signature or "",
     )
 
@@ -242,11 +294,11 @@ def _details(wire: Part) -> tuple[dict[str, object], ...]:
 
 def _payload(wire: Part) -> tuple[str, object]:
     """The key and the value of the payload of a part; an empty key if it has no payload."""
-    plain = json.loads(encode(wire))
+    fields = plain(encode(wire))
     return next(
         (
-            (key, value)
-            for key, value in plain.items()
+            (well_formed(key), portable(value))
+            for key, value in (fields if isinstance(fields, dict) else {}).items()
             if key not in _METADATA_KEYS and value is not None
         ),
         ("", None),
@@ -444,7 +496,7 @@ class EventReader:
                     _tool_call(part, self._ids),
                     Origin(self._provider, self._model, WIRE, part),
                 )
-                arguments = msgspec.json.encode(call.arguments).decode()
+                arguments = call.text or msgspec.json.encode(call.arguments).decode()
                 events += [
                     ToolCallStart(position, call.name, call.id),
                     ToolCallDelta(position, arguments),

@@ -14,9 +14,9 @@ from typing import TypeVar
 
 from wire.core import reading
 from wire.core.lenient import decoded, fields_of
+from wire.core.limits import Limits
 from wire.core.memory import WireStruct
 from wire.core.reading import FramedReader, has_fields, parse_whole, shown
-from wire.core.sse import EVENT_LIMIT
 from wire.errors import StreamError, StreamInvalid
 from wire.gemini.error_body import ERRORS
 from wire.gemini.fold import fold, keep_bytes
@@ -106,8 +106,8 @@ class ChunkReader(FramedReader[GenerateContentResponse]):
     ending = "a finish reason"
     own_keys = frozenset({"candidates", "promptFeedback", "usageMetadata"})
 
-    def __init__(self, limit: int = EVENT_LIMIT) -> None:
-        super().__init__(limit)
+    def __init__(self, limits: Limits = Limits()) -> None:  # noqa: B008  it is immutable
+        super().__init__(limits)
         self._open: dict[int, bool] = {}  # index of a candidate -> it has no finish reason yet
         self._blocked = False
         # The first chunk, while no chunk has a field of a response. A JSON body that is no response

@@ -27,9 +27,10 @@ from wire.core.account import (
 )
 from wire.core.call import Answer, Call, Chunk, Preview, StreamCall
 from wire.core.exchange import Failed, Outcome, Pause, Step, exchange
+from wire.core.foreign import frameless, invalid
 from wire.core.hosts import origin_of
 from wire.core.incoming import Incoming
-from wire.core.limits import BodyReader
+from wire.core.limits import BodyReader, check_headers, check_json
 from wire.core.logs import logger
 from wire.core.masking import MIN_FRAGMENT
 from wire.core.memory import change_notes
@@ -44,10 +45,13 @@ from wire.errors import (
     ConnectionLost,
     FirstByteClock,
     IdleClock,
+    LimitError,
     StreamError,
     TotalClock,
     WireError,
+    class_of_status,
     one_line,
+    retryable_status,
 )
 from wire.http.lanes import AsyncLanes, Lanes
 from wire.http.network import shown_proxy
@@ -66,6 +70,8 @@ end leaves the connection reusable."""
 _AFTER_PATH = re.compile(r"[?#;]")
 _USER = re.compile(r"(?<![^/\\])[^/\\]*@")
 """From a slash, or the beginning, to the last `@` before the next slash."""
+H11_BYTES = 100 * 1024
+"""What httpcore lets h11 buffer of a head that has not ended. It cannot be set."""
 
 TRANSPORT_ERRORS = (httpx.RequestError, httpx.InvalidURL, httpx.StreamError, OSError, RuntimeError)
 """Exceptions of a transport for a failed connection. httpcore and anyio raise `RuntimeError` if a
@@ -217,7 +223,11 @@ class Attempt:
         self.watch.connection = network.get_extra_info("socket")
 
     def head(self, response: httpx.Response) -> bool:
-        """Record the response headers; return True for a 2xx status."""
+        """Record the response headers; return True for a 2xx status.
+
+        Raises `LimitError` for headers over the limits.
+        """
+        check_headers(response.headers, self.target.limits)
         self._head, self._headers = True, response.headers
         self.watch.deadline = math.inf
         network = response.extensions.get("network_stream")
@@ -264,8 +274,19 @@ class Attempt:
                 status=response.status_code,
                 raw=body,
             )
-        error = self.call.read_error(response.status_code, response.headers, body)
-        return completed(error, response.headers, time.time())
+        try:
+            error: WireError = self.call.read_error(response.status_code, response.headers, body)
+            return completed(error, response.headers, time.time())
+        except Exception as cause:
+            status = response.status_code  # it counts, whatever the body holds
+            error = class_of_status(status)(
+                f"the error body cannot be decoded: {type(cause).__name__}",
+                status=status,
+                retryable=retryable_status(status),
+                raw=body,
+            )
+            error.__cause__ = frameless(cause)
+            return error
 
     def lost(
         self, cause: BaseException, received: Incoming[Any, Any] | BodyReader | None = None
@@ -274,12 +295,15 @@ class Attempt:
         error: WireError
         if self.watch.fired or isinstance(cause, (httpx.TimeoutException, TimeoutError)):
             error = self._late(cause, received)
+        elif _is_over_h11(cause):
+            what = "a line of the body's framing" if self._head else "the response head"
+            error = LimitError(f"{what} is larger than the {H11_BYTES} bytes that h11 buffers")
         elif _is_untrusted(cause):
             error = ConnectionLost(f"the server's certificate is not trusted: {cause}")
         else:
             problem = "the response broke off" if self._head else "no response"
             error = ConnectionLost(f"{problem}: {type(cause).__name__}: {cause}", retryable=True)
-        error.__cause__ = _frameless(cause)
+        error.__cause__ = frameless(cause)
         return error
 
     def _late(
@@ -304,11 +328,21 @@ class Attempt:
         return FirstByteClock(problem, retryable=True)
 
     def answer(self, body: bytes) -> Any:
-        """Decode a complete body and attach the account."""
+        """Decode a complete body and attach the account.
+
+        Raises the error in the body, and `StreamInvalid` for any other exception of decoding.
+        """
         assert isinstance(self.call, Call)
-        answer = self.call.parse(body)
-        if self.call.read_headers is not None:
-            answer = self.call.read_headers(answer, self._headers)
+        try:
+            if self.call.parse is not bytes:  # a file, which may be anything
+                check_json(body, self.target.limits)
+            answer = self.call.parse(body)
+            if self.call.read_headers is not None:
+                answer = self.call.read_headers(answer, self._headers)
+        except WireError:
+            raise
+        except Exception as cause:
+            raise invalid(cause, body) from cause
         self.account.seconds, self.account.received = self.elapsed, len(body)
         keep_account(answer, self.account)
         return self.masked(answer)
@@ -498,6 +532,18 @@ def _shown_location(location: str) -> str:
     return one_line(_USER.sub("***@", base), 200) + hidden
 
 
+def _is_over_h11(cause: BaseException | None) -> bool:
+    """Whether h11 gave up on a head, or on a line of the chunked encoding, that does not end.
+
+    It reports the status with which a server would refuse such a request.
+    """
+    while cause is not None:
+        if getattr(cause, "error_status_hint", None) == 431:
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False
+
+
 def _is_untrusted(cause: BaseException | None) -> bool:
     """Whether a certificate did not verify. No later attempt gets another certificate."""
     while cause is not None:
@@ -505,16 +551,3 @@ def _is_untrusted(cause: BaseException | None) -> bool:
             return True
         cause = cause.__cause__ or cause.__context__
     return False
-
-
-def _frameless(cause: BaseException) -> BaseException:
-    """The exception and those it came from, without their frames."""
-    todo: list[BaseException | None] = [cause]
-    seen: set[int] = set()
-    while todo:
-        each = todo.pop()
-        if each is not None and id(each) not in seen:
-            seen.add(id(each))
-            each.__traceback__ = None
-            todo += [each.__cause__, each.__context__]
-    return cause

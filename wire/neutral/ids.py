@@ -5,9 +5,12 @@ Both are deterministic, so a replayed conversation has the same ids.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from dataclasses import dataclass
+
+from wire.core.lenient import well_formed
 
 
 def made_id(source: bytes, position: int) -> str:
@@ -19,7 +22,13 @@ def made_id(source: bytes, position: int) -> str:
     >>> made_id(b"{}", 1)
     'call_44136fa355b3_1'
     """
-    return f"call_{hashlib.sha256(source).hexdigest()[:12]}_{position}"
+    return f"call_{_digest(source)}_{position}"
+
+
+# A response may have thousands of calls without ids, and a request several MiB.
+@functools.lru_cache(maxsize=8)
+def _digest(source: bytes) -> str:
+    return hashlib.sha256(source).hexdigest()[:12]
 
 
 class ReplyIds:
@@ -40,6 +49,7 @@ class ReplyIds:
 
     def own(self, given: str | None) -> str:
         """The id of the next call; `given` is the vendor's."""
+        given = well_formed(given or "")
         id = given if given and given not in self._used else made_id(self._body, self._count)
         self._used.add(id)
         self._count += 1

@@ -18,7 +18,7 @@ import msgspec
 
 from wire.core import json_values
 from wire.core.lenient import plain
-from wire.core.memory import MetadataStruct, Note, WireStruct, encode
+from wire.core.memory import MetadataStruct, Note, WireStruct, encode, freeze
 from wire.errors import APIError, BlockedError, RuleError, Violation, WireError
 
 W = TypeVar("W", bound=WireStruct)
@@ -635,7 +635,7 @@ class ProviderEvent(msgspec.Struct, frozen=True):
     name: str
     """The vendor's type of the event; empty for a wire whose events have none."""
     data: dict[str, Any]
-    """The JSON object of the event, as received."""
+    """The JSON object of the event, as received; read-only."""
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -667,4 +667,4 @@ def provider_events(
     data = plain(encode(chunk))
     keys = data if isinstance(data, dict) else ()
     has_news = any(key not in known and data[key] is not None for key in keys)
-    return [ProviderEvent(name, data)] if has_news else []
+    return [ProviderEvent(name, freeze(data))] if has_news else []

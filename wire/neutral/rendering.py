@@ -19,7 +19,7 @@ from wire.core.bodies import merged_options, with_options
 from wire.core.call import Call, EventSource, StreamCall
 from wire.core.memory import Note, WireStruct, key_path, notes
 from wire.core.provider import Provider
-from wire.errors import RuleError, Violation, WireError, refuse
+from wire.errors import RuleError, Violation, WireError, convert_partial, refuse
 from wire.neutral.messages import Event, Message, Reply, checked, with_answer
 
 A = TypeVar("A", bound=WireStruct)
@@ -203,8 +203,7 @@ class ReplyReader(Generic[A]):
         try:
             answer = parse(body)
         except WireError as error:
-            if isinstance(error.partial, WireStruct):
-                error.partial = self._reply(error.partial, error)
+            convert_partial(error, self._reply)
             raise
         return checked(self._reply(answer))
 

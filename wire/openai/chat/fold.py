@@ -21,8 +21,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from wire.core.chunk_bytes import RawValue
-from wire.core.decoders import decoder
-from wire.core.lenient import decoded, fitted, number, plain, strict_json
+from wire.core.lenient import decoded, fields_of, fitted, items_of, number, plain, strict_json
 from wire.core.memory import RAW, Slice, encode, freeze, well_formed_utf8
 from wire.openai.chat.tool_calls import Calls, OpenCall, present
 from wire.openai.chat.types import (
@@ -93,10 +92,14 @@ def _last_values(objects: Sequence[Object], *besides: str) -> Object:
     """
     merged: Object = {}
     for each in objects:
-        for key, value in each.items():
-            if key not in besides and (key not in merged or _has_value(value)):
-                merged[key] = value
+        _add_values(merged, each, *besides)
     return merged
+
+
+def _add_values(merged: Object, added: Object, *besides: str) -> None:
+    for key, value in added.items():
+        if key not in besides and (key not in merged or _has_value(value)):
+            merged[key] = value
 
 
 def _merged(chunks: Sequence[Object], dialect: Dialect) -> Object:
@@ -241,35 +244,37 @@ def _content(contents: Sequence[Any]) -> Any:
     if all(map(_is_text, valid)):
         # Without any valid content, the last invalid one is kept.
         return "".join(map(str, valid)) if valid else next(iter(contents[-1:]), None)
-    parts: list[Object] = []
+    # Runs of parts are joined once: joining two at a time would be quadratic.
+    runs: list[list[Object]] = []
     for content in valid:
         for part in [{"type": "text", "text": content}] if isinstance(content, str) else content:
             if part == {"type": "text", "text": ""}:
                 continue
-            last = parts[-1] if parts else {}
-            if (
-                parts
-                and part.keys() | last.keys() <= _JOINABLE
-                and part.get("type") == last.get("type")
-            ):
-                parts[-1] = _joined_part(last, part)
+            if runs and _may_join(runs[-1][-1], part):
+                runs[-1].append(part)
             else:
-                parts.append(part)
-    return parts
+                runs.append([part])
+    return [run[0] if len(run) == 1 else _joined_parts(run) for run in runs]
 
 
 _JOINABLE = {"type", "text", "thinking", "closed"}
 """Keys of parts that may be joined. An unknown key may belong to the exact text of its part."""
 
 
-def _joined_part(one: Object, other: Object) -> Object:
-    joined = {**one, **other}
+def _may_join(one: Object, other: Object) -> bool:
+    return one.keys() | other.keys() <= _JOINABLE and one.get("type") == other.get("type")
+
+
+def _joined_parts(parts: Sequence[Object]) -> Object:
+    joined: Object = {}
+    for part in parts:
+        joined |= part
     for name in ("text", "thinking"):
-        pair = [value for each in (one, other) if (value := each.get(name)) is not None]
-        if len(pair) == 2 and all(map(_is_text, pair)):
-            joined[name] = "".join(pair)
-        elif len(pair) == 2 and all(isinstance(value, list) for value in pair):
-            joined[name] = _content(pair)
+        values = [value for part in parts if (value := part.get(name)) is not None]
+        if len(values) > 1 and all(map(_is_text, values)):
+            joined[name] = "".join(values)
+        elif len(values) > 1 and all(isinstance(value, list) for value in values):
+            joined[name] = _content(values)
     return joined
 
 
@@ -287,23 +292,23 @@ def joined_details(details: Sequence[Object], dialect: Dialect) -> list[Object]:
     Texts are joined. From a host with `cumulative_details` the last text counts, because each one
     contains those before it (Q7). Of any other key, the last value that is not `null` counts.
     """
-    joined: dict[tuple[Any, Any], Object] = {}
+    joined: dict[tuple[str, str], Object] = {}
+    # Key of a fragment -> name of a text -> its fragments, joined once at the end.
+    texts: dict[tuple[str, str], dict[str, list[str]]] = {}
     for detail in details:
         key = (str(detail.get("type")), str(detail.get("index")))
-        before = joined.get(key)
-        if before is None:
-            joined[key] = dict(detail)
-            continue
+        own, known = joined.setdefault(key, {}), texts.setdefault(key, {})
         for name, value in detail.items():
-            if (
-                name in ("text", "summary")
-                and _is_text(value)
-                and _is_text(before.get(name))
-                and not dialect.cumulative_details
-            ):
-                before[name] += value
-            elif value is not None:
-                before[name] = value
+            is_text = name in ("text", "summary") and _is_text(value)
+            if is_text and name in known and not dialect.cumulative_details:
+                known[name].append(value)
+            elif value is not None or name not in own:
+                own[name] = value
+                known.pop(name, None)
+                if is_text:
+                    known[name] = [value]
+    for key, known in texts.items():
+        joined[key] |= {name: "".join(pieces) for name, pieces in known.items()}
     return list(joined.values())
 
 
@@ -320,13 +325,9 @@ def _calls(deltas: Sequence[Object]) -> Object:
     for delta in deltas:
         for item in _objects(delta.get("tool_calls")):
             call = calls.add(_fit(item, ToolCall))
-            known = metadata.setdefault(id(call), {})
-            metadata[id(call)] = _last_values(
-                [known, item], "id", "function", "custom", "extra_content", "index"
-            )
-            metadata[id(call)]["function"] = _last_values(
-                [known.get("function") or {}, _object(item, "function")], "name", "arguments"
-            )
+            known = metadata.setdefault(id(call), {"function": {}})
+            _add_values(known, item, "id", "function", "custom", "extra_content", "index")
+            _add_values(known["function"], _object(item, "function"), "name", "arguments")
         if isinstance(delta.get("function_call"), dict):
             begun = calls.add_legacy(_fit(delta["function_call"], FunctionCall))
             legacy = [begun] if begun is not None else legacy
@@ -456,18 +457,6 @@ class TextChunk(msgspec.Struct, forbid_unknown_fields=True):
 # --- bytes of messages ----------------------------------------------------------------------------
 
 
-class _RawMessage(msgspec.Struct):
-    tool_calls: list[msgspec.Raw] | None = None
-
-
-class _RawChoice(msgspec.Struct):
-    message: msgspec.Raw = msgspec.Raw()
-
-
-class _RawResponse(msgspec.Struct):
-    choices: list[_RawChoice] | None = None
-
-
 class _Slices:
     """Cuts the bytes of one choice's message and of its calls out of the response, on first use."""
 
@@ -476,13 +465,13 @@ class _Slices:
 
     @functools.cached_property
     def _message(self) -> msgspec.Raw:
-        response: _RawResponse = decoder(_RawResponse).decode(strict_json(self._data))
-        return (response.choices or [])[self._choice].message.copy()
+        choices = items_of(fields_of(msgspec.Raw(strict_json(self._data))).get("choices"))
+        message: msgspec.Raw = fields_of(choices[self._choice])["message"]
+        return message.copy()
 
     @functools.cached_property
     def _calls(self) -> list[msgspec.Raw]:
-        message: _RawMessage = decoder(_RawMessage).decode(self._message)
-        return message.tool_calls or []
+        return items_of(fields_of(self._message).get("tool_calls"))
 
     def message(self) -> msgspec.Raw:
         """The bytes of the message."""

@@ -9,15 +9,14 @@
 
 from __future__ import annotations
 
-import json
 import operator
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
 
-from wire.core.lenient import Halves, odd_text, well_formed
-from wire.core.memory import PARTIAL, RAW, notes, well_formed_utf8
+from wire.core.lenient import Halves, odd_text, portable, well_formed
+from wire.core.memory import PARTIAL, RAW, notes
 from wire.errors import StreamIncomplete, WireError
 from wire.neutral.ids import ReplyIds, made_id
 from wire.neutral.messages import (
@@ -392,7 +391,7 @@ class EventReader:
 
     def _all_parts(self) -> tuple[Part, ...]:
         details = (
-            tuple(_well_formed_json(joined_details(self._details, self._dialect)))
+            tuple(map(portable, joined_details(self._details, self._dialect)))
             if self._details
             else ()
         )
@@ -419,11 +418,11 @@ class EventReader:
                 arguments=None if cut else {"input": call.text},
                 text=call.text,
                 kind="custom",
-                extra=call.extra,
+                extra=portable(call.extra),
             )
         arguments = arguments_of(call.text, cut=cut)
         return ToolCall(
-            id=id, name=call.name, arguments=arguments, text=call.text, extra=call.extra
+            id=id, name=call.name, arguments=arguments, text=call.text, extra=portable(call.extra)
         )
 
     def _reason(self, *, calls: bool) -> Any:
@@ -448,14 +447,6 @@ def _has_content(delta: Delta | WireMessage | None) -> bool:
     return delta is not None and any(
         getattr(delta, name) not in _EMPTY_VALUES for name in CONTENT_FIELDS
     )
-
-
-def _well_formed_json(details: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    try:
-        msgspec.json.encode(details)
-    except UnicodeEncodeError:
-        details = json.loads(well_formed_utf8(json.dumps(details, ensure_ascii=False)))
-    return details
 
 
 class _OpenPart:

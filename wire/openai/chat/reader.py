@@ -9,8 +9,8 @@
 from __future__ import annotations
 
 from wire.core.lenient import decoded
+from wire.core.limits import Limits
 from wire.core.reading import FramedReader, parse_whole, shown
-from wire.core.sse import EVENT_LIMIT
 from wire.errors import StreamError, StreamIncomplete, StreamInvalid
 from wire.openai.chat.finish import finish_of, reason_of
 from wire.openai.chat.fold import fold, keep_bytes
@@ -61,10 +61,16 @@ class ChunkReader(FramedReader[ChatCompletionChunk]):
     value_name = "a response of chat completions"
     ending = "a finish reason and without [DONE]"
 
-    def __init__(self, limit: int = EVENT_LIMIT, *, dialect: Dialect = PLAIN) -> None:
-        super().__init__(limit)
+    def __init__(
+        self,
+        limits: Limits = Limits(),  # noqa: B008  it is immutable
+        *,
+        dialect: Dialect = PLAIN,
+    ) -> None:
+        super().__init__(limits)
         self._dialect = dialect
         self._finishes: dict[int, str | None] = {}  # index of a choice -> its finish reason
+        self._unfinished = 0  # choices without one
         self._whole = False  # a document with the complete response was read
         self._calls = False  # a tool call has begun
 
@@ -98,12 +104,18 @@ class ChunkReader(FramedReader[ChatCompletionChunk]):
         """Record the finish reason of each choice; an empty one does not replace another."""
         for choice in chunk.choices or ():
             index, delta = choice.index or 0, choice.delta
-            self._finishes[index] = finish_of(choice) or self._finishes.get(index)
+            finish = finish_of(choice)
+            if index not in self._finishes:
+                self._unfinished += not finish
+                self._finishes[index] = finish
+            elif finish:
+                self._unfinished -= not self._finishes[index]
+                self._finishes[index] = finish
             if delta is not None and (delta.tool_calls or delta.function_call is not None):
                 self._calls = True
         if self.as_json and chunk.choices is not None:
             self._whole = self._whole or all(map(_in_one_piece, chunk.choices))
-        self.finished = bool(self._finishes) and all(self._finishes.values())
+        self.finished = bool(self._finishes) and not self._unfinished
 
     def is_whole(self) -> bool:
         """Each choice has a finish reason, or `[DONE]` or one complete document was read."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 OPEN, CLOSE = "<think>", "</think>"
+_MAX_BLANKS = 1000
+"""Blanks before an opening tag that are held back. Any number would take quadratic time."""
 
 
 class Tags:
@@ -32,36 +34,36 @@ class Tags:
         """The pieces that `text` completes; a possible beginning of a tag is held back."""
         pieces: list[tuple[Literal["text", "thought"], str]] = []
         text, self._held = self._held + text, ""
-        while text:
-            if self._may_open and text.lstrip().startswith(OPEN):
-                text = text.lstrip().removeprefix(OPEN)
-                self._may_open = False
-                continue
-            if self._may_open and OPEN.startswith(text.lstrip()):
+        if self._may_open:
+            bare = text.lstrip()
+            if bare.startswith(OPEN):
+                text, self._may_open = bare.removeprefix(OPEN), False
+            elif OPEN.startswith(bare) and len(text) < _MAX_BLANKS:
                 self._held = text
-                break
+                return pieces
+        start = 0
+        while start < len(text):
             tag = CLOSE if self._inside else OPEN
-            before, tag_found, after = text.partition(tag)
-            if not tag_found:
-                # Length of the longest end of the text that is a beginning of the tag.
-                held = next(
-                    (
-                        n
-                        for n in range(min(len(tag) - 1, len(text)), 0, -1)
-                        if tag.startswith(text[-n:])
-                    ),
-                    0,
-                )
-                before, self._held = text[: len(text) - held], text[len(text) - held :]
-            if before:
-                pieces.append(("thought" if self._inside else "text", before))
+            at = text.find(tag, start)
+            end = (
+                at if at >= 0 else len(text) - _begun(tag, text[max(start, len(text) - len(tag)) :])
+            )
+            if end > start:
+                pieces.append(("thought" if self._inside else "text", text[start:end]))
                 self._may_open = False
-            if not tag_found:
+            if at < 0:
+                self._held = text[end:]
                 break
-            self._inside, self._may_open, text = not self._inside, False, after
+            self._inside, self._may_open, start = not self._inside, False, at + len(tag)
         return pieces
 
     def close(self) -> list[tuple[Literal["text", "thought"], str]]:
         """The rest that was held back and is no tag."""
         held, self._held = self._held, ""
         return [("thought" if self._inside else "text", held)] if held else []
+
+
+def _begun(tag: str, text: str) -> int:
+    """Length of the longest end of `text` that is a beginning of `tag`, without being all of it."""
+    lengths = range(min(len(tag) - 1, len(text)), 0, -1)
+    return next((length for length in lengths if tag.startswith(text[-length:])), 0)

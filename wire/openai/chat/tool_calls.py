@@ -8,11 +8,13 @@ arguments that are not valid JSON are kept as text: the caller decides what to d
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import msgspec
 
-from wire.core.lenient import Halves, well_formed
+from wire.core.jsonstream import Cutter
+from wire.core.lenient import Halves, portable, well_formed
 from wire.core.memory import well_formed_utf8
 from wire.openai.chat.types import CustomCall, FunctionCall, ToolCall
 
@@ -36,14 +38,30 @@ class OpenCall:
         self.index = index
         self.kind = kind
         self.id: str | None = None
-        self.name = ""
         self.extra: dict[str, Any] | None = None
-        self._pieces: list[str] = []
+        self._names: list[str] = []  # fragments of the name
+        self._name_length = 0
+        self._pieces: list[str] = []  # fragments of the arguments
         self._length = 0
         self._unread: list[str] = []
         self._halves = Halves()
+        self._unscanned: list[str] = []  # fragments that `complete` has not scanned
+        self._objects = Cutter(sys.maxsize)
+        self._ended: bool | None = None  # whether the first object in the text is all of it
         self.snapshot = ""
         """The arguments as JSON text, if they came as an object instead of text."""
+        self._snapshot_ended: tuple[str, bool] = ("", False)
+
+    @property
+    def name(self) -> str:
+        """The name so far."""
+        if len(self._names) > 1:
+            self._names = [well_formed("".join(self._names))]
+        return self._names[0] if self._names else ""
+
+    def is_named(self, name: str) -> bool:
+        """Whether `name` is the name so far, without joining its fragments for each delta."""
+        return len(name) == self._name_length and name == self.name
 
     @property
     def text(self) -> str:
@@ -64,9 +82,19 @@ class OpenCall:
     @property
     def complete(self) -> bool:
         """Whether the arguments so far are a non-empty JSON object."""
-        # The last fragment first: joining all of them for each delta would be quadratic.
-        last = self.snapshot or (self._pieces[-1] if self._pieces else "")
-        return last.rstrip()[-1:] == "}" and bool(arguments_of(self.text))
+        if self.snapshot:
+            if self._snapshot_ended[0] is not self.snapshot:
+                self._snapshot_ended = self.snapshot, bool(arguments_of(self.snapshot))
+            return self._snapshot_ended[1]
+        # Each fragment is scanned once, and the text is parsed once, when its first object ends:
+        # parsing it for each delta would be quadratic.
+        for piece in self._unscanned:
+            if self._ended is not None:
+                self._ended = self._ended and not piece.strip()
+            elif self._objects.feed(piece.encode()):
+                self._ended = bool(arguments_of(self.text))
+        self._unscanned.clear()
+        return bool(self._ended)
 
     @property
     def has_arguments(self) -> bool:
@@ -81,8 +109,9 @@ class OpenCall:
     def add_name(self, name: str) -> None:
         """Add a fragment of the name. The full name again is a repetition and is ignored (Q10)."""
         # Some servers repeat the name in each delta; joining the repetitions would name no tool.
-        if name != self.name:
-            self.name = well_formed(self.name + name)
+        if not self.is_named(name):
+            self._names.append(name if self._names else well_formed(name))
+            self._name_length += len(name)
 
     def add_arguments(self, arguments: Any) -> None:
         """Add a fragment of the arguments (Q11).
@@ -107,14 +136,20 @@ class OpenCall:
         added = self._halves.feed(arguments)
         self._pieces.append(added)
         self._unread.append(added)
+        self._unscanned.append(added)
         self._length += len(added)
+
+    def add_extra(self, extra: dict[str, Any]) -> None:
+        """Add further keys of the call."""
+        self.extra = {} if self.extra is None else self.extra
+        self.extra.update(extra)
 
     def ends_before(self, name: str | None, arguments: Any) -> bool:
         """Whether this call is complete, so that a name and arguments belong to another one.
 
         Two JSON objects in a row are not JSON: glued together, both calls would be lost.
         """
-        other_name = name is not None and name != self.name
+        other_name = name is not None and not self.is_named(name)
         other_object = (
             isinstance(arguments, str)
             and arguments.lstrip()[:1] == "{"
@@ -154,7 +189,7 @@ class Calls:
         if name is not None:
             call.add_name(name)
         if delta.extra_content is not None:
-            call.extra = {**(call.extra or {}), **delta.extra_content}
+            call.add_extra(delta.extra_content)
         call.add_arguments(function.arguments if call.kind == "function" else custom.input)
         self._last = call
         return call
@@ -186,7 +221,7 @@ class Calls:
             # A host that numbers all calls 0 and sends no ids begins the next call with a name.
             # Complete arguments distinguish it from a host that sends a name in several pieces.
             has_new_name = (
-                id is None and name is not None and (call.id is None or call.name != name)
+                id is None and name is not None and (call.id is None or not call.is_named(name))
             )
             if has_new_name and call.complete:
                 return None
@@ -242,6 +277,7 @@ def arguments_of(text: str, *, cut: bool = False) -> dict[str, Any] | None:
             return None
     except (UnicodeEncodeError, RecursionError):
         return None
+    value = portable(value)  # a text if it is nested too deeply
     return value if isinstance(value, dict) else None
 
 

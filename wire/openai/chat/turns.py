@@ -17,7 +17,7 @@ import msgspec
 from wire.core.decoders import decoder
 from wire.core.facts import facts_of
 from wire.core.json_values import checked, json_text
-from wire.core.lenient import decoded
+from wire.core.lenient import decoded, portable
 from wire.core.memory import RAW, Note, Noted, encode
 from wire.errors import HistoryError, RuleError, Violation
 from wire.neutral import messages as chat
@@ -400,7 +400,7 @@ def _arguments(arguments: Any, dialect: Dialect, path: str, notes: list[Note]) -
         if isinstance(arguments, str)
         else ""
         if arguments is None
-        else msgspec.json.encode(arguments).decode()
+        else msgspec.json.encode(portable(arguments)).decode()
     )
     if text.strip() in ("", "null") and (
         not dialect.verbatim or dialect.invalid_arguments == "wrapped"

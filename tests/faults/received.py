@@ -1,0 +1,310 @@
+"""Recorded bodies of all wires, the calls that receive them, and what a program does with a result.
+
+`SEEDS` has each body with the calls that may receive it: the raw ones of the wire and the neutral
+ones of `Chat`, whole, streamed, and with a status of an error. `receive` plays a body to a call
+through a real client. `use` does what a program may do afterwards: read, print, copy, pickle, save,
+load, continue, repair, prune, hand over.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+
+import wire
+from wire import Chat, Client, anthropic, gemini, history, openai, sessions
+from wire.core.call import Call, StreamCall
+from wire.core.memory import WireStruct
+from wire.core.retry import NONE
+from wire.errors import RuleError, WireError
+from wire.gemini.uploads import start_upload
+from wire.neutral.messages import Message, Reply, ToolResult
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+MODELS = {
+    "gemini": "gemini-3.8-flash",
+    "openai": "gpt-5.4",
+    "anthropic": "claude-opus-4-8",
+}
+AnyCall = Call[Any] | StreamCall[Any, Any]
+
+
+@dataclass(frozen=True)
+class Seed:
+    """A body, and the calls that may receive it."""
+
+    name: str
+    wire: str
+    body: bytes
+    status: int
+    calls: tuple[AnyCall, ...]
+
+
+# --- seeds ----------------------------------------------------------------------------------------
+
+
+@cache
+def chat_of(name: str) -> Chat:
+    return Chat(f"{name}:{MODELS[name]}", api_key="fake-key", http=_PLAYER, retry=NONE)
+
+
+def _calls(name: str) -> tuple[AnyCall, ...]:
+    """The calls of a wire for one response: both doors, streamed or not."""
+    chat, model = chat_of(name), MODELS[name]
+    neutral = (chat.call("Hi"), chat.stream_call("Hi"))
+    if name == "gemini":
+        asked = gemini.GenerateContentRequest(contents=gemini.contents("Hi"))
+        return (
+            gemini.generate_content(model, asked),
+            gemini.stream_generate_content(model, asked),
+            *neutral,
+        )
+    if name == "openai":
+        request = openai.ChatCompletionRequest(model=model, messages=openai.messages("Hi"))
+        return (openai.chat_completions(request), openai.stream_chat_completions(request), *neutral)
+    message = anthropic.MessageRequest(
+        model=model, max_tokens=9, messages=[anthropic.Message(role="user", content="Hi")]
+    )
+    return (anthropic.create_message(message), anthropic.stream_message(message), *neutral)
+
+
+def _recorded() -> Iterator[tuple[str, str, int, bytes]]:
+    for name in ("gemini", "anthropic"):
+        for path in sorted((FIXTURES / name / "streams").glob("*.sse")):
+            yield f"{name}/{path.stem}", name, 200, path.read_bytes()
+    for line in (FIXTURES / "openai" / "streams.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        yield f"openai/{record['id']}", "openai", 200, record["sse"].encode()
+    wires = {"sample": "gemini", "openai": "openai", "anthropic": "anthropic"}
+    vendors = {"gemini": "gemini", "anthropic": "anthropic"}
+    for file in (*wires, "calls"):
+        for line in (FIXTURES / "corpus" / f"{file}.jsonl").read_text().splitlines():
+            record = json.loads(line)
+            if record["endpoint"] in _GENERATING:
+                name = wires.get(file) or vendors.get(record["vendor"], "openai")
+                body = record["response_body"].encode()
+                yield f"{file}/{record['id']}", name, record["status"], body
+
+
+_GENERATING = ("generateContent", "streamGenerateContent", "chat.completions", "messages")
+
+
+def _plain() -> Iterator[tuple[str, str, Call[Any], Any]]:
+    """Bodies of the other endpoints, each with its call."""
+    status = {
+        "code": 429,
+        "message": "Slow down.",
+        "status": "RESOURCE_EXHAUSTED",
+        "details": [
+            {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "3.5s"},
+            {"@type": "t/google.rpc.QuotaFailure", "violations": [{"quotaId": "PerDay"}]},
+            {"@type": "t/google.rpc.ErrorInfo", "reason": "R", "metadata": {"a": "b"}},
+        ],
+    }
+    answer = {
+        "candidates": [{"content": {"parts": [{"text": "Hi"}]}, "finishReason": "STOP"}],
+        "usageMetadata": {"promptTokenCount": 1},
+    }
+    file = {
+        "name": "files/a",
+        "mimeType": "text/plain",
+        "sizeBytes": "3",
+        "createTime": "2026-11-01T00:00:00Z",
+        "state": "ACTIVE",
+        "uri": "https://example.com/a",
+        "error": status,
+        "videoMetadata": {"videoDuration": "3s"},
+    }
+    cached = {
+        "name": "cachedContents/a",
+        "model": "models/m",
+        "expireTime": "2026-11-01T00:00:00Z",
+        "usageMetadata": {"totalTokenCount": 7},
+    }
+    batch = {
+        "name": "batches/a",
+        "done": True,
+        "metadata": {
+            "@type": "t",
+            "state": "BATCH_STATE_SUCCEEDED",
+            "batchStats": {"requestCount": "2"},
+            "output": {"inlinedResponses": {"inlinedResponses": [{"response": answer}]}},
+        },
+        "response": {"inlinedResponses": {"inlinedResponses": [{"response": answer}]}},
+    }
+    content = gemini.Content(parts=[gemini.Part(text="Hi")])
+    model = {"name": "models/m", "inputTokenLimit": 9, "temperature": 1.0, "topK": 4}
+    count = gemini.count_tokens("m", gemini.CountTokensRequest(contents=[content]))
+    embedded = gemini.embed_content("m", gemini.EmbedContentRequest(content=content))
+    yield "files", "gemini", gemini.get_file("files/a"), file
+    yield "list of files", "gemini", gemini.list_files(), {"files": [file], "nextPageToken": "p"}
+    yield "cached content", "gemini", gemini.get_cached_content("cachedContents/a"), cached
+    yield "batch", "gemini", gemini.get_batch("batches/a"), batch
+    yield "batches", "gemini", gemini.list_batches(), {"operations": [batch]}
+    yield "model", "gemini", gemini.get_model("m"), model
+    yield "models", "gemini", gemini.list_models(), {"models": [model]}
+    details = [{"modality": "TEXT", "tokenCount": 7}]
+    yield "count", "gemini", count, {"totalTokens": 7, "promptTokensDetails": details}
+    yield "embedding", "gemini", embedded, {"embedding": {"values": [0.5, -1e-9]}}
+    upload = start_upload(gemini.File(display_name="a"), size=3, mime_type="text/plain")
+    yield "upload", "gemini", upload, {"file": file}
+    request = openai.EmbeddingRequest(model="m", input="Hi")
+    vectors = [{"object": "embedding", "index": 0, "embedding": [0.5, 1e-9]}]
+    usage = {"prompt_tokens": 1, "total_tokens": 1}
+    listed = {"object": "list", "data": vectors, "model": "m", "usage": usage}
+    yield "embeddings", "openai", openai.embeddings(request), listed
+    row = {"id": "m-1", "object": "model", "created": 1, "owned_by": "us"}
+    yield "models", "openai", openai.list_models(), {"object": "list", "data": [row]}
+    yield "list", "openai", openai.list_models(), [row]
+    yield "model", "openai", openai.get_model("m-1"), row
+    claude = {"id": "m", "type": "model", "display_name": "M", "max_tokens": 64000}
+    page = {"data": [claude], "has_more": False, "first_id": "m", "last_id": "m"}
+    yield "models", "anthropic", anthropic.list_models(), page
+    yield "model", "anthropic", anthropic.get_model("m"), claude
+    counts = {"processing": 0, "succeeded": 1, "errored": 0, "canceled": 0, "expired": 0}
+    job = {"id": "msgbatch_1", "type": "message_batch", "request_counts": counts}
+    yield "batch", "anthropic", anthropic.get_batch("msgbatch_1"), job
+    blocks = [{"type": "text", "text": "Hi"}]
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "content": blocks}
+    outcome = {"custom_id": "a", "result": {"type": "succeeded", "message": message}}
+    yield "results", "anthropic", anthropic.batch_results("msgbatch_1"), outcome
+
+
+@cache
+def seeds() -> tuple[Seed, ...]:
+    found = [
+        Seed(name, vendor, body, status, _calls(vendor))
+        for name, vendor, status, body in _recorded()
+    ]
+    for name, vendor, call, value in _plain():
+        found.append(Seed(f"{vendor} {name}", vendor, json.dumps(value).encode(), 200, (call,)))
+    return tuple(each for each in found if each.body)
+
+
+# --- receiving ------------------------------------------------------------------------------------
+
+
+class _Player(httpx.BaseTransport):
+    """Plays one body to each request, in pieces."""
+
+    def __init__(self) -> None:
+        self.status, self.pieces = 200, [b""]
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        return httpx.Response(self.status, stream=_Pieces(self.pieces))
+
+
+class _Pieces(httpx.SyncByteStream):
+    def __init__(self, pieces: list[bytes]) -> None:
+        self._pieces = pieces
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._pieces)
+
+
+_PLAYER = _Player()
+
+
+@cache
+def client_of(name: str) -> Client:
+    return Client(name, api_key="fake-key", http=_PLAYER, retry=NONE)
+
+
+def receive(
+    name: str, call: AnyCall, status: int, pieces: list[bytes]
+) -> tuple[list[Any], WireError | None]:
+    """The result of a call, with the chunks or events before it, and the error that ended it."""
+    _PLAYER.status, _PLAYER.pieces = status, pieces
+    client, got = client_of(name), []
+    try:
+        if isinstance(call, Call):
+            got.append(client.send(call))
+        else:
+            with client.stream(call) as stream:
+                got.extend(stream)
+                got.append(stream.partial())
+                got.append(stream.result())
+    except WireError as error:
+        return got, error
+    return got, None
+
+
+# --- using ----------------------------------------------------------------------------------------
+
+
+def use(name: str, got: Any) -> None:
+    """Do what a program may do with a result, a chunk, an event or an error."""
+    repr(got)
+    str(got)
+    copy.copy(got)
+    copy.deepcopy(got)
+    again = pickle.loads(pickle.dumps(got))
+    if isinstance(got, WireError):
+        again.partial  # noqa: B018
+        if got.partial is not None:
+            use(name, got.partial)
+        return
+    wire.notes(got)
+    if isinstance(got, WireStruct):
+        use_struct(name, got)
+    elif isinstance(got, Reply):
+        assert again == got or got != got
+        use_reply(name, got)
+
+
+_PARSE_REPLY: dict[str, Callable[[Any], Reply]] = {
+    "gemini": gemini.parse_reply,
+    "openai": openai.parse_reply,
+    "anthropic": anthropic.parse_reply,
+}
+
+
+def use_struct(name: str, got: WireStruct) -> None:
+    """Read a struct of a wire, and convert a response to a reply."""
+    wire.unknown(got)
+    got.raw  # noqa: B018
+    hash(id(got))
+    msgspec.to_builtins(got)
+    if type(got).__name__ in ("GenerateContentResponse", "ChatCompletion", "MessageResponse"):
+        use_reply(name, _PARSE_REPLY[name](got))
+
+
+def use_reply(name: str, reply: Reply, *, continues: bool = False) -> None:
+    """Read a reply, save and load it, and send it back, to its own wire and to the others.
+
+    A reply without parts, or with a call that is none, may be refused; with `continues` it may not.
+    """
+    for part in reply.message.parts:
+        repr(part.origin)
+    str((reply.text, reply.thought, reply.usage, reply.stop, reply.id, reply.model))
+    for call in reply.tool_calls:
+        if call.arguments is not None:
+            msgspec.json.encode(call.arguments)
+    turn: list[Message] = [Message.user("Hi"), reply.message]
+    results = [ToolResult(call.id, call.name, "done") for call in reply.tool_calls]
+    turn.append(Message.tool_response(*results) if results else Message.user("And now?"))
+    loaded = sessions.load_session(sessions.dump_session(turn))
+    assert list(loaded.messages) == turn
+    for kind in ("text", "markdown", "json"):
+        sessions.export(turn, kind)
+    history.estimate_tokens(reply.message)
+    history.check(turn)
+    repaired = history.repair(turn)
+    history.prune(turn, max_messages=2)
+    for each in MODELS:
+        history.hand_over(turn, each, MODELS[each])
+        for messages in (repaired, loaded.messages):
+            try:
+                chat_of(each).call(messages=list(messages))
+            except RuleError:  # such as a turn without parts
+                if continues:
+                    raise
