@@ -279,7 +279,7 @@ def test_a_function_that_returned_before_its_cancellation_has_its_result(
             return await super().generate(*args, **kwargs)
 
     async def main() -> dict[str, Any]:
-        async def run_sync(function: Callable[[], object], **_: Any) -> None:
+        async def run_in_thread(_: Any, __: int, function: Callable[[], object]) -> None:
             thread = threading.Thread(target=function)
             thread.start()
             thread.join()
@@ -290,7 +290,7 @@ def test_a_function_that_returned_before_its_cancellation_has_its_result(
         def write() -> str:
             return "written"
 
-        monkeypatch.setattr(anyio.to_thread, "run_sync", run_sync)
+        monkeypatch.setattr("wire.agent.tool_calls.run_in_thread", run_in_thread)
         agent = LLMAgent(Asked(LLMResponse(function_calls=(call("a", "write"),))), tools=[write])
         with anyio.CancelScope() as scope:
             await agent.run("Hi")
@@ -309,7 +309,7 @@ def test_a_function_that_no_thread_began_before_the_cancellation_is_never_begun(
     made: list[str] = []
     queued: list[Callable[[], object]] = []
 
-    async def run_sync(function: Callable[[], object], **_: Any) -> None:
+    async def run_in_thread(_: Any, __: int, function: Callable[[], object]) -> None:
         queued.append(function)
         await anyio.sleep(20)
 
@@ -339,7 +339,7 @@ def test_a_function_that_no_thread_began_before_the_cancellation_is_never_begun(
         return answers(agent.last_run.result.messages), agent.last_run.state
 
     scopes: list[anyio.CancelScope] = []
-    monkeypatch.setattr(anyio.to_thread, "run_sync", run_sync)
+    monkeypatch.setattr("wire.agent.tool_calls.run_in_thread", run_in_thread)
     told, state = on(backend, main)
     assert (told, made) == ({"b": {"result": "done"}}, [])
     assert ([each.id for each in state.open_calls], state.started) == (["a"], ())

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from wire.agent.guard import ATTRACTOR, Guard
+from wire.agent.state import AgentState
 from wire.agent.steps import (
     INTERRUPTED,
     Ask,
@@ -340,6 +341,35 @@ def test_a_guard_that_is_none_is_named(options: dict[str, object]) -> None:
 
 
 # --- final tools, approval, waiting ---------------------------------------------------------------
+
+
+def test_calls_over_the_limit_of_a_turn_are_refused_and_the_others_run() -> None:
+    """R-11. A run that was saved before they were refused does not run them either."""
+    reply = said(*(call(f"c{n}") for n in range(5)))
+    refusal = {"error": "refused: at most 3 calls of a turn are run"}
+    for saved in (False, True):
+        steps = steps_of(max_calls_per_turn=3)
+        steps.next()
+        steps.replied(reply)
+        if saved:
+            steps = Steps(resumed(steps.state), TOOLS, max_calls_per_turn=3)
+        assert steps.next() == RunCalls(reply.tool_calls[:3])
+        assert [run.result.answer for run in steps.take_runs()] == [refusal, refusal]
+        steps.answered(done(*reply.tool_calls[:3]))
+        step = steps.next()
+        assert isinstance(step, Ask)
+        assert [result.id for result in step.messages[-1].tool_results] == [
+            f"c{n}" for n in range(5)
+        ]
+
+
+@pytest.mark.parametrize("limit", [0, -1, True, 1.5, None, "3"])
+def test_a_limit_of_calls_that_is_none_is_named(limit: object) -> None:
+    with pytest.raises(ConfigurationError, match="max_calls_per_turn: expected a whole number"):
+        steps_of(max_calls_per_turn=limit)
+    for option in ("max_parallel_tools", "max_calls_per_turn"):
+        with pytest.raises(ConfigurationError, match=f"{option}: expected a whole number"):
+            AgentState(**{option: limit})  # type: ignore[arg-type]
 
 
 def test_s3_24_a_final_tool_ends_the_run_after_all_calls_of_its_turn() -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import functools
 import logging
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import anyio
+import anyio.from_thread
 import anyio.lowlevel
 import anyio.to_thread
 import pytest
@@ -403,3 +406,152 @@ def test_s1_54_s3_15_a_cancelled_run_is_no_answer(backend: str, kind: str) -> No
 
 def test_nothing_to_run_is_nothing(run: Run) -> None:
     assert run(Toolbox([]), []) == []
+
+
+# --- bounds ---------------------------------------------------------------------------------------
+
+
+class Peak:
+    """The most functions that ran at once, and the most threads of tools."""
+
+    def __init__(self, full: int) -> None:
+        self.now = self.most = self.threads = 0
+        self.full = threading.Event()
+        self._full, self._lock = full, threading.Lock()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+            names = [each.name for each in threading.enumerate()]
+            self.threads = max(self.threads, names.count("wire-tool"))
+            if self.now == self._full:
+                self.full.set()
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self.now -= 1
+
+
+@pytest.mark.parametrize("kind", ["plain", "async"])
+def test_a_turn_of_300_calls_runs_as_many_at_once_as_it_may(run: Run, kind: str) -> None:
+    """R-11: at most 16 functions, in at most 16 threads, and the results in call order."""
+    peak = Peak(16)
+
+    def plain(n: int) -> int:
+        with peak:
+            assert peak.full.wait(20)
+            return n
+
+    async def other(n: int) -> int:
+        with peak:
+            await anyio.to_thread.run_sync(peak.full.wait, 20)
+            return n
+
+    function = tool(plain if kind == "plain" else other, name="function")
+    runs = run(Toolbox([function]), [call(str(n), "function", n=n) for n in range(300)])
+    assert answers(runs) == [{"result": n} for n in range(300)]
+    assert peak.most == 16
+    assert peak.threads <= 16
+
+
+def test_a_limit_of_one_runs_one_call_after_the_other(run: Run) -> None:
+    order: list[int] = []
+    peak = Peak(1)
+
+    def step(n: int) -> int:
+        with peak:
+            order.append(n)
+            return n
+
+    runs = run(Toolbox([step]), [call(str(n), "step", n=n) for n in range(5)], max_parallel=1)
+    assert (answers(runs), order) == ([{"result": n} for n in range(5)], [0, 1, 2, 3, 4])
+    assert peak.most == 1
+
+
+@pytest.mark.parametrize("limit", [0, -1, True, 2.0, None, "16"])
+def test_a_limit_that_is_none_is_refused(run: Run, limit: Any) -> None:
+    with pytest.raises(ConfigurationError, match="max_parallel: expected a whole number"):
+        run(Toolbox([]), [], max_parallel=limit)
+
+
+def test_functions_that_never_return_do_not_keep_the_others_waiting(run: Run) -> None:
+    """Each takes a place until its timeout, which begins when it starts."""
+    over = threading.Event()
+
+    @tool(timeout=0.05)
+    def stuck() -> None:
+        over.wait(20)
+
+    def quick(n: int) -> int:
+        return n
+
+    calls = [call(f"s{n}", "stuck") for n in range(6)] + [call("q", "quick", n=7)]
+    try:
+        runs = run(Toolbox([stuck, quick]), calls, max_parallel=2)
+    finally:
+        over.set()
+    late = {"error": "tool stuck timeout after 0.05 s"}
+    assert answers(runs) == [*[late] * 6, {"result": 7}]
+
+
+TOOL_THAT_NEVER_RETURNS = """
+import sys, threading, anyio
+from wire.agent import Agent, LLMAgent
+from wire.chat import AsyncChat, Chat
+from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
+from wire.tools import tool
+
+style, how = sys.argv[1:]
+
+@tool(timeout=0.05 if how == "timeout" else None)
+def stuck() -> None:
+    if how == "interrupt":
+        import os, signal
+        os.kill(os.getpid(), signal.SIGINT)
+    threading.Event().wait(600)
+
+script = [{"match": {"number": 1}, "say": {"calls": [{"name": "stuck"}]}}, {"say": "Done."}]
+name = "gemini:gemini-3.1-pro-preview"
+try:
+    if style == "threads":
+        chat = Chat(name, api_key="fake-key", http=EmulatorTransport(Emulator(script)))
+        print(Agent(chat, tools=[stuck]).run("Hi"))
+    else:
+        chat = AsyncChat(name, api_key="fake-key", http=AsyncEmulatorTransport(Emulator(script)))
+        print(anyio.run(LLMAgent(chat, tools=[stuck]).run, "Hi", backend=style))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize("style", ["asyncio", "trio", "threads"])
+@pytest.mark.parametrize(("how", "printed"), [("timeout", "Done."), ("interrupt", "interrupted")])
+def test_r_43_a_tool_that_never_returns_does_not_keep_the_process_from_ending(
+    style: str, how: str, printed: str
+) -> None:
+    """The tool waits ten minutes; the process ends at once, or `timeout` fails the test."""
+    command = [sys.executable, "-c", TOOL_THAT_NEVER_RETURNS, style, how]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.stdout.strip(), done.returncode) == (printed, 0), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_plain_function_may_use_the_event_loop_of_its_run(backend: str) -> None:
+    async def double(n: int) -> int:
+        await anyio.lowlevel.checkpoint()
+        return 2 * n
+
+    @tool
+    def uses_loop(n: int) -> int:
+        anyio.from_thread.check_cancelled()
+        return anyio.from_thread.run(double, n)
+
+    @tool
+    def uses_a_loop_of_its_own(n: int) -> int:
+        return anyio.run(double, n)
+
+    toolbox = Toolbox([uses_loop, uses_a_loop_of_its_own])
+    calls = [call("a", "uses_loop", n=2), call("b", "uses_a_loop_of_its_own", n=3)]
+    assert answers(_in_tasks(backend)(toolbox, calls)) == [{"result": 4}, {"result": 6}]

@@ -270,9 +270,11 @@ def test_results_are_not_paired_again(messages, model):
 def test_a_neutral_request_pairs_its_results_once(monkeypatch):
     messages = (HI, Message.assistant(A, B), Message.tool_result(B, "b"), Message.tool_result(A, 1))
     paired = []
-    pair = pairing.pair
+    pair, by_key = pairing.pair, pairing.pair_by_key
     for module in (pairing, wire_pairing, turns):
         monkeypatch.setattr(module, "pair", lambda *args: paired.append(args) or pair(*args))
+    monkeypatch.setattr(pairing, "pair_by_key", lambda *args: paired.append(args) or by_key(*args))
+    monkeypatch.setattr(pairing, "pair_by_key", lambda *args: paired.append(args) or by_key(*args))
     contents(*messages)
     assert len(paired) == 1
 

@@ -43,7 +43,7 @@ from wire.agent.provider import (
     create_provider,
 )
 from wire.agent.state import MAX_STEPS, AgentOptions, AgentState, without_groups
-from wire.agent.steps import Finished, RunCalls, RunResult, RunState, Steps, Verdict, is_transient
+from wire.agent.steps import Finished, RunCalls, RunResult, RunState, Steps, Verdict
 from wire.agent.tool_calls import run_calls, run_calls_in_threads
 from wire.chat import AsyncChat, Chat
 from wire.config import LLMConfig
@@ -259,12 +259,13 @@ class LLMAgent(AgentState):
                         model=model_name(self.model),
                         messages=steps.state.messages,
                         progress=steps,
+                        max_parallel=self._max_parallel,
                     )
                     continue
                 done, handed_out = None, False
                 try:
                     if stream:
-                        async with aclosing(self._streamed(step.messages)) as events:
+                        async with aclosing(self._streamed(steps, step.messages)) as events:
                             async for event in events:
                                 if isinstance(event, Done):
                                     done = event
@@ -282,11 +283,13 @@ class LLMAgent(AgentState):
                 if steps.replied(done.reply) and stream:
                     yield done
 
-    async def _streamed(self, messages: Sequence[Message]) -> AsyncGenerator[Event, None]:
+    async def _streamed(
+        self, steps: Steps, messages: Sequence[Message]
+    ) -> AsyncGenerator[Event, None]:
         """The events of one reply.
 
         If a stream fails before its first event, the request is sent once more without streaming
-        (S1-72).
+        (S1-72), unless the client or the policy has no attempt left.
         """
         begun = False
         try:
@@ -295,7 +298,7 @@ class LLMAgent(AgentState):
                     begun = True
                     yield event
         except Exception as error:
-            if begun or not is_transient(error):
+            if begun or not steps.asks_whole(error):
                 raise
             reply = await self.model.ask(messages=messages, **self._settings)
             for event in events_of(reply):
@@ -450,12 +453,13 @@ class Agent(AgentState):
                         model=model_name(self.model),
                         messages=steps.state.messages,
                         progress=steps,
+                        max_parallel=self._max_parallel,
                     )
                     continue
                 done, handed_out = None, False
                 try:
                     if stream:
-                        with closing(self._streamed(step.messages)) as events:
+                        with closing(self._streamed(steps, step.messages)) as events:
                             for event in events:
                                 if isinstance(event, Done):
                                     done = event
@@ -472,7 +476,7 @@ class Agent(AgentState):
                 if steps.replied(done.reply) and stream:
                     yield done
 
-    def _streamed(self, messages: Sequence[Message]) -> Generator[Event, None, None]:
+    def _streamed(self, steps: Steps, messages: Sequence[Message]) -> Generator[Event, None, None]:
         """As `LLMAgent._streamed`."""
         begun = False
         try:
@@ -481,6 +485,6 @@ class Agent(AgentState):
                     begun = True
                     yield event
         except Exception as error:
-            if begun or not is_transient(error):
+            if begun or not steps.asks_whole(error):
                 raise
             yield from events_of(self.model.ask(messages=messages, **self._settings))

@@ -9,8 +9,16 @@ from typing import Any, TypedDict, Unpack, overload
 from wire.agent.context_cache import CachePolicy
 from wire.agent.guard import Guard
 from wire.agent.hooks import check_plain
-from wire.agent.steps import RunState, Steps, Verdict, begun, resumed
-from wire.agent.tool_calls import Approve
+from wire.agent.steps import (
+    MAX_CALLS_PER_TURN,
+    RunState,
+    Steps,
+    Verdict,
+    begun,
+    checked_count,
+    resumed,
+)
+from wire.agent.tool_calls import MAX_PARALLEL_TOOLS, Approve
 from wire.chat import Settings
 from wire.core import retry as presets
 from wire.core.credentials import hidden
@@ -47,6 +55,13 @@ class AgentOptions(TypedDict, total=False):
     """Stops or steers a model that repeats itself."""
     stop_when: Callable[[RunState], bool] | None
     """Called between steps; the run stops if it returns true, and `resume` continues it."""
+    max_parallel_tools: int
+    """The most calls of one turn that run at once, 16 by default; the others wait."""
+    max_calls_per_turn: int
+    """The most calls of one turn that are run, 1,000 by default.
+
+    The model gets an error for each further call.
+    """
     on_error: Callable[[Exception, ToolCall], str] | None
     """Returns the message that the model gets for an exception of a tool."""
     retry: Retry
@@ -82,6 +97,10 @@ class AgentState:
         self._stop_when, self._view = options.get("stop_when"), options.get("view")
         self._retry = options.get("retry", presets.RESUME_AGENT)
         self._cache = options.get("cache")
+        self._max_parallel = options.get("max_parallel_tools", MAX_PARALLEL_TOOLS)
+        self._max_calls = options.get("max_calls_per_turn", MAX_CALLS_PER_TURN)
+        checked_count("max_parallel_tools", self._max_parallel)
+        checked_count("max_calls_per_turn", self._max_calls)
         self._in_history: tuple[Message, ...] = ()
         """The messages of the run that are in the history already."""
         self.last_run: Steps | None = None
@@ -172,6 +191,7 @@ class AgentState:
             state,
             self.tools,
             max_steps=max_steps,
+            max_calls_per_turn=self._max_calls,
             view=self._view or self._pruned,
             guard=self._guard,
             stop_when=self._stop_when,

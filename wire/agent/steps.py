@@ -17,6 +17,7 @@ import msgspec
 
 from wire.agent.guard import Guard
 from wire.core import retry as presets
+from wire.core.account import answer_account
 from wire.core.exchange import Pause
 from wire.core.memory import MetadataStruct
 from wire.core.retry import Retry
@@ -31,7 +32,7 @@ from wire.errors import (
     ungrouped,
 )
 from wire.history import check
-from wire.history.order import unanswered, with_results
+from wire.history.order import last_calls, unanswered, with_results
 from wire.neutral.messages import Message, Reply, ToolCall, ToolResult, Usage
 from wire.tools import Toolbox, ToolRun
 
@@ -40,6 +41,8 @@ Reason: TypeAlias = Literal["end", "final", "max_steps", "guard", "waiting", "st
 Verdict: TypeAlias = bool | str
 """Decision on one call: `True` lets it run, `False` or a text, the reason, refuses it."""
 
+MAX_CALLS_PER_TURN = 1000
+"""Default for the calls of one turn that are run."""
 
 INTERRUPTED = "cancelled while it ran; it may have had effects"
 """The error of a call whose tool was started and had not returned when the run ended."""
@@ -180,6 +183,7 @@ class Steps:
     - `max_steps`: the maximum number of requests to the model; `None` for no limit.
     - `view`: returns the messages to send, given all messages.
     - `stop_when`: called between steps; the run stops if it returns true, and can be resumed.
+    - `max_calls_per_turn`: further calls of a turn are not run; the model gets an error for each.
     - `asks_approval`: whether the driver asks for approval of each call. If not, calls of tools
       that need approval wait.
     - `on_change`: called with each new state.
@@ -193,6 +197,7 @@ class Steps:
         toolbox: Toolbox,
         *,
         max_steps: int | None = 20,
+        max_calls_per_turn: int = MAX_CALLS_PER_TURN,
         view: Callable[[Sequence[Message]], Iterable[Message]] = tuple,
         guard: Guard | None = None,
         stop_when: Callable[[RunState], bool] | None = None,
@@ -206,9 +211,10 @@ class Steps:
             raise ConfigurationError(
                 f"max_steps: expected a whole number from 1 up or None, not {max_steps!r}"
             )
+        checked_count("max_calls_per_turn", max_calls_per_turn)
         self.state = state
         self._toolbox = toolbox
-        self._max_steps = max_steps
+        self._max_steps, self._max_calls = max_steps, max_calls_per_turn
         self._view = view
         self._guard = guard
         self._stop_when = stop_when
@@ -291,6 +297,9 @@ class Steps:
         An empty reply counts as a transient failure, unless it was cut off at its length.
         """
         if reply.empty and reply.stop.reason != "length":
+            account = answer_account(reply)
+            # `failed` counts one attempt; the client may have made more.
+            self._attempt += account.attempts - 1 if account is not None else 0
             finish = reply.stop.raw or reply.stop.reason
             message = f": {reply.stop.message}" if reply.stop.message else ""
             self.failed(
@@ -317,6 +326,21 @@ class Steps:
             usage=self.state.usage + reply.usage if reply.usage is not None else self.state.usage,
             reason=None if calls else "end",
         )
+        return True
+
+    def asks_whole(self, error: BaseException) -> bool:
+        """Report a stream that failed before its first event.
+
+        Return whether the driver is to send the request once more, without streaming. That request
+        counts as an attempt of the policy, so that a streamed run sends no more requests than the
+        policy allows. A client of this library has already used its attempts.
+        """
+        error = ungrouped(error)
+        if getattr(error, "attempts", 0) or not is_transient(error):
+            return False
+        if self._attempt + 1 >= self._retry.attempts:
+            return False
+        self._attempt += 1
         return True
 
     def failed(self, error: BaseException, *, seen: bool = False) -> None:
@@ -376,8 +400,9 @@ class Steps:
     def _calls(self) -> Step | None:
         """The step that runs calls; `None` if every open call got its result here, or waits."""
         answered, to_run, waiting = [], [], False
+        in_limit = {call.id for call in last_calls(self.state.messages)[: self._max_calls]}
         for call in self.state.open_calls:
-            run = self._answer_at_once(call)
+            run = self._answer_at_once(call) if call.id in in_limit else self._over_limit(call)
             if run is not None:
                 answered.append(run)
             elif self._waits(call):
@@ -404,6 +429,9 @@ class Steps:
             return ToolRun(call, refusal)
         # The run was saved while this call ran. A verdict `True` allows to run it again.
         return self._interrupted(call) if verdict is not True else None
+
+    def _over_limit(self, call: ToolCall) -> ToolRun:
+        return _answered_with(call, f"refused: at most {self._max_calls:,} calls of a turn are run")
 
     def _waits(self, call: ToolCall) -> bool:
         tool = self._toolbox.get(call.name)
@@ -478,6 +506,12 @@ def check_verdict(verdict: object, name: str) -> None:
             f"{name}: expected True, False or the reason of a refusal as text, not "
             f"{type(verdict).__name__}"
         )
+
+
+def checked_count(name: str, value: object) -> None:
+    """Raise `ConfigurationError` for a value that is no whole number from 1 up."""
+    if type(value) is not int or value < 1:
+        raise ConfigurationError(f"{name}: expected a whole number from 1 up, not {value!r}")
 
 
 def refused(call: ToolCall, verdict: Verdict) -> ToolResult | None:

@@ -1,5 +1,7 @@
 """Runs the calls of one turn at the same time, on asyncio and trio or in threads.
 
+At most `max_parallel` functions run at once; the other calls wait for their turn.
+
 Each call is reported when its tool starts and when it has its result. `wire.tools` builds the
 results. `wire.agent.steps` decides about calls that a cancelled run leaves open.
 """
@@ -7,20 +9,21 @@ results. `wire.agent.steps` decides about calls that a cancelled run leaves open
 from __future__ import annotations
 
 import contextvars
+import functools
 import inspect
 import math
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from queue import Empty, SimpleQueue
 from threading import Lock
 from typing import Any, Protocol, TypeAlias
 
 import anyio
-import anyio.to_thread
 
 from wire.agent.hooks import MAX_WAIT_SECONDS, HookLoop
-from wire.agent.steps import Verdict, check_verdict, refused
+from wire.agent.steps import Verdict, check_verdict, checked_count, refused
+from wire.agent.tool_threads import DaemonThreads, run_in_thread
 from wire.core.logs import logger
 from wire.errors import ToolError, ungrouped
 from wire.neutral.messages import Message, ToolCall, ToolResult
@@ -33,6 +36,11 @@ such as the `None` of a function that returns nothing, refuses it too.
 """
 
 log = logger("wire.agent")
+
+MAX_PARALLEL_TOOLS = 16
+"""Default for the calls of one turn that run at once. Models ask for hundreds, and each plain
+function takes a thread.
+"""
 
 
 class Progress(Protocol):
@@ -55,8 +63,13 @@ async def run_calls(
     model: str = "",
     messages: Sequence[Message] = (),
     progress: Progress | None = None,
+    max_parallel: int = MAX_PARALLEL_TOOLS,
 ) -> list[ToolRun]:
     """Run calls at the same time, plain functions in threads; returns the runs in call order.
+
+    At most `max_parallel` functions run at once. The timeout of a tool begins when it starts. A
+    plain function past its timeout keeps running in its thread; its result is discarded, and it
+    does not count any more.
 
     A plain `approve` is called in a thread too, for one call at a time: while it waits for a user,
     other tasks go on. An async one is awaited for all calls at the same time.
@@ -64,19 +77,25 @@ async def run_calls(
     An exception of a function becomes its result, one of `approve` refuses its call. A cancellation
     ends all calls and is raised. So is any other exception that is no `Exception`, such as
     `SystemExit`. By then `progress` has every result that exists. Raises `ToolError`, before any
-    call starts, for a call of a tool without a function.
+    call starts, for a call of a tool without a function, and `ConfigurationError` for a
+    `max_parallel` below 1.
     """
-    turn = _Turn(calls, progress)
+    checked_count("max_parallel", max_parallel)
+    turn = _Turn(calls, progress, DaemonThreads(max_parallel))
     prepared = [_prepared(toolbox, call, model, messages) for call in calls]
-    one_question = anyio.CapacityLimiter(1)
+    questions = _Questions()
     exits: list[BaseException] = []
+    places = anyio.CapacityLimiter(max_parallel)
 
     async def run(position: int, ready: Ready | ToolRun) -> None:
         try:
             if isinstance(ready, Ready) and approve is not None:
-                ready = await _approved(toolbox, ready, approve, one_question)
+                ready = await _approved(toolbox, ready, approve, questions, position)
+                if isinstance(ready, Ready):
+                    await places.acquire_on_behalf_of(position)
             if isinstance(ready, Ready):
                 ready = await _outcome(toolbox, ready, turn, position)
+                places.release_on_behalf_of(position)
             turn.add(position, ready)
         except anyio.get_cancelled_exc_class():
             raise
@@ -92,6 +111,10 @@ async def run_calls(
     try:
         async with anyio.create_task_group() as group:
             for position, ready in enumerate(prepared):
+                # Here, because trio runs new tasks in random order. A call that waits for its
+                # approval takes no place.
+                if approve is None and isinstance(ready, Ready):
+                    await places.acquire_on_behalf_of(position)
                 group.start_soon(run, position, ready)
     finally:
         turn.end()
@@ -100,17 +123,39 @@ async def run_calls(
     return turn.runs
 
 
+class _Questions:
+    """Calls a plain `approve` in a thread, for one call at a time."""
+
+    def __init__(self) -> None:
+        self._one, self._threads = anyio.CapacityLimiter(1), DaemonThreads(1)
+
+    async def ask(self, approve: Approve, call: ToolCall, position: int) -> Any:
+        """What `approve` returned. Raises what it raised."""
+        outcome: list[tuple[Any, BaseException | None]] = []
+
+        def work() -> None:
+            try:
+                outcome.append((approve(call), None))
+            except BaseException as raised:
+                outcome.append((None, raised))
+
+        async with self._one:
+            await run_in_thread(self._threads, position, work)
+        verdict, error = outcome[0]
+        if error is not None:
+            raise error
+        return verdict
+
+
 async def _approved(
-    toolbox: Toolbox, ready: Ready, approve: Approve, one_question: anyio.CapacityLimiter
+    toolbox: Toolbox, ready: Ready, approve: Approve, questions: _Questions, position: int
 ) -> Ready | ToolRun:
     """The call if it is approved, else its result."""
     try:
         verdict: Any = (
             approve(ready.call)
             if is_async(approve)
-            else await anyio.to_thread.run_sync(
-                approve, ready.call, abandon_on_cancel=True, limiter=one_question
-            )
+            else await questions.ask(approve, ready.call, position)
         )
         if inspect.isawaitable(verdict):
             verdict = await _await_contained(verdict)
@@ -154,7 +199,7 @@ async def _in_thread(ready: Ready, turn: _Turn, position: int) -> Any:
                 outcome.append((None, raised))
 
     try:
-        await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+        await run_in_thread(turn.threads, position, work)
     except anyio.get_cancelled_exc_class():
         # A thread cannot be stopped. If it has not started, it never does; if it has returned,
         # its value counts.
@@ -189,16 +234,21 @@ def run_calls_in_threads(
     model: str = "",
     messages: Sequence[Message] = (),
     progress: Progress | None = None,
+    max_parallel: int = MAX_PARALLEL_TOOLS,
 ) -> list[ToolRun]:
     """As `run_calls`, in threads; each async function gets its own event loop.
 
     `approve` is called in the caller's thread. A thread cannot be stopped: a function past its
-    timeout, or after a `KeyboardInterrupt`, keeps running; its result is discarded.
+    timeout, or after a `KeyboardInterrupt`, keeps running; its result is discarded, and it does not
+    keep the process from ending.
     """
-    turn = _Turn(calls, progress)
+    checked_count("max_parallel", max_parallel)
+    turn = _Turn(calls, progress, DaemonThreads(max_parallel))
     prepared = [_prepared(toolbox, call, model, messages) for call in calls]
-    running: dict[Future[None], tuple[int, Ready, float]] = {}
-    pool = ThreadPoolExecutor(max_workers=len(calls) or 1, thread_name_prefix="wire-tool")
+    timeouts = [each.timeout for each in prepared if isinstance(each, Ready)]
+    shortest = min((each for each in timeouts if each is not None), default=math.inf)
+    submitted: dict[int, Ready] = {}
+    ended: SimpleQueue[tuple[int, BaseException | None]] = SimpleQueue()
     try:
         for position, ready in enumerate(prepared):
             if isinstance(ready, Ready) and approve is not None:
@@ -206,26 +256,45 @@ def run_calls_in_threads(
             if isinstance(ready, ToolRun):
                 turn.add(position, ready)
                 continue
-            until = time.monotonic() + (math.inf if ready.timeout is None else ready.timeout)
-            context = contextvars.copy_context()
-            future = pool.submit(context.run, _work, toolbox, ready, turn, position)
-            running[future] = (position, ready, until)
-        while running:
-            left = min(until for _, _, until in running.values()) - time.monotonic()
-            done, _ = wait(running, max(0.0, min(left, MAX_WAIT_SECONDS)), FIRST_COMPLETED)
-            for future in done:
-                del running[future]
-                error = future.exception()
+            submitted[position] = ready
+            work = functools.partial(_work, toolbox, ready, turn, position, ended)
+            turn.threads.submit(position, functools.partial(contextvars.copy_context().run, work))
+        while submitted:
+            left, late = _deadlines(turn.threads.running, submitted)
+            left = min(left, shortest)  # a function may start, and exceed its time, during the wait
+            for position in late:
+                turn.add(position, toolbox.timed_out(submitted.pop(position)))
+                turn.threads.abandon(position)
+            if submitted:
+                try:
+                    position, error = ended.get(timeout=min(left, MAX_WAIT_SECONDS))
+                except Empty:
+                    continue
+                submitted.pop(position, None)
                 if error is not None:
                     raise ungrouped(error)
-            for future, (position, ready, until) in [*running.items()]:
-                if until <= time.monotonic():
-                    del running[future]
-                    turn.add(position, toolbox.timed_out(ready))
     finally:
         turn.end()
-        pool.shutdown(wait=False, cancel_futures=True)
     return turn.runs
+
+
+def _deadlines(
+    running: Mapping[int, float], submitted: Mapping[int, Ready]
+) -> tuple[float, list[int]]:
+    """Seconds until the first function exceeds its timeout, and the positions of those that have
+    exceeded it.
+    """
+    now, first, late = time.monotonic(), math.inf, []
+    for position, started in running.items():
+        if position not in submitted:
+            continue
+        timeout = submitted[position].timeout
+        left = math.inf if timeout is None else started + timeout - now
+        if left <= 0:
+            late.append(position)
+        else:
+            first = min(first, left)
+    return first, late
 
 
 def _approved_here(toolbox: Toolbox, ready: Ready, approve: Approve) -> Ready | ToolRun:
@@ -238,10 +307,27 @@ def _approved_here(toolbox: Toolbox, ready: Ready, approve: Approve) -> Ready | 
         return toolbox.hook_failed(ready.call, "approve", error)
 
 
-def _work(toolbox: Toolbox, ready: Ready, turn: _Turn, position: int) -> None:
-    """Run a call from start to end in its thread, and report its result from there."""
-    if not turn.begin(position):
-        return
+def _work(
+    toolbox: Toolbox,
+    ready: Ready,
+    turn: _Turn,
+    position: int,
+    ended: SimpleQueue[tuple[int, BaseException | None]],
+) -> None:
+    """Run a call from start to end in its thread, and report its result from there.
+
+    `ended` gets the position of the call, and an exception that is to end the run.
+    """
+    exit: BaseException | None = None
+    try:
+        if turn.begin(position):
+            turn.add(position, _run_to_end(toolbox, ready))
+    except BaseException as raised:
+        exit = raised
+    ended.put((position, exit))
+
+
+def _run_to_end(toolbox: Toolbox, ready: Ready) -> ToolRun:
     value: Any = None
     error: Exception | None = None
     try:
@@ -254,7 +340,7 @@ def _work(toolbox: Toolbox, ready: Ready, turn: _Turn, position: int) -> None:
             value = anyio.run(_await_contained, value)
     except Exception as raised:
         error = raised
-    turn.add(position, toolbox.finish(ready, value, error))
+    return toolbox.finish(ready, value, error)
 
 
 def _prepared(
@@ -275,8 +361,12 @@ class _Turn:
     turn ends. After the end no tool starts and nothing is reported.
     """
 
-    def __init__(self, calls: Sequence[ToolCall], progress: Progress | None) -> None:
+    def __init__(
+        self, calls: Sequence[ToolCall], progress: Progress | None, threads: DaemonThreads
+    ) -> None:
         self._calls, self._progress = calls, progress
+        self.threads = threads
+        """The threads of plain functions."""
         self._runs: dict[int, ToolRun] = {}
         self._withheld: set[int] = set()
         self._ended = False

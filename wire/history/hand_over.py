@@ -93,15 +93,17 @@ def _grouped(
     """The messages by their index, with all calls of one response in the first of its messages."""
     result = dict(enumerate(history))
     for turn in turns:
+        if not turn.joined:
+            continue
+        parts = [*result[turn.index].parts]
         for index in turn.joined:
-            result[turn.index] = Message(
-                "assistant", result[turn.index].parts + result.pop(index).parts
-            )
+            parts += result.pop(index).parts
             notes.append(
                 Note(
                     f"messages[{index}]", f"joined to messages[{turn.index}]: calls of one response"
                 )
             )
+        result[turn.index] = Message("assistant", tuple(parts))
     return result
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from wire.errors import RuleError, Violation
 from wire.neutral.messages import Media, Message, Other, Part, Text, Thought, ToolCall, ToolResult
-from wire.neutral.pairing import Turn, pair, same_id, turns
+from wire.neutral.pairing import Turn, by_id, pair_by_key, turns
 
 ALLOWED: dict[str, tuple[type[Part], ...]] = {
     "system": (Text,),
@@ -155,8 +155,9 @@ def _groups(turns: Iterable[Turn]) -> Iterator[_Located]:
                 yield where, Violation(path, problem, "H3", remedy=remedy)
         if len(turn.results) == len(turn.calls) and None not in turn.pairs:
             continue
+        paired = set(turn.pairs)
         for at, each in enumerate(turn.results):
-            if at in turn.pairs:
+            if at in paired:
                 continue
             named = f"{each.result.name} ({each.result.id})"
             if each.result.id in known:
@@ -168,10 +169,15 @@ def _groups(turns: Iterable[Turn]) -> Iterator[_Located]:
             yield (each.message, each.position), Violation(each.path, problem, rule, remedy=remedy)
 
 
+def last_calls(messages: Sequence[Message]) -> list[ToolCall]:
+    """Returns the calls of the last turn, those with a result too."""
+    return _last_turn(messages)[0]
+
+
 def unanswered(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
     """Returns the calls of the last turn that have no result yet."""
     calls, results = _last_turn(messages)
-    pairs = pair(calls, results, same_id)
+    pairs = pair_by_key(calls, results, by_id)
     return tuple(call for call, result in zip(calls, pairs, strict=True) if result is None)
 
 
@@ -201,14 +207,12 @@ def _last_turn(messages: Sequence[Message]) -> tuple[list[ToolCall], list[ToolRe
     Neighbouring messages of the assistant are one turn.
     """
     results: list[ToolResult] = []
-    calls: list[ToolCall] = []
-    answering = True
+    of_messages: list[tuple[ToolCall, ...]] = []
     for message in reversed(messages):
-        if message.role == "tool" and answering:
+        if message.role == "tool" and not of_messages:
             results += message.tool_results
         elif message.role == "assistant":
-            answering = False
-            calls[:0] = message.tool_calls
+            of_messages.append(message.tool_calls)
         elif not message.instructs:
             break
-    return calls, results
+    return [call for calls in reversed(of_messages) for call in calls], results

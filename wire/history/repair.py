@@ -14,7 +14,7 @@ from wire.core.memory import Note, Noted
 from wire.errors import ConfigurationError
 from wire.history.order import ALLOWED, NAMES, listed
 from wire.neutral.messages import Media, Message, Other, Part, Text, ToolCall, ToolResult
-from wire.neutral.pairing import of_one_response, pair, same_id
+from wire.neutral.pairing import by_id, of_one_response, pair_by_key
 
 OpenCalls: TypeAlias = Literal["answer", "drop"]
 
@@ -96,6 +96,8 @@ class _Repair:
         self.notes: list[Note] = []
         self._begun = False  # whether there was a user message
         self._turn: _Draft | None = None  # `None` after a user message
+        self._turn_index = 0  # of the turn in `drafts`
+        self._responses: set[str] = set()  # of the calls of the turn; empty if it has none
         self._answers: _Draft | None = None
 
     def take(self, index: int, message: Message) -> None:
@@ -107,7 +109,7 @@ class _Repair:
             self.drafts.append(draft)
         elif message.role == "user":
             self.settle()
-            self._begun, self._turn = True, None
+            self._begun, self._turn, self._responses = True, None, set()
             self.drafts.append(draft)
         elif not self._begun:
             self._note(path, f"dropped: the {message.role} message precedes the first user message")
@@ -142,20 +144,21 @@ class _Repair:
         if self._answers is not None and not self._continues(draft):
             self.settle()
         if self._turn is None:
-            self._turn = draft
+            self._turn, self._turn_index = draft, len(self.drafts)
+            self._responses = set()
             self.drafts.append(draft)
         else:
             self._turn.parts += draft.parts
             self._note(draft.path, f"joined to {self._turn.path}: one assistant turn")
+        self._responses |= {call.response for _, call in draft.calls}
 
     def _continues(self, draft: _Draft) -> bool:
         """Whether the message has further calls of the response of the open turn."""
-        before = [call for _, call in self._turn.calls] if self._turn is not None else []
-        after = [call for _, call in draft.calls]
-        return bool(before and after) and of_one_response(before + after)
+        new = {call.response for _, call in draft.calls}
+        return bool(self._responses and new) and of_one_response(self._responses | new)
 
     def _take_answers(self, draft: _Draft) -> None:
-        if self._turn is None or not self._turn.calls:
+        if self._turn is None or not self._responses:
             for path, result in draft.results:
                 self._drop_orphan(path, result)
         elif self._answers is None:
@@ -173,7 +176,7 @@ class _Repair:
             return
         if answers is None:
             answers = _Draft(turn.path, Message("tool"), [])
-            self.drafts.insert(self.drafts.index(turn) + 1, answers)
+            self.drafts.insert(self._turn_index + 1, answers)
         calls = turn.calls
         pairs = self._paired(calls, answers)
         left_open = [call for position, call in enumerate(calls) if position not in pairs]
@@ -191,7 +194,7 @@ class _Repair:
                     f"the call of {call.name} ({call.id}) had no result: answered with an "
                     f"error, {self.reason}",
                 )
-        self._turn = None
+        self._turn, self._responses = None, set()
 
     def _paired(self, calls: list[tuple[str, ToolCall]], answers: _Draft) -> dict[int, str]:
         """Maps the position of a call to the path of its result, and drops unmatched results.
@@ -200,18 +203,19 @@ class _Repair:
         first open one.
         """
         results = answers.results
-        positions = pair(
+        positions = pair_by_key(
             [call for _, call in calls],
             [result for _, result in results],
-            lambda call, result: call.id == result.id and call.name == result.name,
-            same_id,
+            lambda each: (each.id, each.name),
+            by_id,
         )
         pairs = {
             position: results[at][0] for position, at in enumerate(positions) if at is not None
         }
         ids = {call.id for _, call in calls}
+        paired = set(pairs.values())
         for path, result in results:
-            if path in pairs.values():
+            if path in paired:
                 continue
             if result.id in ids:
                 self._note(
@@ -219,7 +223,7 @@ class _Repair:
                 )
             else:
                 self._drop_orphan(path, result)
-        answers.parts = [(path, part) for path, part in answers.parts if path in pairs.values()]
+        answers.parts = [(path, part) for path, part in answers.parts if path in paired]
         return pairs
 
     def _name_apart(
@@ -234,11 +238,13 @@ class _Repair:
         renamed: dict[str, Part] = {}
         results = dict(answers.results)
         seen: set[str] = set()
+        counts: dict[str, int] = {}
         for position, (path, call) in enumerate(calls):
             if call.id in seen:
-                count = 2
+                count = counts.get(call.id, 2)
                 while (id := f"{call.id or 'call'}_{count}") in taken:
                     count += 1
+                counts[call.id] = count + 1
                 taken.add(id)
                 renamed[path] = msgspec.structs.replace(call, id=id)
                 self._note(path, f"its id is now {id}: another call of this turn has {call.id}")
@@ -255,16 +261,18 @@ class _Repair:
         self, turn: _Draft, answers: _Draft, left_open: list[tuple[str, ToolCall]]
     ) -> None:
         """Drops all calls of the turn with all results: a model rejects an incomplete turn."""
+        open_paths = {path for path, _ in left_open}
         for path, call in turn.calls:
             why = (
                 "it had no result"
-                if (path, call) in left_open
+                if path in open_paths
                 else "another call of its turn had no result"
             )
             self._note(path, f"the call of {call.name} ({call.id}) was dropped: {why}")
         for path, result in answers.results:
             self._note(path, f"the result of {result.name} ({result.id}) was dropped with its turn")
         answers.parts = []
+        self._responses = set()
         others = [each for each in turn.parts if not isinstance(each[1], ToolCall)]
         turn.parts = others
         if not any(_stands_alone(part) for _, part in others):

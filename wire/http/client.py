@@ -93,8 +93,8 @@ class Stream(StreamState[Chunk, Answer]):
                 attempt.read(incoming, data)
 
     def _close(self) -> None:
-        self._incoming.abandon()
         try:
+            self._incoming.abandon()
             if self._incoming.drains:
                 self._drain()
         finally:

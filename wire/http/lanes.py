@@ -58,7 +58,7 @@ import anyio
 import anyio.lowlevel
 import httpx
 
-from wire.errors import ConfigurationError
+from wire.errors import ConfigurationError, ungrouped
 from wire.http.network import proxy_for, proxy_option, tls
 from wire.http.watchdog import TRACE, WATCH, shut_down
 
@@ -452,11 +452,13 @@ class AsyncLanes(httpx.AsyncBaseTransport):
                 lane = self._open(origin)
                 lane.prepare(request)
                 response = await lane.transport.handle_async_request(request)
-        except BaseException:
+        except BaseException as error:
             ours.limiter.release()
             if lane is not None:
                 with anyio.CancelScope(shield=True):
                     await lane.transport.aclose()
+            if isinstance(error, BaseExceptionGroup):
+                raise ungrouped(error) from error  # trio connects in a nursery
             raise
         leased = _AsyncLeased(response, ours, origin, lane)
         ours.busy.add(leased)

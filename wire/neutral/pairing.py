@@ -7,7 +7,8 @@ and surplus results from the turns, and each wire takes the results in the order
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
@@ -42,14 +43,36 @@ def pair(
     return positions
 
 
-def same_id(call: ToolCall, result: ToolResult) -> bool:
-    """Whether a result has the id of a call. This is the test for neutral conversations."""
-    return call.id == result.id
+def pair_by_key(
+    calls: Sequence[C], results: Sequence[R], *keys: Callable[[C | R], Hashable]
+) -> list[int | None]:
+    """As `pair`, where a result answers a call with an equal key. Linear in their number.
+
+    >>> pair_by_key("aBb", "baac", str, str.lower)
+    [1, None, 0]
+    """
+    positions: list[int | None] = [None] * len(calls)
+    used: set[int] = set()
+    for key in keys:
+        free: dict[Hashable, deque[int]] = {}
+        for position, result in enumerate(results):
+            if position not in used:
+                free.setdefault(key(result), deque()).append(position)
+        for index, call in enumerate(calls):
+            if positions[index] is None and (left := free.get(key(call))):
+                positions[index] = left.popleft()
+                used.add(positions[index])  # type: ignore[arg-type]
+    return positions
 
 
-def of_one_response(calls: Sequence[ToolCall]) -> bool:
-    """Whether the calls say that one response requested all of them."""
-    return bool(calls[0].response) and len({call.response for call in calls}) == 1
+def by_id(item: ToolCall | ToolResult) -> str:
+    """The id of a call or result. This is the key for neutral conversations."""
+    return item.id
+
+
+def of_one_response(responses: Set[str]) -> bool:
+    """Whether calls with these values of `response` say that one response requested all of them."""
+    return len(responses) == 1 and "" not in responses
 
 
 class Result(NamedTuple):
@@ -116,6 +139,7 @@ def turns(messages: Iterable[Message]) -> list[Turn]:
     """The turns of a conversation, with each call's result."""
     turn = Turn()
     all_turns = [turn]
+    responses: set[str] = set()  # of the calls of the turn
     for index, message in enumerate(messages):
         role = message.role
         if role == "user" or role == "assistant":
@@ -124,11 +148,12 @@ def turns(messages: Iterable[Message]) -> list[Turn]:
                 for position, part in enumerate(message.parts if role == "assistant" else ())
                 if isinstance(part, ToolCall)
             ]
-            if calls and turn.calls and of_one_response([each.call for each in turn.calls + calls]):
+            new = {each.call.response for each in calls}
+            if calls and turn.calls and of_one_response(responses | new):
                 turn.joined.append(index)
                 turn.calls += calls
                 continue
-            turn = Turn(index, calls=calls)
+            turn, responses = Turn(index, calls=calls), new
             all_turns.append(turn)
         elif role == "tool":
             for position, part in enumerate(message.parts):
@@ -136,10 +161,10 @@ def turns(messages: Iterable[Message]) -> list[Turn]:
                     turn.results.append(Result(index, position, part))
     for turn in all_turns:
         if turn.calls:
-            turn.pairs = pair(
+            turn.pairs = pair_by_key(
                 [each.call for each in turn.calls],
                 [each.result for each in turn.results],
-                same_id,
+                by_id,
             )
     return all_turns
 

@@ -53,28 +53,64 @@ def main(arguments: Sequence[str] | None = None) -> int:
     log = Progress(sys.stderr, level=chosen.log_level, format=chosen.log_format)
     status, problem = _FAILED, ""
     try:
-        return int(chosen.run(chosen, log))
+        with _SIGNALS:
+            return int(chosen.run(chosen, log))
     except WireError as error:
         problem = str(error)
     except OSError as error:
         problem = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-    except KeyboardInterrupt:
-        status, problem = _cancelled(signal.SIGINT)
-    except _Cancelled as cancelled:
-        status, problem = _cancelled(cancelled.number)
+    except KeyboardInterrupt as interrupt:
+        number = interrupt.number if isinstance(interrupt, _Cancelled) else signal.SIGINT
+        status, problem = 128 + number, f"cancelled by {signal.Signals(number).name}"
     _report(log, problem)
     return status
 
 
-class _Cancelled(Exception):
-    """A signal has cancelled the run."""
+class _Cancelled(KeyboardInterrupt):
+    """A signal has cancelled the command. It is caught where an interrupt is."""
 
     def __init__(self, number: int) -> None:
         self.number = number
 
 
-def _cancelled(number: int) -> tuple[int, str]:
-    return 128 + number, f"cancelled by {signal.Signals(number).name}"
+class _Signals:
+    """Handles SIGINT, SIGTERM and SIGHUP while a subcommand runs (R-43).
+
+    The first signal cancels the command: it raises `_Cancelled`, or calls `cancel` while a pipeline
+    runs, since an exception at any place of an event loop would break it. The second signal ends
+    the process at once.
+    """
+
+    def __init__(self) -> None:
+        self.received: int | None = None
+        self.cancel: Callable[[], object] | None = None
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> None:
+        self.received = self.cancel = None
+        if threading.current_thread() is not threading.main_thread():
+            return  # only the main thread receives signals
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)  # Windows has no SIGHUP
+            # `nohup` ignores SIGHUP, and a shell ignores SIGINT for commands in the background.
+            if number is not None and signal.getsignal(number) not in (signal.SIG_IGN, None):
+                self._before[number] = signal.signal(number, self._handle)
+
+    def __exit__(self, *_: object) -> None:
+        while self._before:
+            signal.signal(*self._before.popitem())
+
+    def _handle(self, number: int, frame: object) -> None:
+        if self.received is not None:
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
+        self.received = number
+        if self.cancel is None:
+            raise _Cancelled(number)
+        self.cancel()
+
+
+_SIGNALS = _Signals()
 
 
 def _log_options(parser: argparse.ArgumentParser, level: str, format: str) -> None:
@@ -231,8 +267,10 @@ def _drive(
     logger.addHandler(handler)
     logger.setLevel(min(handler.level, logger.getEffectiveLevel()))
     try:
+        _SIGNALS.cancel = _nothing  # until the event loop runs, a signal is only recorded
         ended = anyio.run(_until_signal, begun)
     finally:
+        _SIGNALS.cancel = None
         logger.removeHandler(handler)
         logger.setLevel(level)
         progress.close()
@@ -261,33 +299,35 @@ class _Log(logging.Handler):
 
 async def _until_signal(run: Callable[[], Awaitable[Ended]]) -> Ended | int:
     """The result of the run, or the number of the signal that cancelled it."""
+    import asyncio
+
     import anyio
 
-    results: list[Ended | int] = []
+    results: list[Ended] = []
     failed: list[Exception] = []
+    loop = asyncio.get_running_loop()
+    with anyio.CancelScope() as scope:
 
-    async def watch() -> None:
-        # On a system without signal receivers, an interrupt is an exception.
-        with (
-            suppress(NotImplementedError),
-            anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals,
-        ):
-            async for number in signals:
-                results.append(int(number))
-                group.cancel_scope.cancel()
-                return
+        def cancel() -> None:
+            loop.call_soon_threadsafe(scope.cancel)
 
-    async with anyio.create_task_group() as group:
-        if threading.current_thread() is threading.main_thread():  # only it receives signals
-            group.start_soon(watch)
+        _SIGNALS.cancel = cancel
+        if _SIGNALS.received is not None:
+            scope.cancel()
         try:
-            results.insert(0, await run())
+            results.append(await run())
         except Exception as error:
-            failed.append(error)  # a task group would wrap it in an ExceptionGroup
-        group.cancel_scope.cancel()
-    if failed:
-        raise failed[0]
-    return results[0]
+            failed.append(error)
+    _SIGNALS.cancel = _nothing
+    if results:
+        return results[0]
+    if _SIGNALS.received is not None:
+        return _SIGNALS.received
+    raise failed[0]
+
+
+def _nothing() -> None:
+    pass
 
 
 class Terminal:

@@ -28,27 +28,41 @@ def run_shell(command: str, folder: Path, timeout: float) -> str:
 
     stdout and stderr are read in the order of their bytes. `/bin/sh` runs the command in the
     folder, without input, in its own process group. The group is killed when the command ends, when
-    `timeout` seconds have passed, and when the task that waits for this thread (`anyio.to_thread`)
-    is cancelled. A process that leaves the group (`setsid`) survives. The command gets no variable
-    that holds a credential (`wire.pipeline.environment`). This is not a sandbox: the command has
-    the permissions of its user.
+    `timeout` seconds have passed, when the task that waits for this thread (`anyio.to_thread`) is
+    cancelled, and when this process ends, however it ends (R-43). A command that has not ended by
+    itself first gets SIGTERM and half a second. A process that leaves the group (`setsid`)
+    survives. The command gets no variable that holds a credential (`wire.pipeline.environment`).
+    This is not a sandbox: the command has the permissions of its user.
 
     Raises `ToolError` for a command that cannot be started.
     """
     stop = time.monotonic() + timeout
     blank_start_block()
     try:
+        guard = _Guard()
+    except OSError as cause:
+        raise ToolError(f"the command cannot be started: {cause}") from cause
+    with guard:
+        return _run(command, folder, timeout, stop, guard)
+
+
+def _run(command: str, folder: Path, timeout: float, stop: float, guard: _Guard) -> str:
+    try:
         process = subprocess.Popen(
-            ["/bin/sh", "-c", command],
+            ["/bin/sh", "-c", _WHEN_WATCHED, command],
             cwd=folder,
             env={**without_secrets(os.environ), "PWD": str(folder)},
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
     except (OSError, ValueError) as cause:  # a NUL, a lone surrogate, or too long
         raise ToolError(f"the command cannot be started: {cause}") from cause
+    guard.watch(process.pid)
+    assert process.stdin is not None
+    with suppress(BrokenPipeError), process.stdin as begin:
+        begin.write(b"\n")
     output = _Output()
     ended, pause = False, 0.001
     assert process.stdout is not None
@@ -65,6 +79,8 @@ def run_shell(command: str, folder: Path, timeout: float) -> str:
                     output.read(pipe.fileno(), _READ_BYTES)
             output.read(pipe.fileno(), _PIPE_BYTES)
     finally:
+        if not ended:
+            _ask_to_end(process)
         # Killed before `wait`, because the system may reuse its process id afterwards.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -74,6 +90,78 @@ def run_shell(command: str, folder: Path, timeout: float) -> str:
     # The shell has ended, so an open pipe belongs to a process that it started.
     background = "" if output.closed else "[background processes were killed]\n"
     return output.text(f"{background}[{_ending(process.returncode)}]")
+
+
+_WHEN_WATCHED = 'read -r _ && exec /bin/sh -c "$0" </dev/null'
+"""Starts the command in `$0` when a line arrives, which means that its guard knows its group.
+
+If this process ends before that, the command does not start.
+"""
+
+
+class _Guard:
+    """A process that kills the group of a command when this process has ended.
+
+    A signal may end this process before it can kill the command, and SIGKILL always does. The guard
+    reads from a pipe whose other end only this process holds, so the pipe ends with it.
+    """
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            ["/bin/sh", "-c", 'read -r group && { read -r _; kill -s KILL -- "-$group"; }'],
+            env={},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            # A Ctrl-C goes to all processes of the terminal's foreground group.
+            start_new_session=True,
+        )
+        assert self._process.stdin is not None
+        self._pipe = self._process.stdin
+        _PIPES.add(self._pipe.fileno())
+
+    def watch(self, group: int) -> None:
+        """Kill this process group when the pipe ends."""
+        with suppress(BrokenPipeError):  # something has killed the guard
+            self._pipe.write(b"%d\n" % group)
+            self._pipe.flush()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        # Killed before the pipe is closed: the id of the group may belong to others by now.
+        self._process.kill()
+        _PIPES.discard(self._pipe.fileno())
+        with suppress(BrokenPipeError):
+            self._pipe.close()
+        self._process.wait()
+
+
+_PIPES: set[int] = set()
+"""Descriptors of the pipes to the guards."""
+
+
+def _forked() -> None:
+    """Close the pipes in a forked child, which would keep them open after its parent's end."""
+    for descriptor in _PIPES:
+        with suppress(OSError):
+            os.close(descriptor)
+    _PIPES.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+def _ask_to_end(process: subprocess.Popen[bytes]) -> None:
+    """Send SIGTERM to the group, and wait for the shell until it ends, at most half a second."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGTERM)
+        for _ in range(50):
+            if _has_ended(process):
+                return
+            time.sleep(0.01)
 
 
 def raise_if_cancelled() -> None:

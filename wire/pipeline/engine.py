@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import msgspec
 
 from wire.agent import AsyncModel
@@ -198,6 +199,8 @@ class _Run:
 
         With `save`, the checkpoint is written before the node is reported as completed.
         """
+        # Handlers that never wait would otherwise keep a cancellation from the run.
+        await anyio.lowlevel.checkpoint()
         report = self._engine._report
         began = anyio.current_time()
         report(Event("started", node))
