@@ -67,8 +67,8 @@ class Server:
                 run.bodies.add(body)
                 if not await self._answer(reader, writer, run, name, fault, wire, top):
                     return
-        except (OSError, asyncio.IncompleteReadError, ssl.SSLError):
-            pass  # the client ended the connection
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError, ssl.SSLError):
+            pass  # the client ended the connection, or this process ends
         finally:
             if run is not None:
                 run.open -= 1
@@ -99,12 +99,13 @@ class Server:
         ask = Ask(run.requests, name, f"{'https' if self._is_tls(writer) else 'http'}://{host}")
         playing = asyncio.ensure_future(self._play(writer, run, fault, wire, ask, top))
         # The client's next request cannot come before its answer: what can be read is the end.
-        leaving = asyncio.ensure_future(_left(reader))
-        await asyncio.wait((playing, leaving), timeout=LONGEST, return_when="FIRST_COMPLETED")
-        for task in (playing, leaving):
-            if not task.done():
-                task.cancel()
-        results = await asyncio.gather(playing, leaving, return_exceptions=True)
+        until = asyncio.get_running_loop().time() + LONGEST
+        while not playing.done() and not reader.at_eof():
+            if asyncio.get_running_loop().time() > until:
+                break
+            await asyncio.wait((playing,), timeout=0.02)
+        playing.cancel()
+        results = await asyncio.gather(playing, return_exceptions=True)
         return results[0] is True
 
     def _is_tls(self, writer: asyncio.StreamWriter) -> bool:
@@ -177,12 +178,6 @@ def _header(top: bytes, name: bytes) -> str:
         if key.lower() == name:
             return value.strip().decode()
     return ""
-
-
-async def _left(reader: asyncio.StreamReader) -> None:
-    """Return when the client has closed its side; nothing is read."""
-    while not reader.at_eof():  # noqa: ASYNC110  # a reader has no event for its end
-        await asyncio.sleep(0.02)
 
 
 async def _relay(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:

@@ -60,6 +60,8 @@ def with_options(built: T, options: Mapping[str, Any]) -> T:
 
     An option whose value does not have the type of its field is left out: the server judges it.
     """
+    if options.keys().isdisjoint(built.__struct_encode_fields__):
+        return built  # `structs.fields` evaluates every annotation anew, which takes 0.4 ms
     known = {}
     for field in msgspec.structs.fields(built):
         if field.encode_name in options:
