@@ -14,16 +14,16 @@ CEILINGS = {
     "raw event of Gemini": 23,
     "neutral event of chat completions": 29,
     "neutral event of Gemini": 32,
-    "raw signature to the next call": 159,
-    "neutral signature to the next call": 232,
-    "neutral signature and a tool": 235,
-    "neutral result, chat completions": 259,
-    "neutral result, Messages": 266,
+    "raw signature to the next call": 165,
+    "neutral signature to the next call": 242,
+    "neutral signature and a tool": 245,
+    "neutral result, chat completions": 277,
+    "neutral result, Messages": 276,
     "ten more tools, Gemini": 10,
     "ten more tools, chat completions": 10,
     "ten more tools, Messages": 30,
     "function to Gemini's schema": 73,
-    "one pipeline node": 88,
+    "one pipeline node": 89,
 }
 """Name of a journey to a number of calls a little above what it takes."""
 

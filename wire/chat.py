@@ -20,10 +20,12 @@ from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, cast
 import msgspec
 
 from wire.core.account import Account
+from wire.core.arguments import items_of, suggestion
+from wire.core.bodies import wrong_type
 from wire.core.call import Call, EventSource, StreamCall, Timeouts
 from wire.core.credentials import hidden, known_credential
 from wire.core.retry import Retry
-from wire.core.secret import quoted, sealed, sealed_object, unsealed
+from wire.core.secret import quoted, sealed, sealed_object, type_name, unsealed
 from wire.errors import ConfigurationError, OutputError, RuleError, Violation
 from wire.http.aio import AsyncClient, AsyncStream
 from wire.http.client import Client, Stream
@@ -31,7 +33,7 @@ from wire.http.target import TRANSPORT_METHODS, Options, seal
 from wire.neutral.messages import Done, Event, Message, Parts, Reply
 from wire.neutral.output import OutputType
 from wire.neutral.request import Request, Tool
-from wire.providers import model_of
+from wire.providers import PROVIDERS, family_of, model_of
 from wire.tools import Toolbox
 from wire.wires import WIRES
 
@@ -86,6 +88,8 @@ class ChatState(Generic[AnyClient]):
     ) -> None:
         seal_settings(options)
         self._name = name = model_name(name, client is not None)
+        if client is not None and not isinstance(client, kind):
+            raise ConfigurationError(f"client: expected a {kind.__name__}, not {type_name(client)}")
         provider, self.model = model_of(name, client.provider if client is not None else "")
         unknown = sorted(set(options) - set(ChatOptions.__annotations__))
         if unknown:
@@ -140,8 +144,31 @@ class ChatState(Generic[AnyClient]):
             raise RuleError(
                 violations=[Violation("messages", "expected either a prompt or messages")]
             )
-        sent = (Message.user(prompt),) if prompt is not None else tuple(messages or ())
-        return Request(messages=sent, **{**self._settings, **_checked(settings)})
+        sent: Iterable[Message]
+        if prompt is not None:
+            sent = (Message.user(prompt),)
+        else:
+            # A list is what almost all callers give, and needs no call of a function.
+            sent = (
+                messages if isinstance(messages, (list, tuple)) else items_of("messages", messages)
+            )
+        request = Request(messages=tuple(sent), **{**self._settings, **_checked(settings)})
+        if request.options:
+            self._check_options(request.options)
+        return request
+
+    def _check_options(self, options: Mapping[str, Mapping[str, Any]]) -> None:
+        """Raise `RuleError` for options of a provider that does not exist: none would get them."""
+        own = self.client.provider
+        known = {*PROVIDERS, *map(family_of, PROVIDERS), own, family_of(own)}
+        for name, keys in options.items():
+            if name in known and not isinstance(keys, Mapping):
+                raise wrong_type(f"options.{name}", keys, "mapping")
+            if name not in known:
+                near = suggestion(name, known) if isinstance(name, str) else ""
+                remedy = near or f"known are {', '.join(sorted({*map(family_of, known)}))}"
+                problem = f"no provider is called {quoted(name, 40)}"
+                raise RuleError(violations=[Violation("options", problem, remedy=remedy)])
 
     def call(self, *args: Any, output: Any = None, **settings: Any) -> Call[Reply]:
         """The call that `ask` sends with the same arguments."""

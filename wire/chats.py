@@ -29,6 +29,7 @@ from wire.chat import (
     model_name,
     seal_settings,
 )
+from wire.core.arguments import checked_arguments
 from wire.core.call import Timeouts
 from wire.core.limits import Limits
 from wire.core.retry import Retry
@@ -55,6 +56,7 @@ class SharedOptions(TypedDict, total=False):
 class ChatsState(Generic[AnyClient]):
     """The part of `Chats` and `AsyncChats` that the two share: clients and the default."""
 
+    @checked_arguments(ConfigurationError)
     def __init__(
         self, clients: Mapping[str, AnyClient], default: str, kind: type[AnyClient]
     ) -> None:
@@ -121,11 +123,13 @@ class Chats(ChatsState[Client]):
     without a client.
     """
 
+    @checked_arguments(ConfigurationError)
     def __init__(self, clients: Mapping[str, Client], default: str = "") -> None:
         default = sealed(default)  # before anything can raise (R-28)
         super().__init__(clients, default, Client)
 
     @classmethod
+    @checked_arguments(ConfigurationError)
     def from_env(
         cls,
         *providers: str,
@@ -148,6 +152,7 @@ class Chats(ChatsState[Client]):
         by_name = options_from_env(providers, options)
         return cls({name: Client(name, http=http, **own) for name, own in by_name.items()}, default)
 
+    @checked_arguments(ConfigurationError)
     def chat(self, model: str, provider: str = "", **settings: Unpack[Settings]) -> Chat:
         """A chat with one model: `model`, or `provider:model`, of the default provider.
 
@@ -160,6 +165,7 @@ class Chats(ChatsState[Client]):
         client, name = self._client_and_name(model, provider)
         return Chat(name, client=client, **settings)
 
+    @checked_arguments(ConfigurationError)
     def ask(
         self,
         prompt: Parts | None = None,
@@ -177,6 +183,7 @@ class Chats(ChatsState[Client]):
         chat = self.chat(model, provider)
         return chat.ask(prompt, messages=messages, output=output, **settings)
 
+    @checked_arguments(ConfigurationError)
     def stream(
         self,
         prompt: Parts | None = None,
@@ -210,11 +217,13 @@ class Chats(ChatsState[Client]):
 class AsyncChats(ChatsState[AsyncClient]):
     """`Chats` for asyncio and trio: sends requests to the models of several providers."""
 
+    @checked_arguments(ConfigurationError)
     def __init__(self, clients: Mapping[str, AsyncClient], default: str = "") -> None:
         default = sealed(default)  # before anything can raise (R-28)
         super().__init__(clients, default, AsyncClient)
 
     @classmethod
+    @checked_arguments(ConfigurationError)
     def from_env(
         cls,
         *providers: str,
@@ -232,6 +241,7 @@ class AsyncChats(ChatsState[AsyncClient]):
             {name: AsyncClient(name, http=http, **own) for name, own in by_name.items()}, default
         )
 
+    @checked_arguments(ConfigurationError)
     def chat(self, model: str, provider: str = "", **settings: Unpack[Settings]) -> AsyncChat:
         """A chat with one model. As `Chats.chat`."""
         model, provider = sealed(model), sealed(provider)
@@ -240,6 +250,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         client, name = self._client_and_name(model, provider)
         return AsyncChat(name, client=client, **settings)
 
+    @checked_arguments(ConfigurationError)
     async def ask(
         self,
         prompt: Parts | None = None,
@@ -257,6 +268,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         chat = self.chat(model, provider)
         return await chat.ask(prompt, messages=messages, output=output, **settings)
 
+    @checked_arguments(ConfigurationError)
     def stream(
         self,
         prompt: Parts | None = None,

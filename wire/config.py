@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import math
 import os
 import re
 import tomllib
@@ -30,6 +29,7 @@ from typing import Any, TypeAlias, cast
 
 import msgspec
 
+from wire.core.arguments import checked_arguments, is_finite, items_of
 from wire.core.credentials import (
     hidden,
     hidden_in_url,
@@ -53,6 +53,7 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _ANYWHERE = ("max_tokens", "temperature")
 """Settings that an agent takes from the top level with any provider."""
 _SECRETS = ("api_key", "token")
+_OR_FUNCTION = {"api_key": "", "token": " or a function that returns one"}
 _SWITCH = "enabled"
 """The key of a section that only the application reads: whether it uses the agent."""
 _TYPO_RATIO = 0.8
@@ -122,11 +123,13 @@ class Config(msgspec.Struct, frozen=True):
     notes: tuple[Note, ...] = ()
     """The keys that were left to the application; `wire.notes` returns them too."""
 
+    @checked_arguments(ConfigurationError)
     def agent(self, name: str) -> LLMConfig:
         """The settings of an agent; those of the top level if it has no section."""
         return self.agents.get(name, self.llm)
 
 
+@checked_arguments(ConfigurationError)
 def load_config(source: Source, *, env: Mapping[str, str] | None = None) -> Config:
     """Load a configuration from a mapping or a file.
 
@@ -345,9 +348,13 @@ def _expanded_value(name: str, text: str, path: str, look: _Lookup) -> Any:
         return Secret.unchecked(expanded)
 
 
+def _is_empty(value: object) -> bool:
+    return isinstance(value, str) and value == ""
+
+
 def _check(name: str, value: Any, path: str) -> None:
     """Raise `ConfigurationError` for a value that the setting cannot have."""
-    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    number = isinstance(value, int | float) and not isinstance(value, bool) and is_finite(value)
     problem = ""
     if name in ("provider", "model"):
         problem = "" if isinstance(value, str) and value.strip() else "expected a name as text"
@@ -367,10 +374,11 @@ def _check(name: str, value: Any, path: str) -> None:
         problem = "" if value is None or (number and value >= 0) else "expected a number from 0 on"
     elif name == "token" and callable(value):
         pass
-    elif value != "" and not (isinstance(value, Secret) and isinstance(value.reveal(), str)):
+    elif not _is_empty(value) and not (
+        isinstance(value, Secret) and isinstance(value.reveal(), str)
+    ):
         # Without the value, which may be a key.
-        more = " or a function that returns one" if name == "token" else ""
-        raise ConfigurationError(f"{path}: expected a text{more}")
+        raise ConfigurationError(f"{path}: expected a text{_OR_FUNCTION[name]}")
     if problem:
         raise ConfigurationError(f"{path}: {problem}, not {quoted(value)}")
 
@@ -478,9 +486,27 @@ def _read(source: Source) -> tuple[str, dict[str, Any]]:
 def _first_file(source: Any) -> Path | str:
     """The first of the paths that exists, or what an error shows of them."""
     one = isinstance(source, Secret | str | os.PathLike)
-    paths = [Path(unsealed(path)) for path in ([source] if one else source)]
+    given = [source] if one else items_of("source", source, error=ConfigurationError)
+    paths = [_path(unsealed(path)) for path in given]
     shown = hidden(" and ".join(map(str, paths))) or "no path given"
-    return next((path for path in paths if path.is_file()), shown)
+    return next((path for path in paths if _is_file(path)), shown)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError) as cause:
+        reason = cause.strerror if isinstance(cause, OSError) else str(cause)
+        raise ConfigurationError(f"source: {quoted(str(path))}: {reason}") from None
+
+
+def _path(value: Any) -> Path:
+    try:
+        return Path(value)
+    except Exception as cause:  # `__fspath__` is the user's code
+        raise ConfigurationError(
+            f"source: expected the path of a file, not {type(value).__name__}"
+        ) from cause
 
 
 def _sealed(value: Any, name: Any = None) -> Any:
@@ -495,7 +521,7 @@ def _sealed(value: Any, name: Any = None) -> Any:
     known = name in (*_SETTINGS, _SWITCH)
     if isinstance(value, list | tuple) and not known:
         return [_sealed(each, name) for each in value]
-    if value is None or value == "" or isinstance(value, Secret):
+    if value is None or _is_empty(value) or isinstance(value, Secret):
         return value
     if isinstance(value, bool | int | float):
         return Secret.unchecked(value) if secret_name(str(name)) else value

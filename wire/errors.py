@@ -89,6 +89,22 @@ _KEPT_AT_EACH_END = 32 * 1024
 _CONTROL = re.compile(f"[{UNSAFE}]+")
 
 
+def _text(value: object) -> str:
+    """`str(value)`; the class of a value whose `__str__` raises. Making an error never raises."""
+    try:
+        return value if isinstance(value, str) else str(value)
+    except Exception:
+        return type(value).__name__
+
+
+def _items(value: Any) -> tuple[Any, ...]:
+    """The items of an iterable; the value itself if it cannot be iterated over."""
+    try:
+        return tuple(value)
+    except Exception:
+        return (value,)
+
+
 def _cleaned(text: str) -> str:
     kept = _KEPT_AT_EACH_END
     if len(text) > 2 * kept:
@@ -242,7 +258,7 @@ class WireError(Exception):
         partial: Any = None,
         raw: bytes = b"",
     ) -> None:
-        self._full_message = _cleaned(message)
+        self._full_message = _cleaned(_text(message))
         super().__init__(self.message)
         self.provider = provider
         self.status = status
@@ -287,11 +303,17 @@ class WireError(Exception):
         # Some hosts repeat the status as their code.
         status_and_code = " ".join(
             dict.fromkeys(
-                one_line(str(word), 80) for word in (self.status, self.code) if word is not None
+                one_line(_text(word), 80) for word in (self.status, self.code) if word is not None
             )
         )
-        head = ": ".join(one_line(word, 80) for word in (self.provider, status_and_code) if word)
-        attempts = f"after {self.attempts} attempts" if self.attempts > 1 else ""
+        head = ": ".join(
+            one_line(word, 80) for word in (_text(self.provider), status_and_code) if word
+        )
+        attempts = (
+            f"after {self.attempts} attempts"
+            if isinstance(self.attempts, int) and self.attempts > 1
+            else ""
+        )
         budget = "the retry budget of this host is used up" if self.retry_budget_empty else ""
         facts = ", ".join(filter(None, (attempts, budget)))
         tail = f" ({facts})" if facts else ""
@@ -310,10 +332,15 @@ class WireError(Exception):
         The full message is masked, before its middle is cut: a cut could split a key, and its
         halves would no longer be recognised.
         """
-        self._full_message = mask(self._full_message)
+        try:
+            message, code = mask(self._full_message), self.code and mask(self.code)
+        except Exception as cause:
+            problem = f"mask: expected a function of a text; it raised {type(cause).__name__}"
+            raise ConfigurationError(problem) from None
+        if not isinstance(message, str) or not isinstance(code, str | None):
+            raise ConfigurationError("mask: expected a function that returns a text")
+        self._full_message, self.code = message, code
         self.args = (self.message,)
-        if self.code:
-            self.code = mask(self.code)
 
 
 def convert_partial(error: WireError, convert: Callable[[Any, WireError], Any]) -> None:
@@ -343,8 +370,9 @@ class RuleError(WireError):
     def __init__(
         self, message: str = "", *, violations: Iterable[Violation] = (), **fields: Any
     ) -> None:
-        self.violations = tuple(violations)
-        super().__init__(message or "; ".join(map(str, self.violations)), **fields)
+        self.violations = _items(violations)
+        unsaid = isinstance(message, str) and not message
+        super().__init__("; ".join(map(_text, self.violations)) if unsaid else message, **fields)
 
 
 def refuse(
@@ -368,7 +396,7 @@ class APIError(WireError):
     """The provider responded with an error; `details` has the fields besides the message."""
 
     def __init__(self, message: str = "", *, details: Iterable[Any] = (), **fields: Any) -> None:
-        self.details = tuple(details)
+        self.details = _items(details)
         super().__init__(message, **fields)
 
 

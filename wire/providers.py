@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 from urllib.parse import urlsplit
 
+from wire.core.arguments import checked_arguments
 from wire.core.provider import Provider as Provider
 from wire.core.provider import family_of as family_of
 from wire.core.provider import with_regions
@@ -33,6 +34,7 @@ FACTORIES: dict[str, Callable[..., Any]] = {}
 """Name to factory of the providers that users registered with `wire.register_provider`."""
 
 
+@checked_arguments(ConfigurationError)
 def model_of(name: str, default: str = "") -> tuple[str, str]:
     """Split `provider:model`; the model keeps further colons.
 
@@ -60,6 +62,7 @@ def model_of(name: str, default: str = "") -> tuple[str, str]:
     return provider, model
 
 
+@checked_arguments(ConfigurationError)
 def owner_of(host: str) -> Provider | None:
     """The provider that owns a host name; no other provider's key is sent to it (R-31)."""
     for row in PROVIDERS.values():

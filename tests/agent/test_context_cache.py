@@ -380,7 +380,9 @@ def test_s3_21_what_is_no_policy_and_what_has_no_caches() -> None:
     with pytest.raises(ConfigurationError, match=r"^cache: deepseek has no context caches; "):
         LLMAgent(chat, cache=CachePolicy())
     gemini_chat = AsyncChat(f"gemini:{MODEL}", api_key="fake-key")
-    with pytest.raises(ConfigurationError, match=r"^cache: expected a CachePolicy, not int"):
+    with pytest.raises(
+        ConfigurationError, match=r"^cache: expected a CachePolicy or None, not int"
+    ):
         LLMAgent(gemini_chat, cache=600)  # type: ignore[arg-type]
     with pytest.raises(RuleError, match=r"ttl: expected a positive number"):
         CachePolicy(ttl=0)

@@ -591,10 +591,10 @@ ADAPTIVE, SHOWN = {"type": "adaptive"}, {"type": "adaptive", "display": "summari
         ),
         (
             "claude-haiku-4-5",
-            "some",
+            "auto",
             None,
             None,
-            ["effort: not sent: no token budget is defined for some"],
+            ["effort: not sent: no token budget is defined for auto"],
         ),
         (
             "claude-3-5-haiku-latest",

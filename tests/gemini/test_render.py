@@ -573,7 +573,7 @@ def test_s0_04_a_result_that_json_cannot_say():
 @pytest.mark.parametrize(
     ("fields", "found"),
     [
-        ({"max_tokens": "many"}, [("generationConfig.maxOutputTokens", "")]),
+        ({"max_tokens": "many"}, [("max_tokens", "")]),
         ({"options": {"gemini": {"labels": {"a": "b"}}}}, [("labels", "G1")]),
     ],
 )

@@ -47,6 +47,7 @@ from wire.agent.steps import Finished, RunCalls, RunResult, RunState, Steps, Ver
 from wire.agent.tool_calls import run_calls, run_calls_in_threads
 from wire.chat import AsyncChat, Chat
 from wire.config import LLMConfig
+from wire.core.arguments import checked_arguments
 from wire.core.exchange import Pause
 from wire.core.secret import sealed_object, type_name
 from wire.errors import ConfigurationError, StreamIncomplete
@@ -65,6 +66,7 @@ _NO_DONE = "the model's stream ended without Done"
 class AsyncRunStream:
     """The events of a run as they arrive, once; `result` is the run so far."""
 
+    @checked_arguments(ConfigurationError)
     def __init__(self, steps: Steps, events: AsyncIterator[AgentEvent]) -> None:
         self._steps, self._events = steps, events
 
@@ -96,6 +98,7 @@ class LLMAgent(AgentState):
     Raises `ConfigurationError` that names the option.
     """
 
+    @checked_arguments(ConfigurationError)
     def __init__(
         self,
         provider: AsyncModel | ChatProvider,
@@ -127,6 +130,7 @@ class LLMAgent(AgentState):
         )
 
     @classmethod
+    @checked_arguments(ConfigurationError)
     def from_config(
         cls,
         config: LLMConfig,
@@ -158,6 +162,7 @@ class LLMAgent(AgentState):
         options.setdefault("temperature", config.temperature)
         return cls(provider, system_prompt, **options)
 
+    @checked_arguments(ConfigurationError)
     async def run(
         self,
         user_input: Parts | Message | None = None,
@@ -181,6 +186,7 @@ class LLMAgent(AgentState):
         """
         return await self._run(self._begin(user_input, max_steps), stream, on_stream_delta)
 
+    @checked_arguments(ConfigurationError)
     async def resume(
         self,
         state: RunState,
@@ -200,6 +206,7 @@ class LLMAgent(AgentState):
             self._resume(state, results, verdicts, max_steps), stream, on_stream_delta
         )
 
+    @checked_arguments(ConfigurationError)
     @asynccontextmanager
     async def stream(
         self, user_input: Parts | Message | None = None, max_steps: int | None = MAX_STEPS
@@ -314,6 +321,7 @@ GeminiAgent = LLMAgent
 class RunStream:
     """The events of a run as they arrive, once; `result` is the run so far."""
 
+    @checked_arguments(ConfigurationError)
     def __init__(self, steps: Steps, events: Iterator[AgentEvent]) -> None:
         self._steps, self._events = steps, events
 
@@ -348,6 +356,7 @@ class Agent(AgentState):
     Raises `ConfigurationError` that names the option.
     """
 
+    @checked_arguments(ConfigurationError)
     def __init__(
         self, model: Model, system_prompt: str = "", **options: Unpack[AgentOptions]
     ) -> None:
@@ -364,6 +373,7 @@ class Agent(AgentState):
             model if self._cache is None else CachedChat(cast(Chat, model), self._cache)
         )
 
+    @checked_arguments(ConfigurationError)
     def run(
         self,
         user_input: Parts | Message | None = None,
@@ -377,6 +387,7 @@ class Agent(AgentState):
         """
         return self._run(self._begin(user_input, max_steps), stream, on_stream_delta)
 
+    @checked_arguments(ConfigurationError)
     def resume(
         self,
         state: RunState,
@@ -390,6 +401,7 @@ class Agent(AgentState):
         """Continue a stopped run. As `LLMAgent.resume`."""
         return self._run(self._resume(state, results, verdicts, max_steps), stream, on_stream_delta)
 
+    @checked_arguments(ConfigurationError)
     @contextmanager
     def stream(
         self, user_input: Parts | Message | None = None, max_steps: int | None = MAX_STEPS

@@ -23,6 +23,7 @@ from typing import Any, TypeVar, Unpack
 import anyio
 
 from wire.chat import AsyncChat, Chat, RequestOptions
+from wire.core.arguments import checked_arguments
 from wire.core.call import Call, StreamCall
 from wire.core.flow import Flow
 from wire.core.memory import with_notes
@@ -70,6 +71,7 @@ class CachePolicy:
 class _CacheState:
     """The cache of one chat: the part that `CachedChat` and `AsyncCachedChat` share."""
 
+    @checked_arguments(ConfigurationError)
     def __init__(
         self, chat: Chat | AsyncChat, policy: CachePolicy, clock: Callable[[], float]
     ) -> None:
@@ -88,6 +90,7 @@ class _CacheState:
         self._clock = clock
         self._reported = 0
 
+    @checked_arguments(ConfigurationError)
     def prepared(self, call: AnyCall) -> Flow[AnyCall]:
         """A flow that creates or refreshes the cache if that is due.
 
@@ -116,10 +119,12 @@ class _CacheState:
         if self.cache is not None:
             yield from self.cache.close()
 
+    @checked_arguments(ConfigurationError)
     def lost(self, error: WireError, sent: Any, call: Any) -> bool:
         """Whether the call that was `sent` failed because the server has lost the cache."""
         return sent is not call and self.cache is not None and self.cache.lost(error)
 
+    @checked_arguments(ConfigurationError)
     def noted(self, reply: Reply) -> Reply:
         """The reply, with the notes on the cache since the last reply."""
         notes = self.cache.notes if self.cache is not None else []
@@ -127,6 +132,7 @@ class _CacheState:
         self._reported = len(notes)
         return reply
 
+    @checked_arguments(ConfigurationError)
     def noted_event(self, event: Event) -> Event:
         """As `noted`, for the event that holds the reply."""
         if isinstance(event, Done):
@@ -137,6 +143,7 @@ class _CacheState:
 class CachedChat(_CacheState):
     """A `Chat` of Gemini as a `Model` that keeps a context cache; an agent makes it of `cache=`."""
 
+    @checked_arguments(ConfigurationError)
     def __init__(
         self, chat: Chat, policy: CachePolicy, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
@@ -144,6 +151,7 @@ class CachedChat(_CacheState):
         self.chat = chat
         self.model = chat.model
 
+    @checked_arguments(ConfigurationError)
     def ask(self, *, messages: Sequence[Message], **settings: Unpack[RequestOptions]) -> Reply:
         """Return the complete reply to a conversation. As `Chat.ask`."""
         client = self.chat.client
@@ -156,6 +164,7 @@ class CachedChat(_CacheState):
                 raise
         return self.noted(client.send(call))
 
+    @checked_arguments(ConfigurationError)
     @contextmanager
     def stream(
         self, *, messages: Sequence[Message], **settings: Unpack[RequestOptions]
@@ -184,6 +193,7 @@ class CachedChat(_CacheState):
 class AsyncCachedChat(_CacheState):
     """`CachedChat` for asyncio and trio: an `AsyncModel` made of an `AsyncChat`."""
 
+    @checked_arguments(ConfigurationError)
     def __init__(
         self, chat: AsyncChat, policy: CachePolicy, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
@@ -191,6 +201,7 @@ class AsyncCachedChat(_CacheState):
         self.chat = chat
         self.model = chat.model
 
+    @checked_arguments(ConfigurationError)
     async def ask(
         self, *, messages: Sequence[Message], **settings: Unpack[RequestOptions]
     ) -> Reply:
@@ -205,6 +216,7 @@ class AsyncCachedChat(_CacheState):
                 raise
         return self.noted(await client.send(call))
 
+    @checked_arguments(ConfigurationError)
     @asynccontextmanager
     async def stream(
         self, *, messages: Sequence[Message], **settings: Unpack[RequestOptions]
@@ -240,11 +252,13 @@ class AsyncCachedChat(_CacheState):
 class CacheKeeper:
     """A cache that a task keeps alive, and its client; `keep` makes it."""
 
+    @checked_arguments(ConfigurationError)
     def __init__(self, client: AsyncClient, cache: ContextCache) -> None:
         self.cache = cache
         self._client = client
         self._lost = anyio.Event()
 
+    @checked_arguments(ConfigurationError)
     async def generate(self, request: GenerateContentRequest) -> GenerateContentResponse:
         """Send a request without the contents that are in the cache.
 
@@ -278,6 +292,7 @@ class CacheKeeper:
             await self._client.run(self.cache.tick(clock()))
 
 
+@checked_arguments(ConfigurationError)
 @asynccontextmanager
 async def keep(
     client: AsyncClient,

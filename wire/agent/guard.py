@@ -8,6 +8,8 @@ from typing import Literal
 
 import msgspec
 
+from wire.core.arguments import check_fields, checked_arguments
+from wire.core.secret import quoted
 from wire.errors import ConfigurationError
 from wire.neutral.messages import ToolCall
 from wire.tools import Toolbox
@@ -46,11 +48,15 @@ class Guard:
                 name == "tool_only" and value is None
             ):
                 raise ConfigurationError(
-                    f"guard.{name}: expected a whole number from 1 up, not {value!r}"
+                    f"guard.{name}: expected a whole number from 1 up, not {quoted(value)}"
                 )
-        if self.then not in ("stop", "steer"):
-            raise ConfigurationError(f"guard.then: expected 'stop' or 'steer', not {self.then!r}")
+        if not isinstance(self.then, str) or self.then not in ("stop", "steer"):
+            raise ConfigurationError(
+                f"guard.then: expected 'stop' or 'steer', not {quoted(self.then)}"
+            )
+        check_fields(self, "guard", error=ConfigurationError)
 
+    @checked_arguments(ConfigurationError)
     def counted(self, calls: Iterable[ToolCall], before: Mapping[str, int]) -> dict[str, int]:
         """For each call of a turn, the number of turns in a row that made it before.
 
@@ -62,6 +68,7 @@ class Guard:
             counts[key] = counts.get(key, before.get(key, -1)) + 1
         return counts
 
+    @checked_arguments(ConfigurationError)
     def stops(
         self, calls: Iterable[ToolCall], counts: Mapping[str, int], tool_only: int, toolbox: Toolbox
     ) -> bool:
@@ -70,6 +77,7 @@ class Guard:
             return True
         return self.then == "stop" and any(self._too_often(call, counts, toolbox) for call in calls)
 
+    @checked_arguments(ConfigurationError)
     def steers(self, call: ToolCall, counts: Mapping[str, int], toolbox: Toolbox) -> str:
         """The error for the model in place of a result; empty if the call may run."""
         return (
@@ -77,9 +85,10 @@ class Guard:
         )
 
     def _too_often(self, call: ToolCall, counts: Mapping[str, int], toolbox: Toolbox) -> bool:
+        key = _key(call)
         tool = toolbox.get(call.name)
         most = self.read_only_repeats if getattr(tool, "read_only", False) else self.repeats
-        return counts.get(_key(call), 0) >= most
+        return counts.get(key, 0) >= most
 
 
 ATTRACTOR = Guard(repeats=2, tool_only=None, then="steer")
@@ -88,6 +97,8 @@ ATTRACTOR = Guard(repeats=2, tool_only=None, then="steer")
 
 def _key(call: ToolCall) -> str:
     """Name and arguments; the order of keys makes no difference."""
+    if not isinstance(call, ToolCall):
+        raise ConfigurationError(f"calls: expected a ToolCall, not {type(call).__name__}")
     arguments = (
         call.text
         if call.arguments is None

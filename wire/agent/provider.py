@@ -22,6 +22,7 @@ import msgspec
 from wire.agent.model import AsyncModel, close_model, events_of, is_async_model
 from wire.chat import AsyncChat, RequestOptions, Settings, seal_settings
 from wire.core import retry
+from wire.core.arguments import checked_arguments
 from wire.core.decoders import decoder
 from wire.core.memory import MetadataStruct
 from wire.core.provider import key_variable_of
@@ -125,23 +126,26 @@ class MessagePart(metaclass=_Builder):
         return Text(value) if isinstance(value, str) else cast(ToolCall | ToolResult, value)
 
     @staticmethod
+    @checked_arguments(ConfigurationError)
     def from_text(text: str) -> Text:
         """A text."""
         return cast(Text, MessagePart(text=text))
 
     @staticmethod
+    @checked_arguments(ConfigurationError)
     def from_function_call(function_call: ToolCall) -> ToolCall:
         """A call of the model."""
         return cast(ToolCall, MessagePart(function_call=function_call))
 
     @staticmethod
+    @checked_arguments(ConfigurationError)
     def from_function_response(function_response: ToolResult) -> ToolResult:
         """The result of a call."""
         return cast(ToolResult, MessagePart(function_response=function_response))
 
 
 def _wrong(path: str, expected: str, value: object) -> RuleError:
-    return RuleError(violations=[Violation(path, f"{expected}, not {value!r}")])
+    return RuleError(violations=[Violation(path, f"{expected}, not {quoted(value)}")])
 
 
 _REPLY = "_reply"
@@ -176,6 +180,7 @@ class LLMResponse(MetadataStruct, frozen=True, kw_only=True):
     """A reason of `wire.neutral.messages.Stop`; empty if only text and calls are known."""
 
     @classmethod
+    @checked_arguments(ConfigurationError)
     def of(cls, reply: Reply) -> Self:
         """The response for a reply. Its property `reply` returns that same reply."""
         raw = None if reply.answer is None else reply.answer.raw
@@ -510,6 +515,7 @@ def as_model(value: AsyncModel | ChatProvider) -> AsyncModel:
 # --- providers by name ----------------------------------------------------------------------------
 
 
+@checked_arguments(ConfigurationError)
 def create_provider(
     provider: str, api_key: str | Secret | None, model: str, api_base: str = "", **kwargs: Any
 ) -> ChatProvider:
@@ -559,6 +565,7 @@ def _joined(provider: str, model: Any) -> Any:
     return f"{provider}:{text}" if isinstance(text, str) else model
 
 
+@checked_arguments(ConfigurationError)
 def register_provider(
     name: str, factory: Callable[..., ChatProvider], *, replace: bool = False
 ) -> None:
@@ -592,7 +599,7 @@ def register_provider(
         )
     name = name.lower()
     if name in PROVIDERS:
-        raise ConfigurationError(f"name: {name!r} is a provider of this library")
+        raise ConfigurationError(f"name: {quoted(name)} is a provider of this library")
     if name in FACTORIES and not replace:
         raise ConfigurationError(
             f"name: {name!r} is registered already; replace=True registers it anew"

@@ -15,6 +15,7 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 
 from wire.agent.steps import Reason, RunState
+from wire.core.arguments import checked_arguments
 from wire.core.decoders import convert
 from wire.core.files import read_whole, write_whole
 from wire.core.memory import with_notes
@@ -41,6 +42,7 @@ class _SavedFields(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
     reason: Reason | None = None
 
 
+@checked_arguments(ConfigurationError)
 def dump_run(state: RunState, metadata: Mapping[str, Any] | None = None) -> bytes:
     """The bytes of a session file; `load_run` returns an equal state for them.
 
@@ -66,6 +68,7 @@ def dump_run(state: RunState, metadata: Mapping[str, Any] | None = None) -> byte
     )
 
 
+@checked_arguments(ConfigurationError)
 def save_run(
     path: str | os.PathLike[str], state: RunState, metadata: Mapping[str, Any] | None = None
 ) -> None:
@@ -77,6 +80,7 @@ def save_run(
     write_whole(path, dump_run(state, metadata), ConfigurationError)
 
 
+@checked_arguments(ConfigurationError)
 def read_run(path: str | os.PathLike[str]) -> RunState:
     """Read a run from a file.
 
@@ -85,6 +89,7 @@ def read_run(path: str | os.PathLike[str]) -> RunState:
     return load_run(read_whole(path, ConfigurationError), os.fsdecode(path))
 
 
+@checked_arguments(ConfigurationError)
 def load_run(source: bytes | str | Mapping[str, Any], name: str = "run") -> RunState:
     """The state of a saved run.
 

@@ -21,6 +21,7 @@ from wire.agent.steps import (
 from wire.agent.tool_calls import MAX_PARALLEL_TOOLS, Approve
 from wire.chat import Settings
 from wire.core import retry as presets
+from wire.core.arguments import check_options, checked_arguments, number, whole_number
 from wire.core.credentials import hidden
 from wire.core.retry import Retry
 from wire.errors import ConfigurationError, ToolError, ungrouped
@@ -75,6 +76,7 @@ class AgentOptions(TypedDict, total=False):
 class AgentState:
     """Tools, history and options of an agent. `LLMAgent` and `Agent` add the I/O."""
 
+    @checked_arguments(ConfigurationError)
     def __init__(self, system_prompt: str = "", **options: Unpack[AgentOptions]) -> None:
         seal(options, AgentOptions.__annotations__)
         unknown = sorted(set(options) - set(AgentOptions.__annotations__))
@@ -89,6 +91,14 @@ class AgentState:
             raise ConfigurationError(
                 f"history: expected a HistoryManager, not {type(history).__name__}"
             )
+        if not isinstance(system_prompt, str):
+            raise ConfigurationError(
+                f"system_prompt: expected a str, not {type(system_prompt).__name__}"
+            )
+        if options.get("max_tokens") is not None:
+            whole_number("max_tokens", options["max_tokens"], 1, error=ConfigurationError)
+        if options.get("temperature") is not None:
+            number("temperature", options["temperature"], least=0, error=ConfigurationError)
         self.system_prompt = system_prompt
         self.max_tokens, self.temperature = options.get("max_tokens"), options.get("temperature")
         self.history = HistoryManager() if history is None else history
@@ -101,6 +111,7 @@ class AgentState:
         self._max_calls = options.get("max_calls_per_turn", MAX_CALLS_PER_TURN)
         checked_count("max_parallel_tools", self._max_parallel)
         checked_count("max_calls_per_turn", self._max_calls)
+        check_options(options, AgentOptions, error=ConfigurationError)
         self._in_history: tuple[Message, ...] = ()
         """The messages of the run that are in the history already."""
         self.last_run: Steps | None = None
@@ -129,6 +140,7 @@ class AgentState:
         *,
         replace: bool = False,
     ) -> None: ...
+    @checked_arguments(ConfigurationError)
     def register_tool(
         self,
         name: Tool | Callable[..., Any] | str,

@@ -18,9 +18,11 @@ import msgspec
 from wire.agent.guard import Guard
 from wire.core import retry as presets
 from wire.core.account import answer_account
+from wire.core.arguments import checked_arguments
 from wire.core.exchange import Pause
 from wire.core.memory import MetadataStruct
 from wire.core.retry import Retry
+from wire.core.secret import quoted
 from wire.errors import (
     ConfigurationError,
     HistoryError,
@@ -191,6 +193,7 @@ class Steps:
     `started`, `answered` and `interrupted` may be called from any thread, one at a time.
     """
 
+    @checked_arguments(ConfigurationError)
     def __init__(
         self,
         state: RunState,
@@ -209,7 +212,7 @@ class Steps:
     ) -> None:
         if max_steps is not None and (type(max_steps) is not int or max_steps < 1):
             raise ConfigurationError(
-                f"max_steps: expected a whole number from 1 up or None, not {max_steps!r}"
+                f"max_steps: expected a whole number from 1 up or None, not {quoted(max_steps)}"
             )
         checked_count("max_calls_per_turn", max_calls_per_turn)
         self.state = state
@@ -291,6 +294,7 @@ class Steps:
             raise ConfigurationError("stop_when: expected a bool, not a coroutine")
         return bool(stops)
 
+    @checked_arguments(ConfigurationError)
     def replied(self, reply: Reply) -> bool:
         """Report the model's reply; return whether the run accepts it.
 
@@ -343,6 +347,7 @@ class Steps:
         self._attempt += 1
         return True
 
+    @checked_arguments(ConfigurationError)
     def failed(self, error: BaseException, *, seen: bool = False) -> None:
         """Report a failed request. The next step is a pause, or the error is raised.
 
@@ -441,13 +446,20 @@ class Steps:
             getattr(tool, "needs_approval", False) and not self._asks_approval
         )
 
+    @checked_arguments(ConfigurationError)
     def started(self, call: ToolCall) -> None:
         """Report that the tool of an open call starts: from here on it may have effects."""
         self._change(started=(*self.state.started, call.id))
 
+    @checked_arguments(ConfigurationError)
     def answered(self, runs: Iterable[ToolRun]) -> None:
         """Report the results of calls. Runs and results are put in call order."""
         runs = tuple(runs)
+        for index, run in enumerate(runs):
+            if not isinstance(run, ToolRun):
+                raise ConfigurationError(
+                    f"runs[{index}]: expected a ToolRun, not {type(run).__name__}"
+                )
         if not runs:
             return
         messages = with_results(self.state.messages, [run.result for run in runs])

@@ -24,8 +24,9 @@ import anyio
 from wire.agent.hooks import MAX_WAIT_SECONDS, HookLoop
 from wire.agent.steps import Verdict, check_verdict, checked_count, refused
 from wire.agent.tool_threads import DaemonThreads, run_in_thread
+from wire.core.arguments import checked_arguments
 from wire.core.logs import logger
-from wire.errors import ToolError, ungrouped
+from wire.errors import ConfigurationError, ToolError, ungrouped
 from wire.neutral.messages import Message, ToolCall, ToolResult
 from wire.tools import Ready, Toolbox, ToolContext, ToolRun
 from wire.tools.signature import is_async
@@ -55,6 +56,7 @@ class Progress(Protocol):
         ...
 
 
+@checked_arguments(ConfigurationError)
 async def run_calls(
     toolbox: Toolbox,
     calls: Sequence[ToolCall],

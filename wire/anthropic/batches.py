@@ -20,6 +20,7 @@ from wire.anthropic.types import (
     MessageBatchList,
     MessageBatchResult,
 )
+from wire.core.arguments import checked_arguments
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call
 from wire.core.provider import Provider
@@ -28,6 +29,7 @@ from wire.errors import Violation, refuse
 _CUSTOM_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
+@checked_arguments()
 def create_batch(
     requests: Sequence[BatchRequest] | BatchCreateRequest,
     *,
@@ -65,6 +67,7 @@ def create_batch(
     )
 
 
+@checked_arguments()
 def get_batch(batch_id: str) -> Call[MessageBatch]:
     """A call that returns the state of a batch.
 
@@ -76,6 +79,7 @@ def get_batch(batch_id: str) -> Call[MessageBatch]:
     return plain(MessageBatch, "GET", _path(batch_id))
 
 
+@checked_arguments()
 def list_batches(
     *, limit: int | None = None, after_id: str | None = None, before_id: str | None = None
 ) -> Call[MessageBatchList]:
@@ -91,6 +95,7 @@ def list_batches(
     )
 
 
+@checked_arguments()
 def cancel_batch(batch_id: str) -> Call[MessageBatch]:
     """A call that stops a batch. The results that it has so far are kept.
 
@@ -100,6 +105,7 @@ def cancel_batch(batch_id: str) -> Call[MessageBatch]:
     return plain(MessageBatch, "POST", f"{_path(batch_id)}/cancel")
 
 
+@checked_arguments()
 def delete_batch(batch_id: str) -> Call[DeletedBatch]:
     """A call that deletes a batch that has ended. Cancel a running batch first.
 
@@ -109,6 +115,7 @@ def delete_batch(batch_id: str) -> Call[DeletedBatch]:
     return plain(DeletedBatch, "DELETE", _path(batch_id))
 
 
+@checked_arguments()
 def batch_results(batch_id: str) -> Call[list[MessageBatchResult]]:
     """A call that returns the results of a batch that has ended.
 

@@ -29,11 +29,13 @@ from wire.anthropic.types import (
     ModelList,
     TokenCount,
 )
+from wire.core.arguments import checked_arguments
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call, StreamCall
 from wire.core.extra_keys import with_extra
 from wire.core.memory import RAW, WireStruct, extra_of, notes
 from wire.core.provider import Provider
+from wire.core.secret import quoted
 from wire.errors import ConfigurationError, RuleError, Violation, refuse
 
 W = TypeVar("W", bound=WireStruct)
@@ -41,6 +43,7 @@ AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 HostRules = Callable[[Any, Provider], Any]
 
 
+@checked_arguments()
 def create_message(
     request: MessageRequest, *, betas: Sequence[str] = (), checked: bool = True
 ) -> Call[MessageResponse]:
@@ -87,6 +90,7 @@ def create_message(
     )
 
 
+@checked_arguments()
 def stream_message(
     request: MessageRequest, *, betas: Sequence[str] = (), checked: bool = True
 ) -> StreamCall[MessageStreamEvent, MessageResponse]:
@@ -120,6 +124,7 @@ def stream_message(
     )
 
 
+@checked_arguments()
 def count_tokens(
     request: CountTokensRequest | MessageRequest, *, betas: Sequence[str] = ()
 ) -> Call[TokenCount]:
@@ -156,6 +161,7 @@ def count_tokens(
     )
 
 
+@checked_arguments()
 def list_models(
     *,
     limit: int | None = None,
@@ -173,12 +179,13 @@ def list_models(
     """
     if not isinstance(lifecycle, str | None):
         raise ConfigurationError(
-            f"lifecycle: expected active, deprecated or retired, not {lifecycle!r}"
+            f"lifecycle: expected active, deprecated or retired, not {quoted(lifecycle)}"
         )
     wanted = {} if lifecycle is None else {"lifecycle[]": lifecycle}
     return plain(ModelList, "GET", "/models", query=page(limit, after_id, before_id) | wanted)
 
 
+@checked_arguments()
 def get_model(model: str) -> Call[ModelInfo]:
     """A call that returns the metadata of one model.
 
@@ -258,7 +265,9 @@ def page(limit: int | None, after_id: str | None, before_id: str | None) -> dict
 def segment(parameter: str, name: str, example: str) -> str:
     """A name as one segment of a path; a `ConfigurationError` names `parameter` if it is none."""
     if not isinstance(name, str) or not name.strip("/. ") or "/" in name:
-        raise ConfigurationError(f"{parameter}: expected a name such as {example}, not {name!r}")
+        raise ConfigurationError(
+            f"{parameter}: expected a name such as {example}, not {quoted(name)}"
+        )
     return name
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 
 from wire.anthropic.types import ErrorObject
+from wire.core.arguments import checked_arguments
 from wire.core.error_words import ErrorReader, Words
 from wire.errors import APIError, ContextLengthError, QuotaError
 
@@ -48,6 +49,7 @@ class _Errors(ErrorReader[ErrorObject]):
 ERRORS = _Errors()
 
 
+@checked_arguments()
 def parse_error(status: int, headers: Mapping[str, str], body: bytes) -> APIError:
     """The typed error of a response with an error status.
 

@@ -18,6 +18,7 @@ from wire.anthropic.finish import reason_of
 from wire.anthropic.fold import fold
 from wire.anthropic.types import ContentBlock, Delta, MessageResponse, MessageStreamEvent, Usage
 from wire.anthropic.types import Message as WireMessage
+from wire.core.arguments import check_inside, checked_arguments
 from wire.core.lenient import Halves, odd_text, plain, portable, well_formed
 from wire.core.memory import PARTIAL, encode, notes
 from wire.errors import WireError
@@ -52,6 +53,7 @@ from wire.neutral.messages import Usage as Tokens
 WIRE = "anthropic"
 
 
+@checked_arguments()
 def parse_reply(
     response: MessageResponse,
     *,
@@ -193,6 +195,7 @@ class EventReader:
     [TextDelta(text='Hi')]
     """
 
+    @checked_arguments()
     def __init__(self, *, body: bytes = b"", provider: str = "anthropic", model: str = "") -> None:
         self._body, self._provider, self._model = body, provider, model
         self._open: dict[int | None, _OpenBlock] = {}
@@ -202,13 +205,20 @@ class EventReader:
 
     def feed(self, event: MessageStreamEvent) -> list[Event]:
         """The neutral events of one event."""
-        events = list(self._events_of(event))
-        self._has_events = self._has_events or any(
-            not isinstance(each, ProviderEvent) for each in events
-        )
-        self._has_text = self._has_text or any(isinstance(each, TextDelta) for each in events)
-        return events
+        try:
+            events = list(self._events_of(event))
+            self._has_events = self._has_events or any(
+                not isinstance(each, ProviderEvent) for each in events
+            )
+            self._has_text = self._has_text or any(isinstance(each, TextDelta) for each in events)
+            return events
+        except WireError:
+            raise
+        except Exception:
+            check_inside("event", event, MessageStreamEvent)
+            raise
 
+    @checked_arguments()
     def close(self, reply: Reply) -> list[Event]:
         """The last events: the ends of the blocks that are still open, and `Done` with the reply.
 

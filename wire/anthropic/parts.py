@@ -20,6 +20,7 @@ from wire.anthropic.parse import WIRE, parse_reply
 from wire.anthropic.rules.turns import CALL_ID, TOOL_NAME
 from wire.anthropic.types import ContentBlock, MessageResponse, Source
 from wire.anthropic.types import Message as WireMessage
+from wire.core.arguments import checked_arguments
 from wire.core.lenient import Unreadable, decoded
 from wire.core.memory import Note, WireStruct, freeze, remember
 from wire.core.provider import Provider
@@ -393,6 +394,7 @@ def _read_block(raw: bytes) -> ContentBlock:
     return remember(freeze(decoded(raw, ContentBlock)), raw)
 
 
+@checked_arguments()
 def parse_message(
     raw: bytes, provider: Provider | str = "anthropic", *, part: bool = False
 ) -> tuple[Message, ...]:

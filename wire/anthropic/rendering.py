@@ -38,6 +38,7 @@ from wire.anthropic.types import (
     ToolChoice,
 )
 from wire.anthropic.types import Tool as WireTool
+from wire.core.arguments import checked_arguments
 from wire.core.call import Call, StreamCall
 from wire.core.json_values import json_text
 from wire.core.memory import Note, with_notes
@@ -53,6 +54,7 @@ FILES_BETA = "files-api-2025-04-14"
 """Beta that a request with ids of uploaded files has to name."""
 
 
+@checked_arguments()
 def call(request: Request, model: str, provider: Provider | str = "anthropic") -> Call[Reply]:
     """The request as a call that returns one complete reply.
 
@@ -67,6 +69,7 @@ def call(request: Request, model: str, provider: Provider | str = "anthropic") -
     return _reader(raw, model, provider).whole_call(raw)
 
 
+@checked_arguments()
 def stream_call(
     request: Request, model: str, provider: Provider | str = "anthropic"
 ) -> StreamCall[Event, Reply]:
@@ -88,6 +91,7 @@ def stream_call(
     return _reader(raw, model, provider).event_call(raw)
 
 
+@checked_arguments()
 def render_request(
     request: Request, model: str, provider: Provider | str = "anthropic"
 ) -> MessageRequest:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 
 from wire.anthropic.dialect import API_VERSION_2023, API_VERSION_2026, PLAIN, Dialect
+from wire.core.arguments import checked_arguments
 from wire.core.provider import Provider, ProviderNames
 
 
+@checked_arguments()
 def messages_host(
     name: str,
     base_url: str,

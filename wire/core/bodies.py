@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from wire.core.decoders import convert, decoder
-from wire.core.json_values import checked, is_deep
+from wire.core.json_values import checked, expands, is_deep
 from wire.core.memory import WireStruct, encode
 from wire.errors import RuleError, Violation
 
@@ -93,18 +93,20 @@ def checked_body(
     if not isinstance(items, (list, tuple)):
         items = []
     unsure_indexes = [index for index, item in enumerate(items) if not is_sound(item)]
+    unsure = (
+        msgspec.structs.replace(request, **{turns: [items[index] for index in unsure_indexes]})
+        if items
+        else request
+    )
     try:
+        if expands((unsure,)):
+            checked(request)
         body = encode(request)
     except (TypeError, ValueError, OverflowError, RecursionError) as cause:
         checked(request)
         raise RuleError(
             violations=[Violation("", f"JSON cannot represent this: {cause}")]
         ) from None
-    unsure = (
-        msgspec.structs.replace(request, **{turns: [items[index] for index in unsure_indexes]})
-        if items
-        else request
-    )
     problem: Exception | None = None
     unchanged = False
     read = unsure

@@ -14,6 +14,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
 
+from wire.core.arguments import checked_arguments
 from wire.core.chunk_bytes import TextChunk
 from wire.core.credentials import SHOWN, hidden_in_url
 from wire.core.decoders import decoder
@@ -71,7 +72,9 @@ class Timeouts:
         for each in dataclasses.fields(self):
             seconds = getattr(self, each.name)
             if seconds is not None and not (
-                isinstance(seconds, (int, float)) and 0 < seconds < math.inf
+                isinstance(seconds, (int, float))
+                and not isinstance(seconds, bool)
+                and 0 < seconds < math.inf
             ):
                 raise ConfigurationError(
                     f"timeouts.{each.name}: expected a positive number of seconds or None, "
@@ -199,7 +202,7 @@ def _sealing(cls: type[T]) -> type[T]:
     def __init__(self: Any, *args: Any, **fields: Any) -> None:
         if fields.get("headers") not in _PLAIN_HEADERS:
             fields["headers"] = sealed_headers(fields["headers"])
-        if fields.get("query"):
+        if fields.get("query") is not None:
             fields["query"] = sealed_query(fields["query"])
         plain(self, *args, **fields)
 
@@ -269,6 +272,7 @@ class _Request:
         values = (*self.headers.values(), *self.query.values())
         return [each for each in values if isinstance(each, Secret)]
 
+    @checked_arguments(ConfigurationError)
     def replace(
         self,
         *,
@@ -340,6 +344,7 @@ class _Request:
             self.body,
         )
 
+    @checked_arguments(ConfigurationError)
     def shown(self, url: str) -> str:
         """`url` without credentials; of one that a server returned, without all query values."""
         return (
@@ -386,10 +391,13 @@ def _extended(body: bytes, extra: Mapping[str, Any]) -> bytes:
         path = '[""]' if key == "" else key  # an empty text is a key, and no path
         where = f"body_extra{path if str(path).startswith('[') else f'.{path}'}"
         try:
+            path.encode()
             steps = steps_of(path)
-        except (TypeError, ValueError):
+        except (AttributeError, TypeError, ValueError):
             raise RuleError(
-                violations=[Violation("body_extra", f"expected a JSON path as key, not {path!r}")]
+                violations=[
+                    Violation("body_extra", f"expected a JSON path as key, not {quoted(path)}")
+                ]
             ) from None
         try:
             extended = _set(extended, steps, msgspec.Raw(encode(checked(value, where))))

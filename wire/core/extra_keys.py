@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from wire.core.arguments import checked_arguments
 from wire.core.json_values import checked
 from wire.core.memory import NOTES, RAW, S, WireStruct, extended, extra_of
-from wire.errors import RuleError, Violation
+from wire.errors import ConfigurationError, RuleError, Violation
 
 
+@checked_arguments(ConfigurationError)
 def with_extra(struct: S, keys: Mapping[str, Any]) -> S:
     """A copy of a request struct that sends further JSON keys beside its fields.
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import gc
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -17,6 +19,7 @@ import msgspec
 
 from wire.core.decoders import decoder
 from wire.core.memory import EXTRA_KEY, RAW, MetadataStruct, encode, key_path
+from wire.core.secret import quoted
 from wire.errors import RuleError, Violation, WireError
 
 T = TypeVar("T")
@@ -30,11 +33,26 @@ MAX_VIOLATIONS = 20
 MAX_PATH_STEPS = 32
 """Steps of the path to a value that is nested too deeply."""
 
+MAX_VALUES = 5_000_000
+"""Values in one JSON value, those of a list or object once for each place where it occurs."""
+MAX_SCHEMA_VALUES = 1_000_000
+"""The same for a schema, which is walked in Python several times."""
+
+_MANY = 10_000
+_MAX_LEVELS = 1_200
+"""Levels that `expands` counts. Encoding raises RecursionError at fewer."""
+_CONTAINERS = (dict, list, tuple, set, frozenset)
+_EXPANDABLE = (*_CONTAINERS, msgspec.Struct)
+
 _LEAST_DEEP = 2 * MAX_DEPTH + 2
 """Bytes of the shortest JSON that is nested too deeply: each level has two brackets."""
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _CLOSING_RUN = re.compile(rb"[]}]{%d}" % (MAX_DEPTH + 1))
 
+_SHORT_INT_BITS = 14_000
+"""Bits of an integer that Python writes in decimal at any setting but the least ones: its limit is
+4,300 digits.
+"""
 _NOT_JSON = (bytes, bytearray, memoryview, set, frozenset)
 
 
@@ -63,6 +81,8 @@ def checked(value: T, path: str = "", *, plain: bool = False, max_depth: int = M
         search = _Search(path, plain, max_depth)
         search.visit(value, ())
         violations = search.violations
+        if not violations and expands((value,)):
+            violations = [too_large(value, path)]
     except RecursionError:  # the caller's own stack is deep already
         violations = [Violation(path, "nested too deeply")]
     if violations:
@@ -86,15 +106,86 @@ def are_sound(values: Sequence[Any]) -> bool:
             if kind is str:
                 if not value.isascii():
                     value.encode()
-            elif value is not None and kind is not int and kind is not bool:
+            elif kind is int:
+                if value.bit_length() > _SHORT_INT_BITS:
+                    return False
+            elif value is not None and kind is not bool:
                 written.append(list(value) if kind is tuple else value)
         if not written:
             return True
+        if expands(written):
+            return False
         # Encoded as plain values, so nothing inside is looked up in the memory of structs.
         data = msgspec.json.encode(written)
         return bool(decoder(Any).decode(data) == written) and not is_deep(data)
     except (TypeError, ValueError, OverflowError, RecursionError):
         return False
+
+
+def expands(values: Iterable[Any], limit: int = MAX_VALUES) -> bool:
+    """Whether these values, written as JSON, have more than `limit` values in them.
+
+    >>> doubled: list[Any] = []
+    >>> for _ in range(40):
+    ...     doubled = [doubled, doubled]
+    >>> expands([doubled]), expands([["a"], {"b": ["c"]}])
+    (True, False)
+
+    A list that occurs twice is written twice. So forty lists can become more JSON than any memory
+    holds, and encoding it ends the process. The values are counted level by level, because a call
+    for each would take longer than encoding them.
+    """
+    level, count = list(values), 0
+    for _ in range(_MAX_LEVELS):
+        count += sum([len(each) for each in level if issubclass(type(each), _CONTAINERS)])
+        if count > limit:
+            return True
+        level = [each for each in gc.get_referents(*level) if issubclass(type(each), _EXPANDABLE)]
+        if not level:
+            break
+        if len(level) > _MANY:
+            times = Counter(map(id, level))
+            if 2 * len(times) < len(level):
+                distinct = {id(each): each for each in level}
+                return _repeated_expand(distinct, times, limit - count)
+    return False
+
+
+def _repeated_expand(level: dict[int, Any], times: Counter[int], limit: int) -> bool:
+    """As `expands`, for few values that occur many times: each is looked at once in a level."""
+    for _ in range(_MAX_LEVELS):
+        inner: dict[int, Any] = {}
+        inner_times: Counter[int] = Counter()
+        for key, value in level.items():
+            limit -= len(value) * times[key] if isinstance(value, _CONTAINERS) else 0
+            for each in gc.get_referents(value):
+                if issubclass(type(each), _EXPANDABLE):
+                    inner[id(each)] = each
+                    inner_times[id(each)] += times[key]
+        if limit < 0 or not inner:
+            break
+        level, times = inner, inner_times
+    return limit < 0
+
+
+def check_size(value: Any, path: str, limit: int = MAX_VALUES) -> None:
+    """Raise `RuleError` for a value that `expands`."""
+    if expands((value,), limit):
+        raise RuleError(violations=[too_large(value, path, limit)])
+
+
+def too_large(value: Any, path: str, limit: int = MAX_VALUES) -> Violation:
+    """The violation for a value that `expands`, at the field or key that makes it so large."""
+    search = _Search(path, False, MAX_DEPTH)
+    steps: _Steps = ()
+    while len(steps) < MAX_PATH_STEPS:
+        inner = [pair for pair in search._inner(value) or () if expands((pair[1],), limit)]
+        if len(inner) != 1:
+            break
+        step, value = inner[0]
+        steps = (*steps, step)
+    remedy = "a list or object that occurs several times counts each time"
+    return Violation(search.path_of(steps), f"more than {limit:,} values", remedy=remedy)
 
 
 def json_of_file(source: bytes | str, name: str, error: type[WireError]) -> Any:
@@ -108,7 +199,8 @@ def json_of_file(source: bytes | str, name: str, error: type[WireError]) -> Any:
     of what is nested more than `MAX_FILE_DEPTH` levels deep.
     """
     try:
-        text = source.decode("utf-8-sig") if isinstance(source, bytes) else source
+        # A copy of a subclass of str: msgspec reads no other text.
+        text = source.decode("utf-8-sig") if isinstance(source, bytes) else str.__str__(source)
         value = decoder(Any).decode(text)
         checked(value, plain=True, max_depth=MAX_FILE_DEPTH)
         return value
@@ -146,6 +238,8 @@ def _is_read_back(value: MetadataStruct) -> bool:
     """Whether a struct decodes to itself after encoding, which is faster than a walk in Python."""
     if RAW in value.__dict__:
         return True
+    if expands((value,)):
+        return False
     try:
         data = encode(value)
         return bool(decoder(type(value)).decode(data) == value) and not is_deep(data)
@@ -171,6 +265,7 @@ class _Search:
         self.violations: list[Violation] = []
         self._path, self._plain, self._max_depth = path, plain, max_depth
         self._open: dict[int, _Steps] = {}  # containers around the current value: id to position
+        self._visited: dict[int, int] = {}  # id of a container to the levels around it
 
     def visit(self, value: Any, steps: _Steps) -> None:
         if len(self.violations) >= MAX_VIOLATIONS:
@@ -184,7 +279,8 @@ class _Search:
             self._report(self._open[id(value)], f"this {type(value).__name__} contains itself")
         elif len(steps) >= self._max_depth:
             self._report(_nesting_start(steps), f"nested more than {self._max_depth} levels deep")
-        else:
+        elif len(steps) > self._visited.get(id(value), -1):
+            self._visited[id(value)] = len(steps)
             self._open[id(value)] = steps
             for step, item in inner:
                 if type(step) is not int or isinstance(value, dict):
@@ -227,15 +323,21 @@ class _Search:
                 return "this text contains half of a surrogate pair, which UTF-8 cannot encode"
         elif isinstance(value, float) and not math.isfinite(value):
             return f"{value} is not a JSON number"
+        elif isinstance(value, int) and not _is_encodable(value):
+            return "this number has more digits than Python writes"
         if isinstance(value, str | int | float | None) if self._plain else _is_encodable(value):
             return ""
         return f"expected a JSON value, not {type(value).__name__}"
 
-    def _report(self, steps: _Steps, problem: str) -> None:
+    def path_of(self, steps: _Steps) -> str:
+        """The JSON path of a position in the value."""
         path = self._path
         for step in steps:
             path = f"{path}[{step}]" if isinstance(step, int) else key_path(path, step)
-        violation = Violation(path, problem)
+        return path
+
+    def _report(self, steps: _Steps, problem: str) -> None:
+        violation = Violation(self.path_of(steps), problem)
         if violation not in self.violations:
             self.violations.append(violation)
 
@@ -251,7 +353,7 @@ def _is_encodable(value: object) -> bool:
 
 def _key_problem(key: object) -> str:
     if not isinstance(key, str):
-        return f"expected a text as JSON key, not {key!r:.50}"
+        return f"expected a text as JSON key, not {quoted(key, 50)}"
     return "" if _is_utf8(key) else "a key of this object contains half of a surrogate pair"
 
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
+from wire.core.secret import quoted
 from wire.core.sse import EVENT_LIMIT
 from wire.errors import ConfigurationError, LimitError, StreamInvalid
 
@@ -71,7 +72,7 @@ class Limits:
             value = getattr(self, each.name)
             if type(value) is not int or value < 1:
                 raise ConfigurationError(
-                    f"limits.{each.name}: expected a positive integer, not {value!r:.100}"
+                    f"limits.{each.name}: expected a positive integer, not {quoted(value, 100)}"
                 )
 
 

@@ -43,8 +43,12 @@ def printable(text: str) -> str:
 
     Line feeds and tabs stay, and CR LF becomes a line feed. So do all letters, accents and emoji,
     with the joiners (U+200C, U+200D) and selectors that some of them need. Pieces of a stream can
-    be printed one by one.
+    be printed one by one. Raises `ConfigurationError` for a value that is no text.
     """
+    if not isinstance(text, str):
+        from wire.errors import ConfigurationError  # errors use this module
+
+        raise ConfigurationError(f"text: expected a str, not {type(text).__name__}")
     return _IN_TEXT.sub(_in_text, text)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from wire.core.arguments import checked_arguments
 from wire.errors import ConfigurationError
 
 
@@ -69,6 +70,7 @@ class Provider:
         return family_of(self.name)
 
 
+@checked_arguments(ConfigurationError, before=True)
 def family_of(name: str) -> str:
     """The name of a provider before the `@`."""
     return name.partition("@")[0]

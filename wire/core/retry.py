@@ -17,6 +17,8 @@ import threading
 from dataclasses import dataclass
 from random import Random
 
+from wire.core.arguments import checked_arguments
+from wire.core.secret import quoted
 from wire.errors import ClockError, ConfigurationError, WireError
 
 __all__ = [
@@ -67,16 +69,18 @@ class Retry:
     def __post_init__(self) -> None:
         if type(self.attempts) is not int or self.attempts < 1:
             raise ConfigurationError(
-                f"retry.attempts: expected a whole number from 1 up, not {self.attempts!r}"
+                f"retry.attempts: expected a whole number from 1 up, not {quoted(self.attempts)}"
             )
         if self.budget is not None and (type(self.budget) is not int or self.budget < 0):
             raise ConfigurationError(
-                f"retry.budget: expected a whole number from 0 up or None, not {self.budget!r}"
+                "retry.budget: expected a whole number from 0 up or None, not "
+                f"{quoted(self.budget)}"
             )
         for name in ("base", "factor", "cap"):
             if not _is_time(getattr(self, name)):
                 raise ConfigurationError(
-                    f"retry.{name}: expected a finite number from 0 up, not {getattr(self, name)!r}"
+                    f"retry.{name}: expected a finite number from 0 up, not "
+                    f"{quoted(getattr(self, name))}"
                 )
         if not (
             isinstance(self.spread, tuple)
@@ -86,9 +90,10 @@ class Retry:
         ):
             raise ConfigurationError(
                 "retry.spread: expected two finite numbers from 0 up, the smaller one first, not "
-                f"{self.spread!r}"
+                f"{quoted(self.spread)}"
             )
 
+    @checked_arguments(ConfigurationError)
     def wait(self, error: WireError, attempt: int, dice: Random) -> float | None:
         """Seconds to wait after `attempt` failed with `error`; `None`: raise the error now."""
         if attempt >= self.attempts or not error.retryable:

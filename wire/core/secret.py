@@ -11,6 +11,7 @@ import base64
 import binascii
 import inspect
 import re
+import reprlib
 import weakref
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
@@ -73,7 +74,8 @@ class Secret:
         """
         problem = _problem(self._reveal, blanks)
         if problem:
-            raise ConfigurationError(f"{name}: {problem}")
+            where = name if isinstance(name, str) else "api_key"
+            raise ConfigurationError(f"{where}: {problem}")
         return self
 
     def reveal(self) -> str:
@@ -81,7 +83,7 @@ class Secret:
 
         Raises `ConfigurationError` if the secret was unpickled: pickles do not contain the text.
         """
-        if self._reveal() == SHOWN:
+        if self.is_text and self._reveal() == SHOWN:
             raise ConfigurationError("api_key: a pickle does not contain the key; give it again")
         return self._reveal()
 
@@ -208,26 +210,47 @@ def sealed_object(value: Any, *methods: str) -> Any:
     return value if any(hasattr(value, name) for name in methods) else sealed(value)
 
 
-def quoted(value: Any) -> str:
+def quoted(value: Any, limit: int = 500) -> str:
     """A bad value for an error message: its `repr`, without what may be a credential.
 
     >>> quoted("gpt-5"), quoted("sk-proj-fake-1234"), quoted(["a", b"sk-fake-12345678"])
     ("'gpt-5'", "'***'", "['a', b'***']")
 
     Of a `Secret`, nothing is shown. Of an object of another type than those of JSON, only its type
-    is, since its `repr` may contain anything.
+    is, since its `repr` may contain anything. The text is one line of at most `limit` bytes.
     """
     if isinstance(value, Secret):
         return SHOWN
-    if not isinstance(value, _SHOWN_TYPES):
+    try:
+        if isinstance(value, str | bytes):
+            text = repr(value[:limit])
+        elif isinstance(value, list | tuple | dict | set | frozenset):
+            # The `repr` of a list that contains another one many times fits into no memory.
+            text = _SHORT.repr(value)
+        elif isinstance(value, bool | int | float | None):
+            text = repr(value)
+        else:
+            return f"a {type(value).__name__}"
+    except Exception:  # an int of many digits, or `__repr__` of a subclass
         return f"a {type(value).__name__}"
-    if isinstance(value, str | bytes):
-        value = value[:_QUOTED_BYTES]
-    return one_line(hidden(repr(value)), _QUOTED_BYTES)
+    return one_line(hidden(text), limit)
 
 
-_SHOWN_TYPES = (str, bytes, bool, int, float, type(None), list, tuple, dict, set, frozenset)
-_QUOTED_BYTES = 500
+class _Short(reprlib.Repr):
+    """The `repr` of containers, shortened, with the type of what is no value of JSON."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxstring, self.maxlong = 3, 100, 100
+
+    def repr_instance(self, x: Any, level: int) -> str:
+        return repr(x[:100]) if isinstance(x, bytes) else f"a {type(x).__name__}"
+
+    def repr_int(self, x: int, level: int) -> str:
+        return repr(x) if x.bit_length() < 1000 else "an int"
+
+
+_SHORT = _Short()
 
 
 def unsealed(value: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from wire.core import json_values
+from wire.core.arguments import checked_arguments
 from wire.core.bodies import wrong_type
 from wire.core.call import Call
 from wire.core.flow import Flow, ask
@@ -48,6 +49,7 @@ Job = TypeVar("Job", BatchOperation, EmbedBatchOperation)
 # --- calls ----------------------------------------------------------------------------------------
 
 
+@checked_arguments()
 def create_batch(
     model: str,
     requests: str | Sequence[InlinedRequest | GenerateContentRequest] | GenerateContentBatch,
@@ -72,6 +74,7 @@ def create_batch(
     return _batch_call("POST", f"/{resource(model)}:batchGenerateContent", body)
 
 
+@checked_arguments()
 def create_embed_batch(model: str, batch: EmbedContentBatch) -> Call[EmbedBatchOperation]:
     """Starts a batch of embeddings. Poll it with `wait_for_embed_batch`.
 
@@ -92,6 +95,7 @@ def create_embed_batch(model: str, batch: EmbedContentBatch) -> Call[EmbedBatchO
     )
 
 
+@checked_arguments()
 def get_batch(name: str) -> Call[BatchOperation]:
     """Reads a batch: its state, and, once it is done, its results or the name of their file.
 
@@ -101,11 +105,13 @@ def get_batch(name: str) -> Call[BatchOperation]:
     return _batch_call("GET", f"/{named(name, 'batches')}")
 
 
+@checked_arguments()
 def get_embed_batch(name: str) -> Call[EmbedBatchOperation]:
     """Reads a batch of embeddings, as `get_batch`."""
     return plain(EmbedBatchOperation, "GET", f"/{named(name, 'batches')}", host_rules=not_on_vertex)
 
 
+@checked_arguments()
 def list_batches(
     page_size: int | None = None, page_token: str | None = None
 ) -> Call[ListBatchesResponse]:
@@ -119,6 +125,7 @@ def list_batches(
     )
 
 
+@checked_arguments()
 def update_batch(
     name: str, batch: GenerateContentBatch, *, update_mask: str
 ) -> Call[GenerateContentBatch]:
@@ -139,6 +146,7 @@ def update_batch(
     )
 
 
+@checked_arguments()
 def update_embed_batch(
     name: str, batch: EmbedContentBatch, *, update_mask: str
 ) -> Call[EmbedContentBatch]:
@@ -152,11 +160,13 @@ def update_embed_batch(
     )
 
 
+@checked_arguments()
 def cancel_batch(name: str) -> Call[Empty]:
     """Stops a batch. The results of requests that have ended are kept."""
     return plain(Empty, "POST", f"/{named(name, 'batches')}:cancel", host_rules=not_on_vertex)
 
 
+@checked_arguments()
 def delete_batch(name: str) -> Call[Empty]:
     """Deletes a batch. Cancel a running batch first."""
     return plain(Empty, "DELETE", f"/{named(name, 'batches')}", host_rules=not_on_vertex)
@@ -262,6 +272,7 @@ def _remember_response(item: InlinedResponse, fields: Fields) -> None:
         msgspec.structs.force_setattr(item, "response", response)
 
 
+@checked_arguments()
 def wait_for_batch(
     batch: str | BatchOperation, *, every: float = 30.0, most: float = 86400.0
 ) -> Flow[BatchOperation]:
@@ -279,6 +290,7 @@ def wait_for_batch(
     return _polled(get_batch(name), name, PollPolicy(every, most))
 
 
+@checked_arguments()
 def wait_for_embed_batch(
     batch: str | EmbedBatchOperation, *, every: float = 30.0, most: float = 86400.0
 ) -> Flow[EmbedBatchOperation]:
@@ -306,6 +318,7 @@ def _polled(call: Call[Job], name: str, policy: PollPolicy) -> Flow[Job]:
 # --- files ----------------------------------------------------------------------------------------
 
 
+@checked_arguments()
 def batch_lines(requests: Mapping[str, GenerateContentRequest]) -> bytes:
     """The file of requests for `create_batch`, one JSON line for each. Upload it with
     `upload_file`. The key of each request comes back with its result.
@@ -336,6 +349,7 @@ def batch_lines(requests: Mapping[str, GenerateContentRequest]) -> bytes:
     return b"".join(line.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n" for line in lines)
 
 
+@checked_arguments()
 def batch_results(data: bytes) -> list[InlinedResponse]:
     """Parses a file of results, as `download_file` returns it: one line for each request, in the
     order of the requests, with the key of each.
@@ -353,6 +367,7 @@ def batch_results(data: bytes) -> list[InlinedResponse]:
     ]
 
 
+@checked_arguments()
 def embed_batch_results(data: bytes) -> list[InlinedEmbedContentResponse]:
     """Parses a file of results of a batch of embeddings, as `batch_results`."""
     lines = enumerate(data.split(b"\n"), 1)

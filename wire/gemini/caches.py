@@ -8,14 +8,17 @@ import functools
 
 import msgspec
 
+from wire.core.arguments import checked_arguments
 from wire.core.bodies import wrong_type
 from wire.core.call import Call
 from wire.core.provider import Provider
+from wire.core.secret import quoted
 from wire.errors import RuleError, Violation
 from wire.gemini.paths import checked, named, page, plain, resource
 from wire.gemini.types import CachedContent, Empty, ListCachedContentsResponse
 
 
+@checked_arguments()
 def create_cached_content(cache: CachedContent) -> Call[CachedContent]:
     """Stores the beginning of requests on the server. `cache.model` is required; one of `ttl` and
     `expire_time` is allowed.
@@ -68,11 +71,13 @@ def _with_full_model(
     return dataclasses.replace(call, body=checked(full, CachedContent))
 
 
+@checked_arguments()
 def get_cached_content(name: str) -> Call[CachedContent]:
     """Reads the metadata of a cache. The server does not return its contents."""
     return plain(CachedContent, "GET", f"/{named(name, 'cachedContents')}")
 
 
+@checked_arguments()
 def list_cached_contents(
     page_size: int | None = None, page_token: str | None = None
 ) -> Call[ListCachedContentsResponse]:
@@ -82,6 +87,7 @@ def list_cached_contents(
     )
 
 
+@checked_arguments()
 def update_cached_content(
     name: str,
     *,
@@ -113,6 +119,7 @@ def update_cached_content(
     )
 
 
+@checked_arguments()
 def delete_cached_content(name: str) -> Call[Empty]:
     """Deletes a cache. The server answers 403 for a cache that does not exist any more.
 
@@ -139,7 +146,7 @@ def duration(seconds: str | float) -> str:
                 Violation(
                     "ttl",
                     "expected a positive number of seconds or a text such as 300s, not "
-                    f"{seconds!r}",
+                    f"{quoted(seconds)}",
                 )
             ]
         )

@@ -18,11 +18,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from wire.core.arguments import checked_arguments, number
 from wire.core.bodies import wrong_type
 from wire.core.call import Call, StreamCall
 from wire.core.decoders import decoder
 from wire.core.flow import Flow, ask
 from wire.core.memory import Note, encode
+from wire.core.secret import quoted
 from wire.errors import APIError, BadRequestError, ConfigurationError, WireError
 from wire.gemini.caches import (
     create_cached_content,
@@ -79,6 +81,7 @@ class ContextCache:
     `ConfigurationError` for other wrong arguments.
     """
 
+    @checked_arguments()
     def __init__(
         self,
         model: str,
@@ -118,6 +121,7 @@ class ContextCache:
 
     # --- life cycle of the cache ------------------------------------------------------------------
 
+    @checked_arguments()
     def tick(self, now: float) -> Flow[None]:
         """A flow that counts, creates or prolongs the cache if that is due at `now`.
 
@@ -125,6 +129,7 @@ class ContextCache:
         the failure may pass, it is due after `RETRY_SECONDS`, or the time that the server names. A
         cache that cannot be prolonged is created anew by the next tick.
         """
+        number("now", now, error=ConfigurationError)
         if self._closed or self.due is None or now < self.due:
             return
         # Half of the lifetime, so that a tick that is late or fails leaves time for another one.
@@ -216,6 +221,7 @@ class ContextCache:
 
     # --- requests ---------------------------------------------------------------------------------
 
+    @checked_arguments()
     def apply(self, request: GenerateContentRequest) -> GenerateContentRequest:
         """The request to send now: with the name of the cache, or with the whole beginning.
 
@@ -237,6 +243,7 @@ class ContextCache:
         contents = [*(self.shared.contents or ()), *(request.contents or ())]
         return msgspec.structs.replace(request, contents=contents, **{**shared, **own})
 
+    @checked_arguments()
     def shortened(self, call: AnyCall) -> AnyCall:
         """A call of generateContent or streamGenerateContent with the name of the cache in place of
         its beginning.
@@ -252,6 +259,7 @@ class ContextCache:
         short_call: AnyCall = dataclasses.replace(call, body=body)
         return short_call
 
+    @checked_arguments()
     def generate(self, request: GenerateContentRequest) -> Flow[GenerateContentResponse]:
         """A flow that sends the request and returns the response.
 
@@ -265,10 +273,12 @@ class ContextCache:
                 raise
         return (yield from ask(self.call(self.apply(request))))
 
+    @checked_arguments()
     def call(self, request: GenerateContentRequest) -> Call[GenerateContentResponse]:
         """The call that sends a request which `apply` returned."""
         return generate_content(self.model, request)
 
+    @checked_arguments()
     def lost(self, error: WireError) -> bool:
         """Whether an error means that the server has lost the cache. If so, requests no longer name
         the cache, and the next tick creates a new one.
@@ -333,7 +343,7 @@ def check_options(ttl: float, least: int, display_name: str | None) -> None:
     if display_name is not None and not (isinstance(display_name, str) and display_name.strip()):
         raise ConfigurationError("display_name: expected a text that is not blank")
     if isinstance(ttl, str):
-        raise ConfigurationError(f"ttl: expected a number of seconds, not {ttl!r}")
+        raise ConfigurationError(f"ttl: expected a number of seconds, not {quoted(ttl)}")
     duration(ttl)
     if type(least) is not int or least < 0:
-        raise ConfigurationError(f"least: expected a number of tokens from 0, not {least!r}")
+        raise ConfigurationError(f"least: expected a number of tokens from 0, not {quoted(least)}")

@@ -10,8 +10,10 @@ from typing import Any
 
 import msgspec
 
+from wire.core.arguments import checked_arguments
 from wire.core.json_values import checked
 from wire.core.memory import Note, Noted, encode, notes, unknown, with_notes
+from wire.core.secret import quoted
 from wire.errors import RuleError, Violation
 from wire.gemini.decode import decode
 from wire.gemini.schema_values import fail
@@ -24,6 +26,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _EMPTY = Schema(type="OBJECT")
 
 
+@checked_arguments()
 def function_declaration(
     name: str,
     description: str | None = None,
@@ -50,7 +53,7 @@ def function_declaration(
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         remedy = "a letter or underscore, then letters, digits, underscores or dashes, 64 in all"
-        problem = f"{name!r} is not a function name"
+        problem = f"{quoted(name)} is not a function name"
         raise RuleError(violations=[Violation("name", problem, "G28", remedy=remedy)])
     report: list[Note] = []
     declaration = FunctionDeclaration(
@@ -88,6 +91,7 @@ def _lowered(
     return None if lowered == _EMPTY else lowered
 
 
+@checked_arguments()
 def tools(*definitions: FunctionDeclaration | Tool | Mapping[str, Any]) -> Noted[Tool]:
     """Builds the `tools` of a request: one Tool with all declarations, then the built-in tools.
 

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from wire.core.arguments import checked_arguments
 from wire.core.bodies import wrong_type
 from wire.core.call import Call
 from wire.errors import RuleError, Violation
@@ -26,6 +27,7 @@ MAX_BATCH_REQUESTS = 100
 """Maximum number of requests in one call of batchEmbedContents (G71)."""
 
 
+@checked_arguments()
 def embed_content(model: str, request: Embeddable) -> Call[EmbedContentResponse]:
     """Embeds one Content as one vector. A text is sent as a Content with one part.
 
@@ -43,6 +45,7 @@ def embed_content(model: str, request: Embeddable) -> Call[EmbedContentResponse]
     )
 
 
+@checked_arguments()
 def batch_embed_contents(
     model: str, requests: BatchEmbedContentsRequest | Sequence[Embeddable]
 ) -> Call[BatchEmbedContentsResponse]:

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from wire.core.arguments import checked_arguments
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call, StreamCall
 from wire.core.decoders import decoder
@@ -44,6 +45,7 @@ AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 HostRules = Callable[[Any, Provider], Any]
 
 
+@checked_arguments()
 def generate_content(
     model: str, request: GenerateContentRequest, *, checked: bool = True
 ) -> Call[GenerateContentResponse]:
@@ -79,6 +81,7 @@ def generate_content(
     )
 
 
+@checked_arguments()
 def stream_generate_content(
     model: str, request: GenerateContentRequest, *, checked: bool = True
 ) -> StreamCall[GenerateContentResponse, GenerateContentResponse]:
@@ -112,6 +115,7 @@ def stream_generate_content(
     )
 
 
+@checked_arguments()
 def count_tokens(
     model: str, request: CountTokensRequest | GenerateContentRequest | Sequence[Content]
 ) -> Call[CountTokensResponse]:
@@ -172,6 +176,7 @@ def _for_vertex(call: Call[CountTokensResponse], provider: Provider) -> Call[Cou
     return dataclasses.replace(call, body=msgspec.json.encode(fields | body))
 
 
+@checked_arguments()
 def list_models(
     page_size: int | None = None, page_token: str | None = None
 ) -> Call[ListModelsResponse]:
@@ -189,6 +194,7 @@ def list_models(
     )
 
 
+@checked_arguments()
 def get_model(model: str) -> Call[Model]:
     """Reads the metadata of a model: token limits, methods, defaults.
 

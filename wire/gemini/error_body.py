@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from wire.core.arguments import checked_arguments
 from wire.core.error_words import ErrorReader, Words
 from wire.errors import APIError, AuthenticationError, ContextLengthError, QuotaError
 from wire.gemini.types import ErrorDetail, Status
@@ -90,6 +91,7 @@ class _Errors(ErrorReader[Status]):
 ERRORS = _Errors()
 
 
+@checked_arguments()
 def parse_error(status: int, headers: Mapping[str, str], body: bytes) -> APIError:
     """The typed error for a response with an error status. Its `details` are google.rpc details.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from wire.core.arguments import checked_arguments
 from wire.core.bodies import wrong_type
 from wire.core.call import Call
 from wire.core.flow import Flow, ask
@@ -23,6 +24,7 @@ from wire.gemini.types import (
 from wire.gemini.waiting import PollPolicy, failed
 
 
+@checked_arguments()
 def get_file(name: str) -> Call[File]:
     """Reads the metadata of a file by its id or full name.
 
@@ -32,6 +34,7 @@ def get_file(name: str) -> Call[File]:
     return plain(File, "GET", f"/{named(name, 'files')}", host_rules=not_on_vertex)
 
 
+@checked_arguments()
 def list_files(
     page_size: int | None = None, page_token: str | None = None
 ) -> Call[ListFilesResponse]:
@@ -45,17 +48,20 @@ def list_files(
     )
 
 
+@checked_arguments()
 def delete_file(name: str) -> Call[Empty]:
     """Deletes a file. The server deletes it by itself after 48 hours."""
     return plain(Empty, "DELETE", f"/{named(name, 'files')}", host_rules=not_on_vertex)
 
 
+@checked_arguments()
 def create_file(file: File) -> Call[CreateFileResponse]:
     """Creates a file from its metadata, without bytes. `upload_file` creates one with bytes."""
     body = checked(CreateFileRequest(file=file), CreateFileRequest)
     return plain(CreateFileResponse, "POST", "/files", body, host_rules=not_on_vertex)
 
 
+@checked_arguments()
 def register_files(uris: Sequence[str]) -> Call[RegisterFilesResponse]:
     """Registers objects of Google Cloud Storage as files, so that requests can refer to them. The
     objects are not copied.
@@ -69,6 +75,7 @@ def register_files(uris: Sequence[str]) -> Call[RegisterFilesResponse]:
     return plain(RegisterFilesResponse, "POST", "/files:register", body, host_rules=not_on_vertex)
 
 
+@checked_arguments()
 def download_file(name: str) -> Call[bytes]:
     """Downloads the bytes of a generated file or of a batch's results. The server does not return
     the bytes of uploaded files.
@@ -91,6 +98,7 @@ def download_file(name: str) -> Call[bytes]:
     )
 
 
+@checked_arguments()
 def wait_for_file(file: str | File, *, every: float = 2.0, most: float = 600.0) -> Flow[File]:
     """A flow that polls a file until it is ACTIVE, and returns it. Run it with `client.run(flow)`.
 

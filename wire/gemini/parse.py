@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from wire.core.arguments import check_inside, checked_arguments
 from wire.core.lenient import (
     NOT_STRICT,
     Halves,
@@ -69,6 +70,7 @@ from wire.neutral.messages import Part as NeutralPart
 WIRE = "gemini"
 
 
+@checked_arguments()
 def parse_reply(
     response: GenerateContentResponse,
     *,
@@ -425,6 +427,7 @@ class EventReader:
     [TextDelta(text='Hi')]
     """
 
+    @checked_arguments()
     def __init__(self, *, body: bytes = b"", provider: str = "gemini", model: str = "") -> None:
         self._provider, self._model = provider, model.removeprefix("models/")
         self._ids = ReplyIds(body)
@@ -440,20 +443,31 @@ class EventReader:
 
     def feed(self, chunk: GenerateContentResponse) -> list[Event]:
         """The events of one chunk."""
-        if not chunk.candidates and chunk.usage_metadata is None and chunk.prompt_feedback is None:
-            return list(provider_events(chunk, "", _KNOWN_KEYS))
-        candidate = _first(chunk)
-        parts = (
-            (candidate.content.parts or ())
-            if candidate is not None and candidate.content is not None
-            else ()
-        )
-        is_strict = NOT_STRICT not in vars(chunk)
-        events: list[Event] = []
-        for part in parts:
-            self._read_part(part, is_strict, events)
-        return events
+        try:
+            if (
+                not chunk.candidates
+                and chunk.usage_metadata is None
+                and chunk.prompt_feedback is None
+            ):
+                return list(provider_events(chunk, "", _KNOWN_KEYS))
+            candidate = _first(chunk)
+            parts = (
+                (candidate.content.parts or ())
+                if candidate is not None and candidate.content is not None
+                else ()
+            )
+            is_strict = NOT_STRICT not in vars(chunk)
+            events: list[Event] = []
+            for part in parts:
+                self._read_part(part, is_strict, events)
+            return events
+        except WireError:
+            raise
+        except Exception:
+            check_inside("chunk", chunk, GenerateContentResponse)
+            raise
 
+    @checked_arguments()
     def close(self, reply: Reply) -> list[Event]:
         """The last events: text and calls that were held back, and `Done` with the reply.
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 from urllib.parse import urlsplit
 
+from wire.core.arguments import checked_arguments
 from wire.core.lenient import Unreadable
 from wire.core.memory import Note, WireStruct, notes
 from wire.core.provider import Provider
@@ -374,6 +375,7 @@ class _Renderer:
         return media.name or None
 
 
+@checked_arguments()
 def parse_message(
     raw: bytes, provider: Provider | str = "gemini", *, part: bool = False
 ) -> tuple[Message, ...]:

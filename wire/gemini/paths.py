@@ -12,10 +12,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from wire.core.arguments import whole_number
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call
 from wire.core.memory import WireStruct
 from wire.core.provider import Provider
+from wire.core.secret import quoted
 from wire.errors import ConfigurationError, RuleError, Violation
 from wire.gemini.error_body import parse_error
 from wire.gemini.reader import parse_plain
@@ -45,7 +47,7 @@ def resource(model: str) -> str:
     name = model if "/" in model else f"models/{model}"
     if not all(map(_SEGMENT.fullmatch, name.split("/"))):
         raise ConfigurationError(
-            f"model: {model!r} is not a model name; use letters, digits, dots, dashes and "
+            f"model: {quoted(model)} is not a model name; use letters, digits, dots, dashes and "
             "underscores"
         )
     return name
@@ -67,8 +69,11 @@ def named(name: str, collection: str) -> str:
         or not all(map(_SEGMENT.fullmatch, segments))
         or segments[-2] != collection.rpartition("/")[2]
     ):
-        raise ConfigurationError(f"name: expected {collection}/ID, not {name!r}")
+        raise ConfigurationError(f"name: expected {collection}/ID, not {quoted(name)}")
     return full
+
+
+_MAX_INT32 = 2**31 - 1
 
 
 def page(page_size: int | None, page_token: str | None, **more: str | None) -> dict[str, str]:
@@ -76,6 +81,8 @@ def page(page_size: int | None, page_token: str | None, **more: str | None) -> d
     if not isinstance(page_size, int | None):
         problem = f"expected an integer, not {type(page_size).__name__}"
         raise RuleError(violations=[Violation("pageSize", problem, "G1")])
+    if page_size is not None:
+        whole_number("pageSize", page_size, most=_MAX_INT32)
     if not isinstance(page_token, str | None):
         problem = f"expected a string, not {type(page_token).__name__}"
         raise RuleError(violations=[Violation("pageToken", problem, "G1")])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from wire.core.arguments import checked_arguments
 from wire.core.bodies import wrong_type
 from wire.core.call import Call
+from wire.core.secret import quoted
 from wire.errors import ConfigurationError
 from wire.gemini.paths import checked, not_on_vertex, only_on_vertex, plain, resource
 from wire.gemini.types import (
@@ -18,6 +20,7 @@ from wire.gemini.types import (
 )
 
 
+@checked_arguments()
 def predict(model: str, request: PredictRequest) -> Call[PredictResponse]:
     """Runs a model of the older method predict, such as Imagen. Each model has its own instances
     and parameters.
@@ -31,6 +34,7 @@ def predict(model: str, request: PredictRequest) -> Call[PredictResponse]:
     )
 
 
+@checked_arguments()
 def predict_long_running(model: str, request: PredictRequest) -> Call[Operation]:
     """Starts a long job, such as a video. Poll the returned operation with `get_operation`."""
     return plain(
@@ -41,6 +45,7 @@ def predict_long_running(model: str, request: PredictRequest) -> Call[Operation]
     )
 
 
+@checked_arguments()
 def get_operation(name: str) -> Call[Operation]:
     """Reads a long-running operation by its full name: `models/M/operations/ID`,
     `fileSearchStores/S/operations/ID`, `batches/ID`. The Gemini API only.
@@ -51,10 +56,13 @@ def get_operation(name: str) -> Call[Operation]:
     Raises `ConfigurationError` for an id without its collection.
     """
     if not isinstance(name, str) or "/" not in name:
-        raise ConfigurationError(f"name: expected the full name of an operation, not {name!r}")
+        raise ConfigurationError(
+            f"name: expected the full name of an operation, not {quoted(name)}"
+        )
     return plain(Operation, "GET", f"/{resource(name)}", host_rules=not_on_vertex)
 
 
+@checked_arguments()
 def compute_tokens(
     model: str, request: ComputeTokensRequest | Sequence[Content]
 ) -> Call[ComputeTokensResponse]:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from wire import history
+from wire.core.arguments import checked_arguments
 from wire.core.call import Call, StreamCall
 from wire.core.memory import Note, notes, shared, with_notes
 from wire.core.provider import Provider
@@ -48,6 +49,7 @@ from wire.neutral.request import Tool as Function
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
 
+@checked_arguments()
 def call(request: Request, model: str, provider: Provider | str = "gemini") -> Call[Reply]:
     """The request as a call with one complete reply. Arguments and errors are those of
     `stream_call`.
@@ -61,6 +63,7 @@ def call(request: Request, model: str, provider: Provider | str = "gemini") -> C
     return _reader(raw, model, row).whole_call(raw)
 
 
+@checked_arguments()
 def stream_call(
     request: Request, model: str, provider: Provider | str = "gemini"
 ) -> StreamCall[Event, Reply]:
@@ -84,6 +87,7 @@ def stream_call(
     return _reader(raw, model, row).event_call(raw)
 
 
+@checked_arguments()
 def render_request(
     request: Request, model: str, provider: Provider | str = "gemini"
 ) -> GenerateContentRequest:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from wire.core.json_values import checked
+from wire.core.secret import quoted
 from wire.errors import RuleError, SchemaError, Violation
 
 MAX_LEVELS = 16
@@ -73,7 +74,12 @@ def types_in(value: Any, path: str) -> tuple[str, ...]:
             else ""
         )
         if known not in TYPES:
-            fail(path, f"{name!r} is not a type", "G40", f"use one of {', '.join(TYPES).lower()}")
+            fail(
+                path,
+                f"{quoted(name)} is not a type",
+                "G40",
+                f"use one of {', '.join(TYPES).lower()}",
+            )
         types.append(known)
     if not types:
         fail(path, "an empty list of types allows no value")
@@ -97,7 +103,7 @@ def count(value: Any, path: str) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
-        fail(path, f"must be an integer from 0, not {value!r:.50}")
+        fail(path, f"must be an integer from 0, not {quoted(value, 50)}")
     return value
 
 
@@ -105,7 +111,7 @@ def number(value: Any, path: str) -> int | float:
     """The value as a finite number. Raises `SchemaError` for other values."""
     if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e308:
         return value
-    fail(path, f"must be a finite number, not {value!r:.50}")
+    fail(path, f"must be a finite number, not {quoted(value, 50)}")
 
 
 def as_json(value: Any, path: str) -> str:

@@ -27,8 +27,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from wire.core.arguments import checked_arguments
 from wire.core.decoders import convert
 from wire.core.memory import Note, with_notes
+from wire.core.secret import quoted
 from wire.gemini.schema_values import (
     MAX_LEVELS,
     as_json,
@@ -140,6 +142,7 @@ class _Conflict(Exception):
     """Two schemas that must both hold contradict each other; the argument is the keyword."""
 
 
+@checked_arguments()
 def schema(source: Mapping[str, Any] | bool, *, path: str = "") -> Schema:
     """Converts JSON Schema, as Pydantic, msgspec and OpenAI tools write it, to Gemini's Schema.
 
@@ -254,7 +257,7 @@ class _Walk:
         raw: dict[str, Any] = {}
         for key, value in at.source.items():
             if not isinstance(key, str):
-                fail(at.path, f"keyword {key!r} is not a string")
+                fail(at.path, f"keyword {quoted(key)} is not a string")
             name = ALIASES.get(key, key)
             if name in raw:
                 fail(_join(at.path, key), f"is a duplicate of {name}")

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+from wire.core.arguments import checked_arguments
 from wire.core.call import Call
+from wire.core.secret import quoted
 from wire.errors import ConfigurationError
 from wire.gemini.paths import checked, named, not_on_vertex, page, plain
 from wire.gemini.types import (
@@ -22,6 +24,7 @@ STORES = "fileSearchStores"
 """Name of the collection in paths."""
 
 
+@checked_arguments()
 def create_file_search_store(store: FileSearchStore) -> Call[FileSearchStore]:
     """Creates a store.
 
@@ -40,11 +43,13 @@ def create_file_search_store(store: FileSearchStore) -> Call[FileSearchStore]:
     )
 
 
+@checked_arguments()
 def get_file_search_store(name: str) -> Call[FileSearchStore]:
     """Reads the metadata of a store."""
     return plain(FileSearchStore, "GET", f"/{named(name, STORES)}", host_rules=not_on_vertex)
 
 
+@checked_arguments()
 def list_file_search_stores(
     page_size: int | None = None, page_token: str | None = None
 ) -> Call[ListFileSearchStoresResponse]:
@@ -58,6 +63,7 @@ def list_file_search_stores(
     )
 
 
+@checked_arguments()
 def delete_file_search_store(name: str, *, force: bool = False) -> Call[Empty]:
     """Deletes a store. The server refuses to delete one with documents unless `force` is set."""
     return plain(
@@ -69,6 +75,7 @@ def delete_file_search_store(name: str, *, force: bool = False) -> Call[Empty]:
     )
 
 
+@checked_arguments()
 def import_file(store: str, request: ImportFileRequest) -> Call[Operation]:
     """Makes a document of an uploaded file. Poll the returned operation with `get_operation`.
 
@@ -84,11 +91,13 @@ def import_file(store: str, request: ImportFileRequest) -> Call[Operation]:
     )
 
 
+@checked_arguments()
 def get_document(name: str) -> Call[Document]:
     """Reads the metadata of a document by its full name, `fileSearchStores/S/documents/D`."""
     return plain(Document, "GET", f"/{_document(name)}", host_rules=not_on_vertex)
 
 
+@checked_arguments()
 def list_documents(
     store: str, page_size: int | None = None, page_token: str | None = None
 ) -> Call[ListDocumentsResponse]:
@@ -105,6 +114,7 @@ def list_documents(
     )
 
 
+@checked_arguments()
 def delete_document(name: str, *, force: bool = False) -> Call[Empty]:
     """Deletes a document. The server refuses to delete a document with chunks unless `force` is
     set.
@@ -121,7 +131,9 @@ def delete_document(name: str, *, force: bool = False) -> Call[Empty]:
 def _document(name: str) -> str:
     """The path of a document, with the names of its store and itself checked."""
     if not isinstance(name, str) or name.count("/") != 3:
-        raise ConfigurationError(f"name: expected fileSearchStores/S/documents/D, not {name!r}")
+        raise ConfigurationError(
+            f"name: expected fileSearchStores/S/documents/D, not {quoted(name)}"
+        )
     store, document = name.rsplit("/", 2)[0], named(name, "documents")
     named(store, STORES)
     return document

@@ -21,8 +21,10 @@ from typing import Any
 import msgspec
 
 from wire.core import json_values
+from wire.core.arguments import checked_arguments
 from wire.core.decoders import convert
 from wire.core.memory import RAW, Note, Noted, unknown, with_notes
+from wire.core.secret import quoted
 from wire.errors import HistoryError, RuleError, Violation
 from wire.gemini.families import family, signs_calls
 from wire.gemini.pairing import unanswered
@@ -51,6 +53,7 @@ response is a model turn.
 """
 
 
+@checked_arguments()
 def contents(*turns: Turn, model: str | None = None) -> Noted[Content]:
     """Builds the `contents` of a request from turns: texts, parts, Contents, responses, and lists
     of these.
@@ -148,6 +151,7 @@ def _ordered(
     return Noted(result, report)
 
 
+@checked_arguments()
 def function_response(
     call: FunctionCall,
     result: Any = None,
@@ -227,7 +231,7 @@ def _flat(turn: Any, path: str, report: list[Note], flat: list[Content]) -> None
         if turn.role not in (None, "user", "model"):
             hint = "; system text belongs in system_instruction" if turn.role == "system" else ""
             raise _refused(
-                f"{path}.role", f"expected 'user' or 'model', not {turn.role!r}{hint}", "G8"
+                f"{path}.role", f"expected 'user' or 'model', not {quoted(turn.role)}{hint}", "G8"
             )
         content = _typed(turn, path)
         # Responses may lack the role. Without it the server would read the Content as a user turn,

@@ -19,12 +19,14 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+from wire.core.arguments import checked_arguments
 from wire.core.bodies import wrong_type
 from wire.core.call import Call
 from wire.core.exchange import Pause
 from wire.core.flow import Flow, ask
 from wire.core.memory import WireStruct
 from wire.core.retry import DEFAULT, Retry
+from wire.core.secret import quoted
 from wire.errors import ConfigurationError, RuleError, StreamInvalid, Violation, WireError
 from wire.gemini.error_body import parse_error
 from wire.gemini.paths import JSON, checked, named, not_on_vertex
@@ -187,6 +189,7 @@ def _number(text: str) -> int | None:
 # --- the flow -------------------------------------------------------------------------------------
 
 
+@checked_arguments()
 def upload_file(
     data: bytes | Readable,
     *,
@@ -219,6 +222,7 @@ def upload_file(
     return _uploaded_file(_uploading(start, source, _checked_chunk(chunk), progress, retry))
 
 
+@checked_arguments()
 def upload_to_file_search_store(
     store: str,
     data: bytes | Readable,
@@ -331,7 +335,7 @@ def _received(state: Upload, confirmed: int, sent: int) -> int:
 
 def _checked_chunk(chunk: int) -> int:
     if type(chunk) is not int or chunk < 1:
-        raise ConfigurationError(f"chunk: expected a number of bytes from 1, not {chunk!r}")
+        raise ConfigurationError(f"chunk: expected a number of bytes from 1, not {quoted(chunk)}")
     return chunk
 
 
@@ -348,7 +352,7 @@ class _Source:
             raise wrong_type("data", data, "bytes or a file opened in binary mode")
         if size is not None and (type(size) is not int or size < 0):
             raise RuleError(
-                violations=[Violation("size", f"expected a number of bytes, not {size!r}")]
+                violations=[Violation("size", f"expected a number of bytes, not {quoted(size)}")]
             )
         self._file = None if isinstance(data, (bytes, bytearray, memoryview)) else data
         given = bytes(data) if isinstance(data, (bytearray, memoryview)) else data

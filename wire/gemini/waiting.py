@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from wire.core.exchange import Pause
+from wire.core.secret import quoted
 from wire.errors import APIError, ConfigurationError, TotalClock, class_of_status
 from wire.gemini.error_body import RPC_CODES
 from wire.gemini.types import Status
@@ -24,7 +25,7 @@ class PollPolicy:
                 or not 0 < seconds < math.inf
             ):
                 raise ConfigurationError(
-                    f"{name}: expected a positive number of seconds, not {seconds!r}"
+                    f"{name}: expected a positive number of seconds, not {quoted(seconds)}"
                 )
         self._every, self._most = every, most
         self._waited = 0.0

@@ -11,7 +11,9 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
 
+from wire.core.arguments import checked_arguments
 from wire.core.memory import Note, Noted
+from wire.core.secret import quoted
 from wire.errors import ConfigurationError, HistoryError, refuse
 from wire.history.order import listed, violations
 from wire.neutral.messages import Message, Other, Part, Text, Thought, ToolCall, with_origin
@@ -20,6 +22,7 @@ from wire.neutral.pairing import Answers, Turn, answers, turns
 Thoughts: TypeAlias = Literal["withhold", "as_text"]
 
 
+@checked_arguments()
 def hand_over(
     messages: Iterable[Message], provider: str, model: str, *, thoughts: Thoughts = "withhold"
 ) -> Noted[Message]:
@@ -45,12 +48,13 @@ def hand_over(
     return Noted(remaining.values(), notes)
 
 
+@checked_arguments()
 def handed(
     messages: Iterable[Message], provider: str, model: str, *, thoughts: Thoughts = "withhold"
 ) -> tuple[dict[int, Message], list[Note]]:
     """Like `hand_over`, but returns the remaining messages by their input index, and the notes."""
     if thoughts not in get_args(Thoughts):
-        raise ConfigurationError(f"thoughts: expected withhold or as_text, not {thoughts!r}")
+        raise ConfigurationError(f"thoughts: expected withhold or as_text, not {quoted(thoughts)}")
     as_text = thoughts == "as_text"
     notes: list[Note] = []
     return _handed(enumerate(listed(messages)), provider, model, notes, as_text=as_text), notes
@@ -118,6 +122,7 @@ class Sendable(NamedTuple):
     """Path of a message with calls to their results, in the order of the calls."""
 
 
+@checked_arguments()
 def sendable(messages: Iterable[Message], provider: str, model: str) -> Sendable:
     """Checks the turns, groups calls by their response, applies `handed`, and pairs calls with
     their results.

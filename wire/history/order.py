@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from wire.core.arguments import checked_arguments
 from wire.errors import RuleError, Violation
 from wire.neutral.messages import Media, Message, Other, Part, Text, Thought, ToolCall, ToolResult
 from wire.neutral.pairing import Turn, by_id, pair_by_key, turns
@@ -32,6 +33,7 @@ NAMES: dict[type[Part], str] = {
 }
 
 
+@checked_arguments()
 def check(messages: Iterable[Message]) -> list[Violation]:
     """Returns every violation of the turn rules, in the order of the messages.
 

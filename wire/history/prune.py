@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from wire.core.arguments import checked_arguments
 from wire.core.memory import Note, Noted
+from wire.core.secret import quoted
 from wire.errors import ConfigurationError
 from wire.history.order import listed
 from wire.history.tokens import Estimate, estimate_tokens
@@ -18,6 +20,7 @@ MAX_MESSAGES, MAX_TOKENS = 50, 100_000
 """Default limits of a conversation."""
 
 
+@checked_arguments()
 def prune(
     messages: Iterable[Message],
     max_messages: int | None = MAX_MESSAGES,
@@ -45,7 +48,7 @@ def prune(
     """
     checked_limits(max_messages, max_tokens, estimate)
     history = listed(messages)
-    tokens = [estimate(message) if max_tokens is not None else 0 for message in history]
+    tokens = [_tokens_of(message, estimate) if max_tokens is not None else 0 for message in history]
     turns = _turns(history)
     current = turns[-1] if turns else []
 
@@ -89,6 +92,19 @@ def prune(
     return Noted((message for index, message in enumerate(history) if index not in excluded), notes)
 
 
+def _tokens_of(message: Message, estimate: Estimate) -> int:
+    """The result of `estimate`. Raises `ConfigurationError` if it is no number."""
+    try:
+        tokens = estimate(message)
+    except Exception as cause:
+        raise ConfigurationError(f"estimate: it raised {type(cause).__name__}") from cause
+    if not isinstance(tokens, (int, float)):
+        raise ConfigurationError(
+            f"estimate: expected a function that returns a number, not {type(tokens).__name__}"
+        )
+    return tokens
+
+
 def checked_limits(max_messages: object, max_tokens: object, estimate: object) -> None:
     """Raises `ConfigurationError` for an invalid limit or an `estimate` that is not callable."""
     for name, limit in (("max_messages", max_messages), ("max_tokens", max_tokens)):
@@ -96,7 +112,7 @@ def checked_limits(max_messages: object, max_tokens: object, estimate: object) -
             not isinstance(limit, int) or isinstance(limit, bool) or limit < 1
         ):
             raise ConfigurationError(
-                f"{name}: expected a whole number from 1 up or None, not {limit!r}"
+                f"{name}: expected a whole number from 1 up or None, not {quoted(limit)}"
             )
     if not callable(estimate):
         raise ConfigurationError(

@@ -10,7 +10,9 @@ from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
+from wire.core.arguments import checked_arguments
 from wire.core.memory import Note, Noted
+from wire.core.secret import quoted
 from wire.errors import ConfigurationError
 from wire.history.order import ALLOWED, NAMES, listed
 from wire.neutral.messages import Media, Message, Other, Part, Text, ToolCall, ToolResult
@@ -19,6 +21,7 @@ from wire.neutral.pairing import by_id, of_one_response, pair_by_key
 OpenCalls: TypeAlias = Literal["answer", "drop"]
 
 
+@checked_arguments()
 def repair(
     messages: Iterable[Message], *, open_calls: OpenCalls = "answer", reason: str = "cancelled"
 ) -> Noted[Message]:
@@ -48,7 +51,7 @@ def repair(
     value of `open_calls`.
     """
     if open_calls not in get_args(OpenCalls):
-        raise ConfigurationError(f"open_calls: expected answer or drop, not {open_calls!r}")
+        raise ConfigurationError(f"open_calls: expected answer or drop, not {quoted(open_calls)}")
     state = _Repair(reason if open_calls == "answer" else None)
     for index, message in enumerate(listed(messages)):
         state.take(index, message)

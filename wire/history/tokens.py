@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
+from wire.core.arguments import checked_arguments
 from wire.neutral.messages import Media, Message, Other, Part, Text, Thought, ToolCall
 
 Estimate: TypeAlias = Callable[[Message], int]
@@ -17,6 +18,7 @@ Videos and long documents cost more; pass your own `estimate` for them.
 """
 
 
+@checked_arguments()
 def estimate_tokens(message: Message) -> int:
     """Estimates tokens: one per four ASCII characters, two per three other characters.
 

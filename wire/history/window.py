@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import get_args
 
+from wire.core.arguments import checked_arguments
 from wire.core.memory import Note, Noted
+from wire.core.secret import quoted
 from wire.errors import ConfigurationError, RuleError, Violation
 from wire.history.order import listed, unanswered
 from wire.history.prune import MAX_MESSAGES, MAX_TOKENS, checked_limits, prune
@@ -36,6 +38,7 @@ class HistoryManager:
     `RuleError` for an item of `messages` that is not a `Message`.
     """
 
+    @checked_arguments()
     def __init__(
         self,
         messages: Iterable[Message] = (),
@@ -48,19 +51,21 @@ class HistoryManager:
         checked_limits(max_messages, max_tokens, estimate)
         if on_open_calls not in get_args(OpenCalls):
             raise ConfigurationError(
-                f"on_open_calls: expected answer or drop, not {on_open_calls!r}"
+                f"on_open_calls: expected answer or drop, not {quoted(on_open_calls)}"
             )
         self.max_messages, self.max_tokens, self.estimate = max_messages, max_tokens, estimate
         self.on_open_calls: OpenCalls = on_open_calls
         if isinstance(messages, int) or messages is None:
             raise ConfigurationError(
-                f"messages: expected messages, not {messages!r}; a limit is given by its name, "
+                f"messages: expected messages, not {quoted(messages)}; a limit is given by "
+                "its name, "
                 "such as max_messages="
             )
         self._stored: list[Message] = listed(messages)
         self._notes: list[Note] = []
         self._tidy()
 
+    @checked_arguments()
     def add_message(self, message: Message | None, allow_incomplete: bool = False) -> None:
         """Adds a message; `None` adds nothing.
 
@@ -85,6 +90,7 @@ class HistoryManager:
         self._stored = list(pruned)
         self._notes += (*ordered.notes, *pruned.notes)
 
+    @checked_arguments()
     def replace(self, old: Message, new: Message) -> None:
         """Replaces the message `old` by `new`, such as a tool message that gained a result.
 

@@ -58,6 +58,7 @@ import anyio
 import anyio.lowlevel
 import httpx
 
+from wire.core.arguments import whole_number
 from wire.errors import ConfigurationError, ungrouped
 from wire.http.network import proxy_for, proxy_option, tls
 from wire.http.watchdog import TRACE, WATCH, shut_down
@@ -199,6 +200,11 @@ def _inode(connection: Any) -> int | None:
         return None
 
 
+def _check_counts(limit: int, keep: int) -> None:
+    whole_number("limit", limit, least=1, error=ConfigurationError)
+    whole_number("keep", keep, least=0, error=ConfigurationError)
+
+
 class _Slot:
     """A place of the limiter; it is free again when nothing refers to it any more."""
 
@@ -265,6 +271,7 @@ class Lanes(httpx.BaseTransport):
     def __init__(
         self, limit: int = MAX_LANES, keep: int = MAX_IDLE_LANES, *, trust_env: bool = True
     ) -> None:
+        _check_counts(limit, keep)
         self._limit, self._keep, self.trust_env = limit, keep, trust_env
         self._closed = False
         self._start()
@@ -428,6 +435,7 @@ class AsyncLanes(httpx.AsyncBaseTransport):
     def __init__(
         self, limit: int = MAX_LANES, keep: int = MAX_IDLE_LANES, *, trust_env: bool = True
     ) -> None:
+        _check_counts(limit, keep)
         self._limit, self._keep, self.trust_env = limit, keep, trust_env
         self._loops: dict[object, _LoopLanes] = {}
         self._closed = False

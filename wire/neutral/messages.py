@@ -17,8 +17,10 @@ from typing import Any, Literal, Self, TypeAlias, TypeVar, cast
 import msgspec
 
 from wire.core import json_values
+from wire.core.arguments import checked_arguments, items_of
 from wire.core.lenient import plain
 from wire.core.memory import MetadataStruct, Note, WireStruct, encode, freeze
+from wire.core.secret import quoted
 from wire.errors import APIError, BlockedError, RuleError, Violation, WireError
 
 W = TypeVar("W", bound=WireStruct)
@@ -186,6 +188,9 @@ class Media(Value, frozen=True, kw_only=True, tag="media"):
     def __post_init__(self) -> None:
         if (self.data is None) == (self.url is None):
             raise RuleError(violations=[Violation("media", "expected either data or url")])
+        if self.url is not None and not isinstance(self.url, str):
+            problem = f"expected a text, not {type(self.url).__name__}"
+            raise RuleError(violations=[Violation("media.url", problem)])
         if self.url is not None and self.url[:5].lower() == "data:":
             media_type, data = _inline(self.url)
             msgspec.structs.force_setattr(self, "url", None)
@@ -264,6 +269,9 @@ Parts: TypeAlias = str | Part | Iterable[str | Part]
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 ROLES = ("system", "developer", "user", "assistant", "tool")
 
+_MAX_NESTING = 20
+"""Levels of lists around a part. `list[int]` iterates over itself without end."""
+
 _PARTS = (Text, Thought, ToolCall, ToolResult, Media, Other)
 
 
@@ -285,11 +293,12 @@ class Message(Value, frozen=True):
     """
 
     def __post_init__(self) -> None:
-        if self.role not in ROLES:
+        if not isinstance(self.role, str) or self.role not in ROLES:
             raise RuleError(
                 violations=[
                     Violation(
-                        "message.role", f"expected one of {', '.join(ROLES)}, not {self.role!r}"
+                        "message.role",
+                        f"expected one of {', '.join(ROLES)}, not {quoted(self.role)}",
                     )
                 ]
             )
@@ -322,6 +331,7 @@ class Message(Value, frozen=True):
         return cls("assistant", tuple(_flat(parts)), name)
 
     @classmethod
+    @checked_arguments()
     def assistant_tool_calls(cls, calls: Iterable[ToolCall], text: str = "") -> Self:
         """A message of the model with tool calls, after `text` if it is given."""
         return cls("assistant", (*((Text(text),) if text else ()), *_flat((calls,))))
@@ -332,6 +342,7 @@ class Message(Value, frozen=True):
         return cls("tool", tuple(_flat(results)))
 
     @classmethod
+    @checked_arguments()
     def tool_result(cls, call: ToolCall, content: Any = "", *, is_error: bool = False) -> Self:
         """A message with the result of one tool call."""
         return cls("tool", (ToolResult(call.id, call.name, content, is_error),))
@@ -374,16 +385,19 @@ def _no_part(part: object) -> RuleError:
     )
 
 
-def _flat(parts: Any) -> Iterator[Part]:
+def _flat(parts: Iterable[Any], depth: int = 0) -> Iterator[Part]:
     for part in parts:
         if isinstance(part, str):
             yield Text(part)
         elif _is_part(part):
             yield part
-        elif isinstance(part, Iterable) and not isinstance(part, (bytes, Mapping)):
-            yield from _flat(part)
-        else:
+        elif not isinstance(part, Iterable) or isinstance(part, (bytes, Mapping, type)):
             raise _no_part(part)
+        elif depth >= _MAX_NESTING:
+            problem = f"nested more than {_MAX_NESTING} levels deep"
+            raise RuleError(violations=[Violation("message.parts", problem)])
+        else:
+            yield from _flat(items_of("message.parts", part), depth + 1)
 
 
 StopReason: TypeAlias = Literal["end", "tool_calls", "length", "filter", "error", "other"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from wire.core.secret import quoted
 from wire.errors import OutputError, SchemaError, Violation, one_line
 from wire.neutral.request import Output
 from wire.neutral.validation import Mismatch, SchemaShape, Shape, TypeShape, shape_of
@@ -46,11 +47,8 @@ class OutputType:
                     msgspec.defstruct(NAME, [(WRAPPED, kind)], forbid_unknown_fields=True)
                 )
         except (TypeError, ValueError, NameError, re.error) as cause:
-            raise SchemaError(
-                violations=[
-                    Violation("output", f"{_shown(kind)} cannot be the type of output: {cause}")
-                ]
-            ) from None
+            problem = f"{_shown(kind)} cannot be the type of output: {cause}"
+            raise SchemaError(violations=[Violation("output", problem)]) from None
         # Vendors restrict the characters of a name; a title may be any text.
         name = _NO_NAME.sub("_", str(self._shape.schema.get("title", NAME))).strip("_")[:64] or NAME
         self.output = Output(self._shape.schema, name)
@@ -82,4 +80,5 @@ class OutputType:
 
 
 def _shown(kind: Any) -> str:
-    return one_line(str(getattr(kind, "__name__", kind)), _LIMIT)
+    name = getattr(kind, "__name__", None)
+    return one_line(name, _LIMIT) if isinstance(name, str) else quoted(kind, _LIMIT)

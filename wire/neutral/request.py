@@ -12,15 +12,33 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from wire.core.arguments import items_of, number, whole_number
 from wire.core.bodies import wrong_type
-from wire.core.json_values import are_sound, checked
+from wire.core.json_values import MAX_SCHEMA_VALUES, are_sound, check_size, checked
 from wire.core.memory import MetadataStruct
+from wire.core.secret import quoted
 from wire.errors import RuleError, Violation
 from wire.neutral.messages import Message, check_values, values_of
 
 T = TypeVar("T")
 
 _LOWERED = "_lowered"
+
+EFFORTS = (
+    "none",
+    "minimal",
+    "low",
+    "medium",
+    "high",
+    "xhigh",
+    "max",
+    "ultra",
+    "default",
+    "auto",
+)
+"""The words of all vendors for the reasoning effort, in any case. Sources: the vendors' references
+and recorded requests.
+"""
 
 TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """Tool names that every vendor accepts (G28)."""
@@ -56,7 +74,7 @@ class Tool(MetadataStruct, frozen=True):
             raise RuleError(
                 violations=[
                     Violation(
-                        "tool.name", f"{self.name!r} is not a tool name", "G28", remedy=remedy
+                        "tool.name", f"{quoted(self.name)} is not a tool name", "G28", remedy=remedy
                     )
                 ]
             )
@@ -65,11 +83,13 @@ class Tool(MetadataStruct, frozen=True):
             if not isinstance(schema, Mapping) and not (path == "response" and schema is None):
                 problem = f"expected a JSON Schema as a mapping, not {type(schema).__name__}"
                 raise RuleError(violations=[Violation(f"tool {self.name}: {path}", problem)])
+            # Before `repr` or an encoder, which would write a shared schema at each place.
+            check_size(schema, f"tool {self.name}: {path}", MAX_SCHEMA_VALUES)
         if not isinstance(self.strict, bool):
             raise _wrong_type(f"tool {self.name}: strict", self.strict, (bool,))
         kind = self.parameters.get("type", "object")
         if kind != "object":
-            problem = f"expected the type object, not {kind!r}"
+            problem = f"expected the type object, not {quoted(kind)}"
             remedy = "give the parameter a name: an object with one property"
             raise RuleError(
                 violations=[
@@ -85,6 +105,12 @@ class Tool(MetadataStruct, frozen=True):
         It is computed again if a schema has changed, because the caller may change the dicts of a
         tool. An exception of `lower` is not cached.
         """
+        try:
+            hash(key)
+        except Exception:
+            raise _wrong_type("key", key, (Hashable,)) from None
+        if not callable(lower):
+            raise _wrong_type("lower", lower, (Callable,))
         known: dict[Hashable, tuple[object, T]] = vars(self).setdefault(_LOWERED, {})
         # `repr` as well, since JSON alone does not distinguish NaN from null. A schema that JSON
         # cannot represent may hold a mapping whose `repr` hides its content: it is never cached.
@@ -112,6 +138,9 @@ class Output(MetadataStruct, frozen=True):
     Schema.
     """
 
+    def __post_init__(self) -> None:
+        check_size(self.schema, "output.schema", MAX_SCHEMA_VALUES)
+
 
 class Request(MetadataStruct, frozen=True, kw_only=True):
     """One request to a model; fields that are `None` or empty are not sent.
@@ -120,7 +149,8 @@ class Request(MetadataStruct, frozen=True, kw_only=True):
     100
 
     Raises `RuleError` for two tools with one name, a `tool_choice` that names an unknown tool, and
-    a field of the wrong type.
+    a field of the wrong type. Rendering it for a wire raises `RuleError` for a setting that no
+    vendor accepts, such as `top_p=5`.
     """
 
     messages: tuple[Message, ...]
@@ -134,7 +164,7 @@ class Request(MetadataStruct, frozen=True, kw_only=True):
     top_p: float | None = None
     stop: tuple[str, ...] = ()
     effort: str | None = None
-    """Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`; other values are passed on."""
+    """Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another of `EFFORTS`."""
     output: Output | None = None
     search_grounding: bool = False
     """Adds Google Search to the tools. Only Gemini has it; other wires report it in the notes."""
@@ -145,6 +175,10 @@ class Request(MetadataStruct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         # The body's types do not contain these fields, so the wires do not check them.
+        for name in ("messages", "tools"):
+            if type(getattr(self, name)) is not tuple:
+                items = items_of(name, getattr(self, name))
+                msgspec.structs.force_setattr(self, name, items)
         for index, message in enumerate(self.messages):
             if not isinstance(message, Message):
                 raise _wrong_type(f"messages[{index}]", message, (Message,))
@@ -167,15 +201,15 @@ class Request(MetadataStruct, frozen=True, kw_only=True):
                 violations=[
                     Violation(
                         "tool_choice",
-                        f"expected auto, none or required, not {choice!r}",
+                        f"expected auto, none or required, not {quoted(choice)}",
                         remedy=remedy,
                     )
                 ]
             )
         for name in choice if isinstance(choice, tuple) else ():
-            if name not in names:
+            if not isinstance(name, str) or name not in names:
                 raise RuleError(
-                    violations=[Violation("tool_choice", f"no tool is called {name!r}")]
+                    violations=[Violation("tool_choice", f"no tool is called {quoted(name)}")]
                 )
 
 
@@ -203,7 +237,30 @@ def checked_request(request: object) -> Request:
     values += request.options.values()
     if not are_sound(values):
         _check_each(request)
+    if request.max_tokens is not None:
+        whole_number("max_tokens", request.max_tokens, least=1)
+    if request.temperature is not None:
+        number("temperature", request.temperature, least=0)
+    if request.top_p is not None:
+        number("top_p", request.top_p, least=0, most=1)
+    if request.stop:
+        _check_stops(request.stop)
+    if request.effort is not None and request.effort.lower() not in EFFORTS:
+        problem = f"expected {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}, not "
+        raise RuleError(violations=[Violation("effort", problem + quoted(request.effort, 40))])
     return request
+
+
+def _check_stops(stops: object) -> None:
+    """Raise `RuleError` unless `stops` is a list of texts that are not empty."""
+    if not isinstance(stops, (tuple, list)):
+        raise wrong_type("stop", stops, "text or a list of texts")
+    for index, stop in enumerate(stops):
+        if not isinstance(stop, str):
+            raise wrong_type(f"stop[{index}]", stop, "text")
+        if not stop:
+            problem = "expected a text that is not empty"
+            raise RuleError(violations=[Violation(f"stop[{index}]", problem)])
 
 
 def _check_each(request: Request) -> None:
@@ -233,4 +290,6 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "output": (Output, NoneType),
     "tool_choice": (str, tuple, NoneType),
     "options": (Mapping,),
+    "search_grounding": (bool,),
+    "raw_schemas": (bool,),
 }

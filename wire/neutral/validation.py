@@ -10,17 +10,21 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, NoReturn, Protocol, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NoReturn, Protocol, TypeVar, get_args
 
 import msgspec
 
 from wire.core.decoders import converter, schema_components
-from wire.errors import ConfigurationError, one_line
+from wire.core.json_values import MAX_SCHEMA_VALUES, expands
+from wire.errors import ConfigurationError, WireError, one_line
 
 REFS = "#/$defs/{name}"
 
 _LIMIT = 500  # bytes of a reason: it quotes the value, and is sent to the model
+_MAX_TYPE_LEVELS = 500
+_MAX_TYPE_PARTS = 100_000
 _PLAIN_KEY = re.compile(r"\w+")
 _Model = TypeVar("_Model")
 
@@ -60,9 +64,42 @@ def shape_of(kind: Any) -> Shape:
     Raises `ValueError` for an invalid schema, `TypeError` for a type without a JSON form, and
     `ConfigurationError` for a JSON Schema if jsonschema-rs is not installed.
     """
-    if is_schema(kind):
-        return SchemaShape(schema_from(kind))
-    return ModelShape(kind) if _is_model(kind) else TypeShape(kind)
+    with _type_errors():
+        if is_schema(kind):
+            return SchemaShape(schema_from(kind))
+        return ModelShape(kind) if _is_model(kind) else TypeShape(kind)
+
+
+@contextmanager
+def _type_errors() -> Iterator[None]:
+    """Raise `ValueError` for an exception of a user's type, which may run any code."""
+    try:
+        yield
+    except (TypeError, ValueError, NameError, re.error, WireError):
+        raise
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except Exception as cause:
+        raise ValueError(f"{type(cause).__name__} was raised by it") from cause
+
+
+def check_type_size(kind: Any) -> None:
+    """Raise `ValueError` for a type such as `tuple[T, T]` with such a `T`, forty times.
+
+    Each part of a type counts once for each place where it occurs, as in the decoder that msgspec
+    builds of it.
+    """
+    if isinstance(kind, (dict, list, tuple)) and expands((kind,), _MAX_TYPE_PARTS):
+        raise ValueError(f"it has more than {_MAX_TYPE_PARTS:,} values")
+    level, count = [kind], 0
+    for _ in range(_MAX_TYPE_LEVELS):
+        level = [part for each in level for part in get_args(each)]
+        count += len(level)
+        if count > _MAX_TYPE_PARTS:
+            raise ValueError(f"the type has more than {_MAX_TYPE_PARTS:,} parts")
+        if not level:
+            return
+    raise ValueError(f"the type is nested more than {_MAX_TYPE_LEVELS} levels deep")
 
 
 def is_schema(kind: Any) -> bool:
@@ -71,14 +108,17 @@ def is_schema(kind: Any) -> bool:
     A path and a file of `importlib.resources` count as JSON Schema, since both can be read.
     """
     return isinstance(kind, (Mapping, str, bytes)) or (
-        hasattr(kind, "read_bytes") and not isinstance(kind, type)
+        not isinstance(kind, type) and hasattr(kind, "read_bytes")
     )
 
 
 def schema_from(source: Any) -> dict[str, Any]:
     """Loads a JSON Schema from a mapping, JSON as text or bytes, or a path of a JSON file."""
     if isinstance(source, Mapping):
-        return source if isinstance(source, dict) else dict(source)
+        schema = source if isinstance(source, dict) else dict(source)
+        if expands((schema,), MAX_SCHEMA_VALUES):
+            raise ValueError(f"it has more than {MAX_SCHEMA_VALUES:,} values")
+        return schema
     try:
         read: Any = msgspec.json.decode(
             source if isinstance(source, (str, bytes)) else source.read_bytes()
@@ -111,8 +151,10 @@ class TypeShape:
     """A type that msgspec supports; it may contain pydantic models."""
 
     def __init__(self, kind: Any) -> None:
-        self._convert = converter(kind, _read_model)
-        self.schema = _schema_of_type(kind)
+        with _type_errors():
+            check_type_size(kind)
+            self._convert = converter(kind, _read_model)
+            self.schema = _schema_of_type(kind)
 
     def read(self, value: Any) -> Any:
         """Converts a value to the type.
@@ -241,6 +283,8 @@ def _schema_of_model(model: Any) -> dict[str, Any]:
         schema: dict[str, Any] = model.model_json_schema(ref_template=REFS.replace("name", "model"))
     except Exception as cause:  # pydantic raises its own classes, and pydantic is not imported here
         raise TypeError(f"{model.__name__} has no JSON Schema: {cause}") from None
+    if not isinstance(schema, dict):
+        raise TypeError(f"{model.__name__} has no JSON Schema, but a {type(schema).__name__}")
     return schema
 
 

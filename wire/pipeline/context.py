@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 from wire.core.json_values import checked
+from wire.core.secret import quoted
 from wire.errors import PipelineError, RuleError
 
 GIVEN_KEYS: dict[str, str] = {
@@ -49,7 +50,7 @@ class Context(MutableMapping[str, Any]):
 
     def __setitem__(self, key: str, value: Any) -> None:
         if not isinstance(key, str) or not key:
-            raise PipelineError(f"context: expected a non-empty text as key, not {key!r}")
+            raise PipelineError(f"context: expected a non-empty text as key, not {quoted(key)}")
         try:
             checked(value, key, plain=True)
         except RuleError as problem:

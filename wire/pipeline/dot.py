@@ -16,11 +16,13 @@ import itertools
 import re
 from collections.abc import Callable
 
+from wire.core.arguments import checked_arguments
 from wire.errors import PipelineError
 from wire.pipeline.graph import Duration, Edge, Graph, Node, Position, Value, is_duration
 from wire.pipeline.node_types import NODE_TYPES
 
 
+@checked_arguments(PipelineError, before=True)
 def parse(text: str, name: str = "") -> Graph:
     """Parse DOT. `name` is the name of a graph that has none in the file.
 

@@ -22,6 +22,7 @@ from wire.agent import AsyncModel
 from wire.agent.model import closing_model
 from wire.agent.provider import ChatProvider, as_model
 from wire.chat import AsyncChat
+from wire.core.arguments import checked_arguments
 from wire.errors import ConfigurationError, PipelineError, WireError, one_line
 from wire.pipeline.checkpoint import Checkpoint, write_checkpoint
 from wire.pipeline.codergen import connect as connect_by_environment
@@ -81,6 +82,7 @@ class Engine:
     Raises `LintError` for a pipeline with errors, `PipelineError` for an option that is not valid.
     """
 
+    @checked_arguments(PipelineError, before=True)
     def __init__(
         self,
         graph: Graph,
@@ -103,7 +105,7 @@ class Engine:
             error.findings = findings
             raise error
         self.workdir = Path(workdir)
-        if not self.workdir.is_dir():
+        if not _is_folder(self.workdir):
             raise PipelineError(f"workdir: {workdir}: not a folder")
         self.checkpoint = checkpoint
         self.timeout = None if timeout is None else seconds(timeout)
@@ -116,6 +118,7 @@ class Engine:
         self._report = report or (lambda event: None)
         self._streams = report is not None
 
+    @checked_arguments(PipelineError, before=True)
     async def run(self, variables: Mapping[str, Any] | None = None) -> Ended:
         """Run the pipeline from its start. `variables` are the first values of the context.
 
@@ -125,6 +128,7 @@ class Engine:
         """
         return await self._run(Context(variables), {}, self.graph.start.id, self.graph.start.id)
 
+    @checked_arguments(PipelineError, before=True)
     async def resume(
         self, checkpoint: Checkpoint, variables: Mapping[str, Any] | None = None
     ) -> Ended:
@@ -315,6 +319,13 @@ class _Run:
                     f"node {node_id!r}: a branch ended here, before its fan_in {fan_in!r}"
                 )
             node_id = next_id
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # a name that no system accepts
+        return False
 
 
 def _failed(node: Node, cause: Exception) -> NodeError:

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Literal, TypeAlias
 
+from wire.core.secret import quoted
 from wire.errors import PipelineError
 
 DEFAULT_TYPE = "codergen"
@@ -105,7 +106,7 @@ def count(value: Value) -> int:
     """
     text = written(value).strip()
     if not re.fullmatch(r"0*[1-9][0-9]{0,8}", text):
-        raise PipelineError(f"expected a whole number from 1 up, not {text!r}")
+        raise PipelineError(f"expected a whole number from 1 up, not {quoted(text)}")
     return int(text)
 
 
@@ -120,6 +121,10 @@ def written(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return json.dumps(value, ensure_ascii=False) if isinstance(value, (list, dict)) else str(value)
+
+
+def _no_text(name: str, value: object) -> PipelineError:
+    return PipelineError(f"{name}: expected a str, not {type(value).__name__}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,15 +142,27 @@ class Node:
     """The name of its `NodeType`. `NodeTypes.resolve` sets it from alias, shape or id."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.attributes, Mapping):
+            raise PipelineError(
+                f"node.attributes: expected a mapping, not {type(self.attributes).__name__}"
+            )
+        if not isinstance(self.id, str):
+            raise _no_text("node.id", self.id)
+        if not isinstance(self.type, str):
+            raise _no_text("node.type", self.type)
         if not self.type:
             object.__setattr__(self, "type", self.text("type") or DEFAULT_TYPE)
 
     def get(self, name: str, default: Value | None = None) -> Value | None:
         """The attribute, or `default`."""
+        if not isinstance(name, str):
+            raise _no_text("name", name)
         return self.attributes.get(name, default)
 
     def text(self, name: str, default: str = "") -> str:
         """The attribute as text, or `default`."""
+        if not isinstance(name, str):
+            raise _no_text("name", name)
         return written(self.attributes[name]) if name in self.attributes else default
 
     @property
@@ -214,14 +231,20 @@ class Graph:
 
     def outgoing(self, id: str) -> tuple[Edge, ...]:
         """The edges from that node, in the order of the file."""
+        if not isinstance(id, str):
+            raise _no_text("id", id)
         return self._outgoing.get(id, ())
 
     def incoming(self, id: str) -> tuple[Edge, ...]:
         """The edges to that node, in the order of the file."""
+        if not isinstance(id, str):
+            raise _no_text("id", id)
         return self._incoming.get(id, ())
 
     def of_type(self, type: str) -> tuple[Node, ...]:
         """All nodes of that type, in the order of the file."""
+        if not isinstance(type, str):
+            raise _no_text("type", type)
         return tuple(node for node in self.nodes.values() if node.type == type)
 
     @property

@@ -53,6 +53,8 @@ class Visit:
 
         Raises `PipelineError`, which names node and key, for a key that the context does not have.
         """
+        if not isinstance(default, str):
+            raise PipelineError(f"default: expected a str, not {type(default).__name__}")
         goal = self.graph.attributes.get("goal")
         return render(
             self.node.text(name, default),

@@ -7,11 +7,11 @@ lists them. A node that only edges name is reported once, for its edges.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import functools
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Literal, TypeAlias
 
+from wire.core.arguments import checked_arguments, suggestion
 from wire.errors import ConfigurationError, PipelineError
 from wire.pipeline.conditions import parse_condition
 from wire.pipeline.graph import FILE_START, Edge, Graph, Node, Position, not_one
@@ -53,6 +53,7 @@ class Finding:
         )
 
 
+@checked_arguments(PipelineError, before=True)
 def lint(
     graph: Graph, types: NodeTypes = NODE_TYPES, keys: Collection[str] = (), model: str = ""
 ) -> list[Finding]:
@@ -85,6 +86,7 @@ def lint(
     )
 
 
+@checked_arguments(PipelineError, before=True)
 def summary(graph: Graph) -> str:
     """The line that reports a pipeline without errors.
 
@@ -165,11 +167,6 @@ def _ids(nodes: Iterable[Node]) -> list[str]:
     return [node.id for node in nodes]
 
 
-def _suggestion(word: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(word.lower(), sorted(known), n=1)
-    return f"did you mean {near[0]!r}?" if near else ""
-
-
 # --- the graph ------------------------------------------------------------------------------------
 
 
@@ -193,7 +190,7 @@ def _known_ends(subject: _Subject) -> Iterator[Finding]:
     for edge in subject.graph.edges:
         for end, id in (("source", edge.source), ("target", edge.target)):
             if id not in known:
-                fix = _suggestion(id, known) or f"declare it: {id} [type=...]"
+                fix = suggestion(id, known) or f"declare it: {id} [type=...]"
                 yield _of_edge(
                     "edge_target_exists",
                     "error",
@@ -340,7 +337,7 @@ def _known_types(subject: _Subject) -> Iterator[Finding]:
                 "error",
                 node,
                 f"unknown type {node.type!r}{by_shape}",
-                _suggestion(node.type, subject.types.runnable),
+                suggestion(node.type, subject.types.runnable),
             )
 
 
@@ -377,7 +374,7 @@ def _models(subject: _Subject) -> Iterator[Finding]:
                 "warning",
                 node,
                 f"unknown provider {provider!r}",
-                _suggestion(provider, (*PROVIDERS, *FACTORIES)),
+                suggestion(provider, (*PROVIDERS, *FACTORIES)),
             )
 
 
@@ -441,7 +438,7 @@ def _known_keys(subject: _Subject, last: Iterable[str]) -> set[str] | None:
 
 
 def _fix(key: str, known: Iterable[str]) -> str:
-    return _suggestion(key, known) or f"set it in a node before, or run with --var {key}=..."
+    return suggestion(key, known) or f"set it in a node before, or run with --var {key}=..."
 
 
 _RULES: tuple[Callable[[_Subject], Iterator[Finding]], ...] = (

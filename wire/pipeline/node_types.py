@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, TypeAlias, get_args
 
+from wire.core.arguments import checked_arguments
+from wire.core.secret import quoted
 from wire.errors import PipelineError
 from wire.pipeline import handlers
 from wire.pipeline.graph import Graph, Node, Value, count, seconds
@@ -102,17 +104,26 @@ class NodeType:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise PipelineError(f"node type: name: expected a non-empty text, not {self.name!r}")
+            raise PipelineError(
+                f"node type: name: expected a non-empty text, not {quoted(self.name)}"
+            )
         if self.handler is not None and not callable(self.handler):
             raise PipelineError(
                 f"node type {self.name!r}: handler: expected a function, "
                 f"not {type(self.handler).__name__}"
             )
+        for field in ("aliases", "shapes", "ids", "attributes", "rules"):
+            if not isinstance(getattr(self, field), tuple):
+                raise PipelineError(f"node type {quoted(self.name)}: {field}: expected a tuple")
         if unknown := [rule for rule in self.rules if rule not in get_args(LintRule)]:
-            raise PipelineError(f"node type {self.name!r}: rules: unknown rule {unknown[0]!r}")
+            raise PipelineError(
+                f"node type {quoted(self.name)}: rules: unknown rule {quoted(unknown[0])}"
+            )
 
     def with_defaults(self, node: Node) -> Node:
         """The node, with the defaults of its type in place of attributes that are blank."""
+        if not isinstance(node, Node):
+            raise PipelineError(f"node: expected a Node, not {type(node).__name__}")
         missing = {
             each.name: _filled(each.default, node)
             for each in self.attributes
@@ -157,6 +168,7 @@ class NodeTypes(Mapping[str, NodeType]):
     A handler stores nothing between two visits, since branches run at the same time.
     """
 
+    @checked_arguments(PipelineError, before=True)
     def __init__(self, rows: Iterable[NodeType] | None = None) -> None:
         self._rows: dict[str, NodeType] = {}
         self._names: dict[str, str] = {}
@@ -165,6 +177,7 @@ class NodeTypes(Mapping[str, NodeType]):
         for row in _BUILT_IN if rows is None else rows:
             self.add(row)
 
+    @checked_arguments(PipelineError, before=True)
     def add(self, row: NodeType) -> None:
         """Add a type, in place of the one with the same name.
 
@@ -187,6 +200,7 @@ class NodeTypes(Mapping[str, NodeType]):
             table.update(dict.fromkeys(keys, row.name))
         self._rows[row.name] = row
 
+    @checked_arguments(PipelineError)
     def register(self, type: str, handler: Handler) -> None:
         """Let `handler` run the nodes of a type; a new type is added.
 
@@ -217,6 +231,7 @@ class NodeTypes(Mapping[str, NodeType]):
         """The names of the types that have a handler."""
         return tuple(name for name, row in self._rows.items() if row.handler is not None)
 
+    @checked_arguments(PipelineError, before=True)
     def resolve(self, graph: Graph) -> Graph:
         """The graph with the type of each node, by its `type`, else its shape, else its id (P-20).
 

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import BinaryIO
 
+from wire.core.secret import quoted
 from wire.errors import ToolError, one_line
 from wire.pipeline.command import raise_if_cancelled, run_shell
 from wire.pipeline.workspace import Workspace
@@ -58,7 +59,9 @@ def workspace_tools(folder: Path, *, command_timeout: float = 30) -> list[Functi
         or not isinstance(command_timeout, (int, float))
         or not 0 < command_timeout < math.inf
     ):
-        raise ToolError(f"command_timeout: expected more than 0 seconds, not {command_timeout!r}")
+        raise ToolError(
+            f"command_timeout: expected more than 0 seconds, not {quoted(command_timeout)}"
+        )
     files = Workspace(folder)
 
     @tool(read_only=True)

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
+from wire.core.arguments import checked_arguments, items_of
 from wire.core.decoders import convert, decoder
 from wire.core.files import read_whole, write_whole
 from wire.core.json_values import MAX_FILE_DEPTH, checked, json_of_file
@@ -41,12 +42,13 @@ class Session(MetadataStruct, frozen=True):
     def __post_init__(self) -> None:
         if isinstance(self.messages, Noted):
             with_notes(self, self.messages.notes)
-        msgspec.structs.force_setattr(self, "messages", tuple(self.messages))
+        msgspec.structs.force_setattr(self, "messages", items_of("messages", self.messages))
 
 
 # --- writing --------------------------------------------------------------------------------------
 
 
+@checked_arguments(ConfigurationError)
 def serialize_message(message: Message) -> dict[str, Any]:
     """A message as JSON, as in a session file; `deserialize_message` is the inverse.
 
@@ -59,6 +61,7 @@ def serialize_message(message: Message) -> dict[str, Any]:
     return made
 
 
+@checked_arguments(ConfigurationError)
 def dump_session(session: Session | Iterable[Message]) -> bytes:
     """The bytes of a session file, with one line for each message.
 
@@ -92,6 +95,7 @@ def dump_session(session: Session | Iterable[Message]) -> bytes:
     return head[:-1] + b',"messages":[\n' + lines + b"\n]}\n"
 
 
+@checked_arguments(ConfigurationError)
 def save_session(
     path: str | os.PathLike[str], session: Session | Iterable[Message]
 ) -> tuple[Note, ...]:
@@ -161,6 +165,7 @@ def _stored_origin(origin: Origin) -> file_format.Origin:
 # --- reading --------------------------------------------------------------------------------------
 
 
+@checked_arguments(ConfigurationError)
 def deserialize_message(data: Mapping[str, Any]) -> Message:
     """The inverse of `serialize_message`. `wire.notes` reports the same as for `load_session`.
 
@@ -176,6 +181,7 @@ def deserialize_message(data: Mapping[str, Any]) -> Message:
     return with_notes(message, notes)
 
 
+@checked_arguments(ConfigurationError)
 def load_session(
     source: bytes | str | Mapping[str, Any] | list[Any], name: str = "session"
 ) -> Session:
@@ -223,6 +229,7 @@ def _saved_notes(document: dict[str, Any], name: str) -> list[Note]:
     return [Note(note.path, note.message) for note in saved]
 
 
+@checked_arguments(ConfigurationError)
 def read_session(path: str | os.PathLike[str]) -> Session:
     """Read a session from a file.
 

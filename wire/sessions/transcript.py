@@ -13,16 +13,19 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
+from wire.core.arguments import checked_arguments, items_of
 from wire.core.files import write_whole
 from wire.core.json_values import checked
 from wire.core.printable import printable, printable_json
-from wire.errors import ConfigurationError, one_line
+from wire.core.secret import quoted
+from wire.errors import ConfigurationError, RuleError, Violation, one_line
 from wire.neutral.messages import Media, Message, Other, Part, Text, Thought, ToolCall, ToolResult
 from wire.sessions.session_file import Session
 
 Format = Literal["markdown", "json", "text"]
 
 
+@checked_arguments(ConfigurationError)
 def export(
     messages: Session | Iterable[Message], format: Format = "markdown", *, thoughts: bool = False
 ) -> str:
@@ -42,9 +45,16 @@ def export(
     cannot express.
     """
     if format not in _FORMATS:
-        raise ConfigurationError(f"format: {format!r} is unknown; there are {', '.join(_FORMATS)}")
-    exported = messages.messages if isinstance(messages, Session) else tuple(messages)
+        raise ConfigurationError(
+            f"format: {quoted(format)} is unknown; there are {', '.join(_FORMATS)}"
+        )
+    exported = (
+        messages.messages if isinstance(messages, Session) else items_of("messages", messages)
+    )
     for index, message in enumerate(exported):
+        if not isinstance(message, Message):
+            problem = f"expected a Message, not {type(message).__name__}"
+            raise RuleError(violations=[Violation(f"messages[{index}]", problem)])
         for position, part in enumerate(message.parts):
             shown = (
                 part.arguments
@@ -62,6 +72,7 @@ def export(
     )
 
 
+@checked_arguments(ConfigurationError)
 def save_export(
     path: str | os.PathLike[str],
     messages: Session | Iterable[Message],

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 
+from wire.core.arguments import checked_arguments
 from wire.core.secret import Secret, sealed_list, sealed_object
 from wire.errors import CassetteError, ConfigurationError
 from wire.http.httpx2 import AsyncHttpx2Transport, Httpx2Transport, library_of
@@ -48,6 +49,7 @@ class Record(httpx.BaseTransport):
     its `raw` is the body.
     """
 
+    @checked_arguments(ConfigurationError)
     def __init__(
         self,
         inner: Transport,
@@ -60,6 +62,7 @@ class Record(httpx.BaseTransport):
         self._inner: Any = _transport(inner, "handle_request", Httpx2Transport)
         self._recorder = Recorder(path, secrets)
 
+    @checked_arguments(ConfigurationError)
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send with the inner transport. A request that gets no response is not recorded."""
         try:
@@ -86,6 +89,7 @@ class AsyncRecord(httpx.AsyncBaseTransport):
     Writing the file blocks the event loop, since no thread is used.
     """
 
+    @checked_arguments(ConfigurationError)
     def __init__(
         self,
         inner: AsyncTransport,
@@ -97,6 +101,7 @@ class AsyncRecord(httpx.AsyncBaseTransport):
         self._inner: Any = _transport(inner, "handle_async_request", AsyncHttpx2Transport)
         self._recorder = Recorder(path, secrets)
 
+    @checked_arguments(ConfigurationError)
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send with the inner transport. A request that gets no response is not recorded."""
         try:
@@ -133,9 +138,11 @@ class Replay(httpx.BaseTransport):
     match. The error then lists the differences to the closest recorded request.
     """
 
+    @checked_arguments(ConfigurationError)
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._player = Player(path, _AGAIN)
 
+    @checked_arguments(ConfigurationError)
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Return the recorded response. Nothing is sent over the network."""
         return _replayed(self._player.play(_sent(request, request.read())), request)
@@ -144,9 +151,11 @@ class Replay(httpx.BaseTransport):
 class AsyncReplay(httpx.AsyncBaseTransport):
     """`Replay` for asyncio and trio."""
 
+    @checked_arguments(ConfigurationError)
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._player = Player(path, _ASYNC_AGAIN)
 
+    @checked_arguments(ConfigurationError)
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Return the recorded response. Nothing is sent over the network."""
         return _replayed(self._player.play(_sent(request, await request.aread())), request)

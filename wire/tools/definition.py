@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable
 from typing import Any, get_origin, overload
 
+from wire.core.arguments import flag
+from wire.core.secret import quoted
 from wire.errors import ToolError
 from wire.neutral.request import Tool
 from wire.neutral.validation import Shape, shape_of
@@ -151,13 +153,17 @@ def tool(
         or not isinstance(timeout, (int, float))
         or not 0 < timeout < math.inf
     ):
-        raise ToolError(f"tool {name}: timeout: expected more than 0 seconds, not {timeout!r}")
+        raise ToolError(
+            f"tool {name}: timeout: expected more than 0 seconds, not {quoted(timeout)}"
+        )
     if not isinstance(final, bool) and not callable(final):
         raise ToolError(
-            f"tool {name}: final: expected a bool or a function of the result, not {final!r}"
+            f"tool {name}: final: expected a bool or a function of the result, not {quoted(final)}"
         )
     if is_async(final):  # what it returns would count as true
         raise ToolError(f"tool {name}: final: expected a plain function, not an async one")
+    flag(f"tool {name}: needs_approval", needs_approval, error=ToolError)
+    flag(f"tool {name}: read_only", read_only, error=ToolError)
     signature = signature_of(function, name, parameters)
     returns = None if response is None else _returns(response, name)
     return FunctionTool(

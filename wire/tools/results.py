@@ -9,9 +9,10 @@ from typing import Any
 import msgspec
 
 from wire.core import json_values
+from wire.core.arguments import checked_arguments
 from wire.core.memory import well_formed_utf8
 from wire.core.printable import printable_json, printable_line
-from wire.errors import RuleError
+from wire.errors import RuleError, ToolError
 from wire.neutral.messages import Media, ToolCall, ToolResult
 from wire.neutral.validation import Mismatch, Shape
 
@@ -43,6 +44,7 @@ def result_of(call: ToolCall, value: Any, shape: Shape | None = None) -> ToolRes
     return ToolResult(call.id, call.name, content, error, media)
 
 
+@checked_arguments(ToolError)
 def format_call(call: ToolCall) -> str:
     r"""A call as one line for a question that a person answers: its name and all its arguments.
 

@@ -16,7 +16,7 @@ import msgspec
 
 from wire.errors import ToolError
 from wire.neutral.messages import Message, ToolCall
-from wire.neutral.validation import Mismatch, Shape, TypeShape, is_schema, shape_of
+from wire.neutral.validation import Mismatch, Shape, TypeShape, check_type_size, is_schema, shape_of
 
 How: TypeAlias = Literal["struct", "names", "any names", "object"]
 
@@ -273,6 +273,8 @@ def _parameters(function: Callable[..., Any], name: str) -> list[inspect.Paramet
     except (TypeError, ValueError) as cause:
         raise ToolError(f"tool {name}: its parameters cannot be inspected: {cause}") from None
     try:
+        for annotation in inspect.get_annotations(_inner(function)).values():
+            check_type_size(annotation)
         hints = get_type_hints(_inner(function), include_extras=True)
     except Exception as cause:  # resolving an annotation runs the user's code, which may raise all
         raise ToolError(
@@ -390,4 +392,5 @@ def _docstring(function: Any) -> str:
         # A dataclass generates a docstring that only repeats the schema.
         return "" if text.startswith(f"{function.__name__}(") else inspect.cleandoc(text)
     own = function if inspect.isroutine(function) else type(function)
-    return inspect.cleandoc(own.__doc__ or _inner(function).__doc__ or "")
+    texts = (own.__doc__, _inner(function).__doc__)
+    return inspect.cleandoc(next((text for text in texts if isinstance(text, str) and text), ""))

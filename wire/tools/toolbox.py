@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from wire.core.arguments import checked_arguments, items_of
 from wire.core.logs import logger
 from wire.core.printable import printable_line
 from wire.errors import RuleError, ToolError, Violation, leaves, one_line
@@ -88,12 +89,13 @@ class Toolbox:
             )
         self._tools: dict[str, Tool] = {}
         self._on_error = on_error
-        for index, each in enumerate(tools):
+        for index, each in enumerate(items_of("tools", tools)):
             if not isinstance(each, Tool) and not callable(each):
                 problem = f"expected a function, a type or a Tool, not {type(each).__name__}"
                 raise RuleError(violations=[Violation(f"tools[{index}]", problem)])
             self.register(each)
 
+    @checked_arguments(ToolError, before=True)
     def register(self, added: Tool | Callable[..., Any], *, replace: bool = False) -> Tool:
         """Add a tool. Also a decorator.
 
@@ -112,6 +114,7 @@ class Toolbox:
         """The tools in the order of registration, for `Request.tools`."""
         return tuple(self._tools.values())
 
+    @checked_arguments(ToolError, before=True)
     def get(self, name: str) -> Tool | None:
         """The tool with that name; `None` if there is none."""
         return self._tools.get(name)
@@ -122,11 +125,13 @@ class Toolbox:
     def __len__(self) -> int:
         return len(self._tools)
 
+    @checked_arguments(ToolError, before=True)
     def is_passive(self, name: str) -> bool:
         """Whether that tool has no function, so that the caller answers its calls (U-112)."""
         registered = self._tools.get(name)
         return registered is not None and not isinstance(registered, FunctionTool)
 
+    @checked_arguments(ToolError, before=True)
     def is_final(self, result: ToolResult) -> bool:
         """Whether this result ends the run (S3-24).
 
@@ -145,6 +150,7 @@ class Toolbox:
             log.warning(text, result.name, _message(error), exc_info=error)
             return False
 
+    @checked_arguments(ToolError, before=True)
     def prepare(self, call: ToolCall, context: ToolContext | None = None) -> Ready | ToolResult:
         """Return the call ready to run, or an error result for an unknown tool or bad arguments.
 
@@ -170,6 +176,7 @@ class Toolbox:
             is_async(registered.function),
         )
 
+    @checked_arguments(ToolError, before=True)
     def finish(
         self, ready: Ready, value: Any = None, error: BaseException | None = None
     ) -> ToolRun:
@@ -191,11 +198,13 @@ class Toolbox:
         except Exception as raised:  # `to_message` and `model_dump` are the user's code
             return self._failed(ready.call, raised, _message(raised))
 
+    @checked_arguments(ToolError, before=True)
     def timed_out(self, ready: Ready) -> ToolRun:
         """The run of a call that exceeded its timeout (S3-15)."""
         message = f"tool {ready.call.name} timeout after {ready.timeout or 0:g} s"
         return ToolRun(ready.call, _error(ready.call, message), ToolError(message))
 
+    @checked_arguments(ToolError, before=True)
     def hook_failed(self, call: ToolCall, hook: str, error: Exception) -> ToolRun:
         """The run of a call that was refused because a hook that decides on it raised."""
         reason = "; ".join(map(_message, leaves(error)))

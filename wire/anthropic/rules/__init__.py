@@ -24,6 +24,8 @@ from wire.anthropic.rows import provider_row
 from wire.anthropic.rules import settings, turns
 from wire.anthropic.rules.rule_input import RuleInput, violation
 from wire.anthropic.types import CountTokensRequest, MessageRequest
+from wire.core.arguments import checked_arguments
+from wire.core.json_values import expands, too_large
 from wire.core.memory import RAW, kept_bytes
 from wire.core.provider import Provider
 from wire.errors import Violation
@@ -70,6 +72,7 @@ CHECKED = frozenset(name for names, _ in RULES for name in names.split())
 """Ids of all rules that `check` applies."""
 
 
+@checked_arguments()
 def check(
     request: MessageRequest | CountTokensRequest | bytes | Mapping[str, Any],
     model: str = "",
@@ -100,6 +103,8 @@ def check(
     """
     if isinstance(request, CountTokensRequest):
         endpoint = "count_tokens"
+    if expands((request,)):
+        return [too_large(request, "")]
     try:
         plain = _plain(request)
         if not isinstance(plain, Mapping):

@@ -219,27 +219,32 @@ def reference_cycle(schema: Mapping[str, Any]) -> str:
         for name, inner in as_object(schema.get(key)).items()
     }
     references = {
-        name: [str(node["$ref"]) for node in nodes(inner) if node.get("$ref") in defined]
+        name: [
+            ref
+            for node in nodes(inner)
+            if isinstance(ref := node.get("$ref"), str) and ref in defined
+        ]
         for name, inner in defined.items()
     }
     references["#"] = [str(node["$ref"]) for node in nodes(schema) if node.get("$ref") == "#"]
-    finished: set[str] = set()
-
-    def walk(name: str, trail: tuple[str, ...]) -> str:
-        if name in trail:
-            return " -> ".join(
-                each.rpartition("/")[2] for each in (*trail[trail.index(name) :], name)
-            )
-        if name in finished:
-            return ""
-        for each in references[name]:
-            cycle = walk(each, (*trail, name))
-            if cycle:
-                return cycle
-        finished.add(name)
-        return ""
-
-    return next((cycle for name in references if (cycle := walk(name, ()))), "")
+    passed: set[str] = set()
+    for start in references:
+        # Without recursion: a chain of references may be longer than Python's stack.
+        trail: dict[str, Iterator[str]] = {}
+        name = start
+        while name or trail:
+            if name in trail:
+                names = [*trail, name]
+                cycle = names[names.index(name) :]
+                return " -> ".join(each.rpartition("/")[2] for each in cycle)
+            if name in references and name not in passed:
+                passed.add(name)
+                trail[name] = iter(references[name])
+            last = next(reversed(trail), "")
+            name = next(trail[last], "") if last else ""
+            if last and not name:
+                del trail[last]
+    return ""
 
 
 def output_schema_is_closed(request: RuleInput) -> Violations:

@@ -23,7 +23,9 @@ from typing import Any
 
 import msgspec
 
+from wire.core.arguments import checked_arguments
 from wire.core.decoders import convert
+from wire.core.json_values import MAX_SCHEMA_VALUES, expands, too_large
 from wire.core.memory import RAW, WireStruct, kept_bytes
 from wire.core.provider import Provider
 from wire.errors import Violation
@@ -122,6 +124,7 @@ _GENERATE_ENDPOINTS = ("generateContent", "streamGenerateContent")
 _MAX_BATCH_REQUESTS = 100
 
 
+@checked_arguments()
 def check(
     request: GenerateContentRequest | bytes,
     model: str = "",
@@ -188,6 +191,10 @@ def _check_struct(
     rest = msgspec.structs.replace(request, contents=None)
     plain: Plain = {}
     violations: list[Violation] = []
+    sent = [content for content in turns if RAW not in getattr(content, "__dict__", ())]
+    if expands((rest,), MAX_SCHEMA_VALUES) or expands(sent):
+        found = too_large(request, "", MAX_SCHEMA_VALUES)
+        return [found], _rule_input((), plain, model, host, version, endpoint)
     try:
         rows = known.known(request.tools or (), key) if key is not None else []
         if rows:

@@ -176,11 +176,9 @@ def _closed(schema: Mapping[str, Any], path: str, words: str) -> Iterator[Violat
             return
         required = node.get("required")
         names = properties if isinstance(properties, Mapping) else {}
-        missing = [
-            name
-            for name in names
-            if not isinstance(required, (list, tuple)) or name not in required
-        ]
+        listed = required if isinstance(required, (list, tuple)) else ()
+        present = {each for each in listed if isinstance(each, str)}
+        missing = [name for name in names if name not in present]
         if missing:
             yield Violation(
                 path + at,

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from wire.core.arguments import checked_arguments
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call, StreamCall
 from wire.core.memory import notes
@@ -37,6 +38,7 @@ AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 HostRules = Callable[[Any, Provider], Any]
 
 
+@checked_arguments()
 def chat_completions(
     request: ChatCompletionRequest, *, checked: bool = True
 ) -> Call[ChatCompletion]:
@@ -82,6 +84,7 @@ def chat_completions(
     )
 
 
+@checked_arguments()
 def stream_chat_completions(
     request: ChatCompletionRequest, *, checked: bool = True
 ) -> StreamCall[ChatCompletionChunk, ChatCompletion]:

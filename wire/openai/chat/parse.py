@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from wire.core.arguments import check_inside, checked_arguments
 from wire.core.lenient import Halves, odd_text, portable, well_formed
 from wire.core.memory import PARTIAL, RAW, notes
 from wire.errors import StreamIncomplete, WireError
@@ -71,6 +72,7 @@ _REASONING = operator.attrgetter(*SLOTS, "reasoning_details")
 _NO_REASONING = (None,) * (len(SLOTS) + 1)
 
 
+@checked_arguments()
 def parse_reply(
     response: ChatCompletion,
     dialect: Dialect = PLAIN,
@@ -153,6 +155,7 @@ class EventReader:
     Stop(reason='end', raw='stop')
     """
 
+    @checked_arguments()
     def __init__(
         self,
         dialect: Dialect = PLAIN,
@@ -189,19 +192,26 @@ class EventReader:
 
     def feed(self, chunk: ChatCompletionChunk | ChatCompletion) -> list[Event]:
         """The events of one chunk, or of a complete response."""
-        events: list[Event] = []
-        self._id, self._model = chunk.id or self._id, chunk.model or self._model
-        groq = chunk.x_groq.usage if chunk.x_groq is not None else None
-        for usage in (groq, *(choice.usage for choice in chunk.choices or ()), chunk.usage):
-            if usage is not None and usage != CompletionUsage():
-                self._usage = usage
-        for index, choice in enumerate(chunk.choices or ()):
-            if (choice.index or 0) == self._choice:
-                self._read_choice(chunk, index, choice, events)
-        if not chunk.choices and chunk.usage is None:
-            events += provider_events(chunk, "", _KNOWN_KEYS)
-        return events
+        try:
+            events: list[Event] = []
+            self._id, self._model = chunk.id or self._id, chunk.model or self._model
+            groq = chunk.x_groq.usage if chunk.x_groq is not None else None
+            for usage in (groq, *(choice.usage for choice in chunk.choices or ()), chunk.usage):
+                if usage is not None and usage != CompletionUsage():
+                    self._usage = usage
+            for index, choice in enumerate(chunk.choices or ()):
+                if (choice.index or 0) == self._choice:
+                    self._read_choice(chunk, index, choice, events)
+            if not chunk.choices and chunk.usage is None:
+                events += provider_events(chunk, "", _KNOWN_KEYS)
+            return events
+        except WireError:
+            raise
+        except Exception:
+            check_inside("chunk", chunk, ChatCompletionChunk | ChatCompletion)
+            raise
 
+    @checked_arguments()
     def close(self, folded: Reply | None = None, *, error: WireError | None = None) -> list[Event]:
         """The last events: the ends of the calls, and `Done`.
 

@@ -14,6 +14,7 @@ from typing import TypeAlias, TypeVar
 
 import msgspec
 
+from wire.core.arguments import checked_arguments
 from wire.core.decoders import convert
 from wire.core.json_values import json_text
 from wire.core.lenient import Unreadable, decoded
@@ -299,6 +300,7 @@ def _read_call(raw: bytes) -> WireToolCall:
     return freeze(decoded(raw, WireToolCall))
 
 
+@checked_arguments()
 def parse_message(
     raw: bytes, provider: Provider | str = "openai", *, part: bool = False
 ) -> tuple[Message, ...]:

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from wire.core.arguments import checked_arguments
 from wire.core.lenient import decoded
 from wire.core.limits import Limits
 from wire.core.reading import FramedReader, parse_whole, shown
@@ -21,6 +22,7 @@ from wire.openai.common.error_body import ERRORS
 _CALL_KEYS = (b"tool_calls", b"function_call")
 
 
+@checked_arguments()
 def parse_completion(body: bytes) -> ChatCompletion:
     """Decode a complete response, also one that was sent as events.
 

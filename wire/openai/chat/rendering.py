@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from wire import history
+from wire.core.arguments import checked_arguments
 from wire.core.call import Call, StreamCall
 from wire.core.json_values import json_text
 from wire.core.memory import Note, with_notes
@@ -49,6 +50,7 @@ from wire.openai.common.rows import provider_row
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
 
+@checked_arguments()
 def call(request: Request, model: str, provider: Provider | str = "openai") -> Call[Reply]:
     """The request as a call that returns one complete reply.
 
@@ -63,6 +65,7 @@ def call(request: Request, model: str, provider: Provider | str = "openai") -> C
     return _reader(raw, model, provider).whole_call(raw)
 
 
+@checked_arguments()
 def stream_call(
     request: Request, model: str, provider: Provider | str = "openai"
 ) -> StreamCall[Event, Reply]:
@@ -83,6 +86,7 @@ def stream_call(
     return _reader(raw, model, provider).event_call(raw)
 
 
+@checked_arguments()
 def render_request(
     request: Request, model: str, provider: Provider | str = "openai"
 ) -> ChatCompletionRequest:

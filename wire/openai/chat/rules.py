@@ -14,6 +14,8 @@ from typing import Any
 
 import msgspec
 
+from wire.core.arguments import checked_arguments
+from wire.core.json_values import MAX_SCHEMA_VALUES, expands, too_large
 from wire.core.memory import WireStruct
 from wire.core.provider import Provider
 from wire.errors import Violation
@@ -25,6 +27,7 @@ from wire.openai.common.rows import provider_row
 Rule = Callable[[ChatCompletionRequest, Dialect], Iterator[Violation]]
 
 
+@checked_arguments()
 def check(
     request: ChatCompletionRequest, model: str = "", provider: Provider | str = "openai"
 ) -> list[Violation]:
@@ -39,6 +42,8 @@ def check(
     dialect = provider_row(provider).dialect
     if model and model != request.model:
         request = msgspec.structs.replace(request, model=model)
+    if expands((request.tools, request.response_format), MAX_SCHEMA_VALUES):
+        return [too_large(request, "", MAX_SCHEMA_VALUES)]
     return [violation for rule in _RULES for violation in rule(request, dialect)]
 
 

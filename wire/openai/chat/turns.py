@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from wire.core.arguments import checked_arguments
 from wire.core.decoders import decoder
 from wire.core.facts import facts_of
 from wire.core.json_values import checked, json_text
@@ -31,6 +32,7 @@ Turn: TypeAlias = "str | Message | Choice | ChatCompletion | Sequence[Turn]"
 RawFields: TypeAlias = dict[str, msgspec.Raw]
 
 
+@checked_arguments()
 def messages(*turns: Turn, system: str | None = None, dialect: Dialect = PLAIN) -> Noted[Message]:
     """The messages of a request, from turns: user texts, messages, received responses, or lists of
     these.
@@ -109,6 +111,7 @@ def messages(*turns: Turn, system: str | None = None, dialect: Dialect = PLAIN) 
     return Noted(rendered, notes)
 
 
+@checked_arguments()
 def tool_message(
     call: ToolCall | chat.ToolCall, result: Any = None, *, error: str | None = None
 ) -> Message:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import functools
 
+from wire.core.arguments import checked_arguments
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call
+from wire.core.secret import quoted
 from wire.errors import ConfigurationError
 from wire.openai.common.error_body import parse_error
 from wire.openai.common.reader import parse_plain
@@ -21,6 +23,7 @@ JSON = {"content-type": "application/json"}
 """Headers of a request with a JSON body."""
 
 
+@checked_arguments()
 def embeddings(request: EmbeddingRequest) -> Call[EmbeddingList]:
     """A call that returns the vectors of texts, or of lists of token ids.
 
@@ -53,6 +56,7 @@ def list_models() -> Call[ModelList]:
     )
 
 
+@checked_arguments()
 def get_model(model: str) -> Call[Model]:
     """A call that returns the metadata of one model.
 
@@ -70,6 +74,7 @@ def get_model(model: str) -> Call[Model]:
     )
 
 
+@checked_arguments()
 def delete_model(model: str) -> Call[DeletedModel]:
     """A call that deletes a fine-tuned model of the account.
 
@@ -91,5 +96,5 @@ def _checked_name(model: str) -> str:
     if not isinstance(model, str) or not model.strip("/. "):
         raise ConfigurationError("model: expected a name such as gpt-5.4")
     if any(step in ("", ".", "..") for step in model.split("/")):
-        raise ConfigurationError(f"model: {model!r} is not a model name")
+        raise ConfigurationError(f"model: {quoted(model)} is not a model name")
     return model

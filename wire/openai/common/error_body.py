@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from wire.core.arguments import checked_arguments
 from wire.core.error_words import ErrorReader, Words
 from wire.core.lenient import plain
 from wire.errors import APIError, ContextLengthError, QuotaError
@@ -55,6 +56,7 @@ class _Errors(ErrorReader[ErrorObject]):
 ERRORS = _Errors()
 
 
+@checked_arguments()
 def parse_error(status: int, headers: Mapping[str, str], body: bytes) -> APIError:
     """The typed error of a response with an error status.
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from wire.core.arguments import checked_arguments
 from wire.core.provider import Provider, ProviderNames, key_variable_of
 from wire.openai.common.dialect import PLAIN, CallIds, Dialect, ModelRefusal, Refusal
 
 
+@checked_arguments()
 def chat_host(
     name: str,
     base_url: str,
@@ -46,6 +48,7 @@ def chat_host(
     )
 
 
+@checked_arguments()
 def unlisted(name: str, *, key_required: bool) -> Provider:
     """A new row for a host of chat completions that `ROWS` lacks, without a base URL.
 

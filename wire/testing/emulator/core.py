@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from wire.core.arguments import checked_arguments, items_of, whole_number
 from wire.core.secret import quoted, sealed
 from wire.errors import ConfigurationError
 from wire.gemini.lifetimes import AS_OF
@@ -72,6 +73,7 @@ class Emulator:
     invalid cassette.
     """
 
+    @checked_arguments(ConfigurationError)
     def __init__(
         self,
         script: Script = None,
@@ -89,6 +91,7 @@ class Emulator:
         if not isinstance(date, str) or not _DATE.fullmatch(date):
             raise ConfigurationError(f"date: expected a day such as 2026-03-09, not {quoted(date)}")
         self.limits = limits
+        whole_number("seed", seed, error=ConfigurationError)
         self._settings = Settings(
             warnings_too=warnings_too,
             lenient=lenient,
@@ -132,6 +135,7 @@ class Emulator:
         with self._lock:
             return [report for report, _ in self._requests]
 
+    @checked_arguments(ConfigurationError)
     def answer(
         self,
         method: str,
@@ -141,6 +145,9 @@ class Emulator:
     ) -> Answer:
         """The response to one request; the target is a path with its query, or a whole URL."""
         pairs: Any = headers.items() if isinstance(headers, Mapping) else headers
+        pairs = items_of("headers", pairs, error=ConfigurationError)
+        if not all(isinstance(each, tuple) and len(each) == 2 for each in pairs):
+            raise ConfigurationError("headers: expected pairs of a name and a value")
         sent: list[tuple[str, str]] = list(pairs)
         status, message = _excess(target, sent, body, self.limits)
         if status:
@@ -159,6 +166,7 @@ class Emulator:
             report |= {"status": answer.status, **({"rule": answer.rule} if answer.rule else {})}
             return answer
 
+    @checked_arguments(ConfigurationError, before=True)
     def rejected(
         self,
         method: str,

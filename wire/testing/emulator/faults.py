@@ -26,6 +26,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from wire.core.secret import quoted
 from wire.errors import ConfigurationError
 from wire.testing.emulator.answer import Answer, Cut, Pause, Piece, Reset
 from wire.testing.emulator.vendor import Failure, Vendor
@@ -73,7 +74,7 @@ def fault_of(spec: str | Mapping[str, Any]) -> Fault:
         word = "status"
     elif word not in KINDS:
         raise ConfigurationError(
-            f"fault: {word!r} is unknown; there are a status, {', '.join(KINDS)}"
+            f"fault: {quoted(word)} is unknown; there are a status, {', '.join(KINDS)}"
         )
     return Fault(word, **{name: _setting(name, value) for name, value in settings.items()})
 
@@ -86,11 +87,11 @@ def _setting(name: str, value: Any) -> Any:
     try:
         number = int(value) if name in ("status", "after", "times") else float(value)
     except (TypeError, ValueError, OverflowError):
-        raise ConfigurationError(f"fault: {name}: expected a number, not {value!r}") from None
+        raise ConfigurationError(f"fault: {name}: expected a number, not {quoted(value)}") from None
     if name == "status" and not 200 <= number <= 599:
-        raise ConfigurationError(f"fault: status: expected 200 to 599, not {value!r}")
+        raise ConfigurationError(f"fault: status: expected 200 to 599, not {quoted(value)}")
     if name == "seconds" and not (math.isfinite(number) and number >= 0):
-        raise ConfigurationError(f"fault: seconds: expected a time to wait, not {value!r}")
+        raise ConfigurationError(f"fault: seconds: expected a time to wait, not {quoted(value)}")
     return number
 
 

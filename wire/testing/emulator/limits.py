@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
+from wire.core.secret import quoted
 from wire.errors import ConfigurationError
 
 
@@ -67,7 +68,7 @@ class EmulatorLimits:
             # NaN is not greater than 0 either.
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
                 raise ConfigurationError(
-                    f"limits: {each.name}: expected a positive number, not {value!r}"
+                    f"limits: {each.name}: expected a positive number, not {quoted(value)}"
                 )
 
 

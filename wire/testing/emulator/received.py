@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from wire.core.credentials import SHOWN, secret_name
+from wire.errors import ConfigurationError
 from wire.testing.emulator.json_sizes import json_excess
 from wire.testing.emulator.limits import DEFAULT_LIMITS, EmulatorLimits
 from wire.testing.written_headers import kept_url
@@ -88,7 +89,11 @@ def received(
 
     Raises `ValueError` for a target that is neither.
     """
-    named = {name.lower(): value for name, value in dict(headers).items()}
+    try:
+        named = {name.lower(): value for name, value in dict(headers).items()}
+    except (AttributeError, TypeError, ValueError):
+        problem = "headers: expected a mapping of names to values, or pairs of them"
+        raise ConfigurationError(problem) from None
     parts = urlsplit(target)
     base = f"{parts.scheme or 'http'}://{parts.netloc or named.get('host', 'localhost')}"
     path = unquote(parts.path) or "/"

@@ -13,6 +13,8 @@ from collections.abc import AsyncIterator, Iterator
 import anyio
 import httpx
 
+from wire.core.arguments import checked_arguments
+from wire.errors import ConfigurationError
 from wire.testing.emulator.answer import Answer, Cut, Pause, Piece
 from wire.testing.emulator.core import Emulator
 
@@ -20,10 +22,12 @@ from wire.testing.emulator.core import Emulator
 class EmulatorTransport(httpx.BaseTransport):
     """Answers requests from an emulator, a new one if none is given."""
 
+    @checked_arguments(ConfigurationError, before=True)
     def __init__(self, emulator: Emulator | None = None, *, sleep: bool = False) -> None:
         self.emulator = Emulator() if emulator is None else emulator
         self._sleep = sleep
 
+    @checked_arguments(ConfigurationError)
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Answer a request without a network."""
         answer = _answer(self.emulator, request, request.read())
@@ -36,10 +40,12 @@ class EmulatorTransport(httpx.BaseTransport):
 class AsyncEmulatorTransport(httpx.AsyncBaseTransport):
     """`EmulatorTransport` for asyncio and trio."""
 
+    @checked_arguments(ConfigurationError, before=True)
     def __init__(self, emulator: Emulator | None = None, *, sleep: bool = False) -> None:
         self.emulator = Emulator() if emulator is None else emulator
         self._sleep = sleep
 
+    @checked_arguments(ConfigurationError)
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Answer a request without a network."""
         answer = _answer(self.emulator, request, await request.aread())
