@@ -95,12 +95,12 @@ class AgentState:
             raise ConfigurationError(
                 f"system_prompt: expected a str, not {type(system_prompt).__name__}"
             )
-        if options.get("max_tokens") is not None:
-            whole_number("max_tokens", options["max_tokens"], 1, error=ConfigurationError)
-        if options.get("temperature") is not None:
-            number("temperature", options["temperature"], least=0, error=ConfigurationError)
         self.system_prompt = system_prompt
         self.max_tokens, self.temperature = options.get("max_tokens"), options.get("temperature")
+        if self.max_tokens is not None:
+            whole_number("max_tokens", self.max_tokens, least=1, error=ConfigurationError)
+        if self.temperature is not None:
+            number("temperature", self.temperature, least=0, error=ConfigurationError)
         self.history = HistoryManager() if history is None else history
         self.tools = Toolbox(options.get("tools", ()), on_error=options.get("on_error"))
         self._approve, self._guard = options.get("approve"), options.get("guard")

@@ -406,7 +406,8 @@ def _method_among(running: Container[types.CodeType], value: object) -> str:
         if cls.__module__.partition(".")[0] != __name__.partition(".")[0]:
             for name, method in vars(cls).items():
                 is_special = name.startswith("__") and name != "__call__"
-                if is_special and getattr(method, "__code__", None) in running:
+                code = getattr(method, "__code__", None)
+                if is_special and code is not None and code in running:
                     return name
     return ""
 
@@ -534,13 +535,14 @@ class _Items(_Kind):
         if self.item is _ANY or isinstance(value, collections.abc.Iterator):
             return None
         try:
+            items = value
             if not isinstance(value, collections.abc.Sized):
-                value = list(itertools.islice(value, _MAX_ITEMS))
+                items = list(itertools.islice(value, _MAX_ITEMS))
             if depth <= 0 and self.item.is_flat:
                 # The first of each type: a history has many messages of one type.
-                pairs = list({type(pair[1]): pair for pair in [*enumerate(value)][::-1]}.values())
+                pairs = list({type(pair[1]): pair for pair in [*enumerate(items)][::-1]}.values())
             else:
-                pairs = list(enumerate(value))
+                pairs = list(enumerate(items))
             for index, each in pairs:
                 found = self.item.problem(each, f"{path}[{index}]", depth - 1)
                 if found is not None:
