@@ -294,7 +294,7 @@ def joined_details(details: Sequence[Object], dialect: Dialect) -> list[Object]:
     """
     joined: dict[tuple[str, str], Object] = {}
     # Key of a fragment -> name of a text -> its fragments, joined once at the end.
-    texts: dict[tuple[str, str], dict[str, list[str]]] = {}
+    texts: dict[tuple[str, str], dict[str, list[Any]]] = {}
     for detail in details:
         key = (str(detail.get("type")), str(detail.get("index")))
         own, known = joined.setdefault(key, {}), texts.setdefault(key, {})
