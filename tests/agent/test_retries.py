@@ -13,8 +13,8 @@ from tests.http.loopback import LAST, STREAM, Script, Step, event, head, loopbac
 from wire.agent import Agent, LLMAgent
 from wire.agent.provider import LLMResponse
 from wire.chat import AsyncChat, Chat
-from wire.core.retry import Retry
-from wire.errors import ConnectionLost, StreamIncomplete, WireError
+from wire.core.retry import Retry, off
+from wire.errors import ConnectionLost, OverloadedError, StreamIncomplete, WireError
 from wire.neutral.messages import Restart, TextDelta, ToolCallEnd
 
 MODEL = "gemini:gemini-3.1-pro-preview"
@@ -146,3 +146,32 @@ def test_r_17_requests_of_the_client_before_an_empty_reply_are_attempts_too(
 
     requests, error, _, _ = run(style, script, streamed=streamed, attempts=3)
     assert (requests, type(error)) == (3, StreamIncomplete)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("pattern", ["EBBB", "BEBB", "BEEB", "EEBB", "EBEB"])
+@pytest.mark.parametrize("style", STYLES)
+def test_r_17_an_empty_reply_leaves_the_client_the_rest_of_the_attempts(
+    style: str, pattern: str, streamed: bool
+) -> None:
+    """`E` is an empty reply, `B` a 503: a step sends three requests in any order of them."""
+
+    def script(number: int, request: bytes) -> list[Step]:
+        if pattern[number] == "B":
+            return [whole({"error": {"code": 503, "message": "busy"}}, 503)]
+        empty = {"candidates": [{"content": {"role": "model"}, "finishReason": "STOP"}]}
+        return [STREAM, event(empty), LAST] if streamed else [whole(empty)]
+
+    requests, error, _, _ = run(style, script, streamed=streamed, attempts=3)
+    assert requests == 3
+    assert isinstance(error, StreamIncomplete if pattern[2] == "E" else OverloadedError)
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_r_18_retries_of_agents_are_off_too(style: str) -> None:
+    empty = {"candidates": [{"content": {"role": "model"}, "finishReason": "STOP"}]}
+    with off():
+        requests, error, _, _ = run(
+            style, lambda number, request: [whole(empty)], streamed=False, attempts=3
+        )
+    assert (requests, type(error)) == (1, StreamIncomplete)

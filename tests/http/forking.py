@@ -16,7 +16,7 @@ from typing import Any
 
 import anyio
 
-from wire import AsyncClient, Client, WireError, gemini
+from wire import Agent, AsyncChats, AsyncClient, Chats, Client, LLMAgent, WireError, gemini
 from wire.http.lanes import AsyncLanes, Lanes
 
 CALLS = 30
@@ -145,6 +145,54 @@ def jitter(url: str) -> Any:
     return client._dice.random() != child()
 
 
+def shout(text: str) -> str:
+    """A tool: who called it is seen in its result."""
+    return text.upper()
+
+
+ROUNDS = 5
+
+
+def runs(chats: Chats, agent: Agent, who: str) -> int:
+    """How many chats and runs of an agent with a tool belong to their request."""
+    right = 0
+    for number in range(ROUNDS):
+        right += chats.ask(f"{who} {number}", model="m").text == f"{who} {number}"
+        right += agent.run(f"use {who}{number}").text == f"{who}{number}".upper()
+    return right
+
+
+def agents(url: str) -> Any:
+    """The second element is the turns that parent and child have in the history of the agent."""
+    with Client("gemini", api_key=KEY, base_url=url) as client:
+        chats = Chats({"gemini": client}, default="gemini")
+        agent = Agent(chats.chat("m"), tools=[shout])
+        runs(chats, agent, "before")
+        child = forked(lambda: [runs(chats, agent, "child"), len(agent.history.messages)])
+        return [[runs(chats, agent, "parent"), len(agent.history.messages)], child()]
+
+
+def running(url: str) -> Any:
+    """A thread of the parent is in a run, and its tool runs, when the child is forked."""
+    client = Client("gemini", api_key=KEY, base_url=url)
+    chat = Chats({"gemini": client}, default="gemini").chat("m")
+    called, go_on, results = threading.Event(), threading.Event(), []
+
+    def slow(text: str) -> str:
+        called.set()
+        assert go_on.wait(30)
+        return text.upper()
+
+    agent = Agent(chat, tools=[slow])
+    thread = threading.Thread(target=lambda: results.append(agent.run("use parent").text))
+    thread.start()
+    assert called.wait(10)
+    child = forked(lambda: Agent(chat, tools=[shout]).run("use child").text)()
+    go_on.set()
+    thread.join()
+    return [results[0], child]
+
+
 # --- event loops ----------------------------------------------------------------------------------
 
 
@@ -216,6 +264,32 @@ def async_closing(url: str, backend: str) -> Any:
         closed = ask(url, "has one been closed?")
         os.write(tell, b"x")
         return [closed, child()]
+
+    return anyio.run(main, backend=backend)
+
+
+async def async_runs(chats: AsyncChats, agent: LLMAgent, who: str) -> int:
+    right = 0
+    for number in range(ROUNDS):
+        right += (await chats.ask(f"{who} {number}", model="m")).text == f"{who} {number}"
+        right += (await agent.run(f"use {who}{number}")).text == f"{who}{number}".upper()
+    return right
+
+
+def async_agents(url: str, backend: str) -> Any:
+    async def main() -> Any:
+        async with AsyncClient("gemini", api_key=KEY, base_url=url) as client:
+            chats = AsyncChats({"gemini": client}, default="gemini")
+            agent = LLMAgent(chats.chat("m"), tools=[shout])
+
+            def work() -> Any:
+                right = in_a_thread(backend, async_runs, chats, agent, "child")
+                return [right, len(agent.history.messages)]
+
+            await async_runs(chats, agent, "before")
+            child = forked(work)
+            right = await async_runs(chats, agent, "parent")
+            return [[right, len(agent.history.messages)], child()]
 
     return anyio.run(main, backend=backend)
 

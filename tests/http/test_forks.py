@@ -17,7 +17,7 @@ import anyio
 import pytest
 
 from tests.http.drive import CALL, STREAM_CALL, Drive
-from tests.http.forking import CALLS, call
+from tests.http.forking import CALLS, ROUNDS, call
 from tests.http.loopback import (
     ANSWER,
     GOOD_STREAM,
@@ -57,7 +57,15 @@ def scene(name: str, backend: str, certificate: Path | None = None) -> tuple[Any
 
     def script(number: int, request: bytes) -> list[Step]:
         top, _, body = request.partition(b"\r\n\r\n")
-        words = json.loads(body)["contents"][0]["parts"][0]["text"]
+        part = json.loads(body)["contents"][-1]["parts"][-1]
+        if "functionResponse" in part:
+            return [whole(text(part["functionResponse"]["response"]["result"], "STOP"))]
+        words = part["text"]
+        if words.startswith("use "):
+            call = {"name": "", "args": {"text": words.removeprefix("use ")}}
+            call["name"] = json.loads(body)["tools"][0]["functionDeclarations"][0]["name"]
+            content = {"role": "model", "parts": [{"functionCall": call}]}
+            return [whole({"candidates": [{"content": content, "finishReason": "STOP"}]})]
         if b"stream" in top.split(b"\r\n")[0]:
             *first, last = words.split()
             events = [*(event(text(word)) for word in first), event(text(last, "STOP"))]
@@ -106,6 +114,20 @@ def test_a_child_that_is_forked_while_a_stream_is_read(drive: Drive) -> None:
 def test_a_connection_is_closed_though_a_child_lives(drive: Drive) -> None:
     found, _ = scene("closing", drive.name)
     assert found == ["yes", "x"]
+
+
+@forks
+def test_r_42_chats_and_agents_of_parent_and_child(drive: Drive) -> None:
+    """Each has its own replies and its own copy of the history."""
+    found, _ = scene("agents", drive.name)
+    turns = 4 * 2 * ROUNDS  # a prompt, a call, its result, a reply; before the fork and after it
+    assert found == [[2 * ROUNDS, turns], [2 * ROUNDS, turns]]
+
+
+@forks
+def test_r_42_a_child_runs_an_agent_while_a_tool_of_the_parent_runs() -> None:
+    found, _ = scene("running", "sync")
+    assert found == ["PARENT", "CHILD"]
 
 
 @forks

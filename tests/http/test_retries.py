@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import logging
+import threading
 import uuid
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -557,3 +559,60 @@ def test_r_31_urls_of_media_are_sent_and_not_fetched(drive: Drive, provider: str
         with pytest.raises(errors.APIError):
             drive.send(call, provider=provider, http=Down(httpx.Response(400)).http)
     assert files.connections == 0
+
+
+# --- the switch for tests -------------------------------------------------------------------------
+
+
+def test_r_18_retries_are_off_in_a_block(drive: Drive) -> None:
+    """Also where the call has a policy of its own; after the block they are on again."""
+    busy = whole({"error": {"code": 503, "message": "busy"}}, 503)
+
+    def attempts(url: str) -> list[int]:
+        def work(client: Any) -> list[int]:
+            made = []
+            for call in (CALL, CALL.replace(retry=Retry(attempts=4, base=0))):
+                with pytest.raises(errors.OverloadedError) as raised:
+                    client.send(call)
+                made.append(raised.value.attempts)
+            return made
+
+        made: list[int] = drive.session(work, base_url=url)
+        return made
+
+    with loopback(lambda number, request: [busy]) as server:
+        with retry.off():
+            with retry.off():
+                assert attempts(server.url) == [1, 1]
+            assert attempts(server.url) == [1, 1]
+        assert attempts(server.url) == [3, 4]
+
+
+def test_r_18_the_switch_holds_for_threads_that_began_before_it() -> None:
+    inside, over = threading.Event(), threading.Event()
+    waits: list[float | None] = []
+    error = errors.WireError("busy", retryable=True)
+
+    def work() -> None:
+        for _ in range(2):
+            inside.wait(10)
+            waits.append(Retry(spread=(1, 1)).wait(error, 1, Random(0)))
+            inside.clear()
+            over.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    for block in (retry.off(), contextlib.nullcontext()):
+        with block:
+            inside.set()
+            assert over.wait(10)
+            over.clear()
+    thread.join(10)
+    assert waits == [None, 1.0]
+
+
+def test_r_18_an_exception_in_the_block_switches_retries_on_again() -> None:
+    with pytest.raises(KeyboardInterrupt), retry.off():
+        raise KeyboardInterrupt
+    error = errors.WireError("busy", retryable=True)
+    assert Retry(spread=(1, 1)).wait(error, 1, Random(0)) == 1.0

@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -81,8 +82,12 @@ def test_r_43_a_run_that_a_signal_ended_is_resumed(tmp_path: Path, number: signa
 def test_r_43_runs_that_signals_ended_at_a_hundred_moments_are_resumed(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    dice = random.Random(100 + int(number))
-    hits = [interrupted_and_resumed(tmp_path / str(round_), number, dice) for round_ in range(100)]
+    def one(round_: int) -> bool:
+        dice = random.Random(1000 * int(number) + round_)
+        return interrupted_and_resumed(tmp_path / str(round_), number, dice)
+
+    with ThreadPoolExecutor(2) as pool:  # each waits for two processes
+        hits = list(pool.map(one, range(100)))
     assert sum(hits) > 50
 
 

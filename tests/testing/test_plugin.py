@@ -44,6 +44,21 @@ def test_transport(gemini_transport):
         result = client.send(gemini.generate_content("gemini-2.5-flash", request))
         assert result.text.endswith("You said: hi")
     assert len(gemini_transport.emulator.requests) == 1
+
+def test_no_retries(no_retries):
+    import pytest
+    from wire import Client, WireError, gemini
+    from wire.testing.emulator import Emulator, EmulatorTransport
+    busy = {"times": 0, "fault": "503"}
+    request = gemini.GenerateContentRequest(contents=gemini.contents("hi"))
+    with Client("gemini", api_key="k", http=EmulatorTransport(Emulator([busy]))) as client:
+        with pytest.raises(WireError) as raised:
+            client.send(gemini.generate_content("gemini-2.5-flash", request))
+    assert raised.value.attempts == 1
+
+def test_retries_again():
+    from wire.core.retry import is_off
+    assert not is_off()
 """
 
 
@@ -87,7 +102,7 @@ def run(site: Path, files: dict[str, str], *options: str, module: bool = True) -
 
 
 def test_the_fixtures(site: Path) -> None:
-    assert "3 passed" in run(site, {"test_it.py": FIXTURES})
+    assert "5 passed" in run(site, {"test_it.py": FIXTURES})
 
 
 def test_it_costs_nothing_when_unused(site: Path) -> None:
@@ -124,3 +139,17 @@ def test_a_project_has_a_wire_of_its_own(site: Path, own: dict[str, str], module
         assert "1 passed, 1 error" in output
     else:
         assert "2 passed" in output
+
+
+@pytest.mark.parametrize("raised", ["raise RuntimeError('copper')", "import sys; sys.exit(3)", "("])
+@pytest.mark.parametrize("name", ["wire.py", "wire/__init__.py"])
+def test_a_wire_of_its_own_that_raises(site: Path, name: str, raised: str) -> None:
+    files = {
+        name: f"{raised}\n",
+        "test_own.py": "def test_own(): pass\n",
+        "test_fixture.py": "def test_fixture(gemini_emulator): pass\n",
+    }
+    output = run(site, files)
+    assert "this fixture needs the package wire of wire-llm" in output
+    assert str(Path("project") / name) in output
+    assert "1 passed, 1 error" in output

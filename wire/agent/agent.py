@@ -17,7 +17,6 @@ from collections.abc import (
     Iterable,
     Iterator,
     Mapping,
-    Sequence,
 )
 from contextlib import aclosing, asynccontextmanager, closing, contextmanager
 from typing import Any, Self, Unpack, cast
@@ -43,7 +42,7 @@ from wire.agent.provider import (
     create_provider,
 )
 from wire.agent.state import MAX_STEPS, AgentOptions, AgentState, without_groups
-from wire.agent.steps import Finished, RunCalls, RunResult, RunState, Steps, Verdict
+from wire.agent.steps import Ask, Finished, RunCalls, RunResult, RunState, Steps, Verdict
 from wire.agent.tool_calls import run_calls, run_calls_in_threads
 from wire.chat import AsyncChat, Chat
 from wire.config import LLMConfig
@@ -272,7 +271,7 @@ class LLMAgent(AgentState):
                 done, handed_out = None, False
                 try:
                     if stream:
-                        async with aclosing(self._streamed(steps, step.messages)) as events:
+                        async with aclosing(self._streamed(steps, step)) as events:
                             async for event in events:
                                 if isinstance(event, Done):
                                     done = event
@@ -280,7 +279,9 @@ class LLMAgent(AgentState):
                                 handed_out = True
                                 yield event
                     else:
-                        done = Done(await self.model.ask(messages=step.messages, **self._settings))
+                        settings = self._settings(self.model, step)
+                        reply = await self.model.ask(messages=step.messages, **settings)
+                        done = Done(reply)
                     if done is None:
                         raise StreamIncomplete(_NO_DONE, retryable=False)
                 except BaseException as error:
@@ -290,24 +291,23 @@ class LLMAgent(AgentState):
                 if steps.replied(done.reply) and stream:
                     yield done
 
-    async def _streamed(
-        self, steps: Steps, messages: Sequence[Message]
-    ) -> AsyncGenerator[Event, None]:
+    async def _streamed(self, steps: Steps, request: Ask) -> AsyncGenerator[Event, None]:
         """The events of one reply.
 
         If a stream fails before its first event, the request is sent once more without streaming
         (S1-72), unless the client or the policy has no attempt left.
         """
         begun = False
+        messages, settings = request.messages, self._settings(self.model, request)
         try:
-            async with self.model.stream(messages=messages, **self._settings) as events:
+            async with self.model.stream(messages=messages, **settings) as events:
                 async for event in events:
                     begun = True
                     yield event
         except Exception as error:
             if begun or not steps.asks_whole(error):
                 raise
-            reply = await self.model.ask(messages=messages, **self._settings)
+            reply = await self.model.ask(messages=messages, **settings)
             for event in events_of(reply):
                 yield event
 
@@ -471,7 +471,7 @@ class Agent(AgentState):
                 done, handed_out = None, False
                 try:
                     if stream:
-                        with closing(self._streamed(steps, step.messages)) as events:
+                        with closing(self._streamed(steps, step)) as events:
                             for event in events:
                                 if isinstance(event, Done):
                                     done = event
@@ -479,7 +479,8 @@ class Agent(AgentState):
                                 handed_out = True
                                 yield event
                     else:
-                        done = Done(self.model.ask(messages=step.messages, **self._settings))
+                        settings = self._settings(self.model, step)
+                        done = Done(self.model.ask(messages=step.messages, **settings))
                     if done is None:
                         raise StreamIncomplete(_NO_DONE, retryable=False)
                 except BaseException as error:
@@ -488,15 +489,16 @@ class Agent(AgentState):
                 if steps.replied(done.reply) and stream:
                     yield done
 
-    def _streamed(self, steps: Steps, messages: Sequence[Message]) -> Generator[Event, None, None]:
+    def _streamed(self, steps: Steps, request: Ask) -> Generator[Event, None, None]:
         """As `LLMAgent._streamed`."""
         begun = False
+        messages, settings = request.messages, self._settings(self.model, request)
         try:
-            with self.model.stream(messages=messages, **self._settings) as events:
+            with self.model.stream(messages=messages, **settings) as events:
                 for event in events:
                     begun = True
                     yield event
         except Exception as error:
             if begun or not steps.asks_whole(error):
                 raise
-            yield from events_of(self.model.ask(messages=messages, **self._settings))
+            yield from events_of(self.model.ask(messages=messages, **settings))

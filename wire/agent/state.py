@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypedDict, Unpack, overload
 
-from wire.agent.context_cache import CachePolicy
+from wire.agent.context_cache import AsyncCachedChat, CachedChat, CachePolicy
 from wire.agent.guard import Guard
 from wire.agent.hooks import check_plain
 from wire.agent.steps import (
     MAX_CALLS_PER_TURN,
+    Ask,
     RunState,
     Steps,
     Verdict,
@@ -19,7 +21,7 @@ from wire.agent.steps import (
     resumed,
 )
 from wire.agent.tool_calls import MAX_PARALLEL_TOOLS, Approve
-from wire.chat import Settings
+from wire.chat import AsyncChat, Chat, RequestOptions
 from wire.core import retry as presets
 from wire.core.arguments import check_options, checked_arguments, number, whole_number
 from wire.core.credentials import hidden
@@ -242,10 +244,18 @@ class AgentState:
             steps.interrupted()
             self._remember(steps.state)  # Ctrl-C may come between the state and the history
 
-    @property
-    def _settings(self) -> Settings:
-        """The settings of each request."""
-        settings: Settings = {}
+    def _settings(self, model: object, request: Ask) -> RequestOptions:
+        """The settings of a request.
+
+        A chat whose reply was empty gets the attempts that the agent's policy has left. With a new
+        count of its own, it would make up to 2n - 1 requests under a policy of n (R-17).
+        """
+        settings: RequestOptions = {}
+        chat = model.chat if isinstance(model, CachedChat | AsyncCachedChat) else model
+        if request.attempts is not None and isinstance(chat, Chat | AsyncChat):
+            policy = chat.client.retry
+            attempts = min(policy.attempts, request.attempts)
+            settings["retry"] = dataclasses.replace(policy, attempts=attempts)
         if self.tools.definitions:
             settings["tools"] = self.tools.definitions
         if self.system_prompt:

@@ -66,6 +66,9 @@ class Ask(msgspec.Struct, frozen=True):
     """Ask the model with these messages; report with `replied` or `failed`."""
 
     messages: tuple[Message, ...]
+    attempts: int | None = None
+    """The attempts of the policy that are left, after empty replies; `None` for the first request
+    of a step, which has all attempts of the client's policy."""
 
 
 class RunCalls(msgspec.Struct, frozen=True):
@@ -269,7 +272,8 @@ class Steps:
         violations = check(self.state.messages)
         if violations:
             raise HistoryError(violations=violations)
-        return Ask(tuple(self._view(self.state.messages)))
+        left = self._retry.attempts - self._attempt if self._attempt else None
+        return Ask(tuple(self._view(self.state.messages)), left)
 
     def _ends(self) -> Reason | None:
         """Why the run ends after this turn, whose calls all have results; `None` if it does not."""
@@ -342,7 +346,7 @@ class Steps:
         error = ungrouped(error)
         if getattr(error, "attempts", 0) or not is_transient(error):
             return False
-        if self._attempt + 1 >= self._retry.attempts:
+        if self._attempt + 1 >= self._retry.attempts or presets.is_off():
             return False
         self._attempt += 1
         return True

@@ -7,13 +7,17 @@ server replaces the computed wait; one above the cap ends the retries (R-15, R-1
 
 A policy alone multiplies the load on a host that is down: three attempts for each call. The budget
 limits the retries of all calls of a client to one host (R-17).
+
+A test that expects an error should not sit through the waits: `off()` switches retries off (R-18).
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
@@ -28,6 +32,7 @@ __all__ = [
     "RESUME_AGENT",
     "SPEC",
     "Retry",
+    "off",
 ]
 
 
@@ -96,7 +101,7 @@ class Retry:
     @checked_arguments(ConfigurationError)
     def wait(self, error: WireError, attempt: int, dice: Random) -> float | None:
         """Seconds to wait after `attempt` failed with `error`; `None`: raise the error now."""
-        if attempt >= self.attempts or not error.retryable:
+        if attempt >= self.attempts or not error.retryable or is_off():
             return None
         if error.retry_after is not None:
             return error.retry_after if error.retry_after <= self.cap else None
@@ -152,6 +157,37 @@ class RetryBudgets:
         return self._budgets.get(key) or self._budgets.setdefault(key, RetryBudget(policy.budget))
 
 
+@contextlib.contextmanager
+def off() -> Iterator[None]:
+    """Switch retries off while the block runs, in tests.
+
+    >>> with off():
+    ...     print(Retry().wait(WireError(retryable=True), 1, Random(0)))
+    None
+
+    It applies to the whole process: to each policy of clients, agents and uploads, in all threads
+    and tasks, also to calls that began before the block. Blocks may be nested and may overlap; the
+    last one that ends switches retries on again. A forked child inherits the state.
+    """
+    global _blocks
+    with _counting:
+        _blocks += 1
+    try:
+        yield
+    finally:
+        with _counting:
+            _blocks -= 1
+
+
+def is_off() -> bool:
+    """Whether a block of `off()` runs."""
+    return _blocks > 0
+
+
+_blocks = 0
+"""The number of blocks of `off()` that run. A context variable would not reach the threads that a
+test starts, nor a server of the test's own.
+"""
 _counting = threading.RLock()  # reentrant: a signal may interrupt a thread that holds it
 
 if hasattr(os, "register_at_fork"):

@@ -35,7 +35,7 @@ from wire.core.logs import logger
 from wire.core.masking import MIN_FRAGMENT
 from wire.core.memory import change_notes
 from wire.core.provider import Provider
-from wire.core.retry import NONE, RetryBudgets
+from wire.core.retry import NONE, Retry, RetryBudgets
 from wire.core.secret import Secret
 from wire.errors import (
     APIError,
@@ -437,6 +437,11 @@ class ClientState:
     def row(self) -> Provider:
         """The row of the provider, with the options of this client applied."""
         return self._target.provider
+
+    @property
+    def retry(self) -> Retry:
+        """The retry policy of calls that have none of their own."""
+        return self._target.retry
 
     @property
     def wire(self) -> str:

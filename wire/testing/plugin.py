@@ -1,4 +1,4 @@
-"""The emulator as pytest fixtures.
+"""The emulator, and a switch for retries, as pytest fixtures.
 
 A wheel has this module a second time as `wire_llm_pytest`, which is what pytest imports at every
 start: the name of a project's own module `wire` is left alone. So nothing of `wire` is imported
@@ -7,7 +7,10 @@ before a fixture is used.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
+from importlib.machinery import PathFinder
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -17,24 +20,26 @@ if TYPE_CHECKING:
     from wire.testing.emulator import EmulatorTransport, Server
 
 
-def _emulator() -> ModuleType:
-    """The module of the emulator; the test fails if another `wire` is first on the path."""
+def _imported(name: str) -> ModuleType:
+    """A module of `wire`; the test fails if another `wire` is first on the path."""
     try:
-        from wire.testing import emulator
-    except (ImportError, AttributeError):
-        import wire
-
-        place = getattr(wire, "__file__", None) or list(getattr(wire, "__path__", []))
+        return importlib.import_module(name)
+    except (Exception, SystemExit) as error:  # a module of the project may raise anything
+        spec = PathFinder.find_spec("wire")
+        folders = list((spec and spec.submodule_search_locations) or [])
+        if any(Path(folder, "testing", "emulator").is_dir() for folder in folders):
+            raise
+        place = (spec and spec.origin) or folders
         pytest.fail(
-            f"this fixture needs the package wire of wire-llm, but `import wire` finds {place}",
+            "this fixture needs the package wire of wire-llm, but `import wire` finds "
+            f"{place} ({type(error).__name__}: {error})",
             pytrace=False,
         )
-    return emulator
 
 
 @pytest.fixture(scope="session")
 def _gemini_server() -> Iterator[Server]:
-    emulator = _emulator()
+    emulator = _imported("wire.testing.emulator")
     with emulator.serve(emulator.Emulator()) as server:
         yield server
 
@@ -55,5 +60,12 @@ def gemini_transport() -> EmulatorTransport:
 
     Each test gets a new `.emulator`.
     """
-    transport: EmulatorTransport = _emulator().EmulatorTransport()
+    transport: EmulatorTransport = _imported("wire.testing.emulator").EmulatorTransport()
     return transport
+
+
+@pytest.fixture
+def no_retries() -> Iterator[None]:
+    """`wire.retry.off()` during the test: the first error is raised, and nothing waits."""
+    with _imported("wire.core.retry").off():
+        yield

@@ -165,6 +165,24 @@ def test_a_page_from_elsewhere_cannot_steer(origin: str) -> None:
     assert answer.headers == (("content-type", "application/json"),)
 
 
+@pytest.mark.parametrize(
+    "host",
+    ["localhost/", "localhost#evil.example", "localhost?evil.example", "localhost:abc", "[::1%25a]",
+     "localhost:80:80", "localhost, evil.example"],
+)  # fmt: skip
+def test_a_host_with_anything_but_a_name_and_a_port_cannot_steer(host: str) -> None:
+    for headers in ({"host": host}, {"host": "localhost", "origin": f"http://{host}"}):
+        assert Emulator().answer("GET", "/_wire/requests", headers, b"").status == 403
+
+
+@pytest.mark.parametrize("name", ["origin", "host"])
+def test_none_of_two_headers_is_overlooked(name: str) -> None:
+    values = {"origin": ("http://localhost", "http://evil.example"), "host": ("localhost", "evil")}
+    for pair in (values[name], values[name][::-1]):
+        headers = [(name, pair[0]), (name.title(), pair[1])]
+        assert Emulator().answer("GET", "/_wire/requests", headers, b"").status == 403
+
+
 def test_control_has_only_its_own_endpoints_and_methods() -> None:
     emulator = Emulator()
     answer = emulator.answer("GET", "/_wire/nothing", {}, b"")

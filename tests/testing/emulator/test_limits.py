@@ -242,6 +242,44 @@ def test_a_text_for_a_pattern(pattern: str, text: str) -> None:
 
 
 @pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    ("path", "field", "limit"),
+    [
+        ("/v1beta/models/gemini-2.5-flash:generateContent", "candidateCount", 8),
+        ("/v1beta/models/gemini-2.5-flash:streamGenerateContent", "candidateCount", 8),
+        ("/v1/chat/completions", "n", 128),
+    ],
+)
+def test_a_number_of_answers_that_explodes(path: str, field: str, limit: int) -> None:
+    """A billion candidates would be built one by one."""
+    for number, status in ((limit, 200), (limit + 1, 400), (10**9, 400)):
+        if field == "n":
+            body: dict[str, Any] = {
+                "model": "gpt-5.4",
+                "messages": [{"role": "user", "content": "hi"}],
+                "n": number,
+            }
+        else:
+            contents = [{"role": "user", "parts": [{"text": "hi"}]}]
+            body = {"contents": contents, "generationConfig": {field: number}}
+        headers = {"x-goog-api-key": "k", "authorization": "Bearer k"}
+        answer = post(Emulator(), path, headers, json.dumps(body).encode())
+        assert answer.status == status, number
+
+
+def test_numbers_of_more_digits_than_python_reads() -> None:
+    headers = {"x-goog-api-key": "k", "x-api-key": "k", "anthropic-version": "2023-06-01"}
+    for name in ("pageToken", "pageSize"):
+        target = f"/v1beta/models?{name}={'9' * 5000}"
+        assert Emulator().answer("GET", target, headers, b"").status == 400
+    head = (
+        b'{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"hi"}]'
+    )
+    body = head + b',"seed":-' + b"9" * 5000 + b"}"
+    for path in ("/v1/messages", "/v1/messages/count_tokens"):
+        assert post(Emulator(), path, headers, body).status == 400
+
+
 def test_a_long_question_is_read_in_part() -> None:
     """The brackets before a list without end each begin a search that goes to the end."""
     bomb = '{"a":[' * 900 + "1," * 1_000_000

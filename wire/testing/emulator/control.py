@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
-from urllib.parse import urlsplit
 
 from wire.errors import ConfigurationError
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
@@ -69,16 +69,23 @@ def control_refusal(request: Received) -> Answer | None:
     return None
 
 
-def _is_loopback(url: str) -> bool:
-    """Whether the host of a URL is this machine.
+_ORIGIN = re.compile(r"(?:https?:)?//(?:\[([0-9a-fA-F:.]+)\]|([a-zA-Z0-9.-]+))(?::[0-9]{1,5})?")
+"""Nothing but a host and a port: whatever else a URL may have, such as a user name or a path, makes
+different parsers find different hosts in it.
+"""
 
-    >>> [_is_loopback(each) for each in ("//localhost:80", "http://[::1]", "//evil.example")]
+
+def _is_loopback(url: str) -> bool:
+    """Whether the host of an origin, or of `//` and a Host header, is this machine.
+
+    >>> [_is_loopback(each) for each in ("//localhost:80", "http://[::1]", "//localhost#evil")]
     [True, True, False]
     """
+    parts = _ORIGIN.fullmatch(url)
+    if parts is None:
+        return False
+    name = (parts[1] or parts[2]).lower()
     try:
-        name = urlsplit(url).hostname or ""
-        if "@" in url:  # no host has a user name
-            return False
         return name == "localhost" or ipaddress.ip_address(name).is_loopback
     except ValueError:
         return False

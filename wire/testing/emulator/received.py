@@ -89,8 +89,12 @@ def received(
 
     Raises `ValueError` for a target that is neither.
     """
+    named: dict[str, str] = {}
     try:
-        named = {name.lower(): value for name, value in dict(headers).items()}
+        for name, value in headers.items() if isinstance(headers, Mapping) else headers:
+            name = name.lower()
+            # Repeated fields are one list (RFC 9110, 5.2): none of two origins is dropped.
+            named[name] = f"{named[name]}, {value}" if name in named else value
     except (AttributeError, TypeError, ValueError):
         problem = "headers: expected a mapping of names to values, or pairs of them"
         raise ConfigurationError(problem) from None

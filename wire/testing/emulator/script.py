@@ -4,8 +4,9 @@ A script is `{"steps": [...]}`, or the list alone. The first step that matches a
 used up answers it; if none does, the small model answers. A step has these keys:
 
 - `match`: `endpoint` (`generateContent`, `chat.completions`, `messages`, `files.get`, ...), `model`
-  (with `*`), `text` (a regular expression, searched in the last text of the user), `number` (of the
-  request, from 1); all must fit. Without `endpoint`, only requests for output of a model match.
+  (with `*`), `text` (a regular expression without look-arounds and references, searched in the last
+  text of the user), `number` (of the request, from 1); all must fit. Without `endpoint`, only
+  requests for output of a model match.
 - `times`: how many requests it answers, 1 unless given; 0 means no limit.
 - `say`: a text, or `{"text", "thoughts", "calls": [{"name", "args"}], "finish"}`: sent in the
   vendor's format as output of the model, streamed or not, signed.
@@ -23,7 +24,6 @@ from __future__ import annotations
 
 import fnmatch
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +32,7 @@ from typing import Any
 from wire.errors import ConfigurationError
 from wire.testing.emulator.faults import Fault, fault_of
 from wire.testing.emulator.model import Output
+from wire.testing.emulator.patterns import Unsearchable, searcher
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route
 
@@ -65,7 +66,7 @@ class Step:
             and (route.endpoint == match["endpoint"] if "endpoint" in match else route.generates)
             and fnmatch.fnmatchcase(model, match.get("model", "*"))
             and match.get("number", number) == number
-            and ("text" not in match or re.search(match["text"], question) is not None)
+            and ("text" not in match or searcher(match["text"]).found(question))
         )
 
 
@@ -170,11 +171,9 @@ def _check_match(match: Any, path: str) -> None:
         if name in match:
             _check_type(match[name], kind, f"{path}.{name}")
     try:
-        re.compile(match.get("text", ""))
-    except (re.error, RecursionError, OverflowError) as cause:
-        raise ConfigurationError(
-            f"script: {path}.text: invalid regular expression: {cause}"
-        ) from None
+        searcher(match.get("text", ""))
+    except Unsearchable as cause:
+        raise ConfigurationError(f"script: {path}.text: regular expression: {cause}") from None
 
 
 def _check_type(value: Any, kind: type | tuple[type, ...], path: str) -> None:

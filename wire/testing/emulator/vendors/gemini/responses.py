@@ -14,12 +14,15 @@ from typing import Any
 from wire.gemini.types import GenerateContentRequest
 from wire.testing.emulator.model import Output
 from wire.testing.emulator.tokens import count
+from wire.testing.emulator.vendor import Failed, Failure
 from wire.testing.emulator.vendors.gemini.catalog import Traits
 from wire.testing.emulator.vendors.gemini.metadata import metadata
 from wire.testing.emulator.vendors.gemini.prompt_tokens import details, prompt_tokens
 from wire.testing.emulator.vendors.gemini.signatures import Signatures, steps
 
 _CALLS_MESSAGE = "Model generated function call(s)."
+_MAX_CANDIDATES = 8
+"""The maximum of `candidateCount`, which multiplies the response."""
 _CREATE_TIME = "2026-11-21T12:00:00.000000Z"
 
 
@@ -96,7 +99,11 @@ class ResponseWriter:
     @property
     def _candidate_count(self) -> int:
         config = self.request.generation_config
-        return max(1, (config and config.candidate_count) or 1)
+        number = (config and config.candidate_count) or 1
+        if number > _MAX_CANDIDATES:
+            limit = f"must be in the range [1, {_MAX_CANDIDATES}], but was {number}"
+            raise Failed(Failure(400, f"generation_config.candidate_count: {limit}"))
+        return max(1, number)
 
     def _thoughts(self, output: Output) -> Iterator[dict[str, Any]]:
         config = self.request.generation_config and self.request.generation_config.thinking_config

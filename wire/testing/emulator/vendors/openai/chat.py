@@ -23,6 +23,8 @@ from wire.testing.emulator.vendors.openai import refusals
 from wire.testing.emulator.vendors.openai.errors import refusal
 
 CREATED = 1795262400
+_MAX_CHOICES = 128
+"""The maximum of `n`, which multiplies the response."""
 _FINISH_REASONS = {"STOP": "stop", "MAX_TOKENS": "length", "SAFETY": "content_filter"}
 _MODES = {"none": "NONE", "required": "ANY"}
 _SYSTEM_ROLES = ("system", "developer")
@@ -48,6 +50,9 @@ def decoded(body: bytes, host: Provider | None, settings: Settings) -> ChatCompl
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
         message = f"We could not parse the JSON body of your request: {cause}"
         raise refusal(400, message) from None
+    if (request.n or 1) > _MAX_CHOICES:
+        limit = f"Expected a value <= {_MAX_CHOICES}, but got {request.n} instead."
+        raise refusal(400, f"Invalid 'n': integer above maximum value. {limit}", param="n")
     if not request.model:
         raise refusal(400, "you must provide a model parameter", param="model")
     if not settings.lenient:
