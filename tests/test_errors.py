@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wire import errors
+from wire.core.account import completed
 from wire.core.masking import Mask
 from wire.core.secret import Secret
 from wire.errors import (
@@ -99,6 +100,19 @@ def test_every_class_says_when_it_is_raised(cls: type[WireError]):
 
 
 # --- text (R-12, R-34) ----------------------------------------------------------------------------
+
+
+def test_code_and_request_id_of_a_server_act_on_no_terminal() -> None:
+    headers = {"x-request-id": "req\x9b2J"}
+    error = completed(APIError("no", code="BAD\x1b]0;x\x07"), headers, 0.0)
+    assert error.code == "BAD\\x1b]0;x\\x07"
+    assert error.request_id == "req\\x9b2J"
+
+
+def test_messages_and_violations_show_no_known_key() -> None:
+    error = RuleError(violations=[Violation("a", "expected a number, not 'sk-proj-fakefake'")])
+    assert str(error) == str(error.violations[0]) == "a: expected a number, not '***'"
+    assert str(WireError("no model AIzaFakeFakeFake")) == "no model ***"
 
 
 @pytest.mark.parametrize(

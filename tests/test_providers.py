@@ -387,6 +387,21 @@ def test_s1_36_a_key_of_the_environment_goes_to_no_foreign_host(
             is_told_whose_host(name, other, refused(name, base_url=url, **options))
 
 
+@pytest.mark.parametrize(
+    ("name", "host", "owner"),
+    [
+        ("gemini", "eu.api.openai.com", "openai"),
+        ("openai", "console.anthropic.com", "anthropic"),
+        ("anthropic", "europe-west4-generativelanguage.googleapis.com", "gemini@vertex"),
+    ],
+)
+def test_s1_36_nor_to_a_host_below_one(
+    name: str, host: str, owner: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv(PROVIDERS[name].key_variable, KEY)
+    assert f"{host} is a host of {owner!r}" in refused(name, base_url=f"https://{host}/llm")
+
+
 def is_told_whose_host(name: str, other: str, message: str) -> None:
     row, host = PROVIDERS[name], host_of(other)
     owner = next(
@@ -440,7 +455,7 @@ def test_hosts_are_compared_as_hosts(host: str, owner: str, monkeypatch: pytest.
     [
         "proxy.example",
         "openai.com",
-        "xapi.openai.com",
+        "xopenai.com",
         "api.openai.com.evil.example",
         "openai.azure.com",
         "localhost:11434",

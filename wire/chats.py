@@ -44,6 +44,13 @@ from wire.providers import PROVIDERS, Provider, model_of
 AnyClient = TypeVar("AnyClient", bound=Client | AsyncClient)
 
 
+def _sealed_clients(clients: Any) -> Any:
+    """The clients, with what may be a key in place of one as a `Secret` (R-28)."""
+    if not isinstance(clients, Mapping):
+        return sealed(clients)
+    return {sealed(name): sealed_object(clients[name], "send") for name in clients}
+
+
 class SharedOptions(TypedDict, total=False):
     """The options that `from_env` gives to every client."""
 
@@ -125,7 +132,7 @@ class Chats(ChatsState[Client]):
 
     @checked_arguments(ConfigurationError)
     def __init__(self, clients: Mapping[str, Client], default: str = "") -> None:
-        default = sealed(default)  # before anything can raise (R-28)
+        clients, default = _sealed_clients(clients), sealed(default)  # before anything can raise
         super().__init__(clients, default, Client)
 
     @classmethod
@@ -219,7 +226,7 @@ class AsyncChats(ChatsState[AsyncClient]):
 
     @checked_arguments(ConfigurationError)
     def __init__(self, clients: Mapping[str, AsyncClient], default: str = "") -> None:
-        default = sealed(default)  # before anything can raise (R-28)
+        clients, default = _sealed_clients(clients), sealed(default)  # before anything can raise
         super().__init__(clients, default, AsyncClient)
 
     @classmethod

@@ -54,6 +54,7 @@ _ANYWHERE = ("max_tokens", "temperature")
 """Settings that an agent takes from the top level with any provider."""
 _SECRETS = ("api_key", "token")
 _OR_FUNCTION = {"api_key": "", "token": " or a function that returns one"}
+_NO_TEXTS = ("max_tokens", "temperature", "search_grounding")
 _SWITCH = "enabled"
 """The key of a section that only the application reads: whether it uses the agent."""
 _TYPO_RATIO = 0.8
@@ -544,7 +545,9 @@ def _sealed_key(name: str, value: Any) -> Any:
 
 
 def _sealed_field(name: str, value: Any) -> Any:
-    """A field of `LLMConfig`, as a `Secret` if it is neither a text nor a number."""
+    """A field of `LLMConfig`, as a `Secret` if its value may be a key in a wrong place."""
+    if name in _NO_TEXTS:
+        return sealed(value)
     plain = isinstance(value, str) or name in _SECRETS
     return value if plain else sealed(value)
 

@@ -40,6 +40,7 @@ from typing import Any
 
 import msgspec
 
+from wire.core.credentials import without_known
 from wire.core.printable import UNSAFE, printable_line
 
 __all__ = [
@@ -95,6 +96,11 @@ def _text(value: object) -> str:
         return value if isinstance(value, str) else str(value)
     except Exception:
         return type(value).__name__
+
+
+def _line(value: Any) -> Any:
+    """A text of a server that is printed and logged, without control characters (R-34)."""
+    return printable_line(value) if isinstance(value, str) else value
 
 
 def _items(value: Any) -> tuple[Any, ...]:
@@ -258,12 +264,13 @@ class WireError(Exception):
         partial: Any = None,
         raw: bytes = b"",
     ) -> None:
-        self._full_message = _cleaned(_text(message))
+        # Bad values are quoted in many places, and any of them may be a key (R-28).
+        self._full_message = without_known(_cleaned(_text(message)))
         super().__init__(self.message)
         self.provider = provider
         self.status = status
-        self.code = code
-        self.request_id = request_id
+        self.code = _line(code)
+        self.request_id = _line(request_id)
         self.retryable = retryable
         self.retry_after = retry_after
         self.attempts = attempts
@@ -370,9 +377,18 @@ class RuleError(WireError):
     def __init__(
         self, message: str = "", *, violations: Iterable[Violation] = (), **fields: Any
     ) -> None:
-        self.violations = _items(violations)
+        self.violations = tuple(map(_without_credentials, _items(violations)))
         unsaid = isinstance(message, str) and not message
         super().__init__("; ".join(map(_text, self.violations)) if unsaid else message, **fields)
+
+
+def _without_credentials(violation: Any) -> Any:
+    if not isinstance(violation, Violation):
+        return violation
+    path, message = without_known(_text(violation.path)), without_known(_text(violation.message))
+    if path == violation.path and message == violation.message:
+        return violation
+    return msgspec.structs.replace(violation, path=path, message=message)
 
 
 def refuse(

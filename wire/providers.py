@@ -64,9 +64,19 @@ def model_of(name: str, default: str = "") -> tuple[str, str]:
 
 @checked_arguments(ConfigurationError)
 def owner_of(host: str) -> Provider | None:
-    """The provider that owns a host name; no other provider's key is sent to it (R-31)."""
-    for row in PROVIDERS.values():
-        own_hosts = (urlsplit(row.base_url).hostname, *row.hosts)
-        if any(fnmatchcase(host, own) for own in own_hosts if own):
-            return row
-    return None
+    """The provider that owns a host name; no other provider's key is sent to it (R-31).
+
+    >>> owner_of("eu.api.openai.com").name, owner_of("llm.example")
+    ('openai', None)
+
+    A provider also owns the names below its host, and below the domain of a host `api.DOMAIN`.
+    """
+    own = [
+        (row, name)
+        for row in PROVIDERS.values()
+        for name in (urlsplit(row.base_url).hostname, *row.hosts)
+        if name
+    ]
+    exact = (row for row, name in own if fnmatchcase(host, name))
+    below = (row for row, name in own if fnmatchcase(host, f"*.{name.removeprefix('api.')}"))
+    return next(exact, None) or next(below, None)

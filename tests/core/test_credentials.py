@@ -37,6 +37,11 @@ FAKE = {
     "stripe": "sk_live_fakefakefake",
     "bearer": "Bearer fake-token",
     "basic": "Basic ZmFrZTpmYWtl",
+    "slack-hook": "hooks.slack.com/services/T0/B0/fakefakefake",
+    "discord-hook": "https://discord.com/api/webhooks/1/fakefakefake",
+    "telegram": "123456789:AAFakeFakeFakeFakeFakeFakeFakeFake",
+    "supabase": "sb_secret_fakefakefake",
+    "vault": "hvs.fakefakefakefakefake",
     "pem": "-----BEGIN RSA PRIVATE KEY-----",
 }
 ORDINARY = [
@@ -145,10 +150,12 @@ VARIABLES = """
     COOKIE SESSION_COOKIE APP_SESSION SESSION SIGNATURE WEBHOOK_SIGNATURE SENTRY_DSN DSN
     CONNECTION_STRING AZURE_STORAGE_CONNECTION_STRING AzureConnectionString dbPassword apiKey
     accessToken MY_JWT SLACK_WEBHOOK_URL api-key my.password KEY1
+    OPENAIKEY MASTERKEY DEPLOYKEYS OAUTH OAUTH2 WIFI_PSK PIN HMAC NETRC
 """
 PLAIN_VARIABLES = """
     PATH HOME PWD OLDPWD LANG KEYBOARD MONKEY TOKENIZERS_PARALLELISM SSH_AUTH_SOCK
     GIT_AUTHOR_NAME XAUTHORITY DESKTOP_SESSION XDG_SESSION_ID PASSENGER_COUNT COMPASSION
+    MAX_TOKENS NUM_CTX_TOKENS TURKEY COMPASS BYPASS KEYMAP
     PATTERN AUTHOR TERM SHLVL PYTHONPATH VIRTUAL_ENV LS_COLORS EDITOR DISPLAY CREDO SIGNAL
 """
 
@@ -176,6 +183,7 @@ def test_ordinary_variables(name: str):
         "-Djavax.net.ssl.keyStorePassword=changeit",
         '{"type": "service_account", "private_key": "fakefake"}',
         "AUTHORIZATION: basic ZmFrZTpmYWtl",
+        "machine host login app password fake",
         "sk-proj-fakefake",
         "before sk-proj-fakefake after",
         "4f9c1e7b5a2d8c3f6e0b4f9c1e7b5a2d",

@@ -24,20 +24,34 @@ from typing import Any
 from urllib.parse import quote
 
 import anyio
+import httpx
+import httpx2
 import msgspec
 import pytest
 
 import wire
 from tests.http.drive import CALL, STREAM_CALL, Drive
 from tests.http.loopback import ANSWER, LAST, STREAM, chunked, event, loopback, text, whole
-from wire import AsyncChat, AsyncChats, AsyncClient, Chat, Chats, Client, Secret, WireError, gemini
+from wire import (
+    AsyncChat,
+    AsyncChats,
+    AsyncClient,
+    Chat,
+    Chats,
+    Client,
+    Secret,
+    WireError,
+    anthropic,
+    gemini,
+    openai,
+)
 from wire.agent import Agent, LLMAgent
 from wire.config import LLMConfig, load_config
 from wire.core.masking import in_base64
 from wire.http.lanes import Lanes
 from wire.http.target import target
 from wire.testing import AsyncRecord, Record
-from wire.testing.emulator import Emulator, EmulatorTransport
+from wire.testing.emulator import Emulator, EmulatorLimits, EmulatorTransport
 
 CANARIES = {
     "openai": "sk-" + "canary-8f3b1c7d2e9a4f60",
@@ -231,6 +245,12 @@ def other_doors() -> dict[str, Callable[..., Any]]:
         "from_env option": lambda key: Chats.from_env(api_key=key),
         "from_env name": lambda key: Chats.from_env(key),
         "async from_env option": lambda key: AsyncChats.from_env(apikey=key),
+        "chats clients": lambda key: Chats(key),
+        "chats client": lambda key: Chats({"openai": key}),
+        "async chats client": lambda key: AsyncChats({"openai": key}),
+        "register_provider": lambda key: wire.register_provider("mine", key),
+        "EmulatorLimits": lambda key: EmulatorLimits(max_headers=key),
+        "LLMConfig number": lambda key: LLMConfig(max_tokens=key),
         "chats default": lambda key: Chats({"gemini": Client("gemini")}, default=key),
         "chats provider": lambda key: chats.ask("Hi", model="m", provider=key),
         "chats setting": lambda key: chats.ask("Hi", model="m", api_key=key),
@@ -285,8 +305,63 @@ DOORS = {
 }
 
 
+RAW_REQUEST = gemini.GenerateContentRequest(contents=gemini.contents("Hi"))
+BUILDERS: dict[str, Callable[..., Any]] = {
+    **{
+        f"gemini.{each.__name__}": each
+        for each in (
+            gemini.generate_content, gemini.stream_generate_content, gemini.count_tokens,
+            gemini.embed_content, gemini.predict, gemini.get_model, gemini.get_file,
+            gemini.create_file, gemini.get_batch, gemini.create_batch, gemini.get_cached_content,
+        )
+    },
+    **{
+        f"anthropic.{each.__name__}": each
+        for each in (
+            anthropic.create_message, anthropic.stream_message, anthropic.count_tokens,
+            anthropic.get_model, anthropic.create_batch, anthropic.get_batch,
+        )
+    },
+    **{
+        f"openai.{each.__name__}": each
+        for each in (
+            openai.chat_completions, openai.stream_chat_completions, openai.embeddings,
+            openai.get_model, openai.delete_model,
+        )
+    },
+}  # fmt: skip
+
+
+def value_doors() -> dict[str, Callable[..., Any]]:
+    """Builders of requests, and the classes of options, with a key in a wrong place."""
+    return {
+        **{
+            f"{name} {place}": functools.partial(call, build)
+            for name, build in BUILDERS.items()
+            for place, call in {
+                "first": lambda build, key: build(key),
+                "with a request": lambda build, key: build(key, RAW_REQUEST),
+                "second": lambda build, key: build("m", key),
+                "misspelt": lambda build, key: build("m", api_kye=key),
+            }.items()
+        },
+        **{
+            f"{kind.__name__} {name}": functools.partial(
+                lambda kind, name, key: kind(**{name: key}), kind, name
+            )
+            for kind in (wire.Timeouts, wire.Retry, wire.Limits, wire.Guard)
+            for name in [each.name for each in dataclasses.fields(kind) if each.name != "steering"]
+        },
+        "Timeouts positional": lambda key: wire.Timeouts(1.0, key),
+        "Retry positional": lambda key: wire.Retry(2, key),
+    }
+
+
+DOORS |= value_doors()
+
 RANDOM_MODELS = {
     "Chat model with provider", "AsyncChat model with provider", "create_provider model",
+    *(f"{name} {place}" for name in BUILDERS for place in ("first", "with a request")),
 }  # fmt: skip
 """Doors where a name that looks random is the name of a model, such as of a fine-tuned one."""
 
@@ -502,6 +577,34 @@ def test_other_credentials_that_a_server_repeats_are_masked(
         )
     assert caught.value.message == "whole ***, end ***"
     assert caught.value.attempts == 2
+
+
+@pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
+@pytest.mark.parametrize("name", ["ConnectError", "ReadError", "ReadTimeout", "HTTPStatusError"])
+def test_the_cause_of_an_error_has_no_request(
+    drive: Drive, library: Any, name: str
+) -> None:  # R-28, R-36
+    """The request of an exception of httpx has the key in its headers. A hook may raise one for a
+    status.
+    """
+
+    def fail(request: Any) -> Any:
+        response = {"response": library.Response(503)} if name == "HTTPStatusError" else {}
+        raise getattr(library, name)("no", request=request, **response)
+
+    with pytest.raises(WireError) as caught:
+        drive.send(http=library.MockTransport(fail), api_key=KEY, retry=None)
+    assert caught.value.status == (503 if name == "HTTPStatusError" else None)
+    assert caught.value.retryable
+    each: BaseException | None = caught.value
+    types = []
+    while each is not None:
+        types.append(type(each).__name__)
+        assert KEY[4:16] not in repr(
+            [getattr(held, "headers", held) for held in vars(each).values()]
+        )
+        each = each.__cause__
+    assert types[1:] == [name] * (len(types) - 1) != []
 
 
 # --- objects --------------------------------------------------------------------------------------

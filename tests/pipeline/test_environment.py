@@ -95,6 +95,8 @@ def test_which_variables_a_command_gets():
 def test_a_key_of_a_client_is_known_under_any_name():
     key = Secret("fake-ordinary-words-key")
     assert without_secrets({"NOTE": "it is fake-ordinary-words-key"}) == {}
+    assert without_secrets({"NOTE": "fake%2Dordinary%2Dwords%2Dkey"}) == {}
+    assert without_secrets({"NOTE": "begins with fake-ordinary-"}) == {}
     del key
     assert without_secrets({"NOTE": "it is fake-ordinary-words-key"}) != {}
 

@@ -9,12 +9,13 @@ from typing import Literal
 import msgspec
 
 from wire.core.arguments import check_fields, checked_arguments
-from wire.core.secret import quoted
+from wire.core.secret import quoted, sealed_fields
 from wire.errors import ConfigurationError
 from wire.neutral.messages import ToolCall
 from wire.tools import Toolbox
 
 
+@sealed_fields
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guard:
     """Limits of repeated calls, and the action if a limit is reached.

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wire.core.memory import ACCOUNT
+from wire.core.printable import printable_line
 from wire.errors import WireError
 
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
@@ -77,7 +78,8 @@ def keep_account(answer: Any, account: Account) -> None:
 
 def request_id(headers: Mapping[str, str]) -> str | None:
     """The provider's id of the request; `None` if no header has one."""
-    return next((headers[name] for name in _REQUEST_IDS if name in headers), None)
+    id = next((headers[name] for name in _REQUEST_IDS if name in headers), None)
+    return id and printable_line(id)  # it is printed and logged (R-34)
 
 
 def rate_limits(headers: Mapping[str, str]) -> dict[str, str]:

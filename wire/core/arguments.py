@@ -27,7 +27,7 @@ from typing import Any, ParamSpec, TypeVar
 import msgspec
 
 from wire.core.credentials import hidden
-from wire.core.secret import quoted
+from wire.core.secret import hide_arguments, quoted
 from wire.errors import RuleError, Violation, WireError, one_line
 
 P = ParamSpec("P")
@@ -262,11 +262,13 @@ def checked_arguments(
                     if wrong is not None:
                         raise wrong
                     return await function(*args, **kwargs)
-                except WireError:
+                except WireError as refused:
+                    hide_arguments(refused, (*args, *kwargs.values()))
                     raise
                 except Exception as raised:
                     wrong = arguments.cause(raised, args, kwargs)
                     if wrong is None:
+                        hide_arguments(raised, (*args, *kwargs.values()))
                         raise
                     raise wrong from wrong.__cause__
                 finally:
@@ -283,11 +285,13 @@ def checked_arguments(
                     if wrong is not None:
                         raise wrong
                 return function(*args, **kwargs)
-            except WireError:
+            except WireError as refused:
+                hide_arguments(refused, (*args, *kwargs.values()))
                 raise
             except Exception as raised:
                 wrong = arguments.cause(raised, args, kwargs)
                 if wrong is None:
+                    hide_arguments(raised, (*args, *kwargs.values()))
                     raise
                 raise wrong from wrong.__cause__
             finally:

@@ -29,6 +29,7 @@ from wire.core.secret import (
     Secret,
     checked_headers,
     quoted,
+    sealed_fields,
     sealed_headers,
     sealed_query,
     shown_headers,
@@ -42,6 +43,7 @@ Chunk = TypeVar("Chunk")
 Chunk_co = TypeVar("Chunk_co", covariant=True)
 
 
+@sealed_fields
 @dataclass(frozen=True, slots=True)
 class Timeouts:
     """Four time limits in seconds; `None` switches one off.

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 SHOWN = "***"
 
-_KNOWN = re.compile(
+KNOWN = re.compile(
     r"""(?<![A-Za-z0-9])(?:
     c?sk-[\w-]{8,} | (?:sk|pk|rk)_(?:live|test)_\w{8,} | whsec_\w{8,}   # OpenAI and many others
     | AIza[\w-]{10,} | ya29\.[\w.-]{8,} | AQ\.[\w-]{16,} | GOCSPX-[\w-]{8,}         # Google
@@ -23,6 +23,11 @@ _KNOWN = re.compile(
     | pypi-[\w-]{16,} | xox[abeprs]-[\w-]{8,} | dapi[0-9a-f]{24,} | SG\.[\w.-]{16,}
     | (?:AKIA|ASIA)[A-Z0-9]{12,}                                                    # AWS
     | eyJ[\w-]{8,}(?:\.[\w-]*)*                                                     # a JWT
+    | hooks\.slack\.com/[\w/]{8,} | discord(?:app)?\.com/api/webhooks/[\w/-]{8,}
+    | \d{8,12}:[\w-]{30,} | sb_secret_[\w-]{8,} | sbp_\w{16,} | do[opr]_v1_\w{16,}
+    | shp(?:at|ca|pa|ss)_\w{16,} | lin_api_\w{16,} | hvs\.[\w-]{16,} | tvly-[\w-]{16,}
+    | jina_\w{16,} | pcsk_\w{16,} | lsv2_\w{16,} | xapp-[\w-]{16,} | PMAK-[\w-]{16,}
+    | AGE-SECRET-KEY-\w{8,}
     | -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----
     | (?i:bearer|basic)\ +(?!\*)[\w.~+/=-]{8,}
     )""",
@@ -43,7 +48,16 @@ def known_credential(text: str) -> bool:
     >>> known_credential("sk-proj-fake-1234"), known_credential("task-force-alpha")
     (True, False)
     """
-    return _KNOWN.search(text) is not None
+    return KNOWN.search(text) is not None
+
+
+def without_known(text: str) -> str:
+    """A text with `***` in place of the credentials that have the prefix of a vendor.
+
+    >>> without_known("expected a number, not 'sk-proj-fake-1234'")
+    "expected a number, not '***'"
+    """
+    return KNOWN.sub(SHOWN, text)
 
 
 def looks_secret(text: str) -> bool:
@@ -61,7 +75,7 @@ def hidden(text: str) -> str:
     >>> hidden("no model 'sk-proj-fake-1234' at https://me:pw@host/v1?key=fake")
     "no model '***' at https://***@host/v1?key=***"
     """
-    return _LONG_WORD.sub(_without_random_runs, _KNOWN.sub(SHOWN, hidden_in_url(text)))
+    return _LONG_WORD.sub(_without_random_runs, KNOWN.sub(SHOWN, hidden_in_url(text)))
 
 
 def _without_random_runs(word: re.Match[str]) -> str:
@@ -150,15 +164,16 @@ _SECRET_WORDS = frozenset(
     """
     KEY KEYS APIKEY APIKEYS TOKEN TOKENS SECRET SECRETS PASS PASSWORD PASSWORDS PASSWD PASSPHRASE
     PWD PAT PATS AUTH AUTHORIZATION CRED CREDS CREDENTIAL CREDENTIALS COOKIE COOKIES SIGNATURE SIG
-    DSN JWT BEARER OTP WEBHOOK SESSIONID
+    DSN JWT BEARER OTP WEBHOOK SESSIONID OAUTH PSK PIN HMAC NETRC PASSCODE MNEMONIC
     """.split()  # noqa: SIM905 - one word a line would hide which are there
 )
 _GLUED_WORD = re.compile(
     r"API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|COOKIE|"
-    r"TOKENS?(?![A-Z])|PASS(?=_|\d|$)|PWD(?=_|\d|$)|CONN(?:ECTION)?_?STR(?:ING)?|"
+    r"TOKENS?(?![A-Z])|(?<!BY)(?<!COM)(?<!SUR)PASS(?=_|\d|$)|(?<!MON)(?<!TUR)(?<!DON)KEYS?(?=_|\d|$)|PWD(?=_|\d|$)|CONN(?:ECTION)?_?STR(?:ING)?|"
     r"(?<!DESKTOP)_SESSION$|^SESSION$"
 )
 _PLAIN_VARIABLES = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK"})
+_NUMBER_OF_TOKENS = re.compile(r"(?:MAX|MIN|NUM|COUNT)_(?:\w*_)?TOKENS?")
 _ORDINARY_VARIABLES = _PLAIN_VARIABLES | {
     "PATH", "HOME", "SHELL", "USER", "LOGNAME", "LANG", "TERM", "TMPDIR", "HOSTNAME",
 }  # fmt: skip
@@ -168,7 +183,8 @@ _ID_WORDS = frozenset({"SHA", "COMMIT", "REVISION", "DIGEST", "HASH", "INVOCATIO
 """Words of variables with random values that are no credentials."""
 _ASSIGNMENT = re.compile(
     r"(?:password|passwd|pwd|passphrase|secret|api_?key|access_?key|account_?key|private_?key|"
-    r"access_?token|auth_?token|credential)s?[\"']?\s*[=:]\s*[\"']?[^\s\"',;&]{4,}",
+    r"access_?token|auth_?token|credential)s?[\"']?\s*[=:]\s*[\"']?[^\s\"',;&]{4,}|"
+    r"\blogin\s+\S+\s+password\s+\S",  # .netrc
     re.IGNORECASE,
 )
 _MIN_KNOWN = 8
@@ -183,9 +199,9 @@ def secret_variable(name: str) -> bool:
     """
     spelled = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", "_", name).upper()
     words = {word.rstrip("0123456789") for word in spelled.split("_")}
-    return name not in _PLAIN_VARIABLES and (
-        not _SECRET_WORDS.isdisjoint(words) or _GLUED_WORD.search(spelled) is not None
-    )
+    if name in _PLAIN_VARIABLES or _NUMBER_OF_TOKENS.fullmatch(spelled):
+        return False
+    return not _SECRET_WORDS.isdisjoint(words) or _GLUED_WORD.search(spelled) is not None
 
 
 def secret_value(name: str, value: str) -> bool:

@@ -45,8 +45,15 @@ def _shown(cause: Exception) -> str:
         return type(cause).__name__
 
 
+_SENT = frozenset({"_request", "request", "response"})
+"""Attributes of exceptions of httpx and httpx2."""
+
+
 def frameless(cause: BaseException) -> BaseException:
-    """The exception and those it came from, without their frames, which may hold a key (R-28)."""
+    """The exception and those it came from, without what may hold a key (R-28).
+
+    That is their frames, and the request of an exception of httpx, whose headers hold the key.
+    """
     todo: list[BaseException | None] = [cause]
     seen: set[int] = set()
     while todo:
@@ -54,5 +61,7 @@ def frameless(cause: BaseException) -> BaseException:
         if each is not None and id(each) not in seen:
             seen.add(id(each))
             each.__traceback__ = None
+            for name in _SENT.intersection(vars(each)):
+                setattr(each, name, None)
             todo += [each.__cause__, each.__context__]
     return cause

@@ -25,8 +25,17 @@ _LABEL = re.compile(r"[a-z0-9_-]{1,63}")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 """A last label of this form makes a host an IPv4 address for every browser and for `inet_aton`."""
 
-_LOCAL_NAMES = ("localhost", "localdomain", "local", "internal", "home.arpa")
-"""Top-level names that only the own network resolves: RFC 6761, 6762, 8375, ICANN's `.internal`."""
+_LOCAL_NAMES = (
+    "localhost", "localdomain", "local", "internal", "home.arpa",
+    "intranet", "private", "corp", "home", "lan", "svc",
+)  # fmt: skip
+"""Top-level names that only the own network resolves: RFC 6761, RFC 6762 with its appendix G,
+RFC 8375, ICANN's `.internal`, the services of Kubernetes."""
+_LOCAL_NETWORKS = tuple(
+    map(ipaddress.ip_network, ("192.0.0.0/24", "168.63.129.16/32", "64:ff9b:1::/48", "5f00::/16"))
+)
+"""Networks that `ipaddress` takes for global: the metadata services of Oracle's and Azure's clouds,
+NAT64 of the own network (RFC 8215), and SRv6 (RFC 9602)."""
 _TRANSLATED = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "::ffff:0:0:0/96", "::/96")))
 """Networks whose last 32 bits are an IPv4 address: NAT64, SIIT, and the deprecated IPv4-compatible
 addresses, which have ::1 among them."""
@@ -120,6 +129,8 @@ def _address(host: str) -> Address | None:
 
 
 def _is_public(address: Address) -> bool:
+    if any(address.version == each.version and address in each for each in _LOCAL_NETWORKS):
+        return False
     if isinstance(address, ipaddress.IPv4Address):
         return address.is_global and not address.is_multicast
     embedded = address.ipv4_mapped or address.sixtofour

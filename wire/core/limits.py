@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
-from wire.core.secret import quoted
+from wire.core.secret import quoted, sealed_fields
 from wire.core.sse import EVENT_LIMIT
 from wire.errors import ConfigurationError, LimitError, StreamInvalid
 
@@ -24,6 +24,7 @@ _UNCHECKED_OUTPUT = 1024 * 1024
 """Bytes that may be inflated at any ratio. Small bodies compress well and are no bomb."""
 
 
+@sealed_fields
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Largest sizes of what a client receives.

@@ -47,12 +47,11 @@ class Mask:
     __slots__ = ("_forms", "_secrets")
 
     def __init__(self, secrets: Iterable[Secret]) -> None:
-        self._secrets = tuple(secrets)
+        self._secrets = kept = tuple(secrets)
         # A function, as in `Secret`: attributes with text would show the keys. Computed on first
-        # use: most clients receive no text to mask before their first answer.
-        self._forms: Callable[[], tuple[str, list[str]]] = functools.cache(
-            lambda: _forms_of(self._secrets)
-        )
+        # use: most clients receive no text to mask before their first answer. Not of `self`, since
+        # a cycle would keep the keys of a closed client alive.
+        self._forms: Callable[[], tuple[str, list[str]]] = functools.cache(lambda: _forms_of(kept))
 
     def __deepcopy__(self, memo: object) -> Mask:
         return self

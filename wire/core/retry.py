@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from random import Random
 
 from wire.core.arguments import checked_arguments
-from wire.core.secret import quoted
+from wire.core.secret import quoted, sealed_fields
 from wire.errors import ClockError, ConfigurationError, WireError
 
 __all__ = [
@@ -42,6 +42,7 @@ TIMEOUT_COST = 10
 """Tokens of a retry after a `ClockError`: it occupied the host for longer."""
 
 
+@sealed_fields
 @dataclass(frozen=True, slots=True)
 class Retry:
     """A retry policy: the number of attempts and the waits between them.

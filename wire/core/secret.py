@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
 import inspect
 import re
 import reprlib
 import weakref
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sized
+from typing import Any, TypeVar
+
+import msgspec
 
 from wire.core.credentials import SHOWN as SHOWN
 from wire.core.credentials import (
@@ -24,8 +27,13 @@ from wire.core.credentials import (
     secret_name,
     secret_parameter,
 )
-from wire.errors import ConfigurationError, one_line
+from wire.core.foreign import frameless
+from wire.errors import ConfigurationError, WireError, one_line
 
+T = TypeVar("T")
+
+_MAX_SEARCHED = 200
+"""Bytes or items. A longer argument is no key in a wrong place but data."""
 _MIN_LENGTH = 8
 """Characters. A shorter text is no credential, and masking it would remove ordinary words."""
 
@@ -194,7 +202,44 @@ def sealed(value: Any) -> Any:
     plain = value is None or isinstance(value, bool | int | float | Secret)
     if plain or (isinstance(value, str) and not looks_secret(value)):
         return value
+    if type(value) is tuple and all(isinstance(each, int | float) for each in value):
+        return value
     return Secret.unchecked(value)
+
+
+def sealed_fields(cls: type[T]) -> type[T]:
+    """Decorator of a dataclass of numbers and names: `cls(...)` seals what may be a key.
+
+    The frame of the generated `__init__` shows all fields if `__post_init__` refuses one (R-28).
+    """
+    plain: Callable[..., None] = cls.__init__
+
+    @functools.wraps(plain)
+    def __init__(self: Any, *args: Any, **fields: Any) -> None:
+        args = tuple(map(sealed, args))
+        fields = {name: sealed(fields[name]) for name in fields}
+        plain(self, *args, **fields)
+
+    cls.__init__ = __init__  # type: ignore[method-assign]
+    return cls
+
+
+def hide_arguments(error: BaseException, arguments: Iterable[Any]) -> None:
+    """Remove the frames of a refusal if an argument looks like a key, which they show (R-28)."""
+    if isinstance(error, WireError | TypeError) and any(map(_may_be_key, arguments)):
+        frameless(error)
+
+
+def _may_be_key(value: Any) -> bool:
+    # Structs and objects of this library show no key, or hold data of any size.
+    if isinstance(value, msgspec.Struct) or type(value).__module__.partition(".")[0] == "wire":
+        return False
+    try:
+        if isinstance(value, Sized) and len(value) > _MAX_SEARCHED:
+            return False
+        return looks_secret(value if isinstance(value, str) else repr(value))
+    except Exception:  # of a method of the user's object
+        return True
 
 
 def sealed_list(secrets: str | Iterable[Any]) -> list[Secret]:

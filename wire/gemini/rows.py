@@ -32,7 +32,7 @@ ROWS: tuple[Provider, ...] = (
         key_header="x-goog-api-key",
         version="v1beta1",
         options=("project", "location"),
-        hosts=("aiplatform.googleapis.com", "*-aiplatform.googleapis.com"),
+        hosts=("aiplatform.googleapis.com", "*.googleapis.com"),
         prefixes={
             "projects": "/{version}",  # a full name, as answers have it
             "publishers": "/{version}/projects/{project}/locations/{location}",

@@ -69,11 +69,14 @@ def _sender(http: Any, client: type, handle: str) -> Any:
 
 
 def _errors(library: Any) -> tuple[type[Exception], ...]:
-    return library.RequestError, library.InvalidURL, library.StreamError
+    return library.HTTPError, library.InvalidURL, library.StreamError
 
 
 def _of_httpx(cause: Exception) -> Exception:
     """The exception of httpx with the same name, or that of its nearest base."""
+    if type(cause).__name__ == "HTTPStatusError":
+        status = httpx.Response(cause.response.status_code)  # type: ignore[attr-defined]
+        return httpx.HTTPStatusError(str(cause), request=None, response=status)  # type: ignore[arg-type]
     for cls in type(cause).__mro__:
         same = getattr(httpx, cls.__name__, None)
         if isinstance(same, type) and issubclass(same, (httpx.RequestError, httpx.InvalidURL)):

@@ -92,6 +92,15 @@ def tls(scheme: str, trust_env: bool = True) -> ssl.SSLContext:
     return context
 
 
+_THIS_MACHINE = {
+    "0.0.0.0", "::", "::ffff:0.0.0.0", "::ffff:0:0",
+    "localhost.localdomain", "localhost4", "localhost6", "localhost4.localdomain4",
+    "localhost6.localdomain6", "ip6-localhost", "ip6-loopback",
+}  # fmt: skip
+"""Hosts besides loopback that are this machine: the unspecified address, to which an operating
+system connects as to itself, and names that distributions of Linux write into `/etc/hosts`."""
+
+
 def proxy_for(scheme: str, host: str, port: int | None, trust_env: bool = True) -> str | None:
     """The proxy for an origin by `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY` and the like.
 
@@ -101,7 +110,7 @@ def proxy_for(scheme: str, host: str, port: int | None, trust_env: bool = True) 
     Raises `ConfigurationError` for a proxy that is not http or https. It does not contain the URL,
     which may have a password.
     """
-    if not trust_env or is_loopback(host) or host in ("0.0.0.0", "::"):  # the OS connects to itself
+    if not trust_env or is_loopback(host) or host in _THIS_MACHINE:
         return None
     names = urllib.request.getproxies().keys()
     name = scheme if scheme in names else "all"

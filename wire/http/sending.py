@@ -73,7 +73,7 @@ _USER = re.compile(r"(?<![^/\\])[^/\\]*@")
 H11_BYTES = 100 * 1024
 """What httpcore lets h11 buffer of a head that has not ended. It cannot be set."""
 
-TRANSPORT_ERRORS = (httpx.RequestError, httpx.InvalidURL, httpx.StreamError, OSError, RuntimeError)
+TRANSPORT_ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError, RuntimeError)
 """Exceptions of a transport for a failed connection. httpcore and anyio raise `RuntimeError` if a
 connection is closed during a read."""
 
@@ -295,6 +295,13 @@ class Attempt:
         error: WireError
         if self.watch.fired or isinstance(cause, (httpx.TimeoutException, TimeoutError)):
             error = self._late(cause, received)
+        elif isinstance(cause, httpx.HTTPStatusError):  # of a hook that calls `raise_for_status`
+            status = cause.response.status_code
+            error = class_of_status(status)(
+                "a hook of http= raised HTTPStatusError before the body was read",
+                status=status,
+                retryable=retryable_status(status),
+            )
         elif _is_over_h11(cause):
             what = "a line of the body's framing" if self._head else "the response head"
             error = LimitError(f"{what} is larger than the {H11_BYTES} bytes that h11 buffers")

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from wire.core.credentials import repeats_secret, secret_value, secret_variable
 from wire.core.logs import logger
+from wire.core.masking import Mask
 from wire.core.secret import living_secrets
 
 log = logger("wire.pipeline")
@@ -46,13 +47,16 @@ def without_secrets(variables: Mapping[str, str]) -> dict[str, str]:
     a variable, or a key that a client of this process uses.
     """
     values = (value.strip() for name, value in variables.items() if secret_variable(name))
-    secrets = frozenset([*values, *(word for each in living_secrets() for word in each.words())])
+    keys = living_secrets()
+    secrets = frozenset([*values, *(word for each in keys for word in each.words())])
+    mask = Mask(keys)  # finds keys in base64 and percent-encoded, and their fragments
     return {
         name: value
         for name, value in variables.items()
         if not secret_variable(name)
         and not secret_value(name, value)
         and not repeats_secret(name, value, secrets)
+        and mask.text(value) == value
     }
 
 

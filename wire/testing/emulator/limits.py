@@ -10,10 +10,11 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from wire.core.secret import quoted
+from wire.core.secret import quoted, sealed_fields
 from wire.errors import ConfigurationError
 
 
+@sealed_fields
 @dataclass(frozen=True, slots=True)
 class EmulatorLimits:
     """Limits of an emulator, in bytes, seconds and counts.
