@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 import wire
+from tests.history.test_work import Work
 from wire.core.lenient import Unreadable, decoded, plain, well_formed
 from wire.core.memory import WireStruct
 from wire.errors import LimitError
@@ -17,6 +18,11 @@ class Tide(WireStruct, frozen=True, kw_only=True):
     port: str | None = None
     days: list[int] | None = None
     next: Tide | None = None
+
+
+class Tides(WireStruct, frozen=True, kw_only=True):
+    every: list[Tide] | None = None
+    by_name: dict[str, Tide] | None = None
 
 
 @pytest.mark.parametrize(
@@ -34,6 +40,22 @@ class Tide(WireStruct, frozen=True, kw_only=True):
 def test_one_odd_value_does_not_cost_the_rest(body: bytes, expected: Any, unknown: Any):
     struct = decoded(body, Tide)
     assert (struct, struct.raw, wire.unknown(struct)) == (expected, body, unknown)
+
+
+def test_r_11_odd_fields_of_many_structs_cost_linear_work():
+    """R-11: each odd field is dropped, however many there are."""
+
+    def work(count: int) -> int:
+        tides = [{"port": 7, "days": [index]} for index in range(count)]
+        body = msgspec.json.encode({"every": tides, "by_name": {"a": tides[0], "b": {"port": "B"}}})
+        with Work() as counted:
+            struct = decoded(body, Tides)
+        assert struct.every == [Tide(days=[index]) for index in range(count)]
+        assert struct.by_name == {"a": Tide(days=[0]), "b": Tide(port="B")}
+        return counted.count
+
+    work(1)  # builds the tables of the types
+    assert work(800) <= 5 * work(200)
 
 
 @pytest.mark.parametrize("body", [b"", b"[1]", b'"x"', b'{"port":', b'{"port":"\x00"}', b"<html>"])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,7 +21,7 @@ import httpx
 import msgspec
 
 import wire
-from wire import Chat, Client, anthropic, gemini, history, openai, sessions
+from wire import AsyncClient, Chat, Client, anthropic, gemini, history, openai, sessions
 from wire.core.call import Call, StreamCall
 from wire.core.memory import WireStruct
 from wire.core.retry import NONE
@@ -193,7 +193,7 @@ def seeds() -> tuple[Seed, ...]:
 # --- receiving ------------------------------------------------------------------------------------
 
 
-class _Player(httpx.BaseTransport):
+class _Player(httpx.BaseTransport, httpx.AsyncBaseTransport):
     """Plays one body to each request, in pieces."""
 
     def __init__(self) -> None:
@@ -202,13 +202,20 @@ class _Player(httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         return httpx.Response(self.status, stream=_Pieces(self.pieces))
 
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        return self.handle_request(request)
 
-class _Pieces(httpx.SyncByteStream):
+
+class _Pieces(httpx.SyncByteStream, httpx.AsyncByteStream):
     def __init__(self, pieces: list[bytes]) -> None:
         self._pieces = pieces
 
     def __iter__(self) -> Iterator[bytes]:
         return iter(self._pieces)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self._pieces:
+            yield piece
 
 
 _PLAYER = _Player()
@@ -217,6 +224,11 @@ _PLAYER = _Player()
 @cache
 def client_of(name: str) -> Client:
     return Client(name, api_key="fake-key", http=_PLAYER, retry=NONE)
+
+
+@cache
+def async_client_of(name: str) -> AsyncClient:
+    return AsyncClient(name, api_key="fake-key", http=_PLAYER, retry=NONE)
 
 
 def receive(
@@ -233,6 +245,25 @@ def receive(
                 got.extend(stream)
                 got.append(stream.partial())
                 got.append(stream.result())
+    except WireError as error:
+        return got, error
+    return got, None
+
+
+async def receive_async(
+    name: str, call: AnyCall, status: int, pieces: list[bytes]
+) -> tuple[list[Any], WireError | None]:
+    """As `receive`, with the client for asyncio."""
+    _PLAYER.status, _PLAYER.pieces = status, pieces
+    client, got = async_client_of(name), []
+    try:
+        if isinstance(call, Call):
+            got.append(await client.send(call))
+        else:
+            async with client.stream(call) as stream:
+                got.extend([each async for each in stream])
+                got.append(stream.partial())
+                got.append(await stream.result())
     except WireError as error:
         return got, error
     return got, None
@@ -302,7 +333,7 @@ def use_reply(name: str, reply: Reply, *, continues: bool = False) -> None:
     history.prune(turn, max_messages=2)
     for each in MODELS:
         history.hand_over(turn, each, MODELS[each])
-        for messages in (repaired, loaded.messages):
+        for messages in (repaired, loaded.messages) if each == name else (repaired,):
             try:
                 chat_of(each).call(messages=list(messages))
             except RuleError:  # such as a turn without parts

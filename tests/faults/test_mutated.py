@@ -3,6 +3,7 @@ and what it returns can be read, copied, pickled, saved and sent back (R-08, R-3
 
 from __future__ import annotations
 
+import asyncio
 import collections
 from random import Random
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.faults.mutations import mutated
-from tests.faults.received import Seed, receive, seeds, use, use_reply
+from tests.faults.received import Seed, receive, receive_async, seeds, use, use_reply
 from wire.neutral.messages import Reply
 
 SAMPLE = 1_500
@@ -26,6 +27,8 @@ def played(seed: Seed, body: bytes, dice: Random) -> tuple[list[Any], Any]:
     status = seed.status if dice.random() < 0.8 else dice.choice(_STATUSES)
     cuts = sorted(dice.randrange(len(body) + 1) for _ in range(dice.choice((0, 1, 4))))
     pieces = [body[a:b] for a, b in zip([0, *cuts], [*cuts, len(body)], strict=True)]
+    if dice.random() < 0.1:
+        return asyncio.run(receive_async(seed.wire, call, status, pieces))
     return receive(seed.wire, call, status, pieces)
 
 

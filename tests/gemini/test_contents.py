@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.history.test_work import Work
 from wire.core.memory import encode, notes
 from wire.errors import HistoryError, RuleError
 from wire.gemini import (
@@ -760,3 +761,24 @@ def test_an_orphans_media_is_not_lost():
     )
     orphan = function_response(TIDE, {"m": 2}, parts=[picture])
     assert b"aWNvbg==" in encode(contents("Hi", model(Part(text="Yo")), orphan))
+
+
+def test_r_11_pairing_results_in_any_order_is_linear() -> None:
+    """R-11: four times the calls are four times the work, whatever the order of the results."""
+
+    def work(count: int, *, ids: bool) -> int:
+        calls = [
+            FunctionCall(name=f"f{index}", id=f"c{index}" if ids else None)
+            for index in range(count)
+        ]
+        results = [function_response(call, {"n": 1}) for call in reversed(calls)]
+        model = Content(role="model", parts=[Part(function_call=call) for call in calls])
+        with Work() as counted:
+            turns = contents("Hi", model, results)
+        assert [part.function_response.name for part in turns[-1].parts or ()] == [
+            call.name for call in calls
+        ]
+        return counted.count
+
+    for ids in (True, False):
+        assert work(400, ids=ids) <= 5 * work(100, ids=ids)

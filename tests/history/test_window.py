@@ -11,7 +11,7 @@ import pytest
 from wire import Request, gemini
 from wire.core.memory import notes
 from wire.errors import ConfigurationError, RuleError
-from wire.history import HistoryManager, check, estimate_tokens
+from wire.history import HistoryManager, check, estimate_tokens, repair
 from wire.neutral.messages import Media, Message, Part, Text, ToolCall, ToolResult
 
 from .histories import conversation, damaged
@@ -354,3 +354,17 @@ def test_a_linear_history_with_parallel_calls_of_one_response_is_sent_as_one_tur
         "search",
         "read_file",
     ]
+
+
+def test_a_message_more_changes_the_same_as_repairing_everything():
+    """Only the messages from the last complete turn on are repaired."""
+    for seed in range(300):
+        rng = random.Random(seed)
+        messages = damaged(rng, damaged(rng, conversation(rng, 6)))
+        made, whole = HistoryManager(max_messages=None, max_tokens=None), list[Message]()
+        for message in messages:
+            made.add_message(message)
+            whole.append(message)
+            if not made.open_calls:
+                whole = list(repair(whole))
+        assert made.messages == repair(whole), seed

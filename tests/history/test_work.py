@@ -14,7 +14,7 @@ import pytest
 
 from wire.agent.saved_runs import dump_run
 from wire.agent.steps import RunState, Steps, begun
-from wire.history import check, hand_over, prune, repair, sendable
+from wire.history import HistoryManager, check, hand_over, prune, repair, sendable
 from wire.history.order import unanswered, with_results
 from wire.neutral.messages import Message, ToolCall, ToolResult
 from wire.tools import Toolbox
@@ -185,4 +185,20 @@ def test_r_11_four_times_the_conversation_is_four_times_the_work(
     name: str, shape: Callable[[int], list[Message]]
 ) -> None:
     small, large = (work(FUNCTIONS[name], shape(n)) for n in (100, 400))
+    assert large <= 5 * small + 200
+
+
+@pytest.mark.parametrize("shape", [steps, talk], ids=lambda shape: shape.__name__)
+@pytest.mark.parametrize("limit", [None, 20])
+def test_r_11_a_message_more_costs_the_same_in_a_longer_conversation(
+    limit: int | None, shape: Callable[[int], list[Message]]
+) -> None:
+    """R-11: `HistoryManager.add_message`, without limits and at a limit."""
+
+    def add_all(messages: Sequence[Message]) -> None:
+        manager = HistoryManager(max_messages=limit, max_tokens=None if limit else 10**9)
+        for message in messages:
+            manager.add_message(message)
+
+    small, large = (work(add_all, shape(n)) for n in (100, 400))
     assert large <= 5 * small + 200

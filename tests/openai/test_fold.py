@@ -642,3 +642,13 @@ def test_the_dialect_is_that_of_the_provider():
     chunks = told(sse(*details, chunk({}, "stop"))).chunks
     assert fold(chunks, Dialect(cumulative_details=True)).message.reasoning_details[0].text == "AB"
     assert fold(chunks).message.reasoning_details[0].text == "AAB"
+
+
+def test_a_message_beside_a_delta_of_another_type() -> None:
+    """R-44: a chunk that repeats the message, and whose `delta` is a text."""
+    message = {"role": "assistant", "content": "Hi."}
+    choice = {"index": 0, "delta": "stop", "message": message}
+    chunk = msgspec.Raw(msgspec.json.encode({"choices": [choice]}))
+    [folded] = fold([chunk]).choices or ()
+    assert folded.message is not None
+    assert folded.message.content == "Hi."

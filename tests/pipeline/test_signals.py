@@ -79,7 +79,7 @@ def test_r_43_a_run_that_a_signal_ended_is_resumed(tmp_path: Path, number: signa
 @pytest.mark.faults
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
-def test_r_43_runs_that_signals_ended_at_a_hundred_moments_are_resumed(
+def test_r_43_runs_that_signals_ended_at_many_moments_are_resumed(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     def one(round_: int) -> bool:
@@ -87,8 +87,8 @@ def test_r_43_runs_that_signals_ended_at_a_hundred_moments_are_resumed(
         return interrupted_and_resumed(tmp_path / str(round_), number, dice)
 
     with ThreadPoolExecutor(2) as pool:  # each waits for two processes
-        hits = list(pool.map(one, range(100)))
-    assert sum(hits) > 50
+        hits = list(pool.map(one, range(40)))
+    assert sum(hits) > 20
 
 
 def asking(tmp_path: Path, *before: str) -> subprocess.Popen[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
-import re
 from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar
+from types import UnionType
+from typing import Annotated, Any, TypeAlias, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
@@ -18,10 +19,6 @@ from wire.errors import LimitError
 
 S = TypeVar("S", bound=msgspec.Struct)
 W = TypeVar("W", bound=WireStruct)
-
-_POSITION = re.compile(r"([^.\[\]]+)|\[(\d+|\.\.\.)\]")
-_MAX_MISFITS = 100
-"""Values of wrong types that `fitted` removes before it gives up."""
 
 NOT_STRICT = "_not_strict"
 """Metadata key of a struct whose bytes are not strict JSON: a lone surrogate, NaN, invalid UTF-8.
@@ -230,29 +227,58 @@ def fitted(plain: Any, kind: type[S]) -> S:
 
 
 def _fitted(plain: Any, kind: type[S]) -> S:
-    for _ in range(_MAX_MISFITS):
-        try:
-            read: S = convert(plain, kind)
-            return read
-        except msgspec.ValidationError as cause:
-            problem = str(cause)
-            path = problem.rpartition("at `$")[2].rstrip("`")
-            steps = [key or number for key, number in _POSITION.findall(path)]
-            if not _drop(plain, steps):
-                raise Unreadable(problem) from None
-    raise Unreadable(f"more than {_MAX_MISFITS} values of other types than their fields'")
+    read: S
+    try:
+        read = convert(plain, kind)
+        return read
+    except msgspec.ValidationError:
+        _drop_misfits(plain, kind)
+    try:
+        read = convert(plain, kind)
+        return read
+    except msgspec.ValidationError as cause:
+        raise Unreadable(str(cause)) from None
 
 
-def _drop(plain: Any, steps: list[str]) -> bool:
-    """Remove the value at a position from its object; False if there is none.
+def _drop_misfits(value: Any, kind: Any) -> None:
+    """Remove the fields with values of a wrong type, at any depth.
 
-    A list or a map with an item of a wrong type is removed with all its items.
+    A list or a map with an item of a wrong type is removed with all its items. Each value is
+    converted once for each struct around it. To convert the whole again after each field would take
+    seconds for a list of a thousand structs with one odd field each.
     """
-    while steps and (steps[-1].isdigit() or "..." in steps):
-        steps.pop()
-    for step in steps[:-1]:
-        plain = plain[int(step)] if isinstance(plain, list) else plain[step]
-    return bool(steps) and plain.pop(steps[-1], None) is not None
+    if get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
+    for type_ in get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,):
+        if isinstance(value, list) and get_origin(type_) is list:
+            (item_type,) = get_args(type_)
+            for item in value:
+                _fits(item, item_type)
+        elif isinstance(value, dict) and get_origin(type_) is dict:
+            for item in value.values():
+                _fits(item, get_args(type_)[1])
+        elif isinstance(value, dict) and isinstance(type_, type(msgspec.Struct)):
+            for name, field_type in _field_types(type_):
+                if name in value and not _fits(value[name], field_type):
+                    del value[name]
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether the value has the type once the misfits in it are removed, which this does."""
+    for last in (False, True):
+        try:
+            convert(value, kind)
+            return True
+        except msgspec.ValidationError:
+            if not last:
+                _drop_misfits(value, kind)
+    return False
+
+
+@functools.cache
+def _field_types(kind: type[msgspec.Struct]) -> tuple[tuple[str, Any], ...]:
+    """The key and the type of each field of a struct."""
+    return tuple((each.encode_name, each.type) for each in msgspec.structs.fields(kind))
 
 
 class Halves:

@@ -1,5 +1,7 @@
 """Pairs function responses with function calls inside one Content of the model, where the server
 ran the function itself (G11).
+
+Call and response have the same id; if one of them has no id, the same name.
 """
 
 from __future__ import annotations
@@ -8,14 +10,22 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from wire.gemini.types import FunctionCall, FunctionResponse
-from wire.neutral.pairing import pair
+from wire.neutral.pairing import Keys, pair
 
 C = TypeVar("C")
 
 
-def is_answer(call: FunctionCall, response: FunctionResponse) -> bool:
-    """Whether call and response have the same id; without an id on both, the same name."""
-    return call.id == response.id if call.id and response.id else call.name == response.name
+def keys_of_call(call: FunctionCall) -> Keys:
+    """The keys that a call may share with its response."""
+    named = ("name", call.name)
+    return (("id", call.id), named) if call.id else (("name without id", call.name), named)
+
+
+def keys_of_response(response: FunctionResponse) -> Keys:
+    """The keys that a response may share with its call."""
+    if response.id:
+        return ("id", response.id), ("name without id", response.name)
+    return (("name", response.name),)
 
 
 def unanswered(
@@ -28,5 +38,5 @@ def unanswered(
     items = list(calls)
     if not responses:
         return items
-    answered = pair(responses, items, lambda response, item: is_answer(of(item), response))
+    answered = set(pair(responses, items, (keys_of_response, lambda item: keys_of_call(of(item)))))
     return [item for index, item in enumerate(items) if index not in answered]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import json
-from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
@@ -30,10 +29,9 @@ from wire.core.memory import PARTIAL, Note, encode, notes, with_notes
 from wire.errors import RuleError, WireError
 from wire.gemini.finish import reason_of
 from wire.gemini.fold import fold
+from wire.gemini.pairing import keys_of_call, keys_of_response
 from wire.gemini.types import (
     Candidate,
-    FunctionCall,
-    FunctionResponse,
     GenerateContentResponse,
     Modality,
     ModalityTokenCount,
@@ -66,6 +64,7 @@ from wire.neutral.messages import (
     with_origin,
 )
 from wire.neutral.messages import Part as NeutralPart
+from wire.neutral.pairing import Waiting
 
 WIRE = "gemini"
 
@@ -196,55 +195,18 @@ def _server_calls(wire_parts: Iterable[Part]) -> frozenset[int]:
     any other part, a call without a result is one for the client.
     """
     served: set[int] = set()
-    waiting = _Waiting()
+    waiting = Waiting()
     for index, wire in enumerate(wire_parts):
         call, response = wire.function_call, wire.function_response
         if call is not None:
-            waiting.add(index, call)
+            waiting.add(index, keys_of_call(call))
         elif response is not None:
-            at = waiting.answered(response)
+            at = waiting.take(keys_of_response(response))
             if at is not None:
                 served.add(at)
         else:
-            waiting = _Waiting()
+            waiting = Waiting()
     return frozenset(served)
-
-
-class _Waiting:
-    """Calls without a result yet, by id and by name. A search of all of them for each result would
-    be quadratic.
-    """
-
-    def __init__(self) -> None:
-        self._by_id: dict[str, deque[int]] = {}
-        self._by_name: dict[str | None, deque[int]] = {}
-        self._by_name_alone: dict[str | None, deque[int]] = {}  # those without an id
-        self._done: set[int] = set()
-
-    def add(self, index: int, call: FunctionCall) -> None:
-        """Add a call."""
-        self._by_name.setdefault(call.name, deque()).append(index)
-        if call.id:
-            self._by_id.setdefault(call.id, deque()).append(index)
-        else:
-            self._by_name_alone.setdefault(call.name, deque()).append(index)
-
-    def answered(self, response: FunctionResponse) -> int | None:
-        """Take out the first call that `response` answers, as `is_answer` decides it."""
-        if response.id:
-            queues = [self._by_id.get(response.id), self._by_name_alone.get(response.name)]
-        else:
-            queues = [self._by_name.get(response.name)]
-        heads = [head for queue in queues if (head := self._head(queue)) is not None]
-        first = min(heads, default=None)
-        if first is not None:
-            self._done.add(first)
-        return first
-
-    def _head(self, queue: deque[int] | None) -> int | None:
-        while queue and queue[0] in self._done:
-            queue.popleft()
-        return queue[0] if queue else None
 
 
 def _tool_call(wire: Part, ids: ReplyIds) -> ToolCall:

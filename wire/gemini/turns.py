@@ -27,7 +27,7 @@ from wire.core.memory import RAW, Note, Noted, unknown, with_notes
 from wire.core.secret import quoted
 from wire.errors import HistoryError, RuleError, Violation
 from wire.gemini.families import family, signs_calls
-from wire.gemini.pairing import unanswered
+from wire.gemini.pairing import keys_of_call, keys_of_response, unanswered
 from wire.gemini.types import (
     Blob,
     Candidate,
@@ -38,7 +38,7 @@ from wire.gemini.types import (
     GenerateContentResponse,
     Part,
 )
-from wire.neutral.pairing import pair
+from wire.neutral.pairing import Keys, pair
 
 PLACEHOLDER = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
 """The documented signature for a call that no Gemini model made: base64 of
@@ -357,10 +357,13 @@ def _match(calls: Sequence[FunctionCall], results: Sequence[Part]) -> bool:
 
 # In this order: by id; by name if one of the two lacks an id, since models before 3.5 give none
 # (G18); by position if the result has neither.
-_PAIRINGS: tuple[Callable[[FunctionCall, FunctionResponse], bool], ...] = (
-    lambda call, response: bool(call.id) and call.id == response.id,
-    lambda call, response: not (call.id and response.id) and call.name == response.name,
-    lambda call, response: not response.name and not response.id,
+_PAIRINGS: tuple[tuple[Callable[[FunctionCall], Keys], Callable[[FunctionResponse], Keys]], ...] = (
+    (
+        lambda call: (call.id,) if call.id else (),
+        lambda response: (response.id,) if response.id else (),
+    ),
+    (keys_of_call, keys_of_response),
+    (lambda call: ("",), lambda response: () if response.name or response.id else ("",)),
 )
 
 
@@ -373,7 +376,9 @@ def _paired(
     result, since the server refuses a turn in which one is missing (G12).
     """
     responses = [part.function_response for part in results if part.function_response is not None]
-    positions = pair(calls, responses, *_PAIRINGS)
+    positions: list[int | None] = (
+        list(range(len(calls))) if _match(calls, results) else pair(calls, responses, *_PAIRINGS)
+    )
     used = [position for position in positions if position is not None]
     if used != sorted(used):
         report.append(Note(path, "results were put into the order of their calls"))
@@ -390,7 +395,8 @@ def _paired(
             paired.append(function_response(call, error="no result"))
         else:
             paired.append(_fitted(results[position], call, part_path, report))
-    orphans = [part for position, part in enumerate(results) if position not in used]
+    matched = set(used)
+    orphans = [part for position, part in enumerate(results) if position not in matched]
     return paired, orphans
 
 

@@ -48,14 +48,16 @@ def prune(
     """
     checked_limits(max_messages, max_tokens, estimate)
     history = listed(messages)
-    tokens = [_tokens_of(message, estimate) if max_tokens is not None else 0 for message in history]
+    tokens = [tokens_of(message, estimate) if max_tokens is not None else 0 for message in history]
     turns = _turns(history)
     current = turns[-1] if turns else []
 
     def over(indexes: Iterable[int]) -> str:
         """Names the limits that these messages exceed; empty if none."""
         chosen = list(indexes)
-        return _over(len(chosen), sum(tokens[index] for index in chosen), max_messages, max_tokens)
+        return exceeded_limits(
+            len(chosen), sum(tokens[index] for index in chosen), max_messages, max_tokens
+        )
 
     exceeded = over(range(len(history)))
     if not exceeded:
@@ -70,7 +72,7 @@ def prune(
     dropped_turns = 0
     count, weight = len(history), sum(tokens)
     for turn in turns[:-1]:
-        if not _over(count, weight, max_messages, max_tokens):
+        if not exceeded_limits(count, weight, max_messages, max_tokens):
             break
         leaving = [index for index in turn if index not in first]
         dropped += leaving
@@ -85,14 +87,13 @@ def prune(
             f"for the limit of {exceeded}{exception}"
         )
         notes.append(Note(f"messages[{dropped[0]}]", report))
-    if still := _over(count, weight, max_messages, max_tokens):
-        path = f"messages[{current[0]}]" if current else "messages"
-        notes.append(Note(path, f"still over the limit of {still}: the current turn is never cut"))
+    if still := exceeded_limits(count, weight, max_messages, max_tokens):
+        notes.append(still_over(still, current[0] if current else None))
     excluded = set(dropped)
     return Noted((message for index, message in enumerate(history) if index not in excluded), notes)
 
 
-def _tokens_of(message: Message, estimate: Estimate) -> int:
+def tokens_of(message: Message, estimate: Estimate) -> int:
     """The result of `estimate`. Raises `ConfigurationError` if it is no number."""
     try:
         tokens = estimate(message)
@@ -103,6 +104,12 @@ def _tokens_of(message: Message, estimate: Estimate) -> int:
             f"estimate: expected a function that returns a number, not {type(tokens).__name__}"
         )
     return tokens
+
+
+def still_over(limits: str, begin: int | None) -> Note:
+    """The note for a current turn, begun at index `begin`, that alone is over the limits."""
+    path = "messages" if begin is None else f"messages[{begin}]"
+    return Note(path, f"still over the limit of {limits}: the current turn is never cut")
 
 
 def checked_limits(max_messages: object, max_tokens: object, estimate: object) -> None:
@@ -132,7 +139,9 @@ def _turns(history: list[Message]) -> list[list[int]]:
     return turns
 
 
-def _over(count: int, weight: int, max_messages: int | None, max_tokens: int | None) -> str:
+def exceeded_limits(
+    count: int, weight: int, max_messages: int | None, max_tokens: int | None
+) -> str:
     """Names the limits that are exceeded; empty if none."""
     exceeded = (
         [_counted(max_messages, "message")]

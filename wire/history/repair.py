@@ -5,7 +5,7 @@ Each violation of `check` is removed or answered, and each change is reported as
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias, get_args
 
 import msgspec
@@ -52,11 +52,40 @@ def repair(
     """
     if open_calls not in get_args(OpenCalls):
         raise ConfigurationError(f"open_calls: expected answer or drop, not {quoted(open_calls)}")
-    state = _Repair(reason if open_calls == "answer" else None)
-    for index, message in enumerate(listed(messages)):
-        state.take(index, message)
+    return repair_from(0, listed(messages), reason if open_calls == "answer" else None)
+
+
+def repair_from(begin: int, messages: Sequence[Message], reason: str | None) -> Noted[Message]:
+    """Repairs `messages[begin:]`. The messages before are repaired, and `begin` is 0 or
+    `begin_of_repair`.
+    """
+    state = _Repair(reason, begun=begin > 0)
+    for index in range(begin, len(messages)):
+        state.take(index, messages[index])
     state.settle()
     return Noted([draft.message for draft in state.drafts if draft.parts], state.notes)
+
+
+def begin_of_repair(messages: Sequence[Message], repaired: int) -> int:
+    """Index from which the messages must be repaired if the first `repaired` of them are.
+
+    This is the begin of the last turn among them: a user message, or a message of the assistant
+    after results, unless a response of the turn before continues in it.
+    """
+    responses: set[str] = set()  # of the assistant message that may begin a turn
+    begin = 0
+    for index in range(repaired - 1, 0, -1):
+        message = messages[index]
+        if message.role == "assistant":
+            here = {call.response for call in message.tool_calls} - {""}
+            if begin and not responses & here:
+                return begin
+            begin, responses = 0, here
+            if messages[index - 1].role == "tool":
+                begin = index
+        elif message.role == "user":
+            return begin or index
+    return begin if begin and messages[0].role == "user" else 0
 
 
 class _Draft:
@@ -92,12 +121,12 @@ class _Repair:
     the two when a message arrives that does not belong to the turn.
     """
 
-    def __init__(self, reason: str | None) -> None:
+    def __init__(self, reason: str | None, *, begun: bool) -> None:
         self.reason = reason
         """Error result of an open call; `None` drops the calls of its turn."""
         self.drafts: list[_Draft] = []
         self.notes: list[Note] = []
-        self._begun = False  # whether there was a user message
+        self._begun = begun  # whether there was a user message
         self._turn: _Draft | None = None  # `None` after a user message
         self._turn_index = 0  # of the turn in `drafts`
         self._responses: set[str] = set()  # of the calls of the turn; empty if it has none

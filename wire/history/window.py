@@ -10,8 +10,16 @@ from wire.core.memory import Note, Noted
 from wire.core.secret import quoted
 from wire.errors import ConfigurationError, RuleError, Violation
 from wire.history.order import listed, unanswered
-from wire.history.prune import MAX_MESSAGES, MAX_TOKENS, checked_limits, prune
-from wire.history.repair import OpenCalls, repair
+from wire.history.prune import (
+    MAX_MESSAGES,
+    MAX_TOKENS,
+    checked_limits,
+    exceeded_limits,
+    prune,
+    still_over,
+    tokens_of,
+)
+from wire.history.repair import OpenCalls, begin_of_repair, repair, repair_from
 from wire.history.tokens import Estimate, estimate_tokens
 from wire.neutral.messages import Message, ToolCall
 
@@ -63,6 +71,12 @@ class HistoryManager:
             )
         self._stored: list[Message] = listed(messages)
         self._notes: list[Note] = []
+        self._tidied = 0  # messages at the begin of `_stored` that are repaired
+        self._tokens: list[int] = []  # of the messages at the begin of `_stored`
+        self._total = 0  # their sum
+        self._counted_by = estimate
+        self._one_turn = 0  # messages at the begin of `_stored` that are one turn
+        self._turn_begin: int | None = None  # index of its first message, `None` if all instruct
         self._tidy()
 
     @checked_arguments()
@@ -82,13 +96,67 @@ class HistoryManager:
             self._tidy()
 
     def _tidy(self) -> None:
-        """Repairs and prunes the stored messages, unless calls of the last turn are open."""
+        """Repairs and prunes the stored messages, unless calls of the last turn are open.
+
+        Only the messages since the last complete turn are repaired, and all are pruned only over a
+        limit: otherwise each message would cost as much as the conversation before it.
+        """
         if unanswered(self._stored):
             return
-        ordered = repair(self._stored, open_calls=self.on_open_calls)
-        pruned = self._pruned(ordered)
-        self._stored = list(pruned)
-        self._notes += (*ordered.notes, *pruned.notes)
+        begin = begin_of_repair(self._stored, self._tidied)
+        ordered = repair_from(begin, self._stored, self._reason)
+        if ordered.notes:
+            self._forget(begin)
+            self._stored[begin:] = ordered
+            self._notes += ordered.notes
+        self._tidied = len(self._stored)
+        exceeded = self._exceeded()
+        if exceeded and self._is_one_turn():
+            self._notes.append(still_over(exceeded, self._turn_begin))
+        elif exceeded:
+            pruned = self._pruned(self._stored)
+            self._forget(0)
+            self._stored = list(pruned)
+            self._notes += pruned.notes
+            self._tidied = len(self._stored)
+
+    @property
+    def _reason(self) -> str | None:
+        return "cancelled" if self.on_open_calls == "answer" else None
+
+    def _exceeded(self) -> str:
+        """Names the limits that the stored messages exceed; empty if none."""
+        checked_limits(self.max_messages, self.max_tokens, self.estimate)
+        if self.max_tokens is not None:
+            if self._counted_by is not self.estimate:
+                self._forget(0)
+                self._counted_by = self.estimate
+            added = [
+                tokens_of(message, self.estimate) for message in self._stored[len(self._tokens) :]
+            ]
+            self._tokens += added
+            self._total += sum(added)
+        return exceeded_limits(len(self._stored), self._total, self.max_messages, self.max_tokens)
+
+    def _is_one_turn(self) -> bool:
+        """Whether nothing can be dropped, because all messages belong to the current turn."""
+        for index in range(self._one_turn, len(self._stored)):
+            message = self._stored[index]
+            if message.role == "user" and self._turn_begin is not None:
+                return False
+            if self._turn_begin is None and not message.instructs:
+                self._turn_begin = index
+            self._one_turn = index + 1
+        return True
+
+    def _forget(self, begin: int) -> None:
+        """Forgets what is known of the messages from this index, which have changed."""
+        self._tidied = min(self._tidied, begin)
+        self._total -= sum(self._tokens[begin:])
+        del self._tokens[begin:]
+        self._one_turn = min(self._one_turn, begin)
+        if self._turn_begin is not None and self._turn_begin >= begin:
+            self._turn_begin = None
 
     @checked_arguments()
     def replace(self, old: Message, new: Message) -> None:
@@ -100,6 +168,8 @@ class HistoryManager:
         checked = _message(new)
         for index in reversed(range(len(self._stored))):
             if self._stored[index] is old:
+                # The message may have ended the turn before it.
+                self._forget(begin_of_repair(self._stored, min(index, self._tidied)))
                 self._stored[index] = checked
                 return
         self._stored.append(checked)
@@ -135,6 +205,7 @@ class HistoryManager:
 
     def clear(self) -> None:
         """Removes all messages and notes."""
+        self._forget(0)
         self._stored.clear()
         self._notes.clear()
 

@@ -1,6 +1,6 @@
 """Pairs tool calls with their results.
 
-`pair` is the algorithm. Its callers pass the tests that decide whether a result answers a call.
+`pair` is the algorithm. Its callers pass the keys that decide whether a result answers a call.
 `turns` applies it once to the conversation of a request. The rules of `wire.history` read missing
 and surplus results from the turns, and each wire takes the results in the order of their calls.
 """
@@ -18,28 +18,74 @@ C = TypeVar("C")
 R = TypeVar("R")
 
 
+Keys = tuple[Hashable, ...]
+
+
+class Waiting:
+    """Items that wait for a partner, each under one or more keys.
+
+    >>> waiting = Waiting()
+    >>> waiting.add(0, ("a", "b")), waiting.add(1, ("b",))
+    (None, None)
+    >>> waiting.take(("b", "a")), waiting.take(("a",)), waiting.take(("b",))
+    (0, None, 1)
+
+    A search of all items for each partner would be quadratic: 50,000 results in another order than
+    their calls took minutes.
+    """
+
+    def __init__(self) -> None:
+        self._queues: dict[Hashable, deque[int]] = {}
+        self._taken: set[int] = set()
+
+    def add(self, position: int, keys: Keys) -> None:
+        """Adds an item, whose position is larger than those of the items before it."""
+        for key in keys:
+            self._queues.setdefault(key, deque()).append(position)
+
+    def take(self, keys: Keys) -> int | None:
+        """Takes out the first item that has one of the keys, and returns its position."""
+        first = min((at for key in keys if (at := self._head(key)) is not None), default=None)
+        if first is not None:
+            self._taken.add(first)
+        return first
+
+    def _head(self, key: Hashable) -> int | None:
+        queue = self._queues.get(key)
+        while queue and queue[0] in self._taken:
+            queue.popleft()
+        return queue[0] if queue else None
+
+
 def pair(
-    calls: Sequence[C], results: Sequence[R], *answers: Callable[[C, R], bool]
+    calls: Sequence[C],
+    results: Sequence[R],
+    *tests: tuple[Callable[[C], Keys], Callable[[R], Keys]],
 ) -> list[int | None]:
     """For each call the position of its result, `None` for a call without one.
 
-    Each test in `answers` is applied to all calls before the next test. If several results pass, a
+    A test is two functions, from a call and from a result to keys: a result answers a call if they
+    share a key. Each test is applied to all calls before the next test. If several results pass, a
     call takes the first free one, so that the k-th result with an id answers the k-th call with
     that id.
 
-    >>> pair("aba", "baac", lambda call, result: call == result)
+    >>> pair("aba", "baac", (tuple, tuple))
     [1, 0, 2]
     """
     positions: list[int | None] = [None] * len(calls)
-    free = dict(enumerate(results))
-    for test in answers:
+    used: set[int] = set()
+    for keys_of_call, keys_of_result in tests:
+        if len(used) == len(calls) or len(used) == len(results):
+            break  # nothing is left to pair
+        waiting = Waiting()
+        for position, result in enumerate(results):
+            if position not in used:
+                waiting.add(position, keys_of_result(result))
         for index, call in enumerate(calls):
-            if positions[index] is None and free:
-                for position, result in free.items():
-                    if test(call, result):
-                        positions[index] = position
-                        del free[position]
-                        break
+            if positions[index] is None:
+                at = positions[index] = waiting.take(keys_of_call(call))
+                if at is not None:
+                    used.add(at)
     return positions
 
 

@@ -72,7 +72,7 @@ def _is_complete(value: Object) -> bool:
         isinstance(each, dict)
         and "message" in each
         and not any(
-            _has_value(value) for key, value in (each.get("delta") or {}).items() if key != "role"
+            _has_value(value) for key, value in _object(each, "delta").items() if key != "role"
         )
         for each in choices
     )

@@ -91,7 +91,8 @@ def received(
     """
     named: dict[str, str] = {}
     try:
-        for name, value in headers.items() if isinstance(headers, Mapping) else headers:
+        pairs: Any = headers.items() if isinstance(headers, Mapping) else headers
+        for name, value in pairs:
             name = name.lower()
             # Repeated fields are one list (RFC 9110, 5.2): none of two origins is dropped.
             named[name] = f"{named[name]}, {value}" if name in named else value
