@@ -225,11 +225,12 @@ class Attempt:
     def head(self, response: httpx.Response) -> bool:
         """Record the response headers; return True for a 2xx status.
 
-        Raises `LimitError` for headers over the limits.
+        Raises `LimitError` for headers over the limits, `FirstByteClock` if they came too late.
         """
+        if self.watch.clear():
+            raise self.lost(TimeoutError())
         check_headers(response.headers, self.target.limits)
         self._head, self._headers = True, response.headers
-        self.watch.deadline = math.inf
         network = response.extensions.get("network_stream")
         if network is None or response.extensions.get("http_version") == b"HTTP/2":
             self.watch.connection = None  # other calls use the same connection of HTTP/2

@@ -73,6 +73,12 @@ class Watch:
         """
         _watchdog.add(self)
 
+    def clear(self) -> bool:
+        """Clear the deadline; return whether the connection was shut down before that."""
+        with _watchdog.lock:
+            self.deadline = math.inf
+            return self.fired
+
     def end(self) -> None:
         """From here on the connection is not shut down: another call may use it."""
         with _watchdog.lock:
