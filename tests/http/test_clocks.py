@@ -34,7 +34,7 @@ from tests.http.loopback import (
 from tests.threads import running
 from wire import Limits, Timeouts, errors
 from wire.http.lanes import AsyncLanes, Lanes
-from wire.http.watchdog import Watch, _watchdog
+from wire.http.watchdog import WATCH, Watch, _watchdog
 
 PACE = 0.01
 """Seconds between two pieces of a server that drips."""
@@ -389,6 +389,19 @@ def test_the_end_of_a_watch_ends_its_effect() -> None:
         assert second.connection.recv(1) == b"", "the second watch shut its own connection down"
         second.connection.close()
         assert (first.fired, second.fired) == (False, True)
+
+
+def test_a_head_that_comes_as_its_time_ends_is_the_error_of_its_own_clock() -> None:
+    """R-14: the watchdog has shut the connection down between the head's bytes and their reader."""
+
+    class Late(httpx.BaseTransport):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            request.extensions[WATCH].fired = True
+            return httpx.Response(200, json=ANSWER)
+
+    with pytest.raises(errors.FirstByteClock) as caught:
+        Drive("sync").send(http=Late(), timeouts=Timeouts(first_byte=0.4), retry=None)
+    assert caught.value.message.startswith("timeouts.first_byte of 0.4 s is over")
 
 
 def test_a_read_that_the_watchdog_ends_early_is_never_a_whole_body() -> None:
