@@ -15,7 +15,7 @@ SHOWN = "***"
 
 KNOWN = re.compile(
     r"""(?<![A-Za-z0-9])(?:
-    c?sk-[\w-]{8,} | (?:sk|pk|rk)_(?:live|test)_\w{8,} | whsec_\w{8,}   # OpenAI and many others
+    c?sk-[\w-]{12,} | (?:sk|pk|rk)_(?:live|test)_\w{8,} | whsec_\w{8,}   # OpenAI and many others
     | AIza[\w-]{10,} | ya29\.[\w.-]{8,} | AQ\.[\w-]{16,} | GOCSPX-[\w-]{8,}         # Google
     | gsk_\w{8,} | xai-\w{16,} | hf_[A-Za-z0-9]{16,} | r8_[A-Za-z0-9]{16,} | fw_[A-Za-z0-9]{16,}
     | pplx-[A-Za-z0-9]{16,} | nvapi-[\w-]{16,} | tgp_v1_[\w-]{16,}

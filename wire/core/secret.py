@@ -11,10 +11,11 @@ import base64
 import binascii
 import functools
 import inspect
+import itertools
 import re
 import reprlib
 import weakref
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sized
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -231,15 +232,31 @@ def hide_arguments(error: BaseException, arguments: Iterable[Any]) -> None:
 
 
 def _may_be_key(value: Any) -> bool:
-    # Structs and objects of this library show no key, or hold data of any size.
-    if isinstance(value, msgspec.Struct) or type(value).__module__.partition(".")[0] == "wire":
-        return False
-    try:
-        if isinstance(value, Sized) and len(value) > _MAX_SEARCHED:
+    """Whether a value, or one inside it, looks like a key. A large value is searched in part."""
+    todo = [value]
+    for _ in range(_MAX_SEARCHED):
+        if not todo:
             return False
-        return looks_secret(value if isinstance(value, str) else repr(value))
-    except Exception:  # of a method of the user's object
-        return True
+        each = todo.pop()
+        if isinstance(each, str):
+            if len(each) <= _MAX_SEARCHED and looks_secret(each):
+                return True
+        elif isinstance(each, dict):
+            todo += itertools.islice(itertools.chain(each, each.values()), _MAX_SEARCHED)
+        elif isinstance(each, list | tuple | set | frozenset):
+            todo += itertools.islice(each, _MAX_SEARCHED)
+        # Structs and objects of this library show no key, or hold data of any size.
+        elif not (isinstance(each, msgspec.Struct) or _is_ours(each)):
+            try:
+                if looks_secret(repr(each)):
+                    return True
+            except Exception:  # of a method of the user's object
+                return True
+    return False
+
+
+def _is_ours(value: Any) -> bool:
+    return type(value).__module__.partition(".")[0] == "wire"
 
 
 def sealed_list(secrets: str | Iterable[Any]) -> list[Secret]:

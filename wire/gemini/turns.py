@@ -22,7 +22,7 @@ import msgspec
 
 from wire.core import json_values
 from wire.core.arguments import checked_arguments
-from wire.core.decoders import convert
+from wire.core.decoders import convert, decoder
 from wire.core.memory import RAW, Note, Noted, unknown, with_notes
 from wire.core.secret import quoted
 from wire.errors import HistoryError, RuleError, Violation
@@ -190,7 +190,15 @@ def function_response(
 
 def checked_response(call: FunctionCall, result: Any, parts: Sequence[Any] | None) -> Part:
     """As `function_response`, for a result that is known to be representable as JSON."""
-    response: Any = msgspec.to_builtins(result)
+    try:
+        response: Any = msgspec.to_builtins(result)
+    except TypeError:  # a `msgspec.Raw`, which only the encoder knows
+        try:
+            response = decoder(Any).decode(msgspec.json.encode(result))
+        except msgspec.DecodeError:
+            raise RuleError(
+                violations=[Violation("function_response.response", "a Raw in it is not JSON")]
+            ) from None
     report = []
     if _has_ref(response):
         response = {"result": msgspec.json.encode(response).decode()}
