@@ -146,7 +146,7 @@ def library_locals(error: BaseException) -> str:
     """
     frames = traceback.TracebackException.from_exception(error, capture_locals=True).stack
     return "\n".join(
-        f"{frame.filename}: {frame.locals}" for frame in frames if "/wire/" in frame.filename
+        f"{frame.filename}: {frame.locals}" for frame in frames if "/wire/core/" in frame.filename
     )
 
 

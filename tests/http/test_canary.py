@@ -248,7 +248,7 @@ def other_doors() -> dict[str, Callable[..., Any]]:
         "chats clients": lambda key: Chats(key),
         "chats client": lambda key: Chats({"openai": key}),
         "async chats client": lambda key: AsyncChats({"openai": key}),
-        "register_provider": lambda key: wire.register_provider("mine", key),
+        "register_provider": lambda key: wire.register_provider("canary", key),
         "EmulatorLimits": lambda key: EmulatorLimits(max_headers=key),
         "LLMConfig number": lambda key: LLMConfig(max_tokens=key),
         "chats default": lambda key: Chats({"gemini": Client("gemini")}, default=key),
