@@ -22,11 +22,13 @@ bench: .venv/.run
 
 # In random order: make prints the command with its seed, and `make test SEED=7` repeats that order.
 test: SEED := $(or $(SEED),$(shell $(PYTHON) -c 'import random; print(random.randrange(10**6))'))
+# One worker more than there are cores, since tests of clocks and of processes wait; at most four.
+test: WORKERS := $(or $(WORKERS),$(shell $(PYTHON) -c 'import os; print(min(os.cpu_count() + 1, 4))'))
 # Each worker imports all tests, and many tests start a Python: without bytecode each of them
 # compiles everything again.
 test: export PYTHONDONTWRITEBYTECODE =
 test: .venv/.dev
-	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal --random-order-bucket=global --random-order-seed=$(SEED)
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --random-order-bucket=global --random-order-seed=$(SEED)
 
 test-slow: .venv/.dev
 	$(BIN)/python -m pytest -q -m slow

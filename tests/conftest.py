@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.threads import running
+from wire.agent.provider import FACTORIES
 from wire.providers import PROVIDERS
 
 settings.register_profile(
@@ -29,12 +30,18 @@ OF_THE_MACHINE = [name for name in NAMES | {each.lower() for each in NAMES} if n
 # A hook, because an autouse fixture costs each of many thousand tests a fifth of its overhead.
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Keys and proxies of the machine decide nothing here; the live tests alone see them."""
+    """Keys and proxies of the machine decide nothing here; the live tests alone see them.
+
+    A provider that a test registers is gone after it.
+    """
     with pytest.MonkeyPatch.context() as environment:
         if item.get_closest_marker("live") is None:
             for name in OF_THE_MACHINE:
                 environment.delenv(name)
-        return (yield)
+        try:
+            return (yield)
+        finally:
+            FACTORIES.clear()
 
 
 # The collected tests are most of what a full garbage collection would walk, hundreds of times in a

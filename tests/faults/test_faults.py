@@ -21,14 +21,17 @@ SLOW = ("giant_line", "header_bomb", "gzip_bomb", "endless_error_body", "byte_by
 """Faults that cost a second each, for `make faults` alone."""
 
 
-def test_each_fault_once_for_each_style(tmp_path: Path) -> None:
-    """R-01 to R-36: whole or a typed error, and the next call of the same client works."""
+def test_each_fault_once(tmp_path: Path) -> None:
+    """R-01 to R-36: whole or a typed error, and the next call of the same client works.
+
+    Each style and wire meets a third of the faults, `make faults` all.
+    """
     wires = list(WIRES.values())
     runs = []
     for at, style in enumerate(STYLES):
         cell = Cell(style, "lanes", "plain")
-        for number, fault in enumerate(FAULTS.values()):
-            pieces = WIRES.get(fault.only, wires[(number + at) % len(wires)])
+        for number, fault in list(enumerate(FAULTS.values()))[at :: len(STYLES)]:
+            pieces = WIRES.get(fault.only, wires[number // len(STYLES) % len(wires)])
             if (
                 not fault.clocks
                 and not fault.name.startswith(SLOW)
@@ -37,7 +40,7 @@ def test_each_fault_once_for_each_style(tmp_path: Path) -> None:
                 runs.append((fault, pieces, cell))
     with served(tmp_path) as ports:
         verdicts = judged(ports, runs)
-    assert len(verdicts) == len(runs) > 300
+    assert len(verdicts) == len(runs) > 100
     assert [str(each) for each in verdicts if each.kind] == []
 
 

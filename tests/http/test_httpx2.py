@@ -73,8 +73,9 @@ def test_left_early(drive: Drive, http: Any) -> None:
     ids=["closed", "reset", "garbage", "404", "redirect", "no head"],
 )
 def test_errors(drive: Drive, http: Any, steps: list[Any], kind: type, cause: Any) -> None:
+    clocks = SHORT if kind is errors.FirstByteClock else Timeouts()
     with loopback(steps) as server, pytest.raises(errors.WireError) as caught:
-        drive.send(base_url=server.url, http=http(), timeouts=SHORT, retry=None)
+        drive.send(base_url=server.url, http=http(), timeouts=clocks, retry=None)
     assert type(caught.value) is kind
     if cause is not None:
         assert type(caught.value.__cause__) is cause

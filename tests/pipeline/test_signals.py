@@ -166,16 +166,29 @@ which does not end by SIGTERM.
 """
 
 PROGRAM = """
-import os, sys, threading
+import os, subprocess, sys, threading, time
 from pathlib import Path
 from wire.pipeline.command import run_shell
 
 how, folder, text = sys.argv[1:]
+started = threading.Event()
+
+class Slow(subprocess.Popen):
+    # Time for a fork between the start of a process and what its starter does next.
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        started.set()
+        time.sleep(0.2)
+
+if how == "fork at once":
+    subprocess.Popen = Slow
 threading.Thread(target=run_shell, args=(text, Path(folder), 1000), daemon=True).start()
-if how == "fork":
+if how.startswith("fork"):
+    if how == "fork at once":
+        started.wait()
     if not os.fork():
         os.close(1)
-        threading.Event().wait(20)
+        threading.Event().wait(200)  # longer than a test may last
         os._exit(0)
 print("READY", flush=True)
 sys.stdin.read(1)
@@ -220,10 +233,11 @@ def test_r_43_a_command_ends_with_the_process_that_runs_it(
         gone(pipe)
 
 
+@pytest.mark.parametrize("how", ["fork", "fork at once"])
 def test_r_43_a_forked_child_does_not_keep_the_command_of_its_parent_alive(
-    tmp_path: Path, alive: Path
+    tmp_path: Path, alive: Path, how: str
 ) -> None:
-    arguments = [sys.executable, "-c", PROGRAM, "fork", str(tmp_path), HOLD]
+    arguments = [sys.executable, "-c", PROGRAM, how, str(tmp_path), HOLD]
     pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(arguments, cwd=ROOT, start_new_session=True, **pipes) as process:
         pipe = begun(alive)

@@ -93,7 +93,7 @@ class Attempt:
         self._waits: dict[str, float | None] = {}
         self._idle = self.clocks.idle or math.inf
         self._ends = self._began + (self.clocks.total or math.inf)
-        self._head_ends = math.inf
+        self._head_ends = self._connect_ends = math.inf
         self._opening = False
         self.half_open: Any = None
         """A connection of httpcore that is being opened. A cancelled TLS handshake leaves it open.
@@ -170,6 +170,7 @@ class Attempt:
         self.account.attempts += 1
         clocks, now = self.clocks, time.monotonic()
         self._head_ends = min(now + (clocks.first_byte or math.inf), self._ends)
+        self._connect_ends = now + (clocks.connect or math.inf)
         self._opening, self.half_open = False, None
         shortest = _least(clocks.connect, clocks.first_byte, clocks.idle)
         self.watch = Watch(shortest or math.inf, self._ends, repeatable=self.call.idempotent)
@@ -204,8 +205,8 @@ class Attempt:
         kind, _, event = name.partition(".")
         if event == "connect_tcp.started":
             self._opening = True
-            connect = time.monotonic() + (self.clocks.connect or math.inf)
-            self.watch.deadline = min(connect, self._head_ends)
+            self._connect_ends = time.monotonic() + (self.clocks.connect or math.inf)
+            self.watch.deadline = min(self._connect_ends, self._head_ends)
             return True
         if event in ("connect_tcp.complete", "start_tls.complete"):
             self.half_open = info["return_value"]
@@ -324,14 +325,17 @@ class Attempt:
             return TotalClock(
                 f"{_over('total', clocks.total)}: the call is not complete; {arrived}"
             )
-        if self._opening or isinstance(cause, httpx.ConnectTimeout):
+        connecting = self._opening or isinstance(cause, httpx.ConnectTimeout)
+        if connecting and self._connect_ends <= self._head_ends:
             problem = f"{_over('connect', clocks.connect)}: no connection"
             return ConnectClock(problem, retryable=True)
         if self._head:
             kind = "event" if isinstance(received, Incoming) else "data"
             problem = f"{_over('idle', clocks.idle)}: no further {kind}; {arrived}"
             return IdleClock(problem, retryable=True)
-        waits = "no free connection" if isinstance(cause, httpx.PoolTimeout) else "no response"
+        waits = "no connection" if connecting else "no response"
+        if isinstance(cause, httpx.PoolTimeout):
+            waits = "no free connection"
         problem = f"{_over('first_byte', clocks.first_byte)}: {waits}; {arrived}"
         return FirstByteClock(problem, retryable=True)
 

@@ -6,6 +6,7 @@ import os
 import selectors
 import signal
 import subprocess
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -48,15 +49,16 @@ def run_shell(command: str, folder: Path, timeout: float) -> str:
 
 def _run(command: str, folder: Path, timeout: float, stop: float, guard: _Guard) -> str:
     try:
-        process = subprocess.Popen(
-            ["/bin/sh", "-c", _WHEN_WATCHED, command],
-            cwd=folder,
-            env={**without_secrets(os.environ), "PWD": str(folder)},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        with _NO_FORK:
+            process = subprocess.Popen(
+                ["/bin/sh", "-c", _WHEN_WATCHED, command],
+                cwd=folder,
+                env={**without_secrets(os.environ), "PWD": str(folder)},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
     except (OSError, ValueError) as cause:  # a NUL, a lone surrogate, or too long
         raise ToolError(f"the command cannot be started: {cause}") from cause
     guard.watch(process.pid)
@@ -107,18 +109,19 @@ class _Guard:
     """
 
     def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            ["/bin/sh", "-c", 'read -r group && { read -r _; kill -s KILL -- "-$group"; }'],
-            env={},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            # A Ctrl-C goes to all processes of the terminal's foreground group.
-            start_new_session=True,
-        )
-        assert self._process.stdin is not None
-        self._pipe = self._process.stdin
-        _PIPES.add(self._pipe.fileno())
+        with _NO_FORK:
+            self._process = subprocess.Popen(
+                ["/bin/sh", "-c", 'read -r group && { read -r _; kill -s KILL -- "-$group"; }'],
+                env={},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                # A Ctrl-C goes to all processes of the terminal's foreground group.
+                start_new_session=True,
+            )
+            assert self._process.stdin is not None
+            self._pipe = self._process.stdin
+            _PIPES.add(self._pipe.fileno())
 
     def watch(self, group: int) -> None:
         """Kill this process group when the pipe ends."""
@@ -141,6 +144,13 @@ class _Guard:
 _PIPES: set[int] = set()
 """Descriptors of the pipes to the guards."""
 
+_NO_FORK = threading.RLock()
+"""Held by `os.fork`, and while a process is started.
+
+A child that was forked in between would keep pipes open: that of a guard, and with it the command
+alive, or the one that `Popen` reads until the new program runs, and this process would wait for it.
+"""
+
 
 def _forked() -> None:
     """Close the pipes in a forked child, which would keep them open after its parent's end."""
@@ -148,10 +158,13 @@ def _forked() -> None:
         with suppress(OSError):
             os.close(descriptor)
     _PIPES.clear()
+    _NO_FORK.release()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(
+        before=_NO_FORK.acquire, after_in_parent=_NO_FORK.release, after_in_child=_forked
+    )
 
 
 def _ask_to_end(process: subprocess.Popen[bytes]) -> None:
