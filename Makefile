@@ -19,6 +19,7 @@ examples: .venv/.dev
 bench: .venv/.run
 	@$(BIN)/python bench/memory.py
 	@$(BIN)/python bench/frames.py
+	@$(BIN)/python bench/imports.py
 
 # In random order: make prints the command with its seed, and `make test SEED=7` repeats that order.
 test: SEED := $(or $(SEED),$(shell $(PYTHON) -c 'import random; print(random.randrange(10**6))'))

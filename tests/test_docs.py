@@ -19,7 +19,7 @@ PAGES = [
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
     ROOT / "SECURITY.md",
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
 ]
 EXAMPLE = re.compile(r">>>(?!.*doctest: \+SKIP)")
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -39,7 +39,7 @@ def test_docstrings(name: str) -> None:
     assert tried > 0
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_pages(page: Path) -> None:
     """Blocks of a page run in order in one namespace; a block with `>>>` is compared with what it
     prints.
@@ -56,7 +56,7 @@ def test_pages(page: Path) -> None:
             exec(compile("from __future__ import annotations\n" + block, str(page), "exec"), names)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     for link in LINK.findall(BLOCK.sub("", page.read_text("utf-8"))):
         assert (page.parent / link).exists(), link

@@ -27,7 +27,7 @@ OF_OLD_NAMES = (
 """Modules about models of every age."""
 USER_RUNS = [
     ROOT / "README.md",
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
     *sorted(path for path in (ROOT / "examples").iterdir() if path.is_file()),
     *sorted((ROOT / "bench").glob("*.py")),
     *sorted((ROOT / "tests" / "live").glob("*.py")),
