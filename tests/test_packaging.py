@@ -10,6 +10,7 @@ import tomllib
 import zipfile
 from importlib.metadata import distribution
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 NAME = re.compile(r"[A-Za-z0-9_.-]+")
@@ -41,6 +42,17 @@ def test_few_distributions() -> None:
     names = {match[0] for each in table["dependencies"] if (match := NAME.match(each))}
     assert names == {"httpx", "msgspec", "anyio"}
     assert len(required(names)) <= 9
+
+
+def test_the_lowest_versions_are_those_that_are_tested() -> None:
+    """`make test-lowest` installs what pyproject allows at least."""
+    table: Any = project()["project"]
+    extras = table["optional-dependencies"]
+    bounds = [*table["dependencies"], *extras["tools"], *extras["yaml"], *extras["emulator"]]
+    lines = (ROOT / "tests" / "lowest.txt").read_text("utf-8").splitlines()
+    lowest = [line for line in lines if not line.startswith("#")]
+    assert lowest == sorted(each.replace(">=", "==") for each in bounds)
+    assert set(extras["tools"] + extras["yaml"]) <= set(extras["dev"])
 
 
 def test_a_wheel_is_the_same_each_time_and_runs_nothing_at_install(tmp_path: Path) -> None:
