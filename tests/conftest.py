@@ -3,6 +3,7 @@ environment is seen, and no thread is left at the end of the run."""
 
 import gc
 import os
+import signal
 import threading
 from collections.abc import Iterator
 
@@ -12,6 +13,12 @@ from hypothesis import HealthCheck, settings
 from tests.threads import running
 from wire.agent.provider import FACTORIES
 from wire.providers import PROVIDERS
+
+# A run in the background or under nohup inherits ignored signals, and so do all processes that it
+# starts: tests of Ctrl-C would send signals that nobody gets.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 settings.register_profile(
     "wire", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]

@@ -9,8 +9,9 @@ import httpx
 import msgspec
 import pytest
 
-from wire import Chat
+from wire import Chat, anthropic
 from wire.agent.provider import EventsToDeltas, ResponseBuilder
+from wire.errors import RuleError
 from wire.neutral.messages import Done, Event, ProviderEvent, Restart, TextDelta
 
 THREAD = {"type": "thread_updated", "thread": {"id": "t_1"}}
@@ -81,6 +82,14 @@ def test_u_75_what_has_no_other_event_is_handed_out_as_received(
 def test_after_text_a_new_start_is_still_a_restart() -> None:
     events = events_of(CLAUDE, [START, *HELLO[:2], THREAD, START, *HELLO])
     assert [type(each) for each in events] == [TextDelta, ProviderEvent, Restart, TextDelta, Done]
+
+
+def test_a_chunk_of_the_caller_that_json_cannot_represent() -> None:
+    class Whole(int): ...
+
+    chunk = anthropic.MessageStreamEvent(index=Whole(7))
+    with pytest.raises(RuleError, match=r"^event\.index: expected an int, not Whole$"):
+        anthropic.EventReader().feed(chunk)
 
 
 def test_a_delta_of_an_agents_provider_carries_it() -> None:

@@ -424,6 +424,8 @@ def test_a_waiting_run_goes_on_with_the_results() -> None:
     assert [result.content for result in step.messages[-1].tool_results] == ["Oslo", "sunny"]
     with pytest.raises(RuleError, match=r"results\[0\]\.id: no call 'z' waits"):
         resumed(waiting, [ToolResult("z", "ask_user", "?")])
+    with pytest.raises(RuleError, match=r"results\[1\]: expected a ToolResult, not str"):
+        resumed(waiting, iter([ToolResult("b", "ask_user", "Oslo"), "b"]))  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(

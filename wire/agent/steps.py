@@ -556,6 +556,9 @@ def resumed(state: RunState, results: Iterable[ToolResult] = ()) -> RunState:
     results = tuple(results)
     waiting = {call.id for call in state.open_calls}
     for index, result in enumerate(results):
+        if not isinstance(result, ToolResult):  # an iterator, whose items nobody has looked at yet
+            problem = f"expected a ToolResult, not {type(result).__name__}"
+            raise RuleError(violations=[Violation(f"results[{index}]", problem)])
         if result.id not in waiting:
             raise RuleError(
                 violations=[

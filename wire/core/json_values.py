@@ -324,6 +324,8 @@ class _Search:
         elif isinstance(value, float) and not math.isfinite(value):
             return f"{value} is not a JSON number"
         elif isinstance(value, int) and not _is_encodable(value):
+            if type(value) is not int:
+                return f"expected an int, not {type(value).__name__}"
             return "this number has more digits than Python writes"
         if isinstance(value, str | int | float | None) if self._plain else _is_encodable(value):
             return ""

@@ -677,8 +677,15 @@ Event: TypeAlias = (
 def provider_events(
     chunk: WireStruct, name: str, known: Container[str] = ()
 ) -> list[ProviderEvent]:
-    """The event for a chunk that adds nothing to the reply; none if it has `known` keys only."""
-    data = plain(encode(chunk))
+    """The event for a chunk that adds nothing to the reply; none if it has `known` keys only.
+
+    Raises `RuleError` for a chunk that was not received and holds what JSON cannot represent.
+    """
+    try:
+        data = plain(encode(chunk))
+    except (TypeError, UnicodeEncodeError):
+        json_values.checked(chunk, "event")
+        raise
     keys = data if isinstance(data, dict) else ()
     has_news = any(key not in known and data[key] is not None for key in keys)
     return [ProviderEvent(name, freeze(data))] if has_news else []
