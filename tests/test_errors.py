@@ -78,6 +78,9 @@ def test_every_field_is_on_every_error(cls: type[WireError]):  # R-37
         "attempts",
         "partial",
         "raw",
+        "preview",
+        "account",
+        "response_headers",
     )
     assert [getattr(error, name) for name in fields] == [
         "oops",
@@ -90,6 +93,9 @@ def test_every_field_is_on_every_error(cls: type[WireError]):  # R-37
         0,
         None,
         b"",
+        None,
+        None,
+        {},
     ]
 
 

@@ -36,12 +36,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from wire.core.credentials import without_known
 from wire.core.printable import UNSAFE, printable_line
+
+if TYPE_CHECKING:  # these modules import this one
+    from wire.core.account import Account
+    from wire.core.call import Preview
 
 __all__ = [
     "APIError",
@@ -245,10 +249,19 @@ class WireError(Exception):
     - `retry_budget_empty`: whether another attempt was not made because earlier retries to this
       host had used up the budget of `Retry.budget`;
     - `partial`: the result of the chunks before the error, folded when it is first read;
-    - `raw`: the body as received.
+    - `raw`: the body of the response as received;
+    - `response_headers`: the headers of the response, what looks like a credential hidden;
+    - `preview`: the request that was sent, as `client.preview(call)` returns it;
+    - `account`: attempts, waits, bytes and times of the call.
+
+    The last three are empty if nothing was sent. `preview` refers to the body of the request, so
+    an error that is kept keeps the body; a copy of the error refers to the same bytes, and a pickle
+    contains them.
     """
 
     _partial: Any
+    preview: Preview | None
+    account: Account | None
 
     def __init__(
         self,
@@ -275,6 +288,8 @@ class WireError(Exception):
         self.retry_after = retry_after
         self.attempts = attempts
         self.retry_budget_empty = False
+        self.preview = self.account = None
+        self.response_headers: dict[str, str] = {}
         self.partial = partial
         self._raw = Received(raw)
 
@@ -303,7 +318,7 @@ class WireError(Exception):
 
     @property
     def raw(self) -> bytes:
-        """The body as received. It may contain your key: do not log it."""
+        """The body of the response as received. It may contain your key: do not log it."""
         return self._raw.data
 
     def __str__(self) -> str:

@@ -60,7 +60,7 @@ PROMISES = {
     "No URL of the caller's is fetched.",
     "R-32": "Certificates are verified. Proxies of the environment are used except for loopback, "
     "and shown without credentials; `trust_env=False` ignores the environment.",
-    "R-33": "Prompts and answers are not logged.",
+    "R-33": "Prompts and answers are not logged, except at DEBUG.",
     "R-34": "Control characters of servers and models reach no log and no terminal.",
     "R-35": "Few dependencies, no code at install, reproducible wheels.",
     "R-36": "No exception of httpx, msgspec or anyio reaches the caller: what decoding raises "

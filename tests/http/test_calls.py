@@ -186,7 +186,8 @@ def test_no_connection(drive: Drive) -> None:
     with respx.mock:
         route = respx.post(URL).mock(side_effect=httpx.ConnectError("refused"))
         with pytest.raises(
-            errors.ConnectionLost, match="no response: ConnectError: refused"
+            errors.ConnectionLost,
+            match=r"no response from generativelanguage\.googleapis\.com: ConnectError: refused",
         ) as caught:
             drive.send()
         assert route.call_count == 3

@@ -123,9 +123,28 @@ def sinks_of_error(error: BaseException) -> dict[str, str]:
         "args": repr(error.args),
         "vars": repr(vars(error)),
         "notes": repr(getattr(error, "__notes__", ())),
+        **sinks_of_request(error),
         "copy": repr(copy.copy(error)) + repr(vars(copy.copy(error))),
         "restored": repr(pickle.loads(pickle.dumps(error))),
         "traceback with locals": frames_of(error),
+    }
+
+
+def sinks_of_request(error: BaseException) -> dict[str, str]:
+    """What people print of the request and the response of an error."""
+    if not isinstance(error, WireError) or error.preview is None:
+        return {}
+    restored = pickle.loads(pickle.dumps(error))
+    assert restored.preview == error.preview
+    return {
+        "preview": repr(error.preview),
+        "preview as text": str(error.preview),
+        "fields of preview": repr(dataclasses.asdict(error.preview)),
+        "pickled preview": repr(pickle.dumps(error.preview)),
+        "curl": error.preview.curl,
+        "model": error.preview.model,
+        "response headers": repr(error.response_headers),
+        "account": repr(error.account),
     }
 
 
@@ -774,7 +793,7 @@ def test_prompts_and_answers_are_not_logged_at_info(
                 told.append(str(error))
     assert all("tides" in each for each in told)
     assert "tides" not in caplog.text + repr([vars(record) for record in caplog.records])
-    assert bool(caplog.records) is (scene in ("refused", "malformed", "500"))
+    assert len(caplog.records) >= 2
 
 
 def test_a_message_is_logged_at_debug(drive: Drive, caplog: pytest.LogCaptureFixture) -> None:
@@ -783,7 +802,7 @@ def test_a_message_is_logged_at_debug(drive: Drive, caplog: pytest.LogCaptureFix
     with loopback([whole(body, 400)]) as server, pytest.raises(WireError):
         drive.send(base_url=server.url)
     lines = [(each.levelname, each.getMessage()) for each in caplog.records if each.name == "wire"]
-    assert lines == [
+    assert lines[-2:] == [
         ("INFO", "attempt 1 failed: BadRequestError, 400"),
         ("DEBUG", "attempt 1 failed: gemini: 400: bad: the tides"),
     ]

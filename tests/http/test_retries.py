@@ -345,13 +345,16 @@ def test_r_18_each_retry_is_in_the_account_and_in_the_log(
     assert account is not None
     assert (account.attempts, account.waits, slept) == (3, [3.0, 2.0], [3.0, 2.0])
     lines = [record.getMessage() for record in caplog.records if record.name == "wire"]
-    assert [lines[0], lines[1], lines[3]] == [
+    assert lines[:4] == [
         "attempt 1 failed: OverloadedError, 503",
         "the next attempt in 3.00 s",
+        "attempt 2 failed: ConnectionLost, no status",
         "the next attempt in 2.00 s",
     ]
-    assert lines[2] == "attempt 2 failed: ConnectionLost, no status"
-    assert len(lines) == 4
+    assert lines[4].startswith("POST http://127.0.0.1:")
+    assert "/v1beta/models/m:generateContent: model m, status 200, " in lines[4]
+    assert lines[4].endswith(" s, 3 attempts")
+    assert len(lines) == 5
 
 
 def test_r_18_a_call_switches_its_retries_off(drive: Drive) -> None:

@@ -27,7 +27,9 @@ _REQUEST_IDS = (
 
 @dataclass(slots=True)
 class Account:
-    """Attempts, waits, bytes and times of one call; `client.account(result)` returns it.
+    """Attempts, waits, bytes and times of one call.
+
+    `client.account(result)` returns it; an error of the call has it as `error.account`.
 
     >>> from wire import Chat
     >>> from wire.testing.emulator import Emulator, EmulatorTransport
@@ -52,7 +54,7 @@ class Account:
     first_event: float | None = None
     """When the first event of a stream had arrived."""
     seconds: float | None = None
-    """When the response was complete."""
+    """When the response was complete, or the call had failed."""
     request_id: str | None = None
     rate_limits: dict[str, str] = field(default_factory=dict)
     """Rate-limit headers as received."""

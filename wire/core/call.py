@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, unquote, urlencode, urlsplit
 
 import msgspec
 
@@ -22,6 +22,7 @@ from wire.core.hosts import origin_of
 from wire.core.json_values import checked
 from wire.core.limits import Limits
 from wire.core.memory import Note, encode, steps_of
+from wire.core.printable import printable_line
 from wire.core.provider import Provider
 from wire.core.retry import Retry
 from wire.core.secret import (
@@ -140,17 +141,44 @@ _HIDDEN = re.compile(r"((?:[A-Za-z]+ )?)\*\*\*")
 _VALUE = re.compile(r"(?<==)[^&]+")
 
 
+_MODEL_IN_PATH = re.compile(r"/(?:models|tunedModels|deployments)/([^/?#]+)")
+
+
+class _Model(msgspec.Struct):
+    model: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A request that has not been sent, without its key.
+    """A request as it is sent, without its key.
 
-    `str` formats it as HTTP, `curl` as a command line.
+    `str` formats it as HTTP, `curl` as a command line; `repr` shows the size of the body only.
+    `client.preview(call)` returns it before the call is sent, `error.preview` after it failed.
     """
 
     method: str
     url: str
     headers: dict[str, str]
     body: bytes
+
+    @property
+    def model(self) -> str:
+        """The model that the body or the path names; empty if neither does."""
+        try:
+            model = decoder(_Model).decode(self.body).model
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            model = ""  # a file, or a body whose `model` is no text
+        if not model and (match := _MODEL_IN_PATH.search(self.url)):
+            model = unquote(match[1])
+            if self.method == "POST":  # Gemini's paths have the name of the method after a colon
+                model = model.partition(":")[0]
+        return printable_line(model)
+
+    def __repr__(self) -> str:
+        return (
+            f"Preview({self.method!r}, {self.url!r}, headers={self.headers!r}, "
+            f"body=<{len(self.body)} bytes>)"
+        )
 
     def __str__(self) -> str:
         head = [

@@ -8,11 +8,12 @@ fails, its `WireError` is thrown into the flow, which may handle it. `Client.run
 from __future__ import annotations
 
 import inspect
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, Generic, Self, TypeAlias, TypeVar
 
-from wire.core.call import Call
+from wire.core.account import answer_account
+from wire.core.call import Call, Preview
 from wire.core.exchange import Pause
 from wire.errors import ConfigurationError, WireError
 
@@ -45,7 +46,9 @@ class FlowRun(Generic[Answer]):
     step: Call[Any] | Pause | None
     answer: Answer
 
-    def __init__(self, flow: Flow[Answer]) -> None:
+    def __init__(
+        self, flow: Flow[Answer], preview: Callable[[Call[Any]], Preview] | None = None
+    ) -> None:
         if not isinstance(flow, Generator):
             raise ConfigurationError(
                 f"flow: expected a generator of calls, not {type(flow).__name__}; use send() for a "
@@ -53,15 +56,18 @@ class FlowRun(Generic[Answer]):
             )
         if inspect.getgeneratorstate(flow) != inspect.GEN_CREATED:
             raise ConfigurationError("flow: it was run already; make a new one")
-        self._flow = flow
+        self._flow, self._preview = flow, preview
+        self.step = None
         self.tell(None)
 
     def tell(self, outcome: Any) -> None:
         """Send the outcome of `step` to the flow: a result, `None` for a pause, or the error.
 
         Raises what the flow raises, and `ConfigurationError` if it yields anything but a call or a
-        pause.
+        pause. An error that the flow makes of a response, such as that of a failed job, gets the
+        request and the account of the last call.
         """
+        last = self.step
         try:
             self.step = (
                 self._flow.throw(outcome)
@@ -71,6 +77,13 @@ class FlowRun(Generic[Answer]):
         except StopIteration as end:
             self.step, self.answer = None, end.value
             return
+        except WireError as error:
+            if error.preview is None and isinstance(outcome, WireError):
+                error.preview, error.account = outcome.preview, outcome.account
+                error.response_headers = outcome.response_headers
+            elif error.preview is None and isinstance(last, Call) and self._preview is not None:
+                error.preview, error.account = self._preview(last), answer_account(outcome)
+            raise
         if not isinstance(self.step, Call | Pause):
             self._flow.close()
             raise ConfigurationError(

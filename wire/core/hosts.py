@@ -21,6 +21,7 @@ _URL = re.compile(
     re.IGNORECASE,
 )
 """An http(s) URL without a user. A `#`, a blank or a control character never fits."""
+_PORTS = {"http": 80, "https": 443}
 _LABEL = re.compile(r"[a-z0-9_-]{1,63}")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 """A last label of this form makes a host an IPv4 address for every browser and for `inet_aton`."""
@@ -49,6 +50,11 @@ class Origin:
     host: str
     """In lower case, without a dot at its end. An IPv6 address is compressed, without brackets."""
     port: int
+
+    def __str__(self) -> str:
+        """The host, and the port unless it is the one of the scheme."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
     def is_loopback(self) -> bool:
@@ -87,7 +93,7 @@ def origin_of(url: object) -> Origin:
     if match is None or "#" in (match["rest"] or "") or "\\" in (match["rest"] or ""):
         raise ValueError("an http(s) URL with a host, without user and fragment")
     scheme, host = match["scheme"].lower(), match["host"].lower()
-    port = int(match["port"] or (443 if scheme == "https" else 80))
+    port = int(match["port"] or _PORTS[scheme])
     if not 0 < port < 65536:
         raise ValueError("an http(s) URL with a host and a port from 1 to 65535")
     return Origin(scheme, _checked_host(host), port)

@@ -65,6 +65,33 @@ class Incoming(Generic[Chunk, Answer]):
         """Number of chunks decoded so far."""
         return self._kept.count
 
+    @property
+    def begun(self) -> bool:
+        """Whether a chunk was handed out."""
+        return self._handed_out
+
+    @property
+    def error(self) -> WireError | None:
+        """The error that ended the stream, if any."""
+        return self._error
+
+    @property
+    def folded(self) -> Answer | None:
+        """The result, if it was folded already."""
+        return self._result
+
+    def received(self, size: int) -> bytes:
+        """The chunks so far, one a line, at least `size` bytes of them if there are as many. The
+        texts of neighbours are joined.
+        """
+        lines: list[bytes] = []
+        for chunk in self._kept.all():
+            lines.append(bytes(chunk))
+            size -= len(lines[-1])
+            if size <= 0:
+                break
+        return b"\n".join(lines)
+
     def feed(self, data: bytes) -> bool:
         """Decode received bytes; return True if they completed a chunk."""
         if self.over:
@@ -209,9 +236,10 @@ class _Folding:
                 result = with_notes(result, [*self._notes, *([] if complete else [PARTIAL])])
             if self._convert is not None:
                 result = self._convert(result, None if complete else error)
-        except WireError:
+        except WireError as error:
+            self._masked(error)
             raise
         except Exception as cause:
-            raise invalid(cause) from cause
+            raise self._masked(invalid(cause)) from cause
         keep_account(self._masked(result), self._account)
         return result

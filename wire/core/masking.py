@@ -75,6 +75,17 @@ class Mask:
             text = _masked(text, *_unescaped(text), forms)
         return _masked(text, text, range(len(text) + 1), forms)
 
+    def body(self, body: bytes) -> bytes:
+        """The body of a request with `***` in place of whole secrets; itself if it has none.
+
+        A body has up to 100 MB, so fragments are not searched for, and the bytes are not copied.
+        """
+        for each in self._secrets:
+            for word in each.words():
+                if word.encode() in body:
+                    body = body.replace(word.encode(), SHOWN.encode())
+        return body
+
     def value(self, value: Any) -> Any:
         """A JSON value or struct with masked texts, at every depth; itself if nothing changes."""
         if isinstance(value, str):

@@ -88,13 +88,13 @@ class AsyncStream(StreamState[Chunk, Answer]):
             try:
                 data = await _next(attempt, self._reads)
             except TRANSPORT_ERRORS as cause:
-                incoming.lost(attempt.lost(cause, incoming))
+                attempt.read(incoming, None, cause)
             else:
                 attempt.read(incoming, data)
 
     async def _close(self) -> None:
-        self._incoming.abandon()
         try:
+            self._leave()
             if self._incoming.drains:
                 await self._drain()
         finally:
@@ -200,7 +200,7 @@ class AsyncClient(ClientState):
 
         Raises the `wire.WireError` of the failure.
         """
-        with FlowRun(flow) as running:
+        with FlowRun(flow, self.preview) as running:
             while running.step is not None:
                 running.tell(await self._done(running.step))
         return running.answer
@@ -230,7 +230,7 @@ class AsyncClient(ClientState):
     async def _run(
         self, call: AnyCall, receive: Callable[[Attempt, httpx.Response], Awaitable[T]]
     ) -> T:
-        attempt = Attempt(self._target, call)
+        attempt = Attempt(self._target, call, self._http)
         steps = attempt.steps(self._dice, self._budgets)
         next(steps)
         while True:

@@ -88,13 +88,13 @@ class Stream(StreamState[Chunk, Answer]):
                 attempt.arm()
                 data = next(self._reads, None)
             except TRANSPORT_ERRORS as cause:
-                incoming.lost(attempt.lost(cause, incoming))
+                attempt.read(incoming, None, cause)
             else:
                 attempt.read(incoming, data)
 
     def _close(self) -> None:
         try:
-            self._incoming.abandon()
+            self._leave()
             if self._incoming.drains:
                 self._drain()
         finally:
@@ -183,7 +183,7 @@ class Client(ClientState):
 
         Raises the `wire.WireError` of the failure.
         """
-        with FlowRun(flow) as running:
+        with FlowRun(flow, self.preview) as running:
             while running.step is not None:
                 running.tell(self._done(running.step))
         return running.answer
@@ -208,7 +208,7 @@ class Client(ClientState):
             return error
 
     def _run(self, call: AnyCall, receive: Callable[[Attempt, httpx.Response], T]) -> T:
-        attempt = Attempt(self._target, call)
+        attempt = Attempt(self._target, call, self._http)
         steps = attempt.steps(self._dice, self._budgets)
         next(steps)
         while True:

@@ -26,17 +26,18 @@ from wire.core.account import (
     request_id,
 )
 from wire.core.call import Answer, Call, Chunk, Preview, StreamCall
+from wire.core.credentials import hidden_in_url, without_known
 from wire.core.exchange import Failed, Outcome, Pause, Step, exchange
 from wire.core.foreign import frameless, invalid
-from wire.core.hosts import origin_of
+from wire.core.hosts import Origin, origin_of
 from wire.core.incoming import Incoming
 from wire.core.limits import BodyReader, check_headers, check_json
-from wire.core.logs import logger
 from wire.core.masking import MIN_FRAGMENT
 from wire.core.memory import change_notes
+from wire.core.printable import printable_line
 from wire.core.provider import Provider
 from wire.core.retry import NONE, Retry, RetryBudgets
-from wire.core.secret import Secret
+from wire.core.secret import Secret, sealed_headers, shown_headers
 from wire.errors import (
     APIError,
     ClockError,
@@ -53,13 +54,12 @@ from wire.errors import (
     one_line,
     retryable_status,
 )
+from wire.http.call_logs import BODY_CHARACTERS, CallLog, follow_variable
 from wire.http.lanes import AsyncLanes, Lanes
 from wire.http.network import shown_proxy
 from wire.http.target import Target
 from wire.http.transport_logs import mask_transport_logs
 from wire.http.watchdog import TRACE, WATCH, Watch
-
-_log = logger("wire")
 
 AnyCall = Call[Any] | StreamCall[Any, Any]
 
@@ -81,9 +81,11 @@ connection is closed during a read."""
 class Attempt:
     """State of one call with all its attempts, shared by both clients. Reads the clock; no I/O."""
 
-    def __init__(self, target: Target, call: AnyCall) -> None:
+    def __init__(self, target: Target, call: AnyCall, http: Any = None) -> None:
         self.target = target
         self.call = target.with_id(call)
+        self.log = CallLog()
+        self._http = http
         self.clocks = call.timeouts or target.timeouts
         self.account = Account(sent=len(call.body))
         self.mask = target.mask.and_also(call.secrets())
@@ -146,9 +148,19 @@ class Attempt:
         if self.watch.fired:
             raise TimeoutError
 
-    def read(self, incoming: Incoming[Any, Any], data: bytes | None) -> None:
-        """Process the data of a read; `None` is the end of the body."""
-        if data is None and self.watch.fired:  # the end of the file is the watchdog's
+    def read(
+        self,
+        incoming: Incoming[Any, Any],
+        data: bytes | None,
+        broken: BaseException | None = None,
+    ) -> None:
+        """Process the data of a read; `None` is the end of the body.
+
+        `broken` is the exception of a read that failed.
+        """
+        if broken is not None:
+            incoming.lost(self.lost(broken, incoming))
+        elif data is None and self.watch.fired:  # the end of the file is the watchdog's
             incoming.lost(self.lost(TimeoutError(), incoming))
         elif data is None:
             incoming.end()
@@ -159,15 +171,28 @@ class Attempt:
                 self.account.first_event = self.elapsed
         if incoming.over:
             self.watch.deadline = math.inf
-            self.account.seconds = self.elapsed
+            self._ended(incoming)
+
+    def _ended(self, incoming: Incoming[Any, Any]) -> None:
+        """Record and log the end of a stream. `failed` logs an error before its first event."""
+        self.account.seconds = self.elapsed
+        if self.log.has_bodies and incoming.events:
+            received = incoming.received(BODY_CHARACTERS)
+            self.log.body(self.account.attempts, received, self.mask)
+        if incoming.error is None:
+            self._succeeded(incoming.folded)
+        elif incoming.begun:
+            self.log.failure(self.account.attempts, incoming.error)
 
     def request(self, token: Secret | None) -> httpx.Request:
         """The request of the next attempt."""
-        self._head, self._silent_since = False, None
+        self._head, self._headers, self._silent_since = False, {}, None
         if token is not None:
             # With the tokens of earlier attempts, which a server may repeat too.
             self.mask = self.mask.and_also((token,))
         self.account.attempts += 1
+        if self.log.has_bodies:
+            self.log.request(self.account.attempts, self._preview(), self.mask)
         clocks, now = self.clocks, time.monotonic()
         self._head_ends = min(now + (clocks.first_byte or math.inf), self._ends)
         self._connect_ends = now + (clocks.connect or math.inf)
@@ -246,6 +271,8 @@ class Attempt:
         id, limits = request_id(response.headers), rate_limits(response.headers)
         self.account.request_id = id and self.mask.text(id)
         self.account.rate_limits = self.mask.value(limits) if limits else limits
+        if self.log.has_bodies:
+            self.log.head(self.account, self._shown_headers())
         # httpcore reads this entry again before the body, so the idle time holds from here.
         self._waits["read"] = _least(self.clocks.idle, self.left)
         return 200 <= response.status_code < 300
@@ -269,6 +296,7 @@ class Attempt:
 
     def refused(self, response: httpx.Response, body: bytes) -> WireError:
         """Map a response with a status other than 2xx to an error."""
+        self.account.received = len(body)
         if 300 <= response.status_code < 400:
             location = _shown_location(response.headers.get("location", "no location"))
             return APIError(
@@ -295,6 +323,7 @@ class Attempt:
     ) -> WireError:
         """Map an exception of the transport to an error; it becomes the `__cause__` (R-28)."""
         error: WireError
+        host = self._host()
         if self.watch.fired or isinstance(cause, (httpx.TimeoutException, TimeoutError)):
             error = self._late(cause, received)
         elif isinstance(cause, httpx.HTTPStatusError):  # of a hook that calls `raise_for_status`
@@ -308,9 +337,11 @@ class Attempt:
             what = "a line of the body's framing" if self._head else "the response head"
             error = LimitError(f"{what} is larger than the {H11_BYTES} bytes that h11 buffers")
         elif _is_untrusted(cause):
-            error = ConnectionLost(f"the server's certificate is not trusted: {cause}")
+            error = ConnectionLost(f"{host}: the server's certificate is not trusted: {cause}")
         else:
-            problem = "the response broke off" if self._head else "no response"
+            problem = (
+                f"the response from {host} broke off" if self._head else f"no response from {host}"
+            )
             error = ConnectionLost(f"{problem}: {type(cause).__name__}: {cause}", retryable=True)
         error.__cause__ = frameless(cause)
         return error
@@ -319,23 +350,23 @@ class Attempt:
         self, cause: BaseException, received: Incoming[Any, Any] | BodyReader | None
     ) -> ClockError:
         """The error of the clock that has run out. It says what was received (R-14)."""
-        clocks = self.clocks
+        clocks, host = self.clocks, self._host()
         arrived = _arrived(received) if self._head else "nothing was received"
         if self.left is not None and self.left <= 0.01:
             return TotalClock(
-                f"{_over('total', clocks.total)}: the call is not complete; {arrived}"
+                f"{_over('total', clocks.total)}: the call to {host} is not complete; {arrived}"
             )
         connecting = self._opening or isinstance(cause, httpx.ConnectTimeout)
         if connecting and self._connect_ends <= self._head_ends:
-            problem = f"{_over('connect', clocks.connect)}: no connection"
+            problem = f"{_over('connect', clocks.connect)}: no connection to {host}"
             return ConnectClock(problem, retryable=True)
         if self._head:
             kind = "event" if isinstance(received, Incoming) else "data"
-            problem = f"{_over('idle', clocks.idle)}: no further {kind}; {arrived}"
+            problem = f"{_over('idle', clocks.idle)}: no further {kind} from {host}; {arrived}"
             return IdleClock(problem, retryable=True)
-        waits = "no connection" if connecting else "no response"
+        waits = f"no connection to {host}" if connecting else f"no response from {host}"
         if isinstance(cause, httpx.PoolTimeout):
-            waits = "no free connection"
+            waits = f"no free connection to {host}"
         problem = f"{_over('first_byte', clocks.first_byte)}: {waits}; {arrived}"
         return FirstByteClock(problem, retryable=True)
 
@@ -345,6 +376,7 @@ class Attempt:
         Raises the error in the body, and `StreamInvalid` for any other exception of decoding.
         """
         assert isinstance(self.call, Call)
+        self.account.received = len(body)
         try:
             if self.call.parse is not bytes:  # a file, which may be anything
                 check_json(body, self.target.limits)
@@ -355,34 +387,73 @@ class Attempt:
             raise
         except Exception as cause:
             raise invalid(cause, body) from cause
-        self.account.seconds, self.account.received = self.elapsed, len(body)
+        self.account.seconds = self.elapsed
         keep_account(answer, self.account)
-        return self.masked(answer)
+        self.masked(answer)
+        if self.log.has_bodies:
+            self.log.body(self.account.attempts, body, self.mask)
+        self._succeeded(answer)
+        return answer
+
+    def _succeeded(self, answer: Any) -> None:
+        if self.log.has_calls:
+            self.log.success(self._preview(), self.account, answer)
 
     def failed(self, error: WireError) -> Failed:
         """The outcome of this attempt for `exchange`."""
+        self.account.seconds = self.elapsed
         error.request_id = error.request_id or self.account.request_id
         self.masked(error)
-        number, status = self.account.attempts, error.status or "no status"
-        _log.info("attempt %d failed: %s, %s", number, type(error).__name__, status)
-        # A message may quote the prompt or the answer: at DEBUG only (R-33).
-        _log.debug("attempt %d failed: %s", number, error)
-        return Failed(error, self.elapsed)
+        if self.log.has_bodies and error.raw:
+            self.log.body(self.account.attempts, error.raw, self.mask)
+        self.log.failure(self.account.attempts, error)
+        return Failed(error, self.account.seconds)
 
     def masked(self, received: Any) -> Any:
-        """Mask the keys of this call in an error, or in the notes of an answer; return it."""
+        """Mask the keys of this call in an error, or in the notes of an answer; return it.
+
+        An error gets the request and the account, so that the failed call can be looked at.
+        """
         if isinstance(received, WireError):
             received.provider = received.provider or self.target.provider.name
+            if self.account.attempts:
+                received.preview, received.account = self._preview(), self.account
+                received.response_headers = self._shown_headers()
             self.mask.error(received)
         else:
             change_notes(received, self.mask.value)
         return received
 
+    def _preview(self) -> Preview:
+        return self.target.preview(self.call, self.mask)
+
+    def _shown_headers(self) -> dict[str, str]:
+        """The response headers without what looks like a credential."""
+        masked = self.mask.value(dict(self._headers))
+        # The names of those that count tokens are names of credentials.
+        limits = self.account.rate_limits.keys() & masked.keys()
+        shown = {
+            **shown_headers(sealed_headers(masked)),
+            **{name: without_known(masked[name]) for name in limits},
+        }
+        return {
+            printable_line(str(name)): printable_line(
+                _shown_location(value) if name == "location" else hidden_in_url(value)
+            )
+            for name, value in shown.items()
+        }
+
+    def _host(self) -> str:
+        """The host of the call, and the proxy on the way to it, for the message of an error."""
+        origin = origin_of(self.call.url) if self.call.url else self.target.origin
+        proxy = _proxy(self._http, origin)
+        return f"{origin} through the proxy {proxy}" if proxy else str(origin)
+
     def paused(self, step: Step) -> float:
         """Record a pause and return its seconds."""
         seconds = step.seconds if isinstance(step, Pause) else 0.0
         self.account.waits.append(seconds)
-        _log.info("the next attempt in %.2f s", seconds)
+        self.log.pause(seconds)
         return seconds
 
 
@@ -405,6 +476,13 @@ class StreamState(Generic[Chunk, Answer]):
     def account(self) -> Account:
         """The account of the call so far: attempts, waits, bytes, times."""
         return self._incoming.account
+
+    def _leave(self) -> None:
+        """End the stream for its caller; log one that had not ended."""
+        incoming = self._incoming
+        if not incoming.over:
+            self._attempt.log.left(incoming.account.attempts, incoming.events)
+        incoming.abandon()
 
 
 class _OneReader:
@@ -434,6 +512,7 @@ class ClientState:
         self._budgets = RetryBudgets()
         self._closed = False
         mask_transport_logs()
+        follow_variable()
 
     def _require_open(self) -> None:
         # A transport or client of the caller's own may send after it was closed.
@@ -487,7 +566,7 @@ class ClientState:
         return {
             **self._target.describe(),
             "http": type(self._http).__name__,
-            "proxy": shown_proxy(self._target.origin, self._http.trust_env)
+            "proxy": _proxy(self._http, self._target.origin)
             if isinstance(self._http, Lanes | AsyncLanes)
             else "as http= decides",
         }
@@ -520,6 +599,12 @@ class _Once:
         if not self._left:
             raise StopAsyncIteration
         return self._left.pop()
+
+
+def _proxy(http: Any, origin: Origin) -> str | None:
+    """The proxy between lanes and an origin, without its credentials."""
+    is_ours = isinstance(http, Lanes | AsyncLanes)
+    return shown_proxy(origin, http.trust_env) if is_ours else None
 
 
 def _least(*seconds: float | None) -> float | None:

@@ -183,8 +183,11 @@ class Target:
     def _headers(self, call: Call[Any] | StreamCall[Any, Any]) -> Headers:
         return {**_AGENT, **({} if call.url else self.headers), **call.headers}
 
-    def preview(self, call: Call[Any] | StreamCall[Any, Any]) -> Preview:
-        """Return the request without sending it. Needs no key and shows none."""
+    def preview(self, call: Call[Any] | StreamCall[Any, Any], mask: Mask | None = None) -> Preview:
+        """Return the request without sending it. Needs no key and shows none.
+
+        `mask` knows the secrets of the call too.
+        """
         if not isinstance(call, Call | StreamCall):
             raise ConfigurationError(
                 f"call: expected a Call or StreamCall, not {type(call).__name__}"
@@ -196,7 +199,8 @@ class Target:
         headers = shown_headers(
             {**self._headers(call), **({} if keyless else {name: scheme + SHOWN})}
         )
-        return Preview(call.method, call.shown(self.url(call)), headers, call.body)
+        mask = mask or self.mask.and_also(call.secrets())
+        return Preview(call.method, call.shown(self.url(call)), headers, mask.body(call.body))
 
     def masked(self, error: WireError) -> WireError:
         """Add the provider's name to an error; mask the key, which a server may repeat (R-29)."""
