@@ -25,7 +25,9 @@ settings.register_profile(
 )
 settings.load_profile("wire")
 
-NAMES = {row.key_variable for row in PROVIDERS.values()} | {
+NAMES = {
+    *(row.key_variable for row in PROVIDERS.values()),
+    *(name for row in PROVIDERS.values() for name in row.base_url_variables),
     "HTTP_PROXY",
     "HTTPS_PROXY",
     "ALL_PROXY",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -654,3 +655,62 @@ def test_an_async_chat_takes_a_client_and_leaves_it_open(backend: str) -> None:
             return [first, (await AsyncChat(GEMINI, client=client).ask("Hi")).text]
 
     assert anyio.run(main, backend=backend) == ["Hi.", "Hi."]
+
+
+MODELS = ("gemini:gemini-3.8-flash", "openai:gpt-5.4", "anthropic:claude-opus-4-8")
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_one_message_alone_is_sent(model: str) -> None:
+    message = Message.user("Hi")
+    with Chat(model, api_key="fake-key") as chat:
+        alone = chat.call(messages=message)
+        assert alone.body == chat.call(messages=[message]).body == chat.call("Hi").body
+
+
+class _Door:
+    """Streams of a chat and of the raw door, without a block."""
+
+    def __init__(self, client: Any, chat: Any, prefix: str) -> None:
+        call = chat.stream_call("Hi")
+        self.streams = {
+            f"{prefix}with client.stream(call) as chunks:": lambda: client.stream(call),
+            f"{prefix}with chat.stream(...) as events:": lambda: chat.stream("Hi"),
+        }
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_stream_without_a_block_says_how(model: str) -> None:
+    with Chat(model, api_key="fake-key") as chat:
+        for line, stream in _Door(chat.client, chat, "").streams.items():
+            for wrong in (iter, next, aiter):
+                with pytest.raises(ConfigurationError) as caught:
+                    wrong(stream())
+                assert str(caught.value) == f"stream: open it as a block, `{line}`"
+            with pytest.raises(AttributeError, match=re.escape("reply: open the stream as a ")):
+                stream().reply()
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+@pytest.mark.parametrize("model", MODELS)
+def test_an_async_stream_without_a_block_says_how(model: str, backend: str) -> None:
+    async def awaited(stream: Any) -> None:
+        await stream
+
+    async def iterated(stream: Any) -> None:
+        async for _ in stream:
+            pass
+
+    async def entered(stream: Any) -> None:
+        with stream:
+            pass
+
+    async def main() -> None:
+        async with AsyncChat(model, api_key="fake-key") as chat:
+            for line, stream in _Door(chat.client, chat, "async ").streams.items():
+                for wrong in (awaited, iterated, entered):
+                    with pytest.raises(ConfigurationError) as caught:
+                        await wrong(stream())
+                    assert str(caught.value) == f"stream: open it as a block, `{line}`"
+
+    anyio.run(main, backend=backend)

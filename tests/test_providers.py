@@ -19,12 +19,20 @@ import pytest
 
 from wire import AsyncClient, Client, gemini, openai
 from wire.core.call import Call, StreamCall
+from wire.core.provider import base_url_variable_of
 from wire.core.secret import Secret
 from wire.errors import APIError, ConfigurationError, RuleError, Violation
 from wire.http.target import Target, target
 from wire.openai.chat.types import ChatCompletionRequest, Message, ToolCall
 from wire.openai.common.dialect import PLAIN, Dialect
-from wire.providers import PROVIDERS, Provider, unlisted
+from wire.providers import (
+    _OTHER_NAMES,
+    _ROW_OF_MODEL,
+    PROVIDERS,
+    Provider,
+    model_of,
+    unlisted,
+)
 
 KEY, OTHER = "fake-key-4711", "fake-key-0815"
 PAGE = Path(__file__).parent.parent / "docs" / "providers.md"
@@ -343,7 +351,7 @@ def test_without_a_key_a_header_of_the_users_own_is_sent():
 def test_azure():
     assert (
         refused("azure", api_key=KEY)
-        == "azure: base_url: azure needs it, such as https://NAME.openai.azure.com/openai/v1"
+        == "azure: base_url: azure needs it, or AZURE_BASE_URL, such as https://NAME.openai.azure.com/openai/v1"
     )
     found = made("azure", api_key=KEY)
     assert found.url(call()) == "https://me.openai.azure.com/openai/v1/chat/completions"
@@ -496,10 +504,9 @@ def test_s1_36_an_unknown_name_is_told_the_known_ones():
 )
 def test_a_region_that_is_not_there_is_no_name_of_its_own(name: str, options: dict[str, str]):
     """A slip of the pen must not become a provider without its dialect."""
-    assert (
-        refused(name, **options)
-        == f"provider: {name!r} is unknown; known are {', '.join(sorted(PROVIDERS))}"
-    )
+    message = refused(name, **options)
+    assert message.startswith(f"provider: {name!r} is unknown; did you mean ")
+    assert message.endswith(f"? known are {', '.join(sorted(PROVIDERS))}")
 
 
 @pytest.mark.parametrize(
@@ -581,39 +588,84 @@ def test_a_base_url_with_a_path(path: str):
     assert found.url(call()) == f"https://llm.example{path.rstrip('/')}/chat/completions"
 
 
+def described(name: str, **options: Any) -> tuple[str, str]:
+    found = target(name, options).describe()  # type: ignore[arg-type]
+    return found["base_url"], found["base_url_source"]
+
+
 @pytest.mark.parametrize(
-    "path",
+    ("path", "removed"),
     [
-        "/chat/completions",
-        "/embeddings",
-        "/models",
-        "/chat/completions/",
-        "/Chat/Completions",
-        "/models//",
+        ("/chat/completions", ", without /chat/completions"),
+        ("/embeddings", ", without /embeddings"),
+        ("/models", ", without /models"),
+        ("/chat/completions/", ", without /chat/completions"),
+        ("/Chat/Completions", ", without /Chat/Completions"),
+        ("/models//", ", without /models"),
+        ("/", ""),
+        ("", ""),
     ],
 )
 @pytest.mark.parametrize("name", ["openai", "vllm", "my-host"])
-def test_a_base_url_has_no_endpoint_in_it(name: str, path: str):
-    message = refused(name, base_url=f"https://llm.example/v1{path}")
-    assert (
-        message
-        == f"{name}: base_url: it must not contain the endpoint's path; use https://llm.example/v1"
-    )
+def test_an_endpoint_in_a_base_url_is_removed(name: str, path: str, removed: str):
+    url = f"https://llm.example/v1{path}"
+    assert described(name, base_url=url) == ("https://llm.example/v1", f"argument{removed}")
 
 
-@pytest.mark.parametrize("path", ["/v1", "/v1/", "/v1/messages", "/V1/models//"])
+@pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/", "/v1/messages", "/V1/models//"])
 @pytest.mark.parametrize("name", ["anthropic", "deepseek@anthropic"])
-def test_a_base_url_of_messages_has_no_version_in_it(name: str, path: str):
-    message = refused(name, base_url=f"https://llm.example/anthropic{path}")
-    assert (
-        message
-        == f"{name}: base_url: it must not contain the endpoint's path; use https://llm.example/anthropic"
+def test_a_base_url_of_messages_works_with_its_version(name: str, path: str):
+    url, removed = f"https://llm.example/anthropic{path}", path.rstrip("/")
+    assert described(name, base_url=url) == (
+        "https://llm.example/anthropic/v1",
+        f"argument, without {removed}" if removed else "argument",
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "base_url", "source"),
+    [
+        ("openai", "https://api.openai.com", "https://api.openai.com/v1", ", with /v1"),
+        ("openai", "https://eu.api.openai.com", "https://eu.api.openai.com", ""),
+        ("openai", "https://gateway.example", "https://gateway.example", ""),
+        ("deepseek", "https://api.deepseek.com", "https://api.deepseek.com", ""),
+        ("ollama", "http://10.0.0.7:11434/", "http://10.0.0.7:11434/v1", ", with /v1"),
+        ("ollama", "http://10.0.0.7:11434/llm", "http://10.0.0.7:11434/llm", ""),
+        (
+            "vllm",
+            "http://10.0.0.7/chat/completions",
+            "http://10.0.0.7/v1",
+            ", without /chat/completions, with /v1",
+        ),
+        (
+            "azure",
+            "https://my.openai.azure.com/",
+            "https://my.openai.azure.com/openai/v1",
+            ", with /openai/v1",
+        ),
+        (
+            "azure",
+            "https://my.services.ai.azure.com/models",
+            "https://my.services.ai.azure.com/models",
+            "",
+        ),
+        (
+            "deepseek@anthropic",
+            "https://api.deepseek.com/v1/messages",
+            "https://api.deepseek.com/anthropic/v1",
+            ", without /v1/messages, with /anthropic",
+        ),
+        ("anthropic", "https://v1/models", "https://v1/models/v1", ""),
+    ],
+)
+def test_a_base_url_without_a_path(name: str, url: str, base_url: str, source: str):
+    assert described(name, base_url=url) == (base_url, f"argument{source}")
 
 
 def test_foundry_is_azures_alone():
-    assert "it must not contain the endpoint's path" in refused(
-        "openai", base_url="https://services.ai.azure.com.evil.example/models"
+    assert described("openai", base_url="https://services.ai.azure.com.evil.example/models") == (
+        "https://services.ai.azure.com.evil.example",
+        "argument, without /models",
     )
 
 
@@ -624,14 +676,187 @@ def test_a_base_url_of_gemini_may_end_as_it_likes():
     )
 
 
-@pytest.mark.parametrize("version", ["", "/v1beta", "/v1"])
-def test_a_base_url_of_gemini_names_no_method(version: str):
-    url = f"https://proxy.example/llm{version}/models/gemini-2.5-flash:generateContent"
-    message = refused("gemini", base_url=url)
-    assert (
-        message
-        == "gemini: base_url: it must not contain the endpoint's path; use https://proxy.example/llm"
+METHOD = "/models/gemini-2.5-flash:generateContent"
+
+
+@pytest.mark.parametrize(
+    ("path", "version"),
+    [
+        ("", "v1beta"),
+        ("/", "v1beta"),
+        ("/v1beta", "v1beta"),
+        ("/v1/", "v1"),
+        ("/v1alpha/models", "v1alpha"),
+        (METHOD, "v1beta"),
+        (f"/v1{METHOD}", "v1"),
+    ],
+)
+def test_a_base_url_of_gemini_works_with_its_version(path: str, version: str):
+    removed = path.rstrip("/")
+    assert described("gemini", base_url=f"https://proxy.example/llm{path}") == (
+        f"https://proxy.example/llm/{version}",
+        f"argument, without {removed}" if removed else "argument",
     )
+
+
+def test_a_base_url_of_vertex_names_project_and_location():
+    url = f"https://aiplatform.googleapis.com/v1/projects/p/locations/global/publishers/google{METHOD}"
+    own = {"project": "p", "location": "global"}
+    for options in ({}, own, {"version": "v1", **own}):
+        found = made("gemini@vertex", base_url=url, **options)
+        assert found.base_url + found.prefix == url.removesuffix(METHOD)
+    assert refused("gemini@vertex", base_url=url, **{**own, "project": "q"}) == (
+        "gemini@vertex: project: 'q' differs from 'p' in base_url"
+    )
+
+
+def test_two_versions_are_refused():
+    assert refused("gemini", base_url="https://proxy.example/v1", version="v1beta") == (
+        "gemini: version: 'v1beta' differs from 'v1' in base_url"
+    )
+
+
+# --- base URLs of the environment -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_each_row_reads_its_variable_after_the_argument(name: str, monkeypatch: pytest.MonkeyPatch):
+    options = {"project": "p", "location": "global"} if PROVIDERS[name].options else {}
+    variable = re.sub(r"[^A-Z]", "_", name.upper()) + "_BASE_URL"
+    monkeypatch.setenv(variable, " https://variable.example/llm/\n")
+    base_url, source = described(name, **options)
+    assert base_url.startswith("https://variable.example/llm")
+    assert source == variable
+    base_url, source = described(name, base_url="https://argument.example/llm", **options)
+    assert base_url.startswith("https://argument.example/llm")
+    assert source == "argument"
+    monkeypatch.setenv(variable, " ")
+    if PROVIDERS[name].base_url:
+        assert described(name, **options)[1] == "default"
+
+
+@pytest.mark.parametrize(
+    ("name", "variable"),
+    [
+        ("gemini", "GOOGLE_GEMINI_BASE_URL"),
+        ("gemini@vertex", "GOOGLE_VERTEX_BASE_URL"),
+        ("azure", "AZURE_OPENAI_ENDPOINT"),
+        ("my-host", "MY_HOST_BASE_URL"),
+    ],
+)
+def test_other_variables_of_base_urls(name: str, variable: str, monkeypatch: pytest.MonkeyPatch):
+    options = {"project": "p", "location": "global"} if name == "gemini@vertex" else {}
+    monkeypatch.setenv(variable, "https://variable.example/v1")
+    base_url, source = described(name, **options)
+    assert base_url.startswith("https://variable.example/v1")
+    assert source.startswith(variable)
+
+
+@pytest.mark.parametrize("options", [{}, {"api_key": KEY}, {"token": lambda: KEY}])
+@pytest.mark.parametrize("key", [True, False])
+def test_a_variable_sends_no_key_to_another_provider(
+    options: dict[str, Any], key: bool, monkeypatch: pytest.MonkeyPatch
+):  # R-31
+    """The caller, who gives the key, may not know of the variable."""
+    if key:
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://api.deepseek.com/v1")
+    message = refused("openai", **options)
+    assert message.startswith("openai: OPENAI_BASE_URL: api.deepseek.com is a host of 'deepseek'")
+    assert message.endswith("or give base_url= and api_key= if that key is meant")
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("http://llm.example", "expected https for llm.example"),
+        ("llm.example", "expected an http(s) URL"),
+        (f"https://user:{KEY}@llm.example", "it must not contain a user, key or query"),
+    ],
+)
+def test_a_wrong_variable_is_named(value: str, problem: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", value)
+    message = refused("anthropic")
+    assert message.startswith(f"anthropic: ANTHROPIC_BASE_URL: {problem}")
+    assert KEY not in message
+
+
+def test_the_endpoint_of_azure_gets_its_path(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://my.openai.azure.com/")
+    assert described("azure") == (
+        "https://my.openai.azure.com/openai/v1",
+        "AZURE_OPENAI_ENDPOINT, with /openai/v1",
+    )
+
+
+# --- names that people type -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("google", "gemini"),
+        ("Google-GLA", "gemini"),
+        ("google_genai", "gemini"),
+        ("vertex", "gemini@vertex"),
+        ("vertex_ai", "gemini@vertex"),
+        ("claude", "anthropic"),
+        ("gpt", "openai"),
+        ("azure-openai", "azure"),
+        ("grok", "xai"),
+        ("x.ai", "xai"),
+        ("moonshot", "kimi"),
+        ("moonshot@cn", "kimi@cn"),
+        ("zai", "glm"),
+        ("z.ai", "glm"),
+        ("alibaba", "qwen"),
+        ("dashscope", "qwen"),
+        ("mistralai", "mistral"),
+        ("together_ai", "together"),
+        ("fireworks_ai", "fireworks"),
+        ("llama-cpp", "llama.cpp"),
+        ("LM-Studio", "lmstudio"),
+        ("deepseak", "deepseek"),
+        ("kimi@ch", "kimi@cn"),
+    ],
+)
+def test_the_nearest_name_is_suggested(name: str, near: str, monkeypatch: pytest.MonkeyPatch):
+    # A variable does not make an unlisted host, without the dialect of the row, of another name.
+    monkeypatch.setenv(base_url_variable_of(name), "https://llm.example/v1")
+    if name == "deepseak":
+        monkeypatch.delenv(base_url_variable_of(name))
+    assert refused(name).startswith(
+        f"provider: {name!r} is unknown; did you mean {near!r}? known are anthropic, azure"
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "remedy"),
+    [
+        ("gpt-5.4", "; write 'openai:gpt-5.4'"),
+        ("claude-opus-4-8", "; write 'anthropic:claude-opus-4-8'"),
+        ("gemini-3.8-flash", "; write 'gemini:gemini-3.8-flash'"),
+        ("Qwen3-32b", "; write 'qwen:Qwen3-32b'"),
+        ("openai/gpt-5.4", "; write 'openai:gpt-5.4', or 'openrouter:openai/gpt-5.4'"),
+        (
+            "z-ai/glm-5",
+            "; write 'glm:glm-5', or 'openrouter:z-ai/glm-5'",
+        ),
+        ("my-model", ", such as 'gemini:gemini-3.8-flash'"),
+    ],
+)
+def test_a_model_without_a_provider_is_told_how_to_write_it(model: str, remedy: str):
+    with pytest.raises(ConfigurationError) as caught:
+        model_of(model)
+    assert str(caught.value) == (f"model: {model!r}: missing 'provider:model-name' format{remedy}")
+
+
+def test_every_other_name_is_of_a_row_and_of_one():
+    others = [other for names in _OTHER_NAMES.values() for other in names.split()]
+    assert set(_OTHER_NAMES) <= set(PROVIDERS)
+    assert len(others) == len(set(others))
+    assert not set(others) & set(PROVIDERS)
+    assert {row for _, row in _ROW_OF_MODEL} <= set(PROVIDERS)
 
 
 @pytest.mark.parametrize("name", [*OWN, "my-host"])

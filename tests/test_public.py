@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import wire
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "public.md").read_text("utf-8")
 SECTIONS = dict(re.findall(r"^## `([\w.]+)`\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
@@ -52,3 +54,10 @@ def test_type_checkers_see_the_names_that_are_loaded(path: Path):
     ]
     seen = re.findall(r"^    from ([\w.]+) import (?:\w+) as (\w+)$", text, re.MULTILINE)
     assert sorted(seen) == sorted(table)
+
+
+def test_a_name_that_is_missing_is_told_with_the_module_that_has_it() -> None:
+    with pytest.raises(AttributeError, match=r"no attribute 'RateLimitError'; wire.errors has it$"):
+        getattr(wire, "RateLimitError")  # noqa: B009
+    with pytest.raises(AttributeError, match=r"no attribute 'Any'$"):
+        getattr(wire, "Any")  # noqa: B009

@@ -9,12 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import (
-    AbstractAsyncContextManager,
-    AbstractContextManager,
-    asynccontextmanager,
-    contextmanager,
-)
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, cast
 
 import msgspec
@@ -26,6 +21,7 @@ from wire.core.call import Call, EventSource, StreamCall, Timeouts
 from wire.core.credentials import hidden, known_credential
 from wire.core.retry import Retry
 from wire.core.secret import quoted, sealed, sealed_object, type_name, unsealed
+from wire.core.stream_block import async_stream_block, stream_block
 from wire.errors import ConfigurationError, OutputError, RuleError, Violation
 from wire.http.aio import AsyncClient, AsyncStream
 from wire.http.client import Client, Stream
@@ -131,7 +127,7 @@ class ChatState(Generic[AnyClient]):
         self,
         prompt: Parts | None = None,
         *,
-        messages: Iterable[Message] | None = None,
+        messages: Iterable[Message] | Message | None = None,
         **settings: Unpack[Settings],
     ) -> Request:
         """Build the neutral request without sending it.
@@ -149,9 +145,7 @@ class ChatState(Generic[AnyClient]):
             sent = (Message.user(prompt),)
         else:
             # A list is what almost all callers give, and needs no call of a function.
-            sent = (
-                messages if isinstance(messages, (list, tuple)) else items_of("messages", messages)
-            )
+            sent = messages if isinstance(messages, (list, tuple)) else _listed(messages)
         request = Request(messages=tuple(sent), **{**self._settings, **_checked(settings)})
         if request.options:
             self._check_options(request.options)
@@ -203,6 +197,11 @@ class ChatState(Generic[AnyClient]):
         if any(value is not None for value in sending.values()):
             call = call.replace(**sending)
         return call if output_type is None else with_output(call, output_type)
+
+
+def _listed(messages: Any) -> tuple[Message, ...]:
+    """The messages; one message alone is a list of one, as a prompt alone is."""
+    return (messages,) if isinstance(messages, Message) else items_of("messages", messages)
 
 
 SETTINGS = Settings.__annotations__.keys() | {"messages", "prompt"}
@@ -314,13 +313,13 @@ class AsyncChatStream(ChatStreamState[AsyncStream[Event, Reply]]):
         return await self._stream.result()
 
 
-@contextmanager
+@stream_block("with chat.stream(...) as events:")
 def _events(streams: AbstractContextManager[Stream[Event, Reply]]) -> Iterator[ChatStream]:
     with streams as stream:
         yield ChatStream(stream)
 
 
-@asynccontextmanager
+@async_stream_block("async with chat.stream(...) as events:")
 async def _async_events(
     streams: AbstractAsyncContextManager[AsyncStream[Event, Reply]],
 ) -> AsyncIterator[AsyncChatStream]:
@@ -361,7 +360,7 @@ class Chat(ChatState[Client]):
         self,
         prompt: Parts | None = None,
         *,
-        messages: Iterable[Message] | None = None,
+        messages: Iterable[Message] | Message | None = None,
         output: Any = None,
         **settings: Unpack[RequestOptions],
     ) -> Reply:
@@ -383,7 +382,7 @@ class Chat(ChatState[Client]):
         self,
         prompt: Parts | None = None,
         *,
-        messages: Iterable[Message] | None = None,
+        messages: Iterable[Message] | Message | None = None,
         output: Any = None,
         **settings: Unpack[RequestOptions],
     ) -> AbstractContextManager[ChatStream]:
@@ -440,7 +439,7 @@ class AsyncChat(ChatState[AsyncClient]):
         self,
         prompt: Parts | None = None,
         *,
-        messages: Iterable[Message] | None = None,
+        messages: Iterable[Message] | Message | None = None,
         output: Any = None,
         **settings: Unpack[RequestOptions],
     ) -> Reply:
@@ -458,7 +457,7 @@ class AsyncChat(ChatState[AsyncClient]):
         self,
         prompt: Parts | None = None,
         *,
-        messages: Iterable[Message] | None = None,
+        messages: Iterable[Message] | Message | None = None,
         output: Any = None,
         **settings: Unpack[RequestOptions],
     ) -> AbstractAsyncContextManager[AsyncChatStream]:

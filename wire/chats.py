@@ -7,7 +7,6 @@ names its model, and may name its provider; otherwise the default provider gets 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping
 from contextlib import (
     AbstractAsyncContextManager,
@@ -37,9 +36,15 @@ from wire.core.secret import quoted, sealed, sealed_object, unsealed
 from wire.errors import ConfigurationError
 from wire.http.aio import AsyncClient
 from wire.http.client import Client
-from wire.http.target import TRANSPORT_METHODS, Options, seal, set_key_variable
+from wire.http.target import (
+    TRANSPORT_METHODS,
+    Options,
+    seal,
+    set_base_url_variable,
+    set_key_variable,
+)
 from wire.neutral.messages import Message, Parts, Reply
-from wire.providers import PROVIDERS, Provider, model_of
+from wire.providers import PROVIDERS, Provider, model_of, unknown_provider
 
 AnyClient = TypeVar("AnyClient", bound=Client | AsyncClient)
 
@@ -149,8 +154,8 @@ class Chats(ChatsState[Client]):
         `providers` limits them and sets their order; otherwise it is that of
         `wire.providers.PROVIDERS`, without the rows of regions. The first provider is the default,
         unless `default` names another. One that needs no key is used only if `providers` names it.
-        `<PROVIDER>_BASE_URL` replaces the base URL of a provider, and `OPENAI_ORG_ID` and
-        `OPENAI_PROJECT_ID` become headers. Raises `ConfigurationError` if there is no key at all.
+        `OPENAI_ORG_ID` and `OPENAI_PROJECT_ID` become headers. Raises `ConfigurationError` if there
+        is no key at all.
         """
         # Before anything can raise: tracebacks show the arguments of this frame (R-28).
         providers, default = tuple(map(sealed, providers)), sealed(default)
@@ -179,7 +184,7 @@ class Chats(ChatsState[Client]):
         *,
         model: str,
         provider: str = "",
-        messages: Iterable[Message] | None = None,
+        messages: Iterable[Message] | Message | None = None,
         output: Any = None,
         **settings: Unpack[RequestOptions],
     ) -> Reply:
@@ -197,7 +202,7 @@ class Chats(ChatsState[Client]):
         *,
         model: str,
         provider: str = "",
-        messages: Iterable[Message] | None = None,
+        messages: Iterable[Message] | Message | None = None,
         output: Any = None,
         **settings: Unpack[RequestOptions],
     ) -> AbstractContextManager[ChatStream]:
@@ -264,7 +269,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         *,
         model: str,
         provider: str = "",
-        messages: Iterable[Message] | None = None,
+        messages: Iterable[Message] | Message | None = None,
         output: Any = None,
         **settings: Unpack[RequestOptions],
     ) -> Reply:
@@ -282,7 +287,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         *,
         model: str,
         provider: str = "",
-        messages: Iterable[Message] | None = None,
+        messages: Iterable[Message] | Message | None = None,
         output: Any = None,
         **settings: Unpack[RequestOptions],
     ) -> AbstractAsyncContextManager[AsyncChatStream]:
@@ -309,11 +314,6 @@ class AsyncChats(ChatsState[AsyncClient]):
 # --- the environment ------------------------------------------------------------------------------
 
 
-def base_url_from_env(provider: str) -> str:
-    """The value of `<PROVIDER>_BASE_URL`, such as `OPENAI_BASE_URL`; empty if it is not set."""
-    return os.environ.get(_base_url_variable(provider), "").strip()
-
-
 def options_from_env(names: Iterable[str], shared: SharedOptions) -> dict[str, Options]:
     """Each provider that the environment has a key for, with the options of its client.
 
@@ -329,12 +329,11 @@ def options_from_env(names: Iterable[str], shared: SharedOptions) -> dict[str, O
     rows = requested or [row for name, row in PROVIDERS.items() if "@" not in name]
     by_name: dict[str, Options] = {}
     for row in rows:
-        base_url = base_url_from_env(row.name)
         if not (set_key_variable(row) or (requested and not row.key_required)):
             continue
-        if not (base_url or row.base_url or requested):
+        if not (row.base_url or requested or set_base_url_variable(row)):
             continue  # each customer has a URL, and this one's is not set
-        own = cast(Options, {**shared, "base_url": base_url or None})
+        own = cast(Options, {**shared})
         headers = {
             header: os.environ[variable].strip()
             for variable, header in row.header_variables.items()
@@ -352,10 +351,5 @@ def options_from_env(names: Iterable[str], shared: SharedOptions) -> dict[str, O
 def _row(name: str) -> Provider:
     row = PROVIDERS.get(name.lower()) if isinstance(name, str) else None
     if row is None:
-        known = ", ".join(sorted(PROVIDERS))
-        raise ConfigurationError(f"provider: {quoted(name)} is unknown; known are {known}")
+        raise ConfigurationError(f"provider: {unknown_provider(name)}")
     return row
-
-
-def _base_url_variable(provider: str) -> str:
-    return re.sub(r"[^A-Z0-9]", "_", provider.upper()) + "_BASE_URL"

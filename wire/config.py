@@ -43,7 +43,15 @@ from wire.core.memory import Note
 from wire.core.secret import Secret, TokenSource, quoted, sealed, type_name, unsealed
 from wire.errors import ConfigurationError
 from wire.gemini.lifetimes import NEWEST
-from wire.providers import FACTORIES, PROVIDERS, Provider, family_of, owner_of, unlisted
+from wire.providers import (
+    FACTORIES,
+    PROVIDERS,
+    Provider,
+    family_of,
+    owner_of,
+    unknown_provider,
+    unlisted,
+)
 
 Source: TypeAlias = Mapping[str, Any] | str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 Token: TypeAlias = Callable[[], str | Awaitable[str]]
@@ -290,11 +298,8 @@ def _row(provider: str, api_base: str | None, path: str) -> Provider:
         return unlisted(provider, key_required=False)  # its factory decides whether it needs a key
     # An unknown region of a known provider is a typing error, even with an api_base.
     if not api_base or family_of(provider) in PROVIDERS:
-        known = sorted({*PROVIDERS, *FACTORIES})
-        remedy = _meant(provider, known) or "any other host needs api_base"
-        raise ConfigurationError(
-            f"{path}: {quoted(provider)} is unknown; known are {', '.join(known)}; {remedy}"
-        )
+        remedy = "" if family_of(provider) in PROVIDERS else "; any other host needs api_base"
+        raise ConfigurationError(f"{path}: {unknown_provider(provider, FACTORIES)}{remedy}")
     return unlisted(provider, key_required=True)
 
 

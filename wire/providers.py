@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import difflib
+import re
+from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,6 +32,65 @@ PROVIDERS: dict[str, Provider] = {
 }
 """Name to row, for all wires. Each wire defines its rows in `rows.py`."""
 
+_OTHER_NAMES = {
+    "gemini": "google googleai googlegenai googlegla googlegenerativeai aistudio gemma",
+    "gemini@vertex": "vertex vertexai googlevertex googlevertexai geminivertex",
+    "anthropic": "claude claudeai anthropicai",
+    "openai": "gpt chatgpt oai openaichat codex",
+    "azure": "azureopenai azureai azureaifoundry foundry microsoft",
+    "deepseek": "deepseekai",
+    "glm": "zai zhipu zhipuai bigmodel chatglm zaiorg",
+    "kimi": "moonshot moonshotai",
+    "minimax": "minimaxai minimaxi abab hailuo",
+    "qwen": "alibaba alibabacloud dashscope tongyi bailian aliyun qwq",
+    "mistral": "mistralai codestral magistral",
+    "groq": "groqcloud",
+    "xai": "grok",
+    "together": "togetherai",
+    "fireworks": "fireworksai",
+    "cerebras": "cerebrasai",
+    "ollama": "ollamachat",
+    "vllm": "hostedvllm",
+    "llama.cpp": "llama llamaserver",
+}
+"""Name of a provider -> what else people call it, without the marks between words: company, product
+and model names, and the prefixes of litellm, LangChain and pydantic-ai."""
+
+_ROW_OF_NAME = {
+    **{re.sub(r"[^a-z0-9@]", "", name): name for name in PROVIDERS},
+    **{other: name for name, others in _OTHER_NAMES.items() for other in others.split()},
+}
+
+_ROW_OF_MODEL = (
+    ("gemini-", "gemini"),
+    ("gemma-", "gemini"),
+    ("claude-", "anthropic"),
+    ("gpt-oss", "groq"),
+    ("gpt-", "openai"),
+    ("chatgpt-", "openai"),
+    ("o1", "openai"),
+    ("o3", "openai"),
+    ("o4", "openai"),
+    ("deepseek-", "deepseek"),
+    ("glm-", "glm"),
+    ("kimi-", "kimi"),
+    ("moonshot-", "kimi"),
+    ("minimax-", "minimax"),
+    ("qwen", "qwen"),
+    ("qwq", "qwen"),
+    ("mistral-", "mistral"),
+    ("ministral-", "mistral"),
+    ("magistral-", "mistral"),
+    ("codestral-", "mistral"),
+    ("devstral-", "mistral"),
+    ("grok-", "xai"),
+)
+"""Beginning of a model's name -> a provider that has it, for the remedy of an error. No request is
+ever sent by it: many hosts serve one model."""
+
+_MAX_SHOWN = 100
+"""Characters of a name that are compared and repeated."""
+
 FACTORIES: dict[str, Callable[..., Any]] = {}
 """Name to factory of the providers that users registered with `wire.register_provider`."""
 
@@ -56,10 +117,57 @@ def model_of(name: str, default: str = "") -> tuple[str, str]:
     elif colon and not provider.strip():
         problem = "empty provider name"
     if not colon and not default and not isinstance(name, Secret):
-        problem = "missing 'provider:model-name' format"
+        problem = f"missing 'provider:model-name' format{_how_to_write(name)}"
     if problem:
         raise ConfigurationError(f"model: {quoted(name)}: {problem}")
     return provider, model
+
+
+def _how_to_write(model: object) -> str:
+    """The name of a model with its provider, for a name that has none."""
+    if not isinstance(model, str) or not model.strip():
+        return ""
+    vendor, slash, rest = model.partition("/")
+    near = nearest_provider(vendor) if slash else ""
+    if near and rest and len(model) <= _MAX_SHOWN:
+        return f"; write '{near}:{rest}', or 'openrouter:{model}'"
+    row = next((row for start, row in _ROW_OF_MODEL if model.lower().startswith(start)), "")
+    if not row or len(model) > _MAX_SHOWN:
+        return ", such as 'gemini:gemini-3.8-flash'"
+    return f"; write '{row}:{model}'"
+
+
+@checked_arguments(ConfigurationError)
+def nearest_provider(name: str, others: Iterable[str] = ()) -> str:
+    """The provider that a name most likely means; empty if there is none.
+
+    >>> [nearest_provider(name) for name in ("google", "moonshot@cn", "LM_Studio", "acme")]
+    ['gemini', 'kimi@cn', 'lmstudio', '']
+
+    `others` are further names that are known. The provider is not used by itself: errors suggest
+    it.
+    """
+    near = difflib.get_close_matches(name[:_MAX_SHOWN].lower(), sorted({*PROVIDERS, *others}), n=1)
+    return row_called(name) or next(iter(near), "")
+
+
+def row_called(name: str) -> str:
+    """The provider that is called by another name, as in `_OTHER_NAMES`; empty if there is none."""
+    plain = re.sub(r"[^a-z0-9@]", "", name.lower())
+    family, _, region = plain.partition("@")
+    row = _ROW_OF_NAME.get(plain) or _ROW_OF_NAME.get(family, "")
+    regional = f"{row}@{region}"
+    row = regional if regional in PROVIDERS else row
+    return "" if row == family_of(name).lower() else row
+
+
+def unknown_provider(name: object, others: Iterable[str] = ()) -> str:
+    """What an error says about an unknown name: the nearest name, and all names."""
+    others = tuple(others)
+    near = nearest_provider(name, others) if isinstance(name, str) else ""
+    meant = f"did you mean {near!r}? " if near else ""
+    known = ", ".join(sorted({*PROVIDERS, *others}))
+    return f"{quoted(name)} is unknown; {meant}known are {known}"
 
 
 @checked_arguments(ConfigurationError)

@@ -36,7 +36,10 @@ class Wire(Protocol):
 
     @property
     def endpoint_paths(self) -> re.Pattern[str]:
-        """Matches the end of a base URL that names an endpoint: calls add that path themselves."""
+        """Matches the end of a base URL that names an endpoint: calls add that path themselves.
+
+        Its named groups are options of the client that the path contains, such as `version`.
+        """
         ...
 
     def call(self, request: Request, model: str, provider: Provider | str = ...) -> Call[Reply]:

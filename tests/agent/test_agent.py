@@ -703,6 +703,10 @@ ASYNC_CHAT = AsyncChat(MODEL, api_key="fake-key", http=AsyncEmulatorTransport(Em
             lambda: Agent(object()),
             "model: expected a Chat, not object; LLMAgent takes async models and providers",
         ),
+        (
+            lambda: Agent("gemini:gemini-3.8-flash"),  # type: ignore[arg-type]
+            "model: expected a Chat, not str; write Agent(Chat('gemini:gemini-3.8-flash'))",
+        ),
         (lambda: Agent(ASYNC_CHAT), "model: expected a Chat, not AsyncChat"),
         (lambda: LLMAgent(Scripted(), history=[]), "history: expected a HistoryManager, not list"),
         (
@@ -852,3 +856,12 @@ def test_s1_40_what_is_sent_is_limited_and_what_was_said_is_told(backend: str) -
 
 def test_a_talk_is_one_of_three_styles() -> None:
     assert isinstance(talk("threads", [{"say": "Hi."}], "Hi"), Talk)
+
+
+def test_a_stream_without_a_block_says_how() -> None:
+    with Chat("gemini:gemini-3.8-flash", api_key="fake-key") as chat, Agent(chat) as agent:
+        with pytest.raises(ConfigurationError, match=r"`with agent\.stream\(\.\.\.\) as events:`"):
+            iter(agent.stream("Hi"))  # type: ignore[call-overload]
+    chat = AsyncChat("gemini:gemini-3.8-flash", api_key="fake-key")
+    with pytest.raises(ConfigurationError, match=r"`async with agent\.stream\(\.\.\.\) as"):
+        aiter(LLMAgent(chat).stream("Hi"))  # type: ignore[arg-type]

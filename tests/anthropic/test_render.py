@@ -397,7 +397,6 @@ def test_files_ask_for_their_beta():
         Media(data=b"a", media_type="audio/wav"),
         Media(data=b"\xff", media_type="text/plain"),
         Media(data=b" ", media_type="text/plain"),
-        Media(data=b"", media_type="image/png"),
         Media(url="gs://bucket/a.png", media_type="image/png"),
         Media(url="files/abc"),
         Media(url="https://x.test/a.MP4?b=1"),

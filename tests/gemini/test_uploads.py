@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from wire.core.call import Call
 from wire.core.exchange import Pause
+from wire.core.files import open_regular
 from wire.core.flow import FlowRun
 from wire.core.retry import NONE, Retry
 from wire.errors import (
@@ -30,6 +32,7 @@ from wire.gemini import (
     UploadToFileSearchStoreRequest,
     upload_file,
     upload_to_file_search_store,
+    uploads,
 )
 from wire.gemini.uploads import CHUNK_BYTES, send_piece, start_upload
 from wire.http.target import target
@@ -420,9 +423,84 @@ def test_a_file_that_became_shorter():
 
 
 @pytest.mark.parametrize(
+    ("name", "data", "mime_type"),
+    [
+        ("talk.mp3", b"0123456789", "audio/mpeg"),
+        ("scan", b"%PDF-1.7\n0", "application/pdf"),
+    ],
+)
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_path_gives_name_size_and_type(
+    name: str, data: bytes, mime_type: str, kind: Any, tmp_path: Path
+):
+    path = tmp_path / name
+    path.write_bytes(data)
+    played = play(upload_file(kind(path), chunk=4), begun(), active(), active(), final())
+    head = played.calls[0].headers
+    assert played.calls[0].body == b'{"file":{"displayName":"%s"}}' % name.encode()
+    assert head["x-goog-upload-header-content-length"] == "10"
+    assert head["x-goog-upload-header-content-type"] == mime_type
+    assert sent(played) == [
+        ("upload", "0", data[:4]),
+        ("upload", "4", data[4:8]),
+        ("upload, finalize", "8", data[8:]),
+    ]
+
+
+def test_what_is_given_takes_precedence_over_the_path(tmp_path: Path):
+    path = tmp_path / "a.bin"
+    path.write_bytes(b"0123")
+    with pytest.raises(RuleError, match=r"^mimeType: expected a type such as application/pdf"):
+        upload_file(path)
+    flow = upload_file(path, mime_type="a/b", display_name="x")
+    path.write_bytes(b"01")  # shorter than when the upload began
+    played = play(flow, begun())
+    assert played.calls[0].body == b'{"file":{"displayName":"x"}}'
+    assert played.calls[0].headers["x-goog-upload-header-content-type"] == "a/b"
+    assert type(played.error) is ConfigurationError
+    assert played.error.message == "data: the file ends after 2 of 4 bytes"
+
+
+def test_a_path_for_a_store(tmp_path: Path):
+    path = tmp_path / "a.md"
+    path.write_bytes(b"0123")
+    played = play(upload_to_file_search_store("manuals", path), begun(), final(b'{"name":"o"}'))
+    assert played.calls[0].body == b'{"displayName":"a.md","mimeType":"text/markdown"}'
+    assert played.answer.name == "o"
+    request = UploadToFileSearchStoreRequest(mime_type="a/b", display_name="x")
+    call: Any = next(upload_to_file_search_store("manuals", path, request))
+    assert call.body == b'{"displayName":"x","mimeType":"a/b"}'
+
+
+def test_the_file_of_a_path_is_open_only_while_the_flow_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Also of a flow that nobody runs to its end. A file left open is a ResourceWarning."""
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"0123")
+    opened: list[Any] = []
+
+    def opening(*args: Any) -> Any:
+        opened.append(open_regular(*args))
+        return opened[-1]
+
+    monkeypatch.setattr(uploads, "open_regular", opening)
+    flow = upload_file(path)
+    assert [file.closed for file in opened] == [True]
+    running = FlowRun(flow)
+    assert [file.closed for file in opened] == [True, False]
+    with running:
+        pass
+    assert [file.closed for file in opened] == [True, True]
+
+
+@pytest.mark.parametrize(
     ("data", "options", "message"),
     [
-        ("text", {}, "data: expected a bytes or a file opened in binary mode, not str"),
+        (5, {}, "data: expected a path, bytes or a file opened in binary mode, not int"),
+        ("no-such-file.pdf", {}, "no-such-file.pdf: cannot be read: No such file"),
+        (".", {}, ".: cannot be read: not a regular file"),
+        (__file__, {"size": 2}, "size: the data has "),
         (None, {}, "data: "),
         (["a"], {}, "data: "),
         (Trickle(b"a"), {}, "size: required for a file that cannot seek"),

@@ -109,6 +109,16 @@ def uploading(data: Any = DATA, **options: Any) -> Any:
 # --- uploads --------------------------------------------------------------------------------------
 
 
+def test_a_path_is_uploaded(drive: Drive, tmp_path: Path) -> None:
+    path, storage = tmp_path / "digits.txt", Storage()
+    path.write_bytes(DATA)
+    with serve(storage) as server:
+        file = drive.run(gemini.upload_file(path, chunk=4), base_url=server.url, api_key=KEY)
+    assert (file.name, storage.arrived) == ("files/abc", DATA)
+    assert server.requests[0].endswith(b'\r\n\r\n{"file":{"displayName":"digits.txt"}}')
+    assert b"x-goog-upload-header-content-type: text/plain\r\n" in server.requests[0]
+
+
 def test_upload_in_pieces(drive: Drive) -> None:
     storage, seen = Storage(), []
     with serve(storage) as server:

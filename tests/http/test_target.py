@@ -178,8 +178,9 @@ def test_the_name_of_a_provider_has_no_case(name: str):
 
 @pytest.mark.parametrize("name", ["gemin", "", "gemini@", None, 3], ids=repr)
 def test_an_unknown_provider_is_told_the_known_ones(name: Any):
+    near = "did you mean 'gemini'? " if name in ("gemin", "gemini@") else ""
     assert refused(name).startswith(
-        f"provider: {name!r} is unknown; known are {', '.join(sorted(PROVIDERS))}"
+        f"provider: {name!r} is unknown; {near}known are {', '.join(sorted(PROVIDERS))}"
     )
 
 
@@ -748,6 +749,7 @@ def test_describe():
     ).describe() == {
         "provider": "gemini",
         "base_url": "https://proxy.example/v1beta",
+        "base_url_source": "argument",
         "key": "argument",
         "timeouts": Timeouts(first_byte=5, idle=5),
         "retry": retry.NONE,

@@ -6,6 +6,8 @@ import copy
 import pickle
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -202,6 +204,118 @@ def test_usage_is_added_number_by_number() -> None:
         total=15,
         by_modality={"input_audio": 3, "input_text": 9},
     )
+
+
+def test_the_usages_of_replies_have_a_sum() -> None:
+    usages = [Usage(input=3, total=3), None, Usage(output=2, total=2)]
+    assert sum(usages) == Usage(input=3, output=2, total=5)
+    assert sum(usages[:2]) == sum(usages[1:2], usages[0]) == usages[0]
+    assert None + usages[0] == usages[0] + None == usages[0]
+    for other in (1, False, 0.0, "0"):
+        with pytest.raises(TypeError):
+            other + usages[0]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        (
+            {"data": "iVBORw=="},
+            "media.data: expected bytes, not str (Media.file(path) reads a",
+        ),
+        ({"data": Path("a.png")}, "media.data: expected bytes, not PosixPath (Media.file(path)"),
+        ({"data": 5}, "media.data: expected bytes, not int"),
+        ({"data": b""}, "media.data: expected bytes, not an empty value"),
+        ({"data": bytearray()}, "media.data: expected bytes, not an empty value"),
+        ({"url": "data:image/png;base64,"}, "media.data: expected bytes, not an empty value"),
+        ({"url": "FILE:///tmp/a.png"}, "media.url: no vendor can read a file: URL (Media.file("),
+        ({"url": Path("a.png")}, "media.url: expected a text, not PosixPath (Media.file(path)"),
+    ],
+)
+def test_media_that_no_wire_can_send_are_refused_where_they_are_made(
+    fields: Any, problem: str
+) -> None:
+    with pytest.raises(RuleError) as caught:
+        Media(media_type="image/png", **fields)
+    assert str(caught.value).startswith(problem.replace("PosixPath", type(Path()).__name__))
+
+
+@pytest.mark.parametrize("kind", [bytearray, memoryview])
+def test_media_of_any_bytes_become_bytes(kind: Any) -> None:
+    assert Media(data=kind(b"\x89PNG"), media_type="image/png").data == b"\x89PNG"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "media_type"),
+    [
+        ("a.png", b"x", "image/png"),
+        ("A.JPEG", b"x", "image/jpeg"),
+        ("talk.m4a", b"x", "audio/mp4"),
+        ("notes.md", b"x", "text/markdown"),
+        ("png", b"\x89PNG\r\n\x1a\n....", "image/png"),
+        ("a.bin", b"\xff\xd8\xff\xe0", "image/jpeg"),
+        ("a", b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
+        ("a", b"RIFF\0\0\0\0WAVEfmt ", "audio/wav"),
+        ("a", b"\0\0\0\x18ftypheic\0\0", "image/heic"),
+        ("a", b"\0\0\0\x18ftypisom\0\0", "video/mp4"),
+        ("a", b"\x1a\x45\xdf\xa3\x9fB\x86\x81webm", "video/webm"),
+        ("a", b"%PDF-1.7\n", "application/pdf"),
+        ("a", b"ID3\x04", "audio/mpeg"),
+    ],
+)
+def test_the_type_of_a_file_is_found(
+    name: str, data: bytes, media_type: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    assert Media.file(path) == Media.file(str(path)) == Media(data=data, media_type=media_type)
+    assert Media.file(path, media_type="a/b", name="n", detail="low") == Media(
+        data=data, media_type="a/b", name="n", detail="low"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "problem"),
+    [
+        ("a.xyz", b"Hi", "media.file: the media type of 'a.xyz' is unknown (name it, such as"),
+        ("RIFF", b"RIFF\0\0\0\0????", "media.file: the media type of 'RIFF' is unknown"),
+        ("a.png", b"", "media.file: 'a.png' is empty"),
+        ("a.png", None, "{path}: cannot be read: No such file"),
+        (".", None, "{path}: cannot be read: Is a directory"),
+    ],
+)
+def test_a_file_that_gives_no_media(
+    name: str, data: bytes | None, problem: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    if data is not None:
+        path.write_bytes(data)
+    with pytest.raises(RuleError) as caught:
+        Media.file(path)
+    assert str(caught.value).startswith(problem.format(path=path))
+
+
+def test_one_message_is_a_conversation() -> None:
+    message = Message.user("Hi")
+    request = Request(messages=message)  # type: ignore[arg-type]
+    assert request.messages == (message,)
+
+
+@pytest.mark.parametrize("wrong", ["Hi", {"role": "user", "content": "Hi"}])
+def test_what_is_no_message_is_refused_with_how_to_write_one(wrong: Any) -> None:
+    with pytest.raises(RuleError, match=r"^messages\[0\]: expected a Message, .*Message.user\("):
+        Request(messages=(wrong,))
+
+
+def test_a_reply_is_no_message() -> None:
+    reply = Reply(Message.assistant("Hi"), Stop("end"))
+    with pytest.raises(RuleError, match=r"not Reply \(reply.message is one\)"):
+        Request(messages=(reply,))  # type: ignore[arg-type]
+
+
+def test_a_message_is_no_part() -> None:
+    with pytest.raises(RuleError, match=r"not Message \(give whole messages as messages=\)"):
+        Message.user(Message.user("Hi"))  # type: ignore[arg-type]
 
 
 def test_an_origin_lies_beside_the_fields_and_not_in_copies() -> None:

@@ -37,7 +37,7 @@ def texts(value: Any) -> Any:
 @st.composite
 def parts(draw: st.DrawFn) -> Any:
     value = draw(VALUES)
-    image = Media(data=draw(st.sampled_from([b"a", "a"])), media_type="image/png", name=value)
+    image = Media(data=b"a", media_type="image/png", name=value)
     return draw(
         st.sampled_from(
             [
@@ -99,7 +99,6 @@ def test_results_are_checked_whoever_made_their_message() -> None:
 
 
 PNG = Media(data=b"a", media_type="image/png", name="\ud83d")
-TEXT_FOR_BYTES: Any = Media(data="YQ==", media_type="image/png")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -110,9 +109,7 @@ TEXT_FOR_BYTES: Any = Media(data="YQ==", media_type="image/png")  # type: ignore
         ("arguments", ToolCall(id="c", name="f", arguments={"a": math.nan})),
         ("content", ToolResult("c", "f", math.nan)),
         ("media[1].name", ToolResult("c", "f", "a", media=(Media(url="a"), PNG))),
-        ("media[0].data", ToolResult("c", "f", "a", media=(TEXT_FOR_BYTES,))),
         ("name", PNG),
-        ("data", TEXT_FOR_BYTES),
         ("data", Other("a", {"b": {1}})),
     ],
 )

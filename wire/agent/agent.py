@@ -18,7 +18,7 @@ from collections.abc import (
     Iterator,
     Mapping,
 )
-from contextlib import aclosing, asynccontextmanager, closing, contextmanager
+from contextlib import aclosing, closing
 from typing import Any, Self, Unpack, cast
 
 import anyio
@@ -48,7 +48,8 @@ from wire.chat import AsyncChat, Chat
 from wire.config import LLMConfig
 from wire.core.arguments import checked_arguments
 from wire.core.exchange import Pause
-from wire.core.secret import sealed_object, type_name
+from wire.core.secret import sealed_object, type_name, unsealed
+from wire.core.stream_block import async_stream_block, stream_block
 from wire.errors import ConfigurationError, StreamIncomplete
 from wire.http.target import seal
 from wire.neutral.messages import Done, Event, Message, Parts, ToolResult
@@ -206,7 +207,7 @@ class LLMAgent(AgentState):
         )
 
     @checked_arguments(ConfigurationError)
-    @asynccontextmanager
+    @async_stream_block("async with agent.stream(...) as events:")
     async def stream(
         self, user_input: Parts | Message | None = None, max_steps: int | None = MAX_STEPS
     ) -> AsyncIterator[AsyncRunStream]:
@@ -365,10 +366,12 @@ class Agent(AgentState):
         seal(options, AgentOptions.__annotations__)
         super().__init__(system_prompt, **options)
         if not is_model(model):
-            raise ConfigurationError(
-                f"model: expected a Chat, not {type_name(model)}; LLMAgent takes async models "
-                "and providers"
+            remedy = (
+                "write Agent(Chat('gemini:gemini-3.8-flash'))"
+                if isinstance(unsealed(model), str)
+                else "LLMAgent takes async models and providers"
             )
+            raise ConfigurationError(f"model: expected a Chat, not {type_name(model)}; {remedy}")
         self.model: Model = (
             model if self._cache is None else CachedChat(cast(Chat, model), self._cache)
         )
@@ -402,7 +405,7 @@ class Agent(AgentState):
         return self._run(self._resume(state, results, verdicts, max_steps), stream, on_stream_delta)
 
     @checked_arguments(ConfigurationError)
-    @contextmanager
+    @stream_block("with agent.stream(...) as events:")
     def stream(
         self, user_input: Parts | Message | None = None, max_steps: int | None = MAX_STEPS
     ) -> Iterator[RunStream]:

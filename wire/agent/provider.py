@@ -25,7 +25,7 @@ from wire.core import retry
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import decoder
 from wire.core.memory import MetadataStruct
-from wire.core.provider import key_variable_of
+from wire.core.provider import base_url_variable_of, key_variable_of
 from wire.core.secret import Secret, quoted, sealed, type_name, unsealed
 from wire.errors import ConfigurationError, RuleError, StreamIncomplete, Violation
 from wire.neutral.messages import (
@@ -49,7 +49,7 @@ from wire.neutral.messages import (
     Usage,
 )
 from wire.neutral.request import Tool
-from wire.providers import FACTORIES, PROVIDERS, family_of
+from wire.providers import FACTORIES, PROVIDERS, family_of, unknown_provider
 
 AnyValue = TypeVar("AnyValue")
 
@@ -546,11 +546,14 @@ def create_provider(
         **({"base_url": api_base} if api_base else {}),
         **kwargs,
     }
-    if family_of(name) not in PROVIDERS and "base_url" not in options:
-        known = ", ".join(sorted({*PROVIDERS, *FACTORIES}))
+    if (
+        family_of(name) not in PROVIDERS
+        and "base_url" not in options
+        and not os.environ.get(base_url_variable_of(name), "").strip()
+    ):
         raise ConfigurationError(
-            f"provider: {quoted(name)} is unknown; known are {known}; any other host of chat "
-            "completions needs api_base"
+            f"provider: {unknown_provider(name, FACTORIES)}; any other host of chat completions "
+            "needs api_base"
         )
     chat = AsyncChat(_joined(name, model), api_key=api_key, **options)
     chat.client.require_key()
@@ -585,9 +588,9 @@ def register_provider(
     >>> create_provider("parrot", "fake-key", "grey").model
     'grey'
 
-    `factory` is called with the keywords `api_key` and `model`, with `api_base` if one is given,
-    and with the further options of `create_provider`. `api_key` is plain text: the key that was
-    given, else the value of `<NAME>_API_KEY`, else "".
+    `factory` is called with the keywords `api_key` and `model`, with `api_base` if one is given or
+    `<NAME>_BASE_URL` is set, and with the further options of `create_provider`. `api_key` is plain
+    text: the key that was given, else the value of `<NAME>_API_KEY`, else "".
 
     Names are case-insensitive. Raises `ConfigurationError` for a name with other characters than
     letters, digits, `.`, `_` and `-`, for a name that this library has a provider for, for a name
@@ -619,6 +622,7 @@ def _from_factory(
     name: str, api_key: Secret | None, model: str, api_base: str, options: dict[str, Any]
 ) -> ChatProvider:
     factory = FACTORIES[name]
+    api_base = api_base or os.environ.get(base_url_variable_of(name), "").strip()
     given = {"model": model, **({"api_base": api_base} if api_base else {}), **options}
     try:
         inspect.signature(factory).bind(api_key="", **given)

@@ -331,7 +331,7 @@ class Steps:
             asked=self.state.asked + 1,
             tool_only=tool_only,
             repeats=repeats,
-            usage=self.state.usage + reply.usage if reply.usage is not None else self.state.usage,
+            usage=self.state.usage + reply.usage,
             reason=None if calls else "end",
         )
         return True

@@ -440,8 +440,6 @@ def media_block(media: Media, path: str) -> ContentBlock:
     kind = "image/jpeg" if kind == "image/jpg" else kind
     if media.data is None:
         return _by_url(media, kind, path)
-    if not media.data:
-        raise _unsupported_media(path, "it has no bytes")
     if kind in IMAGE_TYPES:
         return ContentBlock(
             type="image", source=Source(type="base64", media_type=kind, data=_base64(media.data))

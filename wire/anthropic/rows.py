@@ -101,4 +101,4 @@ ROWS: tuple[Provider, ...] = (
 provider_row = ProviderNames("anthropic", ROWS, PLAIN).row
 
 endpoint_paths = re.compile(r"/(v1(/(messages|models))?)/*$", re.IGNORECASE)
-"""Matches the path of an endpoint at the end of a base URL, where it must not be: calls add it."""
+"""Matches the path of an endpoint at the end of a base URL: calls add it themselves."""

@@ -12,7 +12,7 @@ import re
 import secrets
 import stat
 from contextlib import suppress
-from typing import Any
+from typing import Any, BinaryIO
 
 from wire.errors import WireError
 
@@ -46,6 +46,21 @@ def read_whole(path: str | os.PathLike[str], error: type[WireError]) -> bytes:
     if max(size, read) > MAX_FILE_BYTES:
         raise error(f"{name}: cannot be read: it has more than {MAX_FILE_BYTES:,} bytes")
     return b"".join(pieces)
+
+
+def open_regular(path: str | os.PathLike[str], error: type[WireError]) -> BinaryIO:
+    """Open a regular file for reading, however large it is. The caller closes it.
+
+    Raises `error` with the path and the reason. A pipe or a device has no size, and opening one may
+    wait for ever.
+    """
+    name = _checked(path, error)
+    try:
+        if not stat.S_ISREG(os.stat(name).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        return open(name, "rb")
+    except (OSError, ValueError) as cause:
+        raise error(f"{name}: cannot be read: {_reason(cause)}") from cause
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes, error: type[WireError]) -> None:

@@ -30,7 +30,9 @@ def lazy_names(
         home = homes.get(name) or ("" if name.startswith("__") else types)
         value = getattr(importlib.import_module(home), name, None) if home else None
         if value is None:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            home = next((each for each in sorted({*homes.values()}) if _defines(each, name)), "")
+            hint = f"; {home} has it" if home else ""
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}", name=name)
         setattr(sys.modules[package], name, value)
         return value
 
@@ -42,3 +44,9 @@ def lazy_names(
     # every name of the package for private.
     vars(sys.modules[package])["__all__"] = sorted({*homes, *modules})
     return load, listed
+
+
+def _defines(module: str, name: str) -> bool:
+    """Whether a module that is imported already defines a public name, such as an error class."""
+    value = vars(sys.modules[module]).get(name) if module in sys.modules else None
+    return not name.startswith("_") and getattr(value, "__module__", "") == module

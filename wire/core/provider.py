@@ -55,6 +55,9 @@ class Provider:
     """First segment of a call's path to the prefix that replaces `prefix`."""
     other_key_variable: str = ""
     """The environment variable that is read when `key_variable` is not set."""
+    other_base_url_variable: str = ""
+    """The environment variable that the vendor's own SDK reads for the base URL, if its name is not
+    the one that is derived from `name`."""
     header_variables: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Environment variable -> header that `wire.Chats.from_env` sends its value in."""
     idempotency_header: str = ""
@@ -63,6 +66,15 @@ class Provider:
     providers name such a header, nor do the SDKs of OpenAI (3.54) and Anthropic (2.12) send one."""
     dialect: Any = field(default=None, hash=False)
     """The `Dialect` of its wire: how this host differs from the vendor's reference."""
+
+    @property
+    def base_url_variables(self) -> tuple[str, ...]:
+        """The environment variables that are read when no `base_url` is given, in this order.
+
+        >>> Provider("kimi@cn", "openai", "", "", "", "").base_url_variables
+        ('KIMI_CN_BASE_URL',)
+        """
+        return tuple(filter(None, (base_url_variable_of(self.name), self.other_base_url_variable)))
 
     @property
     def family(self) -> str:
@@ -118,3 +130,12 @@ def key_variable_of(name: str) -> str:
     'MY_HOST_API_KEY'
     """
     return re.sub(r"[^A-Z0-9]", "_", name.upper()) + "_API_KEY"
+
+
+def base_url_variable_of(name: str) -> str:
+    """The environment variable for the base URL of a provider.
+
+    >>> base_url_variable_of("llama.cpp")
+    'LLAMA_CPP_BASE_URL'
+    """
+    return re.sub(r"[^A-Z0-9]", "_", name.upper()) + "_BASE_URL"

@@ -8,7 +8,6 @@ with an error. `turns.py` then puts the turns into the order that the server req
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -35,6 +34,7 @@ from wire.gemini.types import (
     Part,
     VideoMetadata,
 )
+from wire.neutral.media_types import media_type_of
 from wire.neutral.messages import Media, Message, Origin, Other, Text, Thought, ToolCall, ToolResult
 from wire.neutral.messages import Part as NeutralPart
 from wire.neutral.pairing import Answers
@@ -42,38 +42,6 @@ from wire.neutral.rendering import ToolNames, safe_names
 from wire.neutral.request import TOOL_NAME
 
 W = TypeVar("W", bound=WireStruct)
-
-MEDIA_TYPES = {
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".webp": "image/webp",
-    ".gif": "image/gif",
-    ".heic": "image/heic",
-    ".heif": "image/heif",
-    ".mp4": "video/mp4",
-    ".mpeg": "video/mpeg",
-    ".mpg": "video/mpeg",
-    ".mov": "video/quicktime",
-    ".webm": "video/webm",
-    ".avi": "video/x-msvideo",
-    ".mp3": "audio/mpeg",
-    ".wav": "audio/wav",
-    ".aac": "audio/aac",
-    ".ogg": "audio/ogg",
-    ".flac": "audio/flac",
-    ".pdf": "application/pdf",
-    ".txt": "text/plain",
-    ".md": "text/markdown",
-    ".html": "text/html",
-    ".csv": "text/csv",
-    ".json": "application/json",
-}
-"""File extension -> media type.
-
-`mimetypes` is not used: its table depends on the machine, so that the same request would have
-different bytes on another one.
-"""
 
 
 def system_instruction(
@@ -412,12 +380,11 @@ def _type_of(media: Media, path: str) -> str:
     if media.media_type:
         return media.media_type
     try:
-        name = urlsplit(media.url or "").path.lower()
+        name = urlsplit(media.url or "").path
     except ValueError:
         name = ""
-    extension = re.search(r"\.[a-z0-9]+$", name)
-    kind = MEDIA_TYPES.get(extension[0]) if extension else None
-    if kind is None:
+    kind = media_type_of(name)
+    if not kind:
         remedy = "pass media_type=, such as image/png"
         raise RuleError(
             violations=[

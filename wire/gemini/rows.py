@@ -18,6 +18,7 @@ ROWS: tuple[Provider, ...] = (
         prefix="/{version}",
         key_variable="GEMINI_API_KEY",
         other_key_variable="GOOGLE_API_KEY",
+        other_base_url_variable="GOOGLE_GEMINI_BASE_URL",
         key_header="x-goog-api-key",
         version="v1beta",
         dialect=Dialect(api="gemini"),
@@ -32,6 +33,7 @@ ROWS: tuple[Provider, ...] = (
         key_header="x-goog-api-key",
         version="v1beta1",
         options=("project", "location"),
+        other_base_url_variable="GOOGLE_VERTEX_BASE_URL",
         hosts=("aiplatform.googleapis.com", "*.googleapis.com"),
         prefixes={
             "projects": "/{version}",  # a full name, as answers have it
@@ -44,7 +46,13 @@ ROWS: tuple[Provider, ...] = (
 
 provider_row = ProviderNames("gemini", ROWS, Dialect()).row
 
-endpoint_paths = re.compile(r"(/v1(alpha|beta\d*)?)?/models/[^/]+:[^/]+/*$", re.IGNORECASE)
-"""Matches the end of a base URL that already names an endpoint. Such a base URL is refused: calls
-add that path themselves.
+endpoint_paths = re.compile(
+    r"(/(?P<version>v1(alpha|beta\d*)?)"
+    r"(/projects/(?P<project>[^/]+)/locations/(?P<location>[^/]+)(/publishers/google)?)?"
+    r"(/models(/[^/]+)?)?"
+    r"|/models/[^/]+:[^/]+)/*$",
+    re.IGNORECASE,
+)
+"""Matches the version, and the path of an endpoint, at the end of a base URL: calls add them. The
+groups are options of the client.
 """

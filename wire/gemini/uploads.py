@@ -1,18 +1,18 @@
-"""Uploads bytes in chunks with Google's resumable protocol, as calls and as flows.
+"""Uploads a file or bytes in chunks with Google's resumable protocol, as calls and as flows.
 
 The response to the start of an upload has a URL (`x-goog-upload-url`) that authorizes the rest of
 the upload: the chunks are sent to it without the API key. If the response to a chunk is lost, the
 flow queries how many bytes the server has before it continues. Sending the chunk again at once
 could store its bytes twice.
 
-This module opens no files. The caller passes bytes or an open binary file, which the flow reads
-chunk by chunk. With an `AsyncClient` each read blocks the event loop until the disk has delivered
-the chunk.
+The caller passes a path, an open binary file, or bytes. A file is read chunk by chunk. With an
+`AsyncClient` each read blocks the event loop until the disk has delivered the chunk.
 """
 
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any, Protocol, TypeVar
@@ -23,6 +23,7 @@ from wire.core.arguments import checked_arguments
 from wire.core.bodies import wrong_type
 from wire.core.call import Call
 from wire.core.exchange import Pause
+from wire.core.files import open_regular
 from wire.core.flow import Flow, ask
 from wire.core.memory import WireStruct
 from wire.core.retry import DEFAULT, Retry
@@ -38,6 +39,7 @@ from wire.gemini.types import (
     Operation,
     UploadToFileSearchStoreRequest,
 )
+from wire.neutral.media_types import HEAD_BYTES, media_type_of
 
 S = TypeVar("S", bound=WireStruct)
 
@@ -119,9 +121,8 @@ def _start(
     path: str, body: bytes, size: int, mime_type: str, kind: type[WireStruct]
 ) -> Call[Upload]:
     if not isinstance(mime_type, str) or not mime_type.strip():
-        raise RuleError(
-            violations=[Violation("mimeType", "expected a type such as application/pdf", "G64")]
-        )
+        problem = "expected a type such as application/pdf"
+        raise RuleError(violations=[Violation("mimeType", problem, "G64", remedy="give mime_type")])
     headers = {
         **JSON,
         "x-goog-upload-protocol": "resumable",
@@ -191,9 +192,9 @@ def _number(text: str) -> int | None:
 
 @checked_arguments()
 def upload_file(
-    data: bytes | Readable,
+    data: str | os.PathLike[str] | bytes | Readable,
     *,
-    mime_type: str,
+    mime_type: str = "",
     display_name: str | None = None,
     name: str | None = None,
     size: int | None = None,
@@ -201,48 +202,60 @@ def upload_file(
     progress: Progress | None = None,
     retry: Retry = DEFAULT,
 ) -> Flow[File]:
-    """A flow that uploads bytes and returns the file, whose state may still be PROCESSING
-    (`wait_for_file`). Run it with `client.run(flow)`.
+    """A flow that uploads a file and returns its metadata, whose state may still be PROCESSING
+    (`wait_for_file`). Run it with `client.run(upload_file("talk.mp3"))`.
 
-    `data` is bytes, or a binary file that the caller opens and closes; a file that cannot seek
-    needs `size`, in bytes. `chunk` is the size of a chunk in bytes. `progress(received, total)` is
-    called after each chunk. `retry` limits how often in a row a chunk may fail, and sets the waits.
+    `data` is a path, bytes, or a binary file that the caller opens and closes. A path gives the
+    display name, the size, and the media type by its extension, else by its first bytes; bytes and
+    an open file need `mime_type`. A file that cannot seek needs `size`, in bytes. `chunk` is the
+    size of a chunk in bytes. `progress(received, total)` is called after each chunk. `retry` limits
+    how often in a row a chunk may fail, and sets the waits.
 
     >>> flow = upload_file(b"hello", mime_type="text/plain", display_name="h")
     >>> next(flow).preview().url
     '/upload/files'
 
-    Raises `RuleError` for a missing `mime_type` or a wrong `size`, `ConfigurationError` if the file
-    ends early, `StreamInvalid` for a malformed response, and the last error of a chunk that failed
-    too often.
+    Raises `RuleError` for a file that cannot be read, a missing `mime_type` or a wrong `size`,
+    `ConfigurationError` if the file ends early, `StreamInvalid` for a malformed response, and the
+    last error of a chunk that failed too often.
     """
     source = _Source(data, size)
-    file = File(name=None if name is None else named(name, "files"), display_name=display_name)
-    start = start_upload(file, size=source.size, mime_type=mime_type)
+    shown = source.name if display_name is None else display_name
+    file = File(name=None if name is None else named(name, "files"), display_name=shown)
+    kind = mime_type or source.mime_type
+    start = start_upload(file, size=source.size, mime_type=kind)
     return _uploaded_file(_uploading(start, source, _checked_chunk(chunk), progress, retry))
 
 
 @checked_arguments()
 def upload_to_file_search_store(
     store: str,
-    data: bytes | Readable,
-    request: UploadToFileSearchStoreRequest,
+    data: str | os.PathLike[str] | bytes | Readable,
+    request: UploadToFileSearchStoreRequest | None = None,
     *,
     size: int | None = None,
     chunk: int = CHUNK_BYTES,
     progress: Progress | None = None,
     retry: Retry = DEFAULT,
 ) -> Flow[Operation]:
-    """A flow that uploads bytes as a document of a store, and returns the operation that indexes
+    """A flow that uploads a file as a document of a store, and returns the operation that indexes
     it. Poll the operation with `get_operation`.
 
-    `request.mime_type` is required. The other arguments and the errors are those of `upload_file`.
+    A path gives `mime_type` and `display_name` of the request unless it has them; bytes and an open
+    file need `request.mime_type`. The other arguments and the errors are those of `upload_file`.
 
     >>> request = UploadToFileSearchStoreRequest(mime_type="text/plain")
     >>> next(upload_to_file_search_store("manuals", b"hello", request)).preview().url
     '/upload/fileSearchStores/manuals:uploadToFileSearchStore'
     """
     source = _Source(data, size)
+    request = UploadToFileSearchStoreRequest() if request is None else request
+    if source.name is not None and isinstance(request, UploadToFileSearchStoreRequest):
+        request = msgspec.structs.replace(
+            request,
+            mime_type=request.mime_type or source.mime_type or None,
+            display_name=source.name if request.display_name is None else request.display_name,
+        )
     body = checked(request, UploadToFileSearchStoreRequest)
     path = f"/{named(store, 'fileSearchStores')}:uploadToFileSearchStore"
     start = _start(path, body, source.size, request.mime_type or "", Operation)
@@ -257,6 +270,14 @@ def _uploaded_file(flow: Flow[CreateFileResponse]) -> Flow[File]:
 
 
 def _uploading(
+    start: Call[Upload], source: _Source, chunk: int, progress: Progress | None, retry: Retry
+) -> Flow[Any]:
+    """The flow of an upload. A file that was given by its path is open while the flow runs."""
+    with source:
+        return (yield from _sending(start, source, chunk, progress, retry))
+
+
+def _sending(
     start: Call[Upload], source: _Source, chunk: int, progress: Progress | None, retry: Retry
 ) -> Flow[Any]:
     """Sends the chunks of an upload that `start` begins, and returns the body of the last response.
@@ -342,28 +363,44 @@ def _checked_chunk(chunk: int) -> int:
 class _Source:
     """The data of an upload, read chunk by chunk, and its size in bytes."""
 
-    def __init__(self, data: bytes | Readable, size: int | None) -> None:
-        self._data: Any = data
-        self._at = 0
-        if not (
-            isinstance(data, (bytes, bytearray, memoryview))
-            or callable(getattr(data, "read", None))
-        ):
-            raise wrong_type("data", data, "bytes or a file opened in binary mode")
+    def __init__(self, data: Any, size: int | None) -> None:
         if size is not None and (type(size) is not int or size < 0):
             raise RuleError(
                 violations=[Violation("size", f"expected a number of bytes, not {quoted(size)}")]
             )
-        self._file = None if isinstance(data, (bytes, bytearray, memoryview)) else data
-        given = bytes(data) if isinstance(data, (bytearray, memoryview)) else data
-        self._bytes = given if isinstance(given, bytes) else b""
-        self.size = (
-            len(self._bytes) if self._file is None else _size(self._file) if size is None else size
-        )
+        self._at = 0
+        self._path = data if isinstance(data, str | os.PathLike) else None
+        self._file: Any = None
+        self._bytes = b""
+        self.name: str | None = None
+        """Name of the file, if its path was given."""
+        self.mime_type = ""
+        """Media type of that file; empty if it is unknown."""
+        if self._path is not None:
+            self.name = os.path.basename(os.fsdecode(self._path))
+            with open_regular(self._path, RuleError) as file:
+                self.mime_type = media_type_of(self.name, file.read(HEAD_BYTES))
+                self.size = os.fstat(file.fileno()).st_size
+        elif isinstance(data, (bytes, bytearray, memoryview)):
+            self._bytes = bytes(data)
+            self.size = len(self._bytes)
+        elif callable(getattr(data, "read", None)):
+            self._file = data
+            self.size = _size(data) if size is None else size
+        else:
+            raise wrong_type("data", data, "path, bytes or a file opened in binary mode")
         if size is not None and size != self.size:
             raise RuleError(
                 violations=[Violation("size", f"the data has {self.size} bytes, not {size}")]
             )
+
+    def __enter__(self) -> None:
+        if self._path is not None:
+            self._file = open_regular(self._path, RuleError)
+
+    def __exit__(self, *_: object) -> None:
+        if self._path is not None:
+            self._file.close()
 
     def read(self, limit: int) -> bytes:
         """The next `limit` bytes; fewer at the end of the data."""

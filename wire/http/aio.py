@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from random import SystemRandom
 from typing import Any, Self, TypeVar, Unpack, cast
 
@@ -20,6 +19,7 @@ from wire.core.exchange import Pause
 from wire.core.flow import Flow, FlowRun
 from wire.core.incoming import Incoming
 from wire.core.secret import Secret, sealed, sealed_object
+from wire.core.stream_block import async_stream_block
 from wire.errors import WireError
 from wire.http.lanes import AsyncLanes
 from wire.http.network import AsyncHTTPClient, AsyncTransport, opened
@@ -179,7 +179,7 @@ class AsyncClient(ClientState):
         answer: Answer = await self._run(self._target.accept(call, Call), self._whole)
         return answer
 
-    @asynccontextmanager
+    @async_stream_block("async with client.stream(call) as chunks:")
     async def stream(
         self, call: StreamCall[Chunk, Answer]
     ) -> AsyncIterator[AsyncStream[Chunk, Answer]]:

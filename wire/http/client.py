@@ -9,7 +9,6 @@ from __future__ import annotations
 import collections
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from random import SystemRandom
 from typing import Any, Self, TypeVar, Unpack, cast
 
@@ -20,6 +19,7 @@ from wire.core.exchange import Pause
 from wire.core.flow import Flow, FlowRun
 from wire.core.incoming import Incoming
 from wire.core.secret import Secret, sealed, sealed_object
+from wire.core.stream_block import stream_block
 from wire.errors import ConfigurationError, WireError
 from wire.http.lanes import Lanes
 from wire.http.network import HTTPClient, Transport, opened
@@ -164,7 +164,7 @@ class Client(ClientState):
         answer: Answer = self._run(self._target.accept(call, Call), self._whole)
         return answer
 
-    @contextmanager
+    @stream_block("with client.stream(call) as chunks:")
     def stream(self, call: StreamCall[Chunk, Answer]) -> Iterator[Stream[Chunk, Answer]]:
         """Send one call; the block begins when the first event has arrived.
 

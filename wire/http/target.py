@@ -9,9 +9,11 @@ import dataclasses
 import os
 import re
 import uuid
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any, TypedDict, TypeVar, cast
+from urllib.parse import urlsplit
 
 from wire.core import retry as presets
 from wire.core.call import Call, Preview, StreamCall, Timeouts
@@ -36,7 +38,14 @@ from wire.core.secret import (
     unsealed,
 )
 from wire.errors import ConfigurationError, WireError
-from wire.providers import PROVIDERS, Provider, owner_of, unlisted
+from wire.providers import (
+    PROVIDERS,
+    Provider,
+    owner_of,
+    row_called,
+    unknown_provider,
+    unlisted,
+)
 from wire.wires import WIRES
 
 T = TypeVar("T")
@@ -55,6 +64,8 @@ class Target:
 
     provider: Provider
     base_url: str
+    base_url_source: str
+    """`default`, `argument` or an environment variable, and what was changed."""
     origin: Origin
     """Of the base URL."""
     prefix: str
@@ -213,6 +224,7 @@ class Target:
         return {
             "provider": self.provider.name,
             "base_url": self.base_url + self.prefix,
+            "base_url_source": self.base_url_source,
             "key": "token callback" if self.token else self.key_source,
             "timeouts": self.timeouts,
             "retry": self.retry,
@@ -227,8 +239,10 @@ class Options(TypedDict, total=False):
     api_key: str | Secret | None
     """Replaces the provider's environment variable."""
     base_url: str | None
-    """Scheme, host and the path before the endpoint's (`/chat/completions`). For Gemini, without
-    the version."""
+    """Replaces the provider's environment variable (`OPENAI_BASE_URL`), which replaces the vendor's
+    host. Scheme, host and the path before the endpoint's (`/chat/completions`). The endpoint's path
+    is removed from its end, and so is the version for Gemini and Anthropic; `describe()` tells the
+    result."""
     timeouts: Timeouts | float | None
     retry: Retry | None
     """`None`: one attempt only."""
@@ -316,9 +330,29 @@ def target(name: str, options: Options) -> Target:
             f"{hidden(unknown[0])}: no such option; there are http, "
             f"{', '.join(Options.__annotations__)}"
         )
-    base_url = options.get("base_url")
+    base_url, url_source = _base_url(name, options.get("base_url"))
     provider = _with_dialect(_provider(name, base_url), options.get("dialect"))
     provider = _with_idempotency_header(provider, options.get("idempotency_header"))
+    token = cast(Any, options.get("token"))
+    key, source = (
+        _key(options.get("api_key"), provider)
+        if token is None
+        else _no_key(token, options, provider)
+    )
+    headers = checked_headers(options.get("headers") or {})
+    plain_http = _checked(options.get("plain_http"), False, "plain_http")
+    shortened = _ShortURL("", "default", {})
+    if base_url is not None:
+        _check_url(base_url, url_source, provider, source, headers, plain_http)
+        shortened = _short_url(str(unsealed(base_url)), url_source, provider)
+    for option, named in shortened.options.items():
+        given = options.get(option)
+        if given is not None and unsealed(given) != named:
+            raise ConfigurationError(
+                f"{option}: {quoted(given)} differs from {quoted(named)} in {url_source}",
+                provider=provider.name,
+            )
+    options = cast(Options, {**options, **shortened.options})
     path_options = {
         "version": options.get("version") or provider.version or None,
         "project": options.get("project"),
@@ -337,24 +371,15 @@ def target(name: str, options: Options) -> Target:
                 f"{option}: {quoted(value)} cannot be part of a path", provider=provider.name
             )
     path_options = {option: unsealed(value) for option, value in path_options.items()}
-    token = cast(Any, options.get("token"))
-    key, source = (
-        _key(options.get("api_key"), provider)
-        if token is None
-        else _no_key(token, options, provider)
-    )
     if base_url is None and not provider.base_url:
-        message = f"base_url: {provider.name} needs it, such as {provider.base_url_like}"
+        message = (
+            f"base_url: {provider.name} needs it, or {provider.base_url_variables[0]}, such as "
+            f"{provider.base_url_like}"
+        )
         raise ConfigurationError(message, provider=provider.name)
-    headers = checked_headers(options.get("headers") or {})
-    plain_http = _checked(options.get("plain_http"), False, "plain_http")
     location = path_options["location"]
     host = "" if location in (None, "global") else f"{location}-"
-    url = (
-        provider.base_url.format(host=host)
-        if base_url is None
-        else _checked_url(base_url, provider, source, headers, plain_http)
-    )
+    url = provider.base_url.format(host=host) if base_url is None else shortened.url
     return Target(
         # Rules that apply to one version of the API read the version that is called. Full names
         # of a project's resources are made of the prefix.
@@ -364,6 +389,7 @@ def target(name: str, options: Options) -> Target:
             prefix=provider.prefix.format(**path_options),
         ),
         base_url=url,
+        base_url_source=shortened.source,
         origin=_origin(url, provider),
         prefix=provider.prefix.format(**path_options),
         prefixes={
@@ -440,9 +466,7 @@ def _provider(name: Any, base_url: Any) -> Provider:
     listed = isinstance(name, str) and name.lower().partition("@")[0] in PROVIDERS
     if base_url is None or listed:
         remedy = "" if listed else "; any other host of chat completions needs base_url="
-        raise ConfigurationError(
-            f"provider: {quoted(name)} is unknown; known are {', '.join(sorted(PROVIDERS))}{remedy}"
-        )
+        raise ConfigurationError(f"provider: {unknown_provider(name)}{remedy}")
     # A name that looks random is a key: it is the user's choice, so nothing forces such a name.
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ConfigurationError(
@@ -452,7 +476,7 @@ def _provider(name: Any, base_url: Any) -> Provider:
     try:
         origin = origin_of(unsealed(base_url))
     except ValueError:
-        return unlisted(name, key_required=True)  # `_checked_url` refuses the URL
+        return unlisted(name, key_required=True)  # `_check_url` refuses the URL
     # A host to which no key is sent requires none.
     return unlisted(name, key_required=origin.scheme != "http" and not origin.is_loopback)
 
@@ -490,25 +514,96 @@ def _origin(base_url: str, provider: Provider) -> Origin:
         raise ConfigurationError(f"base_url: expected {problem}", provider=provider.name) from None
 
 
-def _checked_url(
-    base_url: Any, provider: Provider, source: str, headers: Headers, plain_http: bool
-) -> str:
-    """Check a base URL and return it without a slash at its end. As `_url_problem`."""
-    problem = _url_problem(base_url, provider, source, headers, plain_http)
+def set_base_url_variable(provider: Provider) -> str:
+    """The variable that holds the provider's base URL in the environment; empty if there is
+    none."""
+    variables = provider.base_url_variables
+    return next((each for each in variables if os.environ.get(each, "").strip()), "")
+
+
+def _base_url(name: Any, given: Any) -> tuple[Any, str]:
+    """The base URL and what names it: the argument, else a variable; `None` for the row's own.
+
+    Another name of a row, such as `google`, reads no variable: it would become an unlisted host,
+    without the dialect of that row.
+    """
+    if given is not None or not isinstance(name, str):
+        return given, "base_url"
+    row = PROVIDERS.get(name.lower())
+    if row is None and _NAME.fullmatch(name) and not row_called(name):
+        row = unlisted(name, key_required=True)
+    variable = set_base_url_variable(row) if row is not None else ""
+    if not variable:
+        return None, ""
+    return _sealed_option("base_url", os.environ[variable].strip()), variable
+
+
+@dataclass(frozen=True, slots=True)
+class _ShortURL:
+    """A base URL as the calls need it."""
+
+    url: str
+    source: str
+    """What named it, and what was changed."""
+    options: Mapping[str, str]
+    """The options that its path named, such as `version` in `https://host/v1beta`."""
+
+
+def _short_url(url: str, url_source: str, provider: Provider) -> _ShortURL:
+    """The base URL without the path of an endpoint, which calls add.
+
+    A URL without a path gets that of the row, if its host is the provider's own or the provider is
+    a server that users run themselves: the API has no other path there.
+    """
+    slash = url.find("/", url.index("://") + 3)
+    begin = len(url) if slash < 0 else slash
+    # All of the URL: a pattern may look back at the host.
+    match = WIRES[provider.wire].endpoint_paths.search(url, begin)
+    end = match.start() if match else len(url)
+    host, path, removed = url[:begin], url[begin:end].rstrip("/"), url[end:].rstrip("/")
+    source = "argument" if url_source == "base_url" else url_source
+    source += f", without {hidden(removed)}" if removed else ""
+    own = urlsplit(provider.base_url or provider.base_url_like)
+    if not path and own.path.strip("/"):
+        name = origin_of(url).host
+        is_own = name == own.hostname or any(fnmatchcase(name, each) for each in provider.hosts)
+        if is_own or not provider.key_required:
+            path = own.path.rstrip("/")
+            source += f", with {path}"
+    named = match.groupdict() if match else {}
+    return _ShortURL(host + path, source, {name: named[name] for name in named if named[name]})
+
+
+def _check_url(
+    base_url: Any,
+    url_source: str,
+    provider: Provider,
+    source: str,
+    headers: Headers,
+    plain_http: bool,
+) -> None:
+    """Raise `ConfigurationError` for a base URL that `_url_problem` refuses."""
+    from_env = url_source != "base_url"
+    problem = _url_problem(base_url, provider, source, headers, plain_http, from_env)
     if problem is not None:
-        raise ConfigurationError(f"base_url: {problem}", provider=provider.name)
-    return str(unsealed(base_url)).rstrip("/")
+        raise ConfigurationError(f"{url_source}: {problem}", provider=provider.name)
 
 
 def _url_problem(
-    base_url: Any, provider: Provider, source: str, headers: Headers, plain_http: bool
+    base_url: Any,
+    provider: Provider,
+    source: str,
+    headers: Headers,
+    plain_http: bool,
+    url_from_env: bool,
 ) -> str | None:
     """Why a base URL is refused; `None` if it is not. The text shows no key.
 
     It must be https, except for loopback addresses, for hosts to which no key is sent, and with the
     option `plain_http`. It contains no key and no user, because URLs are logged (R-27, R-31).
     `source` is where the key came from: a key from the environment is not sent to a host of another
-    provider.
+    provider. No key at all is sent there if the environment names the host: the caller, who gives
+    the key, may not know of the variable.
     """
     text = unsealed(base_url)
     if isinstance(text, str) and (_KEYED_URL.search(text) or _has_key_in_path(text)):
@@ -524,18 +619,19 @@ def _url_problem(
     )
     from_env = source in (provider.key_variable, provider.other_key_variable)
     shown_host = hidden(origin.host)
-    owner = owner_of(origin.host) if from_env and not origin.is_loopback else None
-    if match := WIRES[provider.wire].endpoint_paths.search(text):
-        return f"it must not contain the endpoint's path; use {hidden(text[: match.start()])}"
+    guarded = from_env or (url_from_env and has_key)
+    owner = owner_of(origin.host) if guarded and not origin.is_loopback else None
     if origin.scheme == "http" and not origin.is_loopback and not plain_http and has_key:
         return (
             f"expected https for {shown_host}: plain http would send the key unencrypted; "
             "plain_http=True permits it"
         )
     if owner is not None and owner.family != provider.family:
+        key = f"in {source}" if from_env else f"of {provider.name!r}"
+        remedy = "base_url= and api_key=" if url_from_env else "api_key="
         return (
-            f"{shown_host} is a host of {owner.name!r}, and the key in {source} is not for it; "
-            f'use Client("{owner.name}"), or give api_key= if that key is meant'
+            f"{shown_host} is a host of {owner.name!r}, and the key {key} is not for it; "
+            f'use Client("{owner.name}"), or give {remedy} if that key is meant'
         )
     return None
 

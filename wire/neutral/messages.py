@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import os
 import secrets
 import urllib.parse
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
@@ -18,10 +19,12 @@ import msgspec
 
 from wire.core import json_values
 from wire.core.arguments import checked_arguments, items_of
+from wire.core.files import read_whole
 from wire.core.lenient import plain
 from wire.core.memory import MetadataStruct, Note, WireStruct, encode, freeze
 from wire.core.secret import quoted
 from wire.errors import APIError, BlockedError, RuleError, Violation, WireError
+from wire.neutral.media_types import HEAD_BYTES, media_type_of
 
 W = TypeVar("W", bound=WireStruct)
 V = TypeVar("V", bound="Value")
@@ -167,7 +170,8 @@ class Media(Value, frozen=True, kw_only=True, tag="media"):
     >>> Media(url="data:image/png;base64,iVBORw==").data
     b'\\x89PNG'
 
-    Raises `RuleError` unless one of `data` and `url` is given, or if bytes have no `media_type`.
+    `Media.file(path)` reads a file. Raises `RuleError` unless one of `data` and `url` is given, for
+    empty data, for a `file:` URL, which no vendor can read, and if bytes have no `media_type`.
     """
 
     data: bytes | None = None
@@ -189,19 +193,70 @@ class Media(Value, frozen=True, kw_only=True, tag="media"):
         if (self.data is None) == (self.url is None):
             raise RuleError(violations=[Violation("media", "expected either data or url")])
         if self.url is not None and not isinstance(self.url, str):
-            problem = f"expected a text, not {type(self.url).__name__}"
-            raise RuleError(violations=[Violation("media.url", problem)])
+            raise _no_media("url", f"expected a text, not {type(self.url).__name__}", _FROM_FILE)
+        if self.url is not None and self.url[:5].lower() == "file:":
+            raise _no_media("url", "no vendor can read a file: URL", _FROM_FILE)
         if self.url is not None and self.url[:5].lower() == "data:":
             media_type, data = _inline(self.url)
             msgspec.structs.force_setattr(self, "url", None)
             msgspec.structs.force_setattr(self, "data", data)
             msgspec.structs.force_setattr(self, "media_type", self.media_type or media_type)
-        if self.data is not None and not self.media_type:
-            raise RuleError(
-                violations=[
-                    Violation("media.media_type", "data needs a media type, such as image/png")
-                ]
+        if isinstance(self.data, bytearray | memoryview):
+            msgspec.structs.force_setattr(self, "data", bytes(self.data))
+        if self.data is not None and not isinstance(self.data, bytes):
+            remedy = (
+                f"{_FROM_FILE}; url='data:TYPE;base64,...' takes base64"
+                if isinstance(self.data, str)
+                else _FROM_FILE
             )
+            raise _no_media("data", f"expected bytes, not {type(self.data).__name__}", remedy)
+        if self.data == b"":
+            raise _no_media("data", "expected bytes, not an empty value")
+        if self.data is not None and not self.media_type:
+            raise _no_media("media_type", "data needs a media type, such as image/png")
+
+    @classmethod
+    def file(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        media_type: str = "",
+        name: str = "",
+        detail: Literal["", "low", "high", "auto"] = "",
+        start: str = "",
+        end: str = "",
+        fps: float | None = None,
+    ) -> Self:
+        """Read a file of up to 256 MiB; the other arguments are the fields.
+
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "tide.png")
+        ...     path.write_bytes(b"\\x89PNG") and Media.file(path).media_type
+        'image/png'
+
+        The media type is the one of the extension, else that of the first bytes. The file's name is
+        sent only as `name=`. Raises `RuleError` for a file that cannot be read, is empty, or has an
+        unknown type.
+        """
+        data = read_whole(path, RuleError)
+        file_name = os.path.basename(os.fsdecode(path))
+        if not data:
+            raise _no_media("file", f"{file_name!r} is empty")
+        kind = media_type or media_type_of(file_name, data[:HEAD_BYTES])
+        if not kind:
+            remedy = "name it, such as Media.file(path, media_type='text/plain')"
+            raise _no_media("file", f"the media type of {file_name!r} is unknown", remedy)
+        return cls(
+            data=data, media_type=kind, name=name, detail=detail, start=start, end=end, fps=fps
+        )
+
+
+_FROM_FILE = "Media.file(path) reads a file"
+
+
+def _no_media(field: str, problem: str, remedy: str = "") -> RuleError:
+    return RuleError(violations=[Violation(f"media.{field}", problem, remedy=remedy)])
 
 
 def _inline(url: str) -> tuple[str, bytes]:
@@ -378,11 +433,9 @@ def _is_part(part: object) -> bool:
 
 
 def _no_part(part: object) -> RuleError:
-    return RuleError(
-        violations=[
-            Violation("message.parts", f"expected a text or a part, not {type(part).__name__}")
-        ]
-    )
+    problem = f"expected a text or a part, not {type(part).__name__}"
+    remedy = "give whole messages as messages=" if isinstance(part, Message) else ""
+    return RuleError(violations=[Violation("message.parts", problem, remedy=remedy)])
 
 
 def _flat(parts: Iterable[Any], depth: int = 0) -> Iterator[Part]:
@@ -435,7 +488,12 @@ class Usage(MetadataStruct, frozen=True, kw_only=True):
     >>> (Usage(input=10, output=5, total=15) + Usage(input=20, output=5, total=25)).total
     40
 
-    `input` includes `cached`, and `output` includes `reasoning`.
+    `input` includes `cached`, and `output` includes `reasoning`. `sum` adds up the usages of
+    replies. A reply whose vendor sent no counts has `None`, which adds nothing: the sum is then a
+    lower bound. Type checkers want `sum(usages, Usage())` if some are `None`.
+
+    >>> sum([Usage(input=10, total=10), None, Usage(input=20, total=20)]).input
+    30
     """
 
     input: int = 0
@@ -447,7 +505,9 @@ class Usage(MetadataStruct, frozen=True, kw_only=True):
     by_modality: dict[str, int] = msgspec.field(default_factory=dict)
     """Counts by kind of media, such as `input_audio`, if the vendor sends them."""
 
-    def __add__(self, other: Usage) -> Usage:
+    def __add__(self, other: Usage | None) -> Usage:
+        if other is None:
+            return self
         if not isinstance(other, Usage):
             return NotImplemented
         kinds = {*self.by_modality, *other.by_modality}
@@ -462,6 +522,12 @@ class Usage(MetadataStruct, frozen=True, kw_only=True):
                 for kind in sorted(kinds)
             },
         )
+
+    def __radd__(self, other: int | None) -> Usage:
+        # `sum` begins with 0; no other number is a count of each kind of token.
+        if other is None or (type(other) is int and other == 0):
+            return self
+        return NotImplemented
 
 
 class Reply(MetadataStruct, frozen=True):
@@ -568,8 +634,8 @@ def values_of(messages: Iterable[Message], *, received: bool = True) -> list[Any
         fields = msgspec.structs.asdict(part)
         if isinstance(part, ToolResult):
             parts += fields.pop("media") or ()
-        elif isinstance(part, Media) and isinstance(fields.pop("data"), str):
-            values.append(b"")  # not sound, as a text in place of the bytes is not
+        elif isinstance(part, Media):
+            del fields["data"]
         values += fields.values()
     return values
 
@@ -584,8 +650,6 @@ def _check_part(part: Part, path: str, plain: bool) -> None:
                 _check_part(each, f"{path}.media[{position}]", plain)
         elif name != "data" or not isinstance(part, Media):
             json_values.checked(value, f"{path}.{name}", plain=plain)
-        elif isinstance(value, str):  # msgspec would decode it as base64, to other bytes
-            raise RuleError(violations=[Violation(f"{path}.data", "expected bytes, not str")])
 
 
 # --- events of a streamed reply -------------------------------------------------------------------

@@ -18,7 +18,7 @@ from wire.core.json_values import MAX_SCHEMA_VALUES, are_sound, check_size, chec
 from wire.core.memory import MetadataStruct
 from wire.core.secret import quoted
 from wire.errors import RuleError, Violation
-from wire.neutral.messages import Message, check_values, values_of
+from wire.neutral.messages import Message, Reply, check_values, values_of
 
 T = TypeVar("T")
 
@@ -175,13 +175,21 @@ class Request(MetadataStruct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         # The body's types do not contain these fields, so the wires do not check them.
+        if isinstance(self.messages, Message):
+            msgspec.structs.force_setattr(self, "messages", (self.messages,))
         for name in ("messages", "tools"):
             if type(getattr(self, name)) is not tuple:
                 items = items_of(name, getattr(self, name))
                 msgspec.structs.force_setattr(self, name, items)
         for index, message in enumerate(self.messages):
             if not isinstance(message, Message):
-                raise _wrong_type(f"messages[{index}]", message, (Message,))
+                problem = f"expected a Message, not {type(message).__name__}"
+                remedy = "such as Message.user('Hi')" if isinstance(message, str | dict) else ""
+                if isinstance(message, Reply):
+                    remedy = "reply.message is one"
+                raise RuleError(
+                    violations=[Violation(f"messages[{index}]", problem, remedy=remedy)]
+                )
         for index, tool in enumerate(self.tools):
             if not isinstance(tool, Tool):
                 raise _wrong_type(f"tools[{index}]", tool, (Tool,))

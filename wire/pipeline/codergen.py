@@ -9,7 +9,6 @@ from wire.agent import ATTRACTOR, AsyncModel, LLMAgent
 from wire.agent.model import AgentEvent, model_name
 from wire.agent.provider import ChatProvider, as_model, create_provider
 from wire.chat import AsyncChat
-from wire.chats import base_url_from_env
 from wire.core import retry
 from wire.core.logs import logger
 from wire.errors import ConfigurationError, PipelineError
@@ -68,10 +67,9 @@ def connect(name: str) -> AsyncModel:
     provider, a malformed URL, and a missing key (S4-03).
     """
     provider, model = model_of(name)
-    base_url = base_url_from_env(provider)
     if provider.strip().lower() in FACTORIES:
-        return as_model(create_provider(provider, None, model, base_url))
-    chat = AsyncChat(name, retry=retry.ATTRACTOR, base_url=base_url or None)
+        return as_model(create_provider(provider, None, model))
+    chat = AsyncChat(name, retry=retry.ATTRACTOR)
     try:
         chat.client.require_key()
     except ConfigurationError:

@@ -18,7 +18,7 @@ from wire.pipeline.graph import FILE_START, Edge, Graph, Node, Position, not_one
 from wire.pipeline.node_types import NODE_TYPES, TIMEOUT, LintRule, NodeType, NodeTypes
 from wire.pipeline.routing import RUN_KEYS, fan_ins
 from wire.pipeline.templates import keys_of
-from wire.providers import FACTORIES, PROVIDERS, model_of
+from wire.providers import FACTORIES, PROVIDERS, model_of, nearest_provider
 
 Severity: TypeAlias = Literal["error", "warning"]
 
@@ -369,12 +369,13 @@ def _models(subject: _Subject) -> Iterator[Finding]:
             )
             continue
         if provider not in PROVIDERS and provider.lower() not in FACTORIES:
+            near = nearest_provider(provider, FACTORIES)
             yield _of_node(
                 "provider_known",
                 "warning",
                 node,
                 f"unknown provider {provider!r}",
-                suggestion(provider, (*PROVIDERS, *FACTORIES)),
+                f"did you mean {near!r}?" if near else "",
             )
 
 

@@ -174,6 +174,8 @@ def test_a_file(tmp_path: Path) -> None:
         ([{"say": "a", "tmies": 1}], r"steps\[0\]: 'tmies' is unknown"),
         ([{"say": "a", "match": {"modle": 1}}], r"steps\[0\].match: 'modle' is unknown"),
         ([{"match": {}}], r"steps\[0\]: expected say, answer, stream or fault"),
+        ([{"status": 429}], r'stream or fault; {"fault": "429"} is an error'),
+        ([{"calls": []}], r"'calls' is unknown; .*; {\"say\": {\"calls\": .* calls a tool"),
         ([{"fault": "boom"}], "fault: 'boom' is unknown"),
         ("nowhere.json", "nowhere.json: cannot be read"),
     ],

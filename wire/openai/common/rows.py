@@ -431,6 +431,7 @@ ROWS: tuple[Provider, ...] = (
         key_header="api-key",
         hosts=("*.openai.azure.com", "*.services.ai.azure.com"),
         base_url_like="https://NAME.openai.azure.com/openai/v1",
+        other_base_url_variable="AZURE_OPENAI_ENDPOINT",  # without a path, which the host gets
         dialect=Dialect(developer_role=True, call_ids=CallIds(most=40)),
     ),
     chat_host(
@@ -520,4 +521,4 @@ provider_row = ProviderNames("openai", ROWS, PLAIN).row
 endpoint_paths = re.compile(
     r"/(chat/completions|embeddings|(?<!\.services\.ai\.azure\.com/)models)/*$", re.IGNORECASE
 )
-"""Matches the path of an endpoint at the end of a base URL, where it must not be: calls add it."""
+"""Matches the path of an endpoint at the end of a base URL: calls add it themselves."""

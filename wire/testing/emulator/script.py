@@ -123,7 +123,8 @@ def step_of(value: Any, path: str = "step") -> Step:
     _check_match(match, f"{path}.match")
     _check_keys(match, _MATCH_KEYS, f"{path}.match")
     if not set(value) & {"say", "answer", "stream", "fault"}:
-        raise ConfigurationError(f"script: {path}: expected say, answer, stream or fault")
+        remedy = f'; {{"fault": "{value["status"]}"}} is an error' if "status" in value else ""
+        raise ConfigurationError(f"script: {path}: expected say, answer, stream or fault{remedy}")
     times, status, stream = value.get("times", 1), value.get("status", 200), value.get("stream")
     _check_type(times, int, f"{path}.times")
     _check_type(status, int, f"{path}.status")
@@ -186,6 +187,8 @@ def _check_type(value: Any, kind: type | tuple[type, ...], path: str) -> None:
 def _check_keys(value: Mapping[str, Any], keys: frozenset[str], path: str) -> None:
     for key in value:
         if key not in keys:
+            remedy = '; {"say": {"calls": [{"name": ..., "args": ...}]}} calls a tool'
             raise ConfigurationError(
                 f"script: {path}: {key!r} is unknown; there are {', '.join(sorted(keys))}"
+                f"{remedy if keys is _STEP_KEYS and 'call' in str(key) else ''}"
             )

@@ -1,0 +1,81 @@
+"""A stream as a context manager that refuses every other use with the line to write."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    _AsyncGeneratorContextManager,
+    _GeneratorContextManager,
+)
+from typing import Any, NoReturn, ParamSpec, TypeVar
+
+from wire.errors import ConfigurationError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Block:
+    """Refuses what a context manager cannot do.
+
+    Python's own message, `'_GeneratorContextManager' object is not iterable`, names neither the
+    call nor the remedy.
+    """
+
+    line = ""
+    """The line that opens the stream."""
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise ConfigurationError(f"stream: open it as a block, `{self.line}`")
+
+    __iter__ = __next__ = __aiter__ = __anext__ = __await__ = _refuse
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{name}: open the stream as a block, `{self.line}`", name=name)
+
+
+class _SyncBlock(_Block, _GeneratorContextManager[Any]):
+    __aenter__ = __aexit__ = _Block._refuse
+
+
+class _AsyncBlock(_Block, _AsyncGeneratorContextManager[Any]):
+    __enter__ = __exit__ = _Block._refuse
+
+
+def stream_block(
+    line: str,
+) -> Callable[[Callable[P, Iterator[T]]], Callable[P, AbstractContextManager[T]]]:
+    """As `contextlib.contextmanager`, for a function that opens a stream.
+
+    >>> @stream_block("with texts() as text:")
+    ... def texts():
+    ...     yield "Hello."
+    >>> with texts() as text:
+    ...     text
+    'Hello.'
+    >>> for text in texts():
+    ...     text
+    Traceback (most recent call last):
+    wire.errors.ConfigurationError: stream: open it as a block, `with texts() as text:`
+    """
+    block = type("StreamBlock", (_SyncBlock,), {"line": line})
+    return functools.partial(_decorated, block)
+
+
+def async_stream_block(
+    line: str,
+) -> Callable[[Callable[P, AsyncIterator[T]]], Callable[P, AbstractAsyncContextManager[T]]]:
+    """As `contextlib.asynccontextmanager`, for a function that opens a stream."""
+    block = type("AsyncStreamBlock", (_AsyncBlock,), {"line": line})
+    return functools.partial(_decorated, block)
+
+
+def _decorated(block: Any, function: Callable[..., Any]) -> Any:
+    @functools.wraps(function)
+    def opened(*args: Any, **kwargs: Any) -> Any:
+        return block(function, args, kwargs)
+
+    return opened
