@@ -6,6 +6,8 @@ import doctest
 import importlib
 import pkgutil
 import re
+import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -40,11 +42,13 @@ def test_docstrings(name: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_pages(page: Path) -> None:
+def test_pages(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of a page run in order in one namespace; a block with `>>>` is compared with what it
     prints.
     """
-    names: dict[str, object] = {"__name__": "__page__"}
+    module = types.ModuleType("__page__")
+    monkeypatch.setitem(sys.modules, "__page__", module)  # where a dataclass finds its annotations
+    names = vars(module)
     for block in BLOCK.findall(page.read_text("utf-8")):
         if ">>>" in block:
             test = doctest.DocTestParser().get_doctest(block, names, page.name, str(page), 0)
