@@ -149,6 +149,16 @@ def test_what_is_no_object_is_wrapped_in_one(kind: Any, inner: Any, text: str, v
         wanted.read(json.dumps(json.loads(text)["value"]))
 
 
+def test_an_output_is_sent_as_it_is() -> None:
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    given = Output(schema, "weather", strict=True)
+    kind = OutputType(given)
+    assert kind.output is given
+    assert kind.read('{"city": "Oslo"}') == {"city": "Oslo"}
+    with pytest.raises(OutputError, match="the answer does not match weather"):
+        kind.read('{"city": 5}')
+
+
 def test_schemas_are_whole_in_themselves() -> None:
     person = {
         "title": "Person",

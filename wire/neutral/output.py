@@ -23,7 +23,7 @@ _LIMIT = 200  # bytes of the model's text that an error quotes
 
 
 class OutputType:
-    """A type, a pydantic model or a JSON Schema that the model's text must match.
+    """A type, a pydantic model, a JSON Schema or an `Output` that the model's text must match.
 
     >>> numbers = OutputType(list[int])
     >>> numbers.output.schema["properties"], numbers.read('{"value": [1, 2]}')
@@ -35,6 +35,8 @@ class OutputType:
     """
 
     def __init__(self, kind: Any) -> None:
+        given = kind if isinstance(kind, Output) else None
+        kind = given.schema if given else kind
         try:
             self._shape: Shape = shape_of(kind)
             # A JSON Schema is sent as the caller wrote it, so it is never wrapped.
@@ -51,8 +53,8 @@ class OutputType:
             raise SchemaError(violations=[Violation("output", problem)]) from None
         # Vendors restrict the characters of a name; a title may be any text.
         name = _NO_NAME.sub("_", str(self._shape.schema.get("title", NAME))).strip("_")[:64] or NAME
-        self.output = Output(self._shape.schema, name)
-        self._name = _shown(kind) if self._wrapped else name
+        self.output = given or Output(self._shape.schema, name)
+        self._name = _shown(kind) if self._wrapped else self.output.name
 
     def read(self, text: str) -> Any:
         """Parse the model's text, which may be inside a code fence, and return its value.
