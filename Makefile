@@ -1,11 +1,11 @@
-# Each target does its own set-up in .venv, the lowest versions in .venv-lowest, the real server's in .venv-real, the vendors' SDKs in .venv-sdks, command-line agents in .clis; nothing is installed outside them.
+# Each target does its own set-up in .venv, the lowest versions in .venv-lowest, the real server's in .venv-real, the vendors' SDKs in .venv-sdks, libraries of agents in .venv-integrations, command-line agents in .clis; nothing is installed outside them.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export Q LIVE RECORD
 
-.PHONY: demo demo-local test test-slow test-lowest test-live test-real test-sdks test-clis faults soak check examples bench clean
+.PHONY: demo demo-local test test-slow test-lowest test-live test-real test-sdks test-clis test-integrations faults soak check examples bench clean
 
 demo: .venv/.run
 	@$(BIN)/python examples/demo.py
@@ -50,6 +50,9 @@ test-sdks: .venv/.dev .venv-sdks/summer/.ready .venv-sdks/today/.ready
 test-clis: .venv/.dev
 	$(BIN)/python -m pytest -q -rs -m clis tests/clis
 
+test-integrations: .venv-integrations/.ready
+	.venv-integrations/bin/python -m pytest -q -c examples/integrations/pytest.ini --benchmark-disable examples/integrations
+
 # Writes docs/reliability.md with the table that it prints.
 faults: .venv/.dev
 	$(BIN)/python -m tests.faults
@@ -67,7 +70,7 @@ check: .venv/.dev
 	$(BIN)/lint-imports
 
 clean:
-	rm -rf .venv .venv-lowest .venv-real .venv-sdks .clis
+	rm -rf .venv .venv-lowest .venv-real .venv-sdks .venv-integrations .clis
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; name one with make PYTHON=...")'
@@ -96,4 +99,10 @@ clean:
 	@$(PYTHON) -m venv .venv-sdks/$*
 	@.venv-sdks/$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@! command -v npm >/dev/null || npm install --silent --no-fund --no-audit --prefix .venv-sdks/$*/node $(NPM)
+	@touch $@
+
+# The libraries that examples/integrations has models for, for test-integrations alone.
+.venv-integrations/.ready: examples/integrations/requirements.txt pyproject.toml | .venv/bin/python
+	@$(PYTHON) -m venv .venv-integrations
+	@.venv-integrations/bin/python -m pip install --quiet --disable-pip-version-check -r $< -e '.[tools]'
 	@touch $@

@@ -37,7 +37,7 @@ TOOLS = gemini.tools(
 )
 
 
-# README begins: the client part
+# the guide begins: the client part
 def ask(client: Client, model: str, question: str) -> gemini.GenerateContentResponse:
     turns: list[gemini.Turn] = [question]
     while True:
@@ -57,7 +57,7 @@ def ask(client: Client, model: str, question: str) -> gemini.GenerateContentResp
         turns += [answer, results]
 
 
-# README ends
+# the guide ends
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The examples run, and what README shows of them is what they are and print."""
+"""The examples run, and what README and a guide show of them is what they are and print."""
 
 from __future__ import annotations
 
@@ -119,13 +119,14 @@ def test_s1_71_two_vendors_in_one_run_and_the_session_of_it() -> None:
     assert "--- the session as saved and read again: 6 messages\nuser:\n  Parse this résumé" in said
 
 
-def test_readme_shows_the_demo_as_it_is() -> None:
+def test_readme_and_a_guide_show_the_demo_as_it_is() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     source = (ROOT / "examples" / "raw_tools.py").read_text("utf-8")
-    client_part = source.split("# README begins: the client part\n")[1].split(
-        "\n\n\n# README ends"
+    client_part = source.split("# the guide begins: the client part\n")[1].split(
+        "\n\n\n# the guide ends"
     )[0]
-    assert f"```python\n{client_part}\n```" in readme
+    page = (ROOT / "docs" / "guide" / "raw.md").read_text("utf-8")
+    assert f"```python\n{client_part}\n```" in page
     assert len(client_part.splitlines()) <= 30
     shown = readme.split("make demo\n```\n\n```\n")[1].split("```")[0].splitlines()
     printed = run("demo.py").splitlines()

@@ -20,7 +20,8 @@ import pytest
 from wire.testing.emulator import Emulator, serve
 
 HERE = Path(__file__).parent
-VENVS = HERE.parent.parent / ".venv-sdks"
+ROOT = HERE.parent.parent
+VENVS = ROOT / ".venv-sdks"
 AGES = ("summer", "today")
 
 SAID = "This is an emulator, and no model. You said: hi"
@@ -269,3 +270,42 @@ def test_clients_for_javascript(url: str, age: str, vendor: str, wanted: Any) ->
     if shutil.which("node") is None or not modules.exists():
         pytest.skip("node is not there")
     assert cases("node", HERE / f"drive_{vendor}.cjs", url, NODE_PATH=str(modules)) == wanted
+
+
+MIGRATED = ("google-genai", "openai", "anthropic")
+"""Clients with a page of docs/migrate."""
+
+
+@pytest.mark.sdks
+@pytest.mark.parametrize("client", MIGRATED)
+def test_pages_of_migration(url: str, client: str) -> None:
+    """Each block of a client's code in its page runs, and prints what the page shows."""
+    found = subprocess.run(
+        [
+            VENVS / "today" / "bin" / "python",
+            HERE / "run_page.py",
+            ROOT / "docs" / "migrate" / f"{client}.md",
+        ],
+        capture_output=True,
+        text=True,
+        env={
+            "PATH": os.environ["PATH"],
+            "GOOGLE_GEMINI_BASE_URL": url,
+            "OPENAI_BASE_URL": f"{url}/v1",
+            "ANTHROPIC_BASE_URL": url,
+            **{f"{name}_API_KEY": "fake-key" for name in ("GEMINI", "OPENAI", "ANTHROPIC")},
+        },
+        timeout=110,
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+    failures, examples = json.loads(found.stdout.splitlines()[-1])
+    assert failures == 0, found.stdout
+    assert examples > 20
+
+
+@pytest.mark.parametrize("client", MIGRATED)
+def test_pages_of_migration_name_the_version_that_runs(client: str) -> None:
+    pinned = dict(line.split("==") for line in (HERE / "today.txt").read_text("utf-8").split())
+    page = (ROOT / "docs" / "migrate" / f"{client}.md").read_text("utf-8")
+    assert f"those of version {pinned[client]}," in page.replace("\n", " ")
+    assert f"| {client} {pinned[client]} |" in page
