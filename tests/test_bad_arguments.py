@@ -182,7 +182,10 @@ def test_options_of_the_chats_own_host_are_known() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda: Client("gemini", timeouts="fast"), "timeouts: expected a Timeouts, not str"),
+        (
+            lambda: Client("gemini", timeouts="fast"),
+            "timeouts: expected a positive number of seconds, a Timeouts or None, not str",
+        ),
         (lambda: Client("gemini", retry=3), "retry: expected a Retry, not int"),
         (lambda: Client("gemini", version=5), "gemini: version: 5 cannot be part of a path"),
         (lambda: Limits(event=-1), "limits.event: expected a positive integer, not -1"),

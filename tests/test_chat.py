@@ -277,7 +277,11 @@ def test_what_cannot_be_asked_is_refused_before_anything_is_sent(
         (lambda: Chat("nobody:x"), "provider: 'nobody' is unknown; known are anthropic, azure, "),
         (
             lambda: Chat(GEMINI, temprature=1),
-            "temprature: no such option; there are client, http, system, ",
+            "temprature: no such option; did you mean 'temperature'?",
+        ),
+        (
+            lambda: Chat(GEMINI, colour="red"),
+            "colour: no such option; there are client, http, system, tools, ",
         ),
         (
             lambda: Chat(GEMINI, client=Client("deepseek")),

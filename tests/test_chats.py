@@ -185,7 +185,7 @@ def test_u_06_names_of_clients_are_the_callers_own() -> None:
         (lambda: Chats.from_env("nobody"), "provider: 'nobody' is unknown; known are"),
         (
             lambda: Chats.from_env(api_key=KEY),
-            "api_key: from_env has no such option; there are timeouts, retry, limits, trust_env",
+            "api_key: no such option; there are default, http, timeouts, retry, limits, trust_env",
         ),
     ],
 )

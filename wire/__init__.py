@@ -145,4 +145,5 @@ _MODULES = {
     "retry": "wire.core.retry",
 }
 
-__getattr__, __dir__ = lazy_names("wire", _NAMES, modules=_MODULES)
+if not TYPE_CHECKING:  # a type checker would take each misspelt name for one of these
+    __getattr__, __dir__ = lazy_names("wire", _NAMES, modules=_MODULES)

@@ -10,22 +10,32 @@ import dataclasses
 import functools
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, cast
+from typing import Any, Generic, Self, TypedDict, TypeVar, cast
 
 import msgspec
 
 from wire.core.account import Account
-from wire.core.arguments import items_of, suggestion
+from wire.core.arguments import checked_names, items_of, suggestion
 from wire.core.bodies import wrong_type
-from wire.core.call import Call, EventSource, StreamCall, Timeouts
-from wire.core.credentials import hidden, known_credential
+from wire.core.call import (
+    USE_CLIENT_DEFAULT,
+    Call,
+    ClientDefault,
+    EventSource,
+    StreamCall,
+    Timeouts,
+    timeouts_of,
+)
+from wire.core.credentials import known_credential
+from wire.core.limits import Limits
+from wire.core.retry import NONE as NO_RETRY
 from wire.core.retry import Retry
-from wire.core.secret import quoted, sealed, sealed_object, type_name, unsealed
+from wire.core.secret import Headers, Secret, quoted, sealed, type_name, unsealed
 from wire.core.stream_block import async_stream_block, stream_block
 from wire.errors import ConfigurationError, OutputError, RuleError, Violation
 from wire.http.aio import AsyncClient, AsyncStream
 from wire.http.client import Client, Stream
-from wire.http.target import TRANSPORT_METHODS, Options, seal
+from wire.http.target import Options, Token, options_of, seal
 from wire.neutral.messages import Done, Event, Message, Parts, Reply
 from wire.neutral.output import OutputType
 from wire.neutral.request import Request, Tool
@@ -41,67 +51,63 @@ AnyStream = TypeVar("AnyStream", bound=Stream[Event, Reply] | AsyncStream[Event,
 class Settings(TypedDict, total=False):
     """Settings of a request. `wire.neutral.request.Request` documents each of them.
 
-    Settings of a chat apply to all its requests. Settings of one request take precedence.
+    Settings of a chat apply to all its requests. Settings of one request take precedence; `None`
+    means "not given".
     """
 
-    system: str
-    tools: Iterable[Tool | Callable[..., Any]]
-    """Functions and structs are turned into tools by `wire.tools.tool`."""
+    system: str | None
+    """The system prompt. It comes before the system messages among `messages`."""
+    tools: Iterable[Tool | Callable[..., Any]] | None
+    """Functions, structs or tools that the model may call; see `wire.tools.tool`."""
     tool_choice: str | Sequence[str] | None
+    """`auto`, `none`, `required`, or a list of tool names of which one must be called. By default,
+    the model chooses."""
     max_tokens: int | None
+    """Tokens. The longest reply, with its thoughts on most models. By default, that of the
+    model."""
     temperature: float | None
+    """Randomness, from 0 up. By default, that of the model."""
     top_p: float | None
-    stop: str | Sequence[str]
+    """Share of the likeliest tokens to choose from, from 0 to 1. By default, that of the model."""
+    stop: str | Sequence[str] | None
+    """A text, or several, before which the reply ends."""
     effort: str | None
-    search_grounding: bool
-    raw_schemas: bool
-    options: Mapping[str, Mapping[str, Any]]
+    """Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of the vendor.
+    By default, that of the model."""
+    search_grounding: bool | None
+    """True adds Google Search to the tools. Only Gemini has it. False by default."""
+    raw_schemas: bool | None
+    """True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's dialect. False
+    by default."""
+    options: Mapping[str, Mapping[str, Any]] | None
+    """Name of a provider to further keys of the body, which are sent to this provider only."""
 
 
 class RequestOptions(Settings, total=False):
     """Settings of one request, and how to send it."""
 
-    timeouts: Timeouts | None
-    """`None`: those of the client."""
-    retry: Retry | None
-    """`None`: the policy of the client. `wire.retry.NONE` switches retries off for this request."""
-
-
-class ChatOptions(Settings, Options, total=False):
-    """Settings, and the options of the client that a chat creates if it gets no `client`."""
+    timeouts: Timeouts | float | ClientDefault | None
+    """Seconds; as for a client: a number limits each single wait, `None` means no limit at all.
+    By default, those of the client."""
+    retry: Retry | ClientDefault | None
+    """As for a client: `None` means one attempt only. By default, the policy of the client."""
 
 
 class ChatState(Generic[AnyClient]):
     """The part of a chat that `Chat` and `AsyncChat` share: client, model and settings."""
 
-    def __init__(
-        self,
-        name: str,
-        client: AnyClient | None,
-        kind: type[AnyClient],
-        http: Any,
-        options: ChatOptions,
-    ) -> None:
-        seal_settings(options)
+    model: str
+
+    def __init__(self, parameters: Mapping[str, Any], kind: type[AnyClient]) -> None:
+        """`parameters` are those of the constructor of `Chat`, as its `locals()` has them."""
+        name, client = parameters["model"], parameters["client"]
         self._name = name = model_name(name, client is not None)
         if client is not None and not isinstance(client, kind):
             raise ConfigurationError(f"client: expected a {kind.__name__}, not {type_name(client)}")
         provider, self.model = model_of(name, client.provider if client is not None else "")
-        unknown = sorted(set(options) - set(ChatOptions.__annotations__))
-        if unknown:
-            raise ConfigurationError(
-                f"{hidden(unknown[0])}: no such option; there are client, http, "
-                f"{', '.join(ChatOptions.__annotations__)}"
-            )
-        of_client = {name: options[name] for name in Options.__annotations__ if name in options}  # type: ignore[literal-required]
         self.client: AnyClient
         if client is None:
-            self.client = kind(provider, http=http, **of_client)
-        elif of_client or http != "auto":
-            raise ConfigurationError(
-                f"{next(iter(of_client), 'http')}: an option of the client; give it to the client "
-                "that you pass"
-            )
+            self.client = kind(provider, http=parameters["http"], **options_of(parameters))
         elif client.provider != provider.lower():
             raise ConfigurationError(
                 f"client: it sends to {client.provider!r}, but the model {quoted(name)} is one of "
@@ -111,9 +117,7 @@ class ChatState(Generic[AnyClient]):
             self.client = client
         self._name = f"{self.provider}:{self.model}"
         self._own = client is None
-        given: dict[str, Any] = dict(options)
-        self._settings = {name: given[name] for name in Settings.__annotations__ if name in given}
-        self._settings = _checked(self._settings)
+        self._settings = _settings_of(parameters)
 
     @property
     def provider(self) -> str:
@@ -123,19 +127,53 @@ class ChatState(Generic[AnyClient]):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._name})"
 
+    @checked_names("setting")
     def request(
         self,
         prompt: Parts | None = None,
         *,
         messages: Iterable[Message] | Message | None = None,
-        **settings: Unpack[Settings],
+        system: str | None = None,
+        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tool_choice: str | Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: str | Sequence[str] | None = None,
+        effort: str | None = None,
+        search_grounding: bool | None = None,
+        raw_schemas: bool | None = None,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> Request:
         """Build the neutral request without sending it.
 
         Raises `RuleError` unless exactly one of `prompt` and `messages` is given.
+
+        Args:
+            prompt: A text or other parts of one message of the user. Give it or `messages`.
+            messages: The conversation, oldest message first.
+            system: The system prompt. It comes before the system messages among `messages`.
+            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
+                called. By default, the model chooses.
+            max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
+                that of the model.
+            temperature: Randomness, from 0 up. By default, that of the model.
+            top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
+                the model.
+            stop: A text, or several, before which the reply ends.
+            effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
+                the vendor. By default, that of the model.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
+                default.
+            raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
+                Gemini's dialect. False by default.
+            options: Name of a provider to further keys of the body, which are sent to this provider
+                only.
         """
-        if not settings.keys() <= SETTINGS:
-            seal_settings(settings)
+        return self._request(prompt, messages, locals())
+
+    def _request(self, prompt: Any, messages: Any, parameters: Mapping[str, Any]) -> Request:
         if (prompt is None) == (messages is None):
             raise RuleError(
                 violations=[Violation("messages", "expected either a prompt or messages")]
@@ -146,7 +184,7 @@ class ChatState(Generic[AnyClient]):
         else:
             # A list is what almost all callers give, and needs no call of a function.
             sent = messages if isinstance(messages, (list, tuple)) else _listed(messages)
-        request = Request(messages=tuple(sent), **{**self._settings, **_checked(settings)})
+        request = Request(messages=tuple(sent), **{**self._settings, **_settings_of(parameters)})
         if request.options:
             self._check_options(request.options)
         return request
@@ -164,38 +202,135 @@ class ChatState(Generic[AnyClient]):
                 problem = f"no provider is called {quoted(name, 40)}"
                 raise RuleError(violations=[Violation("options", problem, remedy=remedy)])
 
-    def call(self, *args: Any, output: Any = None, **settings: Any) -> Call[Reply]:
-        """The call that `ask` sends with the same arguments."""
-        if not settings.keys() <= SETTINGS:
-            seal_settings(settings)
-        call: Call[Reply] = self._rendered("call", args, output, settings)
+    @checked_names("setting")
+    def call(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: Any = None,
+        system: str | None = None,
+        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tool_choice: str | Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: str | Sequence[str] | None = None,
+        effort: str | None = None,
+        search_grounding: bool | None = None,
+        raw_schemas: bool | None = None,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
+        retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
+    ) -> Call[Reply]:
+        """The call that `ask` sends with the same arguments.
+
+        Args:
+            prompt: A text or other parts of one message of the user. Give it or `messages`.
+            messages: The conversation, oldest message first.
+            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
+                in JSON, and `reply.output` is its value.
+            system: The system prompt. It comes before the system messages among `messages`.
+            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
+                called. By default, the model chooses.
+            max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
+                that of the model.
+            temperature: Randomness, from 0 up. By default, that of the model.
+            top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
+                the model.
+            stop: A text, or several, before which the reply ends.
+            effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
+                the vendor. By default, that of the model.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
+                default.
+            raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
+                Gemini's dialect. False by default.
+            options: Name of a provider to further keys of the body, which are sent to this provider
+                only.
+            timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
+                limit at all. By default, those of the client.
+            retry: As for a client: `None` means one attempt only. By default, the policy of the
+                client.
+        """
+        call: Call[Reply] = self._rendered("call", locals())
         return call
 
+    @checked_names("setting")
     def stream_call(
-        self, *args: Any, output: Any = None, **settings: Any
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: Any = None,
+        system: str | None = None,
+        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tool_choice: str | Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: str | Sequence[str] | None = None,
+        effort: str | None = None,
+        search_grounding: bool | None = None,
+        raw_schemas: bool | None = None,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
+        retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
     ) -> StreamCall[Event, Reply]:
-        """The call that `stream` sends with the same arguments."""
-        if not settings.keys() <= SETTINGS:
-            seal_settings(settings)
-        call: StreamCall[Event, Reply] = self._rendered("stream_call", args, output, settings)
+        """The call that `stream` sends with the same arguments.
+
+        Args:
+            prompt: A text or other parts of one message of the user. Give it or `messages`.
+            messages: The conversation, oldest message first.
+            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
+                in JSON, and `reply.output` is its value.
+            system: The system prompt. It comes before the system messages among `messages`.
+            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
+                called. By default, the model chooses.
+            max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
+                that of the model.
+            temperature: Randomness, from 0 up. By default, that of the model.
+            top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
+                the model.
+            stop: A text, or several, before which the reply ends.
+            effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
+                the vendor. By default, that of the model.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
+                default.
+            raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
+                Gemini's dialect. False by default.
+            options: Name of a provider to further keys of the body, which are sent to this provider
+                only.
+            timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
+                limit at all. By default, those of the client.
+            retry: As for a client: `None` means one attempt only. By default, the policy of the
+                client.
+        """
+        call: StreamCall[Event, Reply] = self._rendered("stream_call", locals())
         return call
 
-    whole, streamed = call, stream_call
-    """Other names of the two."""
+    whole = call
+    """Another name of `call`."""
+    streamed = stream_call
+    """Another name of `stream_call`."""
 
-    def _rendered(
-        self, how: str, args: tuple[Any, ...], output: Any, settings: dict[str, Any]
-    ) -> Any:
-        """Render a request; `how` names the function of the wire: `call` or `stream_call`."""
-        sending = {name: settings.pop(name, None) for name in ("timeouts", "retry")}
-        request = self.request(*args, **settings)
+    def _rendered(self, how: str, parameters: Mapping[str, Any]) -> Any:
+        """Render a request; `how` names the function of the wire: `call` or `stream_call`.
+
+        `parameters` are those of `ask`, as its `locals()` has them.
+        """
+        prompt, messages = parameters["prompt"], parameters["messages"]
+        request = self._request(prompt, messages, parameters)
+        output, timeouts, retry = parameters["output"], parameters["timeouts"], parameters["retry"]
         output_type = OutputType(output) if output is not None else None
         if output_type is not None:
             request = msgspec.structs.replace(request, output=output_type.output)
-        make = getattr(WIRES[self.client.wire], how)
-        call = make(request, self.model, self.client.row)
-        if any(value is not None for value in sending.values()):
-            call = call.replace(**sending)
+        call = getattr(WIRES[self.client.wire], how)(request, self.model, self.client.row)
+        if timeouts is not USE_CLIENT_DEFAULT:
+            call = call.replace(timeouts=timeouts_of(timeouts))
+        if retry is not USE_CLIENT_DEFAULT:
+            call = call.replace(retry=NO_RETRY if retry is None else retry)
         return call if output_type is None else with_output(call, output_type)
 
 
@@ -216,6 +351,32 @@ def seal_settings(settings: Any) -> None:
             settings[name] = sealed(settings[name])
 
 
+def _sealed_chat(options: Any) -> None:
+    """Seal the options of a chat; refuse those of a client if the caller passes a client."""
+    seal_settings(options)
+    if options.get("client") is not None:
+        of_client = (name for name in options if name in Options.__annotations__)
+        http = None if options.get("http", "auto") == "auto" else "http"
+        option = next(of_client, http)
+        if option is not None:
+            raise ConfigurationError(
+                f"{option}: an option of the client; give it to the client that you pass"
+            )
+
+
+def settings_of(parameters: Mapping[str, Any]) -> Settings:
+    """The settings among the parameters of a function, as its `locals()` has them."""
+    return cast(Settings, {name: parameters[name] for name in Settings.__annotations__})
+
+
+def request_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of `Chat.ask` among those of a function, as its `locals()` has them."""
+    return {name: parameters[name] for name in _OF_REQUEST}
+
+
+_OF_REQUEST = ("prompt", "messages", "output", *RequestOptions.__annotations__)
+
+
 def model_name(name: Any, bare: bool) -> Any:
     """The name of a model as text, unless it may be a key: then the `Secret` of it.
 
@@ -227,16 +388,12 @@ def model_name(name: Any, bare: bool) -> Any:
     return text
 
 
-def _checked(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Check the names of settings and convert their values to those of `Request`."""
-    # `None` means "not given".
-    given = {name: value for name, value in settings.items() if value is not None}
-    unknown = sorted(set(given) - set(Settings.__annotations__))
-    if unknown:
-        raise ConfigurationError(
-            f"{hidden(unknown[0])}: no such setting; there are messages, output, "
-            f"{', '.join(Settings.__annotations__)}"
-        )
+def _settings_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that were given, with their values converted to those of `Request`."""
+    given: dict[str, Any] = {}
+    for name in Settings.__annotations__:
+        if parameters[name] is not None:
+            given[name] = parameters[name]
     if "tools" in given:
         given["tools"] = Toolbox(given["tools"]).definitions
     if isinstance(given.get("stop"), str):
@@ -338,31 +495,119 @@ class Chat(ChatState[Client]):
     {"contents":[{"parts":[{"text":"Hi"}],"role":"user"}],"systemInstruction":{"parts":[{"text":"Be brief."}]}}
     >>> chat.close()
 
-    `model` is `provider[@region]:model`. Without `client`, the chat creates a client from the
-    options of `wire.http.target.Options` and closes it at the end. Other options are settings of
-    all requests. Raises `ConfigurationError` that names the option.
+    Without `client`, the chat creates a client from the options of a client and closes it at the
+    end. The settings apply to all requests. Raises `ConfigurationError` that names the option.
+
+    Args:
+        model: `provider[@region]:model`, such as `gemini:gemini-3.8-flash`. With `client`, the
+            model alone is enough.
+        client: The client that sends the requests. It is not closed with the chat. By default, a
+            new one.
+        http: A transport or a client of httpx or httpx2, or `"auto"` for connections of its own. It
+            is closed with this chat.
+        system: The system prompt. It comes before the system messages among `messages`.
+        tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+        tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
+            called. By default, the model chooses.
+        max_tokens: Tokens. The longest reply, with its thoughts on most models. By default, that of
+            the model.
+        temperature: Randomness, from 0 up. By default, that of the model.
+        top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of the
+            model.
+        stop: A text, or several, before which the reply ends.
+        effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of the
+            vendor. By default, that of the model.
+        search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
+            default.
+        raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
+            dialect. False by default.
+        options: Name of a provider to further keys of the body, which are sent to this provider
+            only.
+        api_key: Replaces the provider's environment variable, such as `OPENAI_API_KEY`.
+        base_url: Replaces the provider's environment variable (`OPENAI_BASE_URL`), which replaces
+            the vendor's host. Scheme, host and the path before the endpoint's
+            (`/chat/completions`). The endpoint's path is removed from its end, and so is the
+            version for Gemini and Anthropic; `describe()` tells the result.
+        timeouts: Seconds. A number limits each single wait: for a connection, for the response
+            headers, and between two events or reads; the whole call with its retries still ends
+            after 900 s. `None`: no limit at all. `Timeouts(...)` sets each limit; its defaults are
+            `connect` 10 s, `first_byte` 300 s, `idle` 120 s, `total` 900 s.
+        retry: When to send a failed request again. By default 3 attempts, with waits of up to 1 s,
+            then 2 s, or as long as the server asks for, up to 60 s. `None`: one attempt only.
+        headers: Further headers of each request. Values that look like keys are shown nowhere.
+        limits: Largest sizes of what is received. `None`: the defaults, such as 256 MiB for a body.
+        version: Version of the API, if the path or a header contains one. By default, that of the
+            provider.
+        project: Project of Google Cloud, for `gemini@vertex`.
+        location: Region of Google Cloud, for `gemini@vertex`, such as `europe-west4` or `global`.
+        token: Function that returns a bearer token, in place of `api_key`. Called before each
+            attempt. An `AsyncClient` also accepts an async function.
+        dialect: The `Dialect` of the host; replaces that of its row.
+        plain_http: True permits a key over unencrypted http to a host that is not loopback, such as
+            one in your own network. Everyone on the way can read the key and the conversation.
+        trust_env: False ignores the proxies of the environment, `SSL_CERT_FILE`, `SSL_CERT_DIR` and
+            `SSLKEYLOGFILE`. A transport given as `http=` has a setting of its own.
+        idempotency_header: Name of a header that carries an id: a new one for each call, the same
+            on all its attempts. A gateway that knows the header, such as `Idempotency-Key`, does
+            not run a repeated request twice.
     """  # noqa: E501
 
+    @checked_names(seal=_sealed_chat)
     def __init__(
         self,
         model: str,
         *,
         client: Client | None = None,
         http: Any = "auto",
-        **options: Unpack[ChatOptions],
+        system: str | None = None,
+        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tool_choice: str | Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: str | Sequence[str] | None = None,
+        effort: str | None = None,
+        search_grounding: bool | None = None,
+        raw_schemas: bool | None = None,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        api_key: str | Secret | None = None,
+        base_url: str | None = None,
+        timeouts: Timeouts | float | None = Timeouts(),
+        retry: Retry | None = Retry(),
+        headers: Headers | None = None,
+        limits: Limits | None = None,
+        version: str | None = None,
+        project: str | None = None,
+        location: str | None = None,
+        token: Token | None = None,
+        dialect: Any = None,
+        plain_http: bool = False,
+        trust_env: bool = True,
+        idempotency_header: str | None = None,
     ) -> None:
-        # Before anything can raise: tracebacks show the arguments of this frame (R-28).
-        model, http = sealed(model), sealed_object(http, *TRANSPORT_METHODS)
-        seal_settings(options)
-        super().__init__(model, client, Client, http, options)
+        model = sealed(model)  # before anything can raise (R-28)
+        super().__init__(locals(), Client)
 
+    @checked_names("setting")
     def ask(
         self,
         prompt: Parts | None = None,
         *,
         messages: Iterable[Message] | Message | None = None,
         output: Any = None,
-        **settings: Unpack[RequestOptions],
+        system: str | None = None,
+        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tool_choice: str | Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: str | Sequence[str] | None = None,
+        effort: str | None = None,
+        search_grounding: bool | None = None,
+        raw_schemas: bool | None = None,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
+        retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
     ) -> Reply:
         """Send a prompt, or the conversation in `messages`, and return the complete reply.
 
@@ -373,27 +618,92 @@ class Chat(ChatState[Client]):
         Raises `RuleError` or `HistoryError` for a request that cannot be sent, `BlockedError` if
         the provider's filters removed the answer, `OutputError` if the answer does not match
         `output`, and what the client raises.
-        """
-        if not settings.keys() <= SETTINGS:
-            seal_settings(settings)
-        return self.client.send(self.call(prompt, messages=messages, output=output, **settings))
 
+        Args:
+            prompt: A text or other parts of one message of the user. Give it or `messages`.
+            messages: The conversation, oldest message first.
+            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
+                in JSON, and `reply.output` is its value.
+            system: The system prompt. It comes before the system messages among `messages`.
+            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
+                called. By default, the model chooses.
+            max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
+                that of the model.
+            temperature: Randomness, from 0 up. By default, that of the model.
+            top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
+                the model.
+            stop: A text, or several, before which the reply ends.
+            effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
+                the vendor. By default, that of the model.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
+                default.
+            raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
+                Gemini's dialect. False by default.
+            options: Name of a provider to further keys of the body, which are sent to this provider
+                only.
+            timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
+                limit at all. By default, those of the client.
+            retry: As for a client: `None` means one attempt only. By default, the policy of the
+                client.
+        """
+        reply: Reply = self.client.send(self._rendered("call", locals()))
+        return reply
+
+    @checked_names("setting")
     def stream(
         self,
         prompt: Parts | None = None,
         *,
         messages: Iterable[Message] | Message | None = None,
         output: Any = None,
-        **settings: Unpack[RequestOptions],
+        system: str | None = None,
+        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tool_choice: str | Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: str | Sequence[str] | None = None,
+        effort: str | None = None,
+        search_grounding: bool | None = None,
+        raw_schemas: bool | None = None,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
+        retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
     ) -> AbstractContextManager[ChatStream]:
         """Stream the events of the reply as they arrive: `with chat.stream("Hi") as events:`.
 
         The last event is `Done`, which holds the complete reply. Raises as `ask`.
+
+        Args:
+            prompt: A text or other parts of one message of the user. Give it or `messages`.
+            messages: The conversation, oldest message first.
+            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
+                in JSON, and `reply.output` is its value.
+            system: The system prompt. It comes before the system messages among `messages`.
+            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
+                called. By default, the model chooses.
+            max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
+                that of the model.
+            temperature: Randomness, from 0 up. By default, that of the model.
+            top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
+                the model.
+            stop: A text, or several, before which the reply ends.
+            effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
+                the vendor. By default, that of the model.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
+                default.
+            raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
+                Gemini's dialect. False by default.
+            options: Name of a provider to further keys of the body, which are sent to this provider
+                only.
+            timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
+                limit at all. By default, those of the client.
+            retry: As for a client: `None` means one attempt only. By default, the policy of the
+                client.
         """
-        if not settings.keys() <= SETTINGS:
-            seal_settings(settings)
-        call = self.stream_call(prompt, messages=messages, output=output, **settings)
-        return _events(self.client.stream(call))
+        return _events(self.client.stream(self._rendered("stream_call", locals())))
 
     def close(self) -> None:
         """Close the client if the chat created it. Closing twice has no effect."""
@@ -420,52 +730,205 @@ class AsyncChat(ChatState[AsyncClient]):
     ...         return (await chat.ask("Hi")).text
     >>> anyio.run(main)
     'Hello.'
+
+    Args:
+        model: `provider[@region]:model`, such as `gemini:gemini-3.8-flash`. With `client`, the
+            model alone is enough.
+        client: The client that sends the requests. It is not closed with the chat. By default, a
+            new one.
+        http: A transport or a client of httpx or httpx2, or `"auto"` for connections of its own. It
+            is closed with this chat.
+        system: The system prompt. It comes before the system messages among `messages`.
+        tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+        tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
+            called. By default, the model chooses.
+        max_tokens: Tokens. The longest reply, with its thoughts on most models. By default, that of
+            the model.
+        temperature: Randomness, from 0 up. By default, that of the model.
+        top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of the
+            model.
+        stop: A text, or several, before which the reply ends.
+        effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of the
+            vendor. By default, that of the model.
+        search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
+            default.
+        raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
+            dialect. False by default.
+        options: Name of a provider to further keys of the body, which are sent to this provider
+            only.
+        api_key: Replaces the provider's environment variable, such as `OPENAI_API_KEY`.
+        base_url: Replaces the provider's environment variable (`OPENAI_BASE_URL`), which replaces
+            the vendor's host. Scheme, host and the path before the endpoint's
+            (`/chat/completions`). The endpoint's path is removed from its end, and so is the
+            version for Gemini and Anthropic; `describe()` tells the result.
+        timeouts: Seconds. A number limits each single wait: for a connection, for the response
+            headers, and between two events or reads; the whole call with its retries still ends
+            after 900 s. `None`: no limit at all. `Timeouts(...)` sets each limit; its defaults are
+            `connect` 10 s, `first_byte` 300 s, `idle` 120 s, `total` 900 s.
+        retry: When to send a failed request again. By default 3 attempts, with waits of up to 1 s,
+            then 2 s, or as long as the server asks for, up to 60 s. `None`: one attempt only.
+        headers: Further headers of each request. Values that look like keys are shown nowhere.
+        limits: Largest sizes of what is received. `None`: the defaults, such as 256 MiB for a body.
+        version: Version of the API, if the path or a header contains one. By default, that of the
+            provider.
+        project: Project of Google Cloud, for `gemini@vertex`.
+        location: Region of Google Cloud, for `gemini@vertex`, such as `europe-west4` or `global`.
+        token: Function that returns a bearer token, in place of `api_key`. Called before each
+            attempt. An `AsyncClient` also accepts an async function.
+        dialect: The `Dialect` of the host; replaces that of its row.
+        plain_http: True permits a key over unencrypted http to a host that is not loopback, such as
+            one in your own network. Everyone on the way can read the key and the conversation.
+        trust_env: False ignores the proxies of the environment, `SSL_CERT_FILE`, `SSL_CERT_DIR` and
+            `SSLKEYLOGFILE`. A transport given as `http=` has a setting of its own.
+        idempotency_header: Name of a header that carries an id: a new one for each call, the same
+            on all its attempts. A gateway that knows the header, such as `Idempotency-Key`, does
+            not run a repeated request twice.
     """
 
+    @checked_names(seal=_sealed_chat)
     def __init__(
         self,
         model: str,
         *,
         client: AsyncClient | None = None,
         http: Any = "auto",
-        **options: Unpack[ChatOptions],
+        system: str | None = None,
+        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tool_choice: str | Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: str | Sequence[str] | None = None,
+        effort: str | None = None,
+        search_grounding: bool | None = None,
+        raw_schemas: bool | None = None,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        api_key: str | Secret | None = None,
+        base_url: str | None = None,
+        timeouts: Timeouts | float | None = Timeouts(),
+        retry: Retry | None = Retry(),
+        headers: Headers | None = None,
+        limits: Limits | None = None,
+        version: str | None = None,
+        project: str | None = None,
+        location: str | None = None,
+        token: Token | None = None,
+        dialect: Any = None,
+        plain_http: bool = False,
+        trust_env: bool = True,
+        idempotency_header: str | None = None,
     ) -> None:
-        # Before anything can raise: tracebacks show the arguments of this frame (R-28).
-        model, http = sealed(model), sealed_object(http, *TRANSPORT_METHODS)
-        seal_settings(options)
-        super().__init__(model, client, AsyncClient, http, options)
+        model = sealed(model)  # before anything can raise (R-28)
+        super().__init__(locals(), AsyncClient)
 
+    @checked_names("setting")
     async def ask(
         self,
         prompt: Parts | None = None,
         *,
         messages: Iterable[Message] | Message | None = None,
         output: Any = None,
-        **settings: Unpack[RequestOptions],
+        system: str | None = None,
+        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tool_choice: str | Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: str | Sequence[str] | None = None,
+        effort: str | None = None,
+        search_grounding: bool | None = None,
+        raw_schemas: bool | None = None,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
+        retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
     ) -> Reply:
         """Send a prompt, or the conversation in `messages`, and return the complete reply.
 
         As `Chat.ask`.
-        """
-        if not settings.keys() <= SETTINGS:
-            seal_settings(settings)
-        return await self.client.send(
-            self.call(prompt, messages=messages, output=output, **settings)
-        )
 
+        Args:
+            prompt: A text or other parts of one message of the user. Give it or `messages`.
+            messages: The conversation, oldest message first.
+            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
+                in JSON, and `reply.output` is its value.
+            system: The system prompt. It comes before the system messages among `messages`.
+            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
+                called. By default, the model chooses.
+            max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
+                that of the model.
+            temperature: Randomness, from 0 up. By default, that of the model.
+            top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
+                the model.
+            stop: A text, or several, before which the reply ends.
+            effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
+                the vendor. By default, that of the model.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
+                default.
+            raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
+                Gemini's dialect. False by default.
+            options: Name of a provider to further keys of the body, which are sent to this provider
+                only.
+            timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
+                limit at all. By default, those of the client.
+            retry: As for a client: `None` means one attempt only. By default, the policy of the
+                client.
+        """
+        reply: Reply = await self.client.send(self._rendered("call", locals()))
+        return reply
+
+    @checked_names("setting")
     def stream(
         self,
         prompt: Parts | None = None,
         *,
         messages: Iterable[Message] | Message | None = None,
         output: Any = None,
-        **settings: Unpack[RequestOptions],
+        system: str | None = None,
+        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tool_choice: str | Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: str | Sequence[str] | None = None,
+        effort: str | None = None,
+        search_grounding: bool | None = None,
+        raw_schemas: bool | None = None,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
+        retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
     ) -> AbstractAsyncContextManager[AsyncChatStream]:
-        """Stream the events of the reply as they arrive. As `Chat.stream`."""
-        if not settings.keys() <= SETTINGS:
-            seal_settings(settings)
-        call = self.stream_call(prompt, messages=messages, output=output, **settings)
-        return _async_events(self.client.stream(call))
+        """Stream the events of the reply as they arrive. As `Chat.stream`.
+
+        Args:
+            prompt: A text or other parts of one message of the user. Give it or `messages`.
+            messages: The conversation, oldest message first.
+            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
+                in JSON, and `reply.output` is its value.
+            system: The system prompt. It comes before the system messages among `messages`.
+            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
+                called. By default, the model chooses.
+            max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
+                that of the model.
+            temperature: Randomness, from 0 up. By default, that of the model.
+            top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
+                the model.
+            stop: A text, or several, before which the reply ends.
+            effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
+                the vendor. By default, that of the model.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
+                default.
+            raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
+                Gemini's dialect. False by default.
+            options: Name of a provider to further keys of the body, which are sent to this provider
+                only.
+            timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
+                limit at all. By default, those of the client.
+            retry: As for a client: `None` means one attempt only. By default, the policy of the
+                client.
+        """
+        return _async_events(self.client.stream(self._rendered("stream_call", locals())))
 
     async def aclose(self) -> None:
         """Close the client if the chat created it. Closing twice has no effect."""

@@ -7,7 +7,7 @@ names its model, and may name its provider; otherwise the default provider gets 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
@@ -15,21 +15,19 @@ from contextlib import (
     ExitStack,
 )
 from types import MappingProxyType
-from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, cast
+from typing import Any, Generic, Self, TypedDict, TypeVar, cast
 
 from wire.chat import (
-    SETTINGS,
     AsyncChat,
     AsyncChatStream,
     Chat,
     ChatStream,
-    RequestOptions,
-    Settings,
     model_name,
-    seal_settings,
+    request_of,
+    settings_of,
 )
-from wire.core.arguments import checked_arguments
-from wire.core.call import Timeouts
+from wire.core.arguments import checked_arguments, checked_names
+from wire.core.call import USE_CLIENT_DEFAULT, ClientDefault, Timeouts
 from wire.core.limits import Limits
 from wire.core.retry import Retry
 from wire.core.secret import quoted, sealed, sealed_object, unsealed
@@ -37,13 +35,13 @@ from wire.errors import ConfigurationError
 from wire.http.aio import AsyncClient
 from wire.http.client import Client
 from wire.http.target import (
-    TRANSPORT_METHODS,
     Options,
     seal,
     set_base_url_variable,
     set_key_variable,
 )
 from wire.neutral.messages import Message, Parts, Reply
+from wire.neutral.request import Tool
 from wire.providers import PROVIDERS, Provider, model_of, unknown_provider
 
 AnyClient = TypeVar("AnyClient", bound=Client | AsyncClient)
@@ -56,8 +54,14 @@ def _sealed_clients(clients: Any) -> Any:
     return {sealed(name): sealed_object(clients[name], "send") for name in clients}
 
 
+def _sealed_names(settings: Any) -> None:
+    for name in ("model", "provider"):
+        if name in settings:
+            settings[name] = sealed(settings[name])
+
+
 class SharedOptions(TypedDict, total=False):
-    """The options that `from_env` gives to every client."""
+    """The options that `from_env` gives to every client. As those of `wire.http.target.Options`."""
 
     timeouts: Timeouts | float | None
     retry: Retry | None
@@ -85,7 +89,7 @@ class ChatsState(Generic[AnyClient]):
             {name.lower(): client for name, client in clients.items()}
         )
         """Name of a provider -> its client."""
-        self.default = self._known(default) if default else next(iter(self.clients))
+        self.default: str = self._known(default) if default else next(iter(self.clients))
         """Name of the provider of requests that name none."""
 
     def __repr__(self) -> str:
@@ -133,6 +137,10 @@ class Chats(ChatsState[Client]):
     first one if it is empty. `Chats.from_env()` makes the clients. The provider is never guessed
     from a model's name. Closing it closes the clients. Raises `ConfigurationError` for a default
     without a client.
+
+    Args:
+        clients: Name of a provider to its client. They are closed with this object.
+        default: The name for requests that name no provider. By default, the first one.
     """
 
     @checked_arguments(ConfigurationError)
@@ -142,12 +150,16 @@ class Chats(ChatsState[Client]):
 
     @classmethod
     @checked_arguments(ConfigurationError)
+    @checked_names(seal=seal)
     def from_env(
         cls,
         *providers: str,
         default: str = "",
         http: Any = "auto",
-        **options: Unpack[SharedOptions],
+        timeouts: Timeouts | float | None = Timeouts(),
+        retry: Retry | None = Retry(),
+        limits: Limits | None = None,
+        trust_env: bool = True,
     ) -> Self:
         """Make a client for each provider whose key is in the environment.
 
@@ -156,28 +168,85 @@ class Chats(ChatsState[Client]):
         unless `default` names another. One that needs no key is used only if `providers` names it.
         `OPENAI_ORG_ID` and `OPENAI_PROJECT_ID` become headers. Raises `ConfigurationError` if there
         is no key at all.
+
+        Args:
+            providers: Names of providers, in order. By default, all whose key is in the
+                environment.
+            default: Name of the default provider. By default, the first one.
+            http: A transport or a client of httpx or httpx2 for all clients, or `"auto"` for
+                connections of their own.
+            timeouts: Seconds. A number limits each single wait: for a connection, for the response
+                headers, and between two events or reads; the whole call with its retries still ends
+                after 900 s. `None`: no limit at all. `Timeouts(...)` sets each limit; its defaults
+                are `connect` 10 s, `first_byte` 300 s, `idle` 120 s, `total` 900 s.
+            retry: When to send a failed request again. By default 3 attempts, with waits of up to 1
+                s, then 2 s, or as long as the server asks for, up to 60 s. `None`: one attempt
+                only.
+            limits: Largest sizes of what is received. `None`: the defaults, such as 256 MiB for a
+                body.
+            trust_env: False ignores the proxies of the environment, `SSL_CERT_FILE`, `SSL_CERT_DIR`
+                and `SSLKEYLOGFILE`. A transport given as `http=` has a setting of its own.
         """
+        shared = SharedOptions(timeouts=timeouts, retry=retry, limits=limits, trust_env=trust_env)
         # Before anything can raise: tracebacks show the arguments of this frame (R-28).
         providers, default = tuple(map(sealed, providers)), sealed(default)
-        http = sealed_object(http, *TRANSPORT_METHODS)
-        seal(options)
-        by_name = options_from_env(providers, options)
+        by_name = options_from_env(providers, shared)
         return cls({name: Client(name, http=http, **own) for name, own in by_name.items()}, default)
 
     @checked_arguments(ConfigurationError)
-    def chat(self, model: str, provider: str = "", **settings: Unpack[Settings]) -> Chat:
+    @checked_names("setting", seal=_sealed_names)
+    def chat(
+        self,
+        model: str,
+        provider: str = "",
+        *,
+        system: str | None = None,
+        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tool_choice: str | Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: str | Sequence[str] | None = None,
+        effort: str | None = None,
+        search_grounding: bool | None = None,
+        raw_schemas: bool | None = None,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> Chat:
         """A chat with one model: `model`, or `provider:model`, of the default provider.
 
         With `provider`, all of `model` is the model's name, also what precedes a colon. Raises
         `ConfigurationError` for a provider without a client.
+
+        Args:
+            model: `model`, or `provider:model`.
+            provider: Name of the provider. All of `model` is then the name of the model, also what
+                precedes a colon. By default, the default provider, unless `model` names one.
+            system: The system prompt. It comes before the system messages among `messages`.
+            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
+                called. By default, the model chooses.
+            max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
+                that of the model.
+            temperature: Randomness, from 0 up. By default, that of the model.
+            top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
+                the model.
+            stop: A text, or several, before which the reply ends.
+            effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
+                the vendor. By default, that of the model.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
+                default.
+            raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
+                Gemini's dialect. False by default.
+            options: Name of a provider to further keys of the body, which are sent to this provider
+                only.
         """
+        settings = settings_of(locals())
         model, provider = sealed(model), sealed(provider)
-        if not settings.keys() <= SETTINGS:
-            seal_settings(settings)
         client, name = self._client_and_name(model, provider)
         return Chat(name, client=client, **settings)
 
     @checked_arguments(ConfigurationError)
+    @checked_names("setting", seal=_sealed_names)
     def ask(
         self,
         prompt: Parts | None = None,
@@ -186,16 +255,60 @@ class Chats(ChatsState[Client]):
         provider: str = "",
         messages: Iterable[Message] | Message | None = None,
         output: Any = None,
-        **settings: Unpack[RequestOptions],
+        system: str | None = None,
+        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tool_choice: str | Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: str | Sequence[str] | None = None,
+        effort: str | None = None,
+        search_grounding: bool | None = None,
+        raw_schemas: bool | None = None,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
+        retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
     ) -> Reply:
-        """Send a request to one model and return the complete reply. As `chat(...)`, `Chat.ask`."""
+        """Send a request to one model and return the complete reply. As `chat(...)`, `Chat.ask`.
+
+        Args:
+            prompt: A text or other parts of one message of the user. Give it or `messages`.
+            model: `model`, or `provider:model`.
+            provider: Name of the provider. All of `model` is then the name of the model, also what
+                precedes a colon. By default, the default provider, unless `model` names one.
+            messages: The conversation, oldest message first.
+            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
+                in JSON, and `reply.output` is its value.
+            system: The system prompt. It comes before the system messages among `messages`.
+            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
+                called. By default, the model chooses.
+            max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
+                that of the model.
+            temperature: Randomness, from 0 up. By default, that of the model.
+            top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
+                the model.
+            stop: A text, or several, before which the reply ends.
+            effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
+                the vendor. By default, that of the model.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
+                default.
+            raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
+                Gemini's dialect. False by default.
+            options: Name of a provider to further keys of the body, which are sent to this provider
+                only.
+            timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
+                limit at all. By default, those of the client.
+            retry: As for a client: `None` means one attempt only. By default, the policy of the
+                client.
+        """
+        request = request_of(locals())
         model, provider = sealed(model), sealed(provider)
-        if not settings.keys() <= SETTINGS:
-            seal_settings(settings)
         chat = self.chat(model, provider)
-        return chat.ask(prompt, messages=messages, output=output, **settings)
+        return chat.ask(**request)
 
     @checked_arguments(ConfigurationError)
+    @checked_names("setting", seal=_sealed_names)
     def stream(
         self,
         prompt: Parts | None = None,
@@ -204,14 +317,57 @@ class Chats(ChatsState[Client]):
         provider: str = "",
         messages: Iterable[Message] | Message | None = None,
         output: Any = None,
-        **settings: Unpack[RequestOptions],
+        system: str | None = None,
+        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tool_choice: str | Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: str | Sequence[str] | None = None,
+        effort: str | None = None,
+        search_grounding: bool | None = None,
+        raw_schemas: bool | None = None,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
+        retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
     ) -> AbstractContextManager[ChatStream]:
-        """Stream the events of the reply of one model. As `chat(...)` and `Chat.stream`."""
+        """Stream the events of the reply of one model. As `chat(...)` and `Chat.stream`.
+
+        Args:
+            prompt: A text or other parts of one message of the user. Give it or `messages`.
+            model: `model`, or `provider:model`.
+            provider: Name of the provider. All of `model` is then the name of the model, also what
+                precedes a colon. By default, the default provider, unless `model` names one.
+            messages: The conversation, oldest message first.
+            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
+                in JSON, and `reply.output` is its value.
+            system: The system prompt. It comes before the system messages among `messages`.
+            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
+                called. By default, the model chooses.
+            max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
+                that of the model.
+            temperature: Randomness, from 0 up. By default, that of the model.
+            top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
+                the model.
+            stop: A text, or several, before which the reply ends.
+            effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
+                the vendor. By default, that of the model.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
+                default.
+            raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
+                Gemini's dialect. False by default.
+            options: Name of a provider to further keys of the body, which are sent to this provider
+                only.
+            timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
+                limit at all. By default, those of the client.
+            retry: As for a client: `None` means one attempt only. By default, the policy of the
+                client.
+        """
+        request = request_of(locals())
         model, provider = sealed(model), sealed(provider)
-        if not settings.keys() <= SETTINGS:
-            seal_settings(settings)
         chat = self.chat(model, provider)
-        return chat.stream(prompt, messages=messages, output=output, **settings)
+        return chat.stream(**request)
 
     def close(self) -> None:
         """Close the clients. Closing twice has no effect."""
@@ -227,7 +383,12 @@ class Chats(ChatsState[Client]):
 
 
 class AsyncChats(ChatsState[AsyncClient]):
-    """`Chats` for asyncio and trio: sends requests to the models of several providers."""
+    """`Chats` for asyncio and trio: sends requests to the models of several providers.
+
+    Args:
+        clients: Name of a provider to its client. They are closed with this object.
+        default: The name for requests that name no provider. By default, the first one.
+    """
 
     @checked_arguments(ConfigurationError)
     def __init__(self, clients: Mapping[str, AsyncClient], default: str = "") -> None:
@@ -236,33 +397,96 @@ class AsyncChats(ChatsState[AsyncClient]):
 
     @classmethod
     @checked_arguments(ConfigurationError)
+    @checked_names(seal=seal)
     def from_env(
         cls,
         *providers: str,
         default: str = "",
         http: Any = "auto",
-        **options: Unpack[SharedOptions],
+        timeouts: Timeouts | float | None = Timeouts(),
+        retry: Retry | None = Retry(),
+        limits: Limits | None = None,
+        trust_env: bool = True,
     ) -> Self:
-        """Make a client for each provider whose key is in the environment. As `Chats.from_env`."""
+        """Make a client for each provider whose key is in the environment. As `Chats.from_env`.
+
+        Args:
+            providers: Names of providers, in order. By default, all whose key is in the
+                environment.
+            default: Name of the default provider. By default, the first one.
+            http: A transport or a client of httpx or httpx2 for all clients, or `"auto"` for
+                connections of their own.
+            timeouts: Seconds. A number limits each single wait: for a connection, for the response
+                headers, and between two events or reads; the whole call with its retries still ends
+                after 900 s. `None`: no limit at all. `Timeouts(...)` sets each limit; its defaults
+                are `connect` 10 s, `first_byte` 300 s, `idle` 120 s, `total` 900 s.
+            retry: When to send a failed request again. By default 3 attempts, with waits of up to 1
+                s, then 2 s, or as long as the server asks for, up to 60 s. `None`: one attempt
+                only.
+            limits: Largest sizes of what is received. `None`: the defaults, such as 256 MiB for a
+                body.
+            trust_env: False ignores the proxies of the environment, `SSL_CERT_FILE`, `SSL_CERT_DIR`
+                and `SSLKEYLOGFILE`. A transport given as `http=` has a setting of its own.
+        """
+        shared = SharedOptions(timeouts=timeouts, retry=retry, limits=limits, trust_env=trust_env)
         # Before anything can raise: tracebacks show the arguments of this frame (R-28).
         providers, default = tuple(map(sealed, providers)), sealed(default)
-        http = sealed_object(http, *TRANSPORT_METHODS)
-        seal(options)
-        by_name = options_from_env(providers, options)
+        by_name = options_from_env(providers, shared)
         return cls(
             {name: AsyncClient(name, http=http, **own) for name, own in by_name.items()}, default
         )
 
     @checked_arguments(ConfigurationError)
-    def chat(self, model: str, provider: str = "", **settings: Unpack[Settings]) -> AsyncChat:
-        """A chat with one model. As `Chats.chat`."""
+    @checked_names("setting", seal=_sealed_names)
+    def chat(
+        self,
+        model: str,
+        provider: str = "",
+        *,
+        system: str | None = None,
+        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tool_choice: str | Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: str | Sequence[str] | None = None,
+        effort: str | None = None,
+        search_grounding: bool | None = None,
+        raw_schemas: bool | None = None,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> AsyncChat:
+        """A chat with one model. As `Chats.chat`.
+
+        Args:
+            model: `model`, or `provider:model`.
+            provider: Name of the provider. All of `model` is then the name of the model, also what
+                precedes a colon. By default, the default provider, unless `model` names one.
+            system: The system prompt. It comes before the system messages among `messages`.
+            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
+                called. By default, the model chooses.
+            max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
+                that of the model.
+            temperature: Randomness, from 0 up. By default, that of the model.
+            top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
+                the model.
+            stop: A text, or several, before which the reply ends.
+            effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
+                the vendor. By default, that of the model.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
+                default.
+            raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
+                Gemini's dialect. False by default.
+            options: Name of a provider to further keys of the body, which are sent to this provider
+                only.
+        """
+        settings = settings_of(locals())
         model, provider = sealed(model), sealed(provider)
-        if not settings.keys() <= SETTINGS:
-            seal_settings(settings)
         client, name = self._client_and_name(model, provider)
         return AsyncChat(name, client=client, **settings)
 
     @checked_arguments(ConfigurationError)
+    @checked_names("setting", seal=_sealed_names)
     async def ask(
         self,
         prompt: Parts | None = None,
@@ -271,16 +495,60 @@ class AsyncChats(ChatsState[AsyncClient]):
         provider: str = "",
         messages: Iterable[Message] | Message | None = None,
         output: Any = None,
-        **settings: Unpack[RequestOptions],
+        system: str | None = None,
+        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tool_choice: str | Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: str | Sequence[str] | None = None,
+        effort: str | None = None,
+        search_grounding: bool | None = None,
+        raw_schemas: bool | None = None,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
+        retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
     ) -> Reply:
-        """Send a request to one model and return the complete reply. As `Chats.ask`."""
+        """Send a request to one model and return the complete reply. As `Chats.ask`.
+
+        Args:
+            prompt: A text or other parts of one message of the user. Give it or `messages`.
+            model: `model`, or `provider:model`.
+            provider: Name of the provider. All of `model` is then the name of the model, also what
+                precedes a colon. By default, the default provider, unless `model` names one.
+            messages: The conversation, oldest message first.
+            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
+                in JSON, and `reply.output` is its value.
+            system: The system prompt. It comes before the system messages among `messages`.
+            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
+                called. By default, the model chooses.
+            max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
+                that of the model.
+            temperature: Randomness, from 0 up. By default, that of the model.
+            top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
+                the model.
+            stop: A text, or several, before which the reply ends.
+            effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
+                the vendor. By default, that of the model.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
+                default.
+            raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
+                Gemini's dialect. False by default.
+            options: Name of a provider to further keys of the body, which are sent to this provider
+                only.
+            timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
+                limit at all. By default, those of the client.
+            retry: As for a client: `None` means one attempt only. By default, the policy of the
+                client.
+        """
+        request = request_of(locals())
         model, provider = sealed(model), sealed(provider)
-        if not settings.keys() <= SETTINGS:
-            seal_settings(settings)
         chat = self.chat(model, provider)
-        return await chat.ask(prompt, messages=messages, output=output, **settings)
+        return await chat.ask(**request)
 
     @checked_arguments(ConfigurationError)
+    @checked_names("setting", seal=_sealed_names)
     def stream(
         self,
         prompt: Parts | None = None,
@@ -289,14 +557,57 @@ class AsyncChats(ChatsState[AsyncClient]):
         provider: str = "",
         messages: Iterable[Message] | Message | None = None,
         output: Any = None,
-        **settings: Unpack[RequestOptions],
+        system: str | None = None,
+        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tool_choice: str | Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: str | Sequence[str] | None = None,
+        effort: str | None = None,
+        search_grounding: bool | None = None,
+        raw_schemas: bool | None = None,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
+        retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
     ) -> AbstractAsyncContextManager[AsyncChatStream]:
-        """Stream the events of the reply of one model. As `Chats.stream`."""
+        """Stream the events of the reply of one model. As `Chats.stream`.
+
+        Args:
+            prompt: A text or other parts of one message of the user. Give it or `messages`.
+            model: `model`, or `provider:model`.
+            provider: Name of the provider. All of `model` is then the name of the model, also what
+                precedes a colon. By default, the default provider, unless `model` names one.
+            messages: The conversation, oldest message first.
+            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
+                in JSON, and `reply.output` is its value.
+            system: The system prompt. It comes before the system messages among `messages`.
+            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
+                called. By default, the model chooses.
+            max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
+                that of the model.
+            temperature: Randomness, from 0 up. By default, that of the model.
+            top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
+                the model.
+            stop: A text, or several, before which the reply ends.
+            effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
+                the vendor. By default, that of the model.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
+                default.
+            raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
+                Gemini's dialect. False by default.
+            options: Name of a provider to further keys of the body, which are sent to this provider
+                only.
+            timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
+                limit at all. By default, those of the client.
+            retry: As for a client: `None` means one attempt only. By default, the policy of the
+                client.
+        """
+        request = request_of(locals())
         model, provider = sealed(model), sealed(provider)
-        if not settings.keys() <= SETTINGS:
-            seal_settings(settings)
         chat = self.chat(model, provider)
-        return chat.stream(prompt, messages=messages, output=output, **settings)
+        return chat.stream(**request)
 
     async def aclose(self) -> None:
         """Close the clients. Closing twice has no effect."""
@@ -318,13 +629,8 @@ def options_from_env(names: Iterable[str], shared: SharedOptions) -> dict[str, O
     """Each provider that the environment has a key for, with the options of its client.
 
     Only the providers in `names` are considered; without names, all that have no region. Raises
-    `ConfigurationError` for an unknown name or option, and if no key is found.
+    `ConfigurationError` for an unknown name, and if no key is found.
     """
-    seal(shared)
-    for option in shared:
-        if option not in SharedOptions.__annotations__:  # such as one key for all providers
-            known = ", ".join(SharedOptions.__annotations__)
-            raise ConfigurationError(f"{option}: from_env has no such option; there are {known}")
     requested = [_row(name) for name in names]
     rows = requested or [row for name, row in PROVIDERS.items() if "@" not in name]
     by_name: dict[str, Options] = {}

@@ -85,6 +85,7 @@ class LLMConfig(msgspec.Struct, frozen=True):
     other name.
     """
     model: str = NEWEST
+    """Name of the model, without the provider."""
     max_tokens: int | None = 4096
     """`None`: not sent, so that the provider's default holds."""
     temperature: float | None = 0.7
@@ -126,7 +127,9 @@ class Config(msgspec.Struct, frozen=True):
     """A loaded configuration, in which each agent has all its settings."""
 
     llm: LLMConfig
+    """The settings of the top level."""
     agents: dict[str, LLMConfig] = {}
+    """Name of an agent to its settings, with those of the top level filled in."""
     routing: LLMConfig | None = None
     """Settings of the model that routes requests to agents; `None` without a `routing` section."""
     notes: tuple[Note, ...] = ()

@@ -183,13 +183,17 @@ class Violation(msgspec.Struct, frozen=True, repr_omit_defaults=True):
     path: str
     """JSON path of the field."""
     message: str
+    """What is wrong with the field."""
     rule: str = ""
+    """Id of the rule in docs/rules.md; empty if it has none."""
     severity: str = "error"
     """`error`: servers refuse it. `warning`: older servers refuse it, some do, or it is ignored."""
     remedy: str = ""
+    """What to send instead; empty if there is no single remedy."""
     status: int = 400
     """HTTP status of the refusal; `code` is the name of that status."""
     code: str = "INVALID_ARGUMENT"
+    """Name of the status, as the server sends it."""
     words: str = ""
     """Message of the server; empty if it equals `message`."""
     field: str = ""
@@ -213,7 +217,7 @@ class Received:
     __slots__ = ("data",)
 
     def __init__(self, data: bytes) -> None:
-        self.data = data
+        self.data: bytes = data
 
     def __repr__(self) -> str:
         return f"<{len(self.data)} bytes>"
@@ -228,7 +232,7 @@ class Deferred:
     __slots__ = ("fold",)
 
     def __init__(self, fold: Callable[[WireError], Any]) -> None:
-        self.fold = fold
+        self.fold: Callable[[WireError], Any] = fold
         """Called with the error, which does not hold itself: errors make no reference cycles."""
 
 
@@ -259,9 +263,14 @@ class WireError(Exception):
     contains them.
     """
 
+    args: tuple[Any, ...]
+    """The message, as for other exceptions."""
+
     _partial: Any
     preview: Preview | None
+    """The request that was sent, with keys hidden; `None` if nothing was sent."""
     account: Account | None
+    """Attempts, waits, bytes and times of the call; `None` if nothing was sent."""
 
     def __init__(
         self,
@@ -282,8 +291,8 @@ class WireError(Exception):
         super().__init__(self.message)
         self.provider = provider
         self.status = status
-        self.code = _line(code)
-        self.request_id = _line(request_id)
+        self.code: str | None = _line(code)
+        self.request_id: str | None = _line(request_id)
         self.retryable = retryable
         self.retry_after = retry_after
         self.attempts = attempts
@@ -392,7 +401,9 @@ class RuleError(WireError):
     def __init__(
         self, message: str = "", *, violations: Iterable[Violation] = (), **fields: Any
     ) -> None:
-        self.violations = tuple(map(_without_credentials, _items(violations)))
+        self.violations: tuple[Violation, ...] = tuple(
+            map(_without_credentials, _items(violations))
+        )
         unsaid = isinstance(message, str) and not message
         super().__init__("; ".join(map(_text, self.violations)) if unsaid else message, **fields)
 
@@ -427,7 +438,7 @@ class APIError(WireError):
     """The provider responded with an error; `details` has the fields besides the message."""
 
     def __init__(self, message: str = "", *, details: Iterable[Any] = (), **fields: Any) -> None:
-        self.details = _items(details)
+        self.details: tuple[Any, ...] = _items(details)
         super().__init__(message, **fields)
 
 

@@ -8,7 +8,7 @@ whose package satisfies `Wire`, and one row in `WIRES`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from wire import anthropic, gemini, openai
@@ -42,7 +42,7 @@ class Wire(Protocol):
         """
         ...
 
-    def call(self, request: Request, model: str, provider: Provider | str = ...) -> Call[Reply]:
+    def call(self, request: Request, model: str, provider: Provider | str = "") -> Call[Reply]:
         """The call for one complete reply.
 
         Raises `HistoryError` for turns out of order, `RuleError` for a request that the model or
@@ -51,7 +51,7 @@ class Wire(Protocol):
         ...
 
     def stream_call(
-        self, request: Request, model: str, provider: Provider | str = ...
+        self, request: Request, model: str, provider: Provider | str = ""
     ) -> StreamCall[Event, Reply]:
         """The call for the same reply as a stream of events. Raises as `call`."""
         ...
@@ -64,7 +64,7 @@ class Wire(Protocol):
         ...
 
     def parse_message(
-        self, raw: bytes, provider: Provider | str = ..., *, part: bool = False
+        self, raw: bytes, provider: Provider | str = "", *, part: bool = False
     ) -> Sequence[Message]:
         """The messages that bytes of a saved message can mean, which `parse_reply` made once.
 
@@ -79,7 +79,7 @@ class Wire(Protocol):
         ...
 
     def check(
-        self, request: Any, model: str = "", provider: Provider | str = ...
+        self, request: Any, model: str = "", provider: Provider | str = ""
     ) -> list[Violation]:
         """All rules that a request of the wire breaks at that provider; "" is an unknown host."""
         ...
@@ -92,5 +92,5 @@ WIRES: Mapping[str, Wire] = {
 }
 """Name of a wire, which is the `wire` of a provider's row, to the wire."""
 
-unlisted = openai.unlisted
+unlisted: Callable[..., Provider] = openai.unlisted
 """Makes the row of a host that has none: a host of chat completions."""

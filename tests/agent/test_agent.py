@@ -711,7 +711,7 @@ ASYNC_CHAT = AsyncChat(MODEL, api_key="fake-key", http=AsyncEmulatorTransport(Em
         (lambda: LLMAgent(Scripted(), history=[]), "history: expected a HistoryManager, not list"),
         (
             lambda: LLMAgent(Scripted(), tool=[]),
-            "tool: no such option; there are tools, max_tokens, ",
+            "tool: no such option; did you mean 'tools'?",
         ),
     ],
 )

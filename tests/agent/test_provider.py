@@ -455,7 +455,7 @@ def test_s1_37_what_is_no_provider_is_refused(arguments: tuple[str, str, str], s
         create_provider(*arguments)
     assert refused.value.message == said
     with pytest.raises(
-        ConfigurationError, match="grounding: no such option; there are client, http, system"
+        ConfigurationError, match="grounding: no such option; did you mean 'search_"
     ):
         create_provider("gemini", "fake", "m", grounding=True)
 

@@ -9,7 +9,7 @@ import pytest
 import respx
 
 from tests.http.drive import CALL, QUICK, STREAM_CALL, Drive
-from tests.http.loopback import ANSWER, text
+from tests.http.loopback import ANSWER, loopback, text, whole
 from wire import Timeouts, answer_account, errors, gemini, retry
 
 URL = "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent"
@@ -222,6 +222,23 @@ def test_time_outs_are_handed_to_the_transport(drive: Drive) -> None:
         assert waits == {"connect": 1, "read": 3, "write": 2, "pool": 2}
         drive.send(CALL.replace(timeouts=Timeouts(connect=4, first_byte=5, idle=6)))
         assert route.calls.last.request.extensions["timeout"]["connect"] == 4
+
+
+def test_a_number_limits_each_wait_and_none_limits_nothing(drive: Drive) -> None:
+    with respx.mock:
+        route = respx.post(URL).respond(json=ANSWER)
+        drive.send(timeouts=30)
+        waits = route.calls.last.request.extensions["timeout"]
+        assert waits == {"connect": 30, "read": 30, "write": 30, "pool": 30}
+        drive.send(timeouts=None)
+        waits = route.calls.last.request.extensions["timeout"]
+        assert waits == {"connect": None, "read": None, "write": None, "pool": None}
+
+
+def test_a_call_without_limits_reads_its_whole_response(drive: Drive) -> None:
+    with loopback([whole(ANSWER)]) as server:
+        answer = drive.send(base_url=server.url, timeouts=None)
+        assert answer.candidates[0].content.parts[0].text == "Hello."
 
 
 def test_error_in_place_of_the_first_event_is_an_error_of_the_call(drive: Drive) -> None:

@@ -404,8 +404,11 @@ def test_r_18_a_request_of_a_chat_switches_its_retries_off() -> None:
         anyio.run(main)
         assert down.requests == 4
         with pytest.raises(errors.OverloadedError):
-            chat.ask("Hi", retry=None)
-        assert down.requests == 7
+            chat.ask("Hi", retry=None)  # as for a client: one attempt only
+        assert down.requests == 5
+        with pytest.raises(errors.OverloadedError):
+            chat.ask("Hi")
+        assert down.requests == 8
 
 
 def test_r_18_the_dice_decide_the_waits(slept: list[float]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from wire import Client, gemini, retry
+from wire import Chat, Client, gemini, retry
 from wire.core.call import Call, StreamCall, Timeouts
 from wire.core.limits import Limits
 from wire.core.retry import Retry
@@ -269,8 +269,9 @@ def test_s3_21_s3_30_a_wrong_place_is_named(name: str, options: dict[str, Any], 
 
 
 def test_an_unknown_option_is_named_with_the_known_ones():
-    message = refused(apikey=KEY)
-    assert message.startswith("apikey: no such option; there are http, api_key, base_url, ")
+    assert refused(apikey=KEY) == "apikey: no such option; did you mean 'api_key'?"
+    message = refused(colour=KEY)
+    assert message.startswith("colour: no such option; there are http, api_key, base_url, ")
     assert KEY not in message
 
 
@@ -412,23 +413,34 @@ def test_r_31_a_server_directs_no_request_into_a_private_network(
 @pytest.mark.parametrize(
     ("timeouts", "found"),
     [
-        (None, Timeouts(connect=10.0, first_byte=300.0, idle=120.0, total=900.0)),
-        (5, Timeouts(connect=10.0, first_byte=5, idle=5, total=900.0)),
-        (2.5, Timeouts(connect=10.0, first_byte=2.5, idle=2.5, total=900.0)),
+        (Timeouts(), Timeouts(connect=10.0, first_byte=300.0, idle=120.0, total=900.0)),
+        (None, Timeouts(connect=None, first_byte=None, idle=None, total=None)),
+        (5, Timeouts(connect=5, first_byte=5, idle=5, total=900.0)),
+        (2.5, Timeouts(connect=2.5, first_byte=2.5, idle=2.5, total=900.0)),
         (Timeouts(total=9.0), Timeouts(total=9.0)),
         (Timeouts(connect=None, first_byte=None, idle=None), Timeouts(None, None, None, 900.0)),
     ],
-    ids=["default", "number", "fraction", "own", "off"],
+    ids=["default", "none", "number", "fraction", "own", "off"],
 )
 def test_timeouts(timeouts: Any, found: Timeouts):
     assert made(timeouts=timeouts).timeouts == found
+    call = Chat("gemini:m", api_key=KEY).call("Hi", timeouts=timeouts)
+    assert call.timeouts == found
+
+
+def test_timeouts_that_are_not_given():
+    assert made().timeouts == Timeouts()
+    assert Chat("gemini:m", api_key=KEY).call("Hi").timeouts is None  # those of the client
 
 
 @pytest.mark.parametrize(
     "timeouts", [-1, 0, float("nan"), float("inf"), "5", True, (1, 2), [], {}], ids=repr
 )
 def test_wrong_timeouts_are_refused(timeouts: Any):
-    assert refused(timeouts=timeouts).startswith("timeouts")
+    expected = "timeouts: expected a positive number of seconds, a Timeouts or None, not "
+    assert refused(timeouts=timeouts).startswith(expected)
+    with pytest.raises(ConfigurationError, match=f"^{expected}"):
+        Chat("gemini:m", api_key=KEY).call("Hi", timeouts=timeouts)
 
 
 @pytest.mark.parametrize("name", ["connect", "first_byte", "idle", "total"])
@@ -751,7 +763,7 @@ def test_describe():
         "base_url": "https://proxy.example/v1beta",
         "base_url_source": "argument",
         "key": "argument",
-        "timeouts": Timeouts(first_byte=5, idle=5),
+        "timeouts": Timeouts(connect=5, first_byte=5, idle=5),
         "retry": retry.NONE,
         "limits": Limits(),
         "trust_env": True,

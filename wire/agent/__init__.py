@@ -73,4 +73,5 @@ _NAMES = {
     ),
 }
 
-__getattr__, __dir__ = lazy_names("wire.agent", _NAMES)
+if not TYPE_CHECKING:  # a type checker would take each misspelt name for one of these
+    __getattr__, __dir__ = lazy_names("wire.agent", _NAMES)

@@ -17,13 +17,15 @@ from collections.abc import (
     Iterable,
     Iterator,
     Mapping,
+    Sequence,
 )
 from contextlib import aclosing, closing
-from typing import Any, Self, Unpack, cast
+from typing import Any, Self, cast
 
 import anyio
 
-from wire.agent.context_cache import AsyncCachedChat, CachedChat
+from wire.agent.context_cache import AsyncCachedChat, CachedChat, CachePolicy
+from wire.agent.guard import Guard
 from wire.agent.hooks import HookLoop
 from wire.agent.model import (
     AgentEvent,
@@ -41,18 +43,20 @@ from wire.agent.provider import (
     as_model,
     create_provider,
 )
-from wire.agent.state import MAX_STEPS, AgentOptions, AgentState, without_groups
+from wire.agent.state import MAX_STEPS, AgentState, agent_options, seal_agent, without_groups
 from wire.agent.steps import Ask, Finished, RunCalls, RunResult, RunState, Steps, Verdict
-from wire.agent.tool_calls import run_calls, run_calls_in_threads
+from wire.agent.tool_calls import Approve, run_calls, run_calls_in_threads
 from wire.chat import AsyncChat, Chat
 from wire.config import LLMConfig
-from wire.core.arguments import checked_arguments
+from wire.core.arguments import checked_arguments, checked_names
 from wire.core.exchange import Pause
+from wire.core.retry import RESUME_AGENT, Retry
 from wire.core.secret import sealed_object, type_name, unsealed
 from wire.core.stream_block import async_stream_block, stream_block
 from wire.errors import ConfigurationError, StreamIncomplete
-from wire.http.target import seal
-from wire.neutral.messages import Done, Event, Message, Parts, ToolResult
+from wire.history import HistoryManager
+from wire.neutral.messages import Done, Event, Message, Parts, ToolCall, ToolResult
+from wire.neutral.request import Tool
 from wire.tools import ToolRun
 
 OnDelta = Callable[[StreamDelta], Awaitable[None] | None]
@@ -91,24 +95,64 @@ class LLMAgent(AgentState):
     >>> anyio.run(LLMAgent(Parrot()).run, "Hello.").text
     'Hello.'
 
-    `provider` is an `AsyncChat`, any other `AsyncModel`, or any `ChatProvider`. The other options
-    are those of `wire.agent.state.AgentOptions`. The runs of one agent share its history and must
-    not overlap; several agents may share a provider.
+    The runs of one agent share its history and must not overlap; several agents may share a
+    provider.
 
     Raises `ConfigurationError` that names the option.
+
+    Args:
+        provider: An `AsyncChat`, any other `AsyncModel`, or any `ChatProvider`.
+        system_prompt: The system prompt; empty: none.
+        tools: Functions, types, or tools made by `wire.tools.tool`.
+        max_tokens: Tokens. The longest reply. By default, that of the model.
+        temperature: Randomness, from 0 up. By default, that of the model.
+        history: Holds the conversation from run to run, and limits how much of it is sent. By
+            default, a new one.
+        approve: Called before each tool call: `True` approves it, `False` or a text, the reason,
+            refuses it. Anything else refuses it too, such as the `None` of a function that returns
+            nothing. If it raises, the exception is the reason, and the run continues. It may be
+            async, also for `Agent`, which awaits it in an event loop of its own and so works in a
+            notebook. `LLMAgent` calls a plain function in a thread, for one call at a time.
+            `wire.tools.format_call` shows a call in a question.
+        guard: Stops or steers a model that repeats itself.
+        stop_when: Called between steps with the state; the run stops if it returns true, and
+            `resume` continues it.
+        max_parallel_tools: The most calls of one turn that run at once, 16 by default; the others
+            wait.
+        max_calls_per_turn: The most calls of one turn that are run, 1,000 by default. The model
+            gets an error for each further call.
+        on_error: Returns the message that the model gets for an exception of a tool.
+        retry: For empty replies, and for models that do not retry themselves. By default 3
+            attempts, with waits of about 1 s and 2 s.
+        view: Returns the messages to send, in place of the history's limits.
+        cache: Keeps the system prompt and the tools in a context cache; for chats of Gemini.
     """
 
     @checked_arguments(ConfigurationError)
+    @checked_names(seal=seal_agent)
     def __init__(
         self,
         provider: AsyncModel | ChatProvider,
         system_prompt: str = "",
-        **options: Unpack[AgentOptions],
+        *,
+        tools: Iterable[Tool | Callable[..., Any]] = (),
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        history: HistoryManager | None = None,
+        approve: Approve | None = None,
+        guard: Guard | None = None,
+        stop_when: Callable[[RunState], bool] | None = None,
+        max_parallel_tools: int = 16,
+        max_calls_per_turn: int = 1000,
+        on_error: Callable[[Exception, ToolCall], str] | None = None,
+        retry: Retry = RESUME_AGENT,
+        view: Callable[[Sequence[Message]], Iterable[Message]] | None = None,
+        cache: CachePolicy | None = None,
     ) -> None:
+        options = agent_options(locals())
         # Before anything can raise: tracebacks show the arguments of this frame (R-28).
         provider = sealed_object(provider, "ask", "generate")
-        seal(options, AgentOptions.__annotations__)
-        super().__init__(system_prompt, **options)
+        super().__init__(system_prompt, options)
         self.provider = provider
 
     @property
@@ -131,13 +175,26 @@ class LLMAgent(AgentState):
 
     @classmethod
     @checked_arguments(ConfigurationError)
+    @checked_names(seal=seal_agent)
     def from_config(
         cls,
         config: LLMConfig,
         system_prompt: str = "",
         *,
         http: Any = "auto",
-        **options: Unpack[AgentOptions],
+        tools: Iterable[Tool | Callable[..., Any]] = (),
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        history: HistoryManager | None = None,
+        approve: Approve | None = None,
+        guard: Guard | None = None,
+        stop_when: Callable[[RunState], bool] | None = None,
+        max_parallel_tools: int = 16,
+        max_calls_per_turn: int = 1000,
+        on_error: Callable[[Exception, ToolCall], str] | None = None,
+        retry: Retry = RESUME_AGENT,
+        view: Callable[[Sequence[Message]], Iterable[Message]] | None = None,
+        cache: CachePolicy | None = None,
     ) -> Self:
         """An agent whose provider is created from a config and closed with the agent.
 
@@ -146,7 +203,38 @@ class LLMAgent(AgentState):
         AsyncChatProvider(deepseek:deepseek-chat)
 
         `http` goes to `create_provider`. Raises as `create_provider` and as the class itself.
+
+        Args:
+            config: Provider, model, key and settings; see `wire.load_config`.
+            system_prompt: The system prompt; empty: none.
+            http: Transport of the provider, as for `create_provider`.
+            tools: Functions, types, or tools made by `wire.tools.tool`.
+            max_tokens: Tokens. The longest reply. By default, that of the model.
+            temperature: Randomness, from 0 up. By default, that of the model.
+            history: Holds the conversation from run to run, and limits how much of it is sent. By
+                default, a new one.
+            approve: Called before each tool call: `True` approves it, `False` or a text, the
+                reason, refuses it. Anything else refuses it too, such as the `None` of a function
+                that returns nothing. If it raises, the exception is the reason, and the run
+                continues. It may be async, also for `Agent`, which awaits it in an event loop of
+                its own and so works in a notebook. `LLMAgent` calls a plain function in a thread,
+                for one call at a time. `wire.tools.format_call` shows a call in a question.
+            guard: Stops or steers a model that repeats itself.
+            stop_when: Called between steps with the state; the run stops if it returns true, and
+                `resume` continues it.
+            max_parallel_tools: The most calls of one turn that run at once, 16 by default; the
+                others wait.
+            max_calls_per_turn: The most calls of one turn that are run, 1,000 by default. The model
+                gets an error for each further call.
+            on_error: Returns the message that the model gets for an exception of a tool.
+            retry: For empty replies, and for models that do not retry themselves. By default 3
+                attempts, with waits of about 1 s and 2 s.
+            view: Returns the messages to send, in place of the history's limits.
+            cache: Keeps the system prompt and the tools in a context cache; for chats of Gemini.
         """
+        max_tokens = config.max_tokens if max_tokens is None else max_tokens
+        temperature = config.temperature if temperature is None else temperature
+        options = agent_options(locals())
         given: dict[str, Any] = {"search_grounding": True} if config.search_grounding else {}
         given |= {
             name: value for name in ("project", "location") if (value := getattr(config, name))
@@ -158,8 +246,6 @@ class LLMAgent(AgentState):
         provider = create_provider(
             config.provider, config.api_key, config.model, config.api_base, **given
         )
-        options.setdefault("max_tokens", config.max_tokens)
-        options.setdefault("temperature", config.temperature)
         return cls(provider, system_prompt, **options)
 
     @checked_arguments(ConfigurationError)
@@ -183,6 +269,13 @@ class LLMAgent(AgentState):
         resumed. A tool that was started is never started again: if it had not returned, its result
         is the error "cancelled while it ran; it may have had effects". A tool that is `read_only`
         has no effects and is run again.
+
+        Args:
+            user_input: A text, other parts, or a message. `None` continues from the history.
+            max_steps: The most requests to the model; `None`: no limit. The run then returns with
+                the reason `max_steps`.
+            stream: True asks for a streamed reply, whose deltas `on_stream_delta` gets.
+            on_stream_delta: A function or an async function that gets each delta as it arrives.
         """
         return await self._run(self._begin(user_input, max_steps), stream, on_stream_delta)
 
@@ -201,6 +294,16 @@ class LLMAgent(AgentState):
 
         `results` are those of calls that waited; `verdicts` approve or refuse calls by their ids.
         Raises as `run`, and `RuleError` for a result that no call waits for.
+
+        Args:
+            state: `RunResult.state` of the stopped run.
+            results: The results of calls that waited for them.
+            verdicts: Id of a call to `True`, which approves it, or to `False` or a reason, which
+                refuses it.
+            max_steps: The most requests to the model; `None`: no limit. The run then returns with
+                the reason `max_steps`.
+            stream: True asks for a streamed reply, whose deltas `on_stream_delta` gets.
+            on_stream_delta: A function or an async function that gets each delta as it arrives.
         """
         return await self._run(
             self._resume(state, results, verdicts, max_steps), stream, on_stream_delta
@@ -215,6 +318,11 @@ class LLMAgent(AgentState):
 
         The events are those of `AsyncChat.stream` for each reply, and a `ToolRun` for each call
         that got its result. Leaving the block ends the run.
+
+        Args:
+            user_input: A text, other parts, or a message. `None` continues from the history.
+            max_steps: The most requests to the model; `None`: no limit. The run then returns with
+                the reason `max_steps`.
         """
         steps = self._begin(user_input, max_steps)
         async with aclosing(self._events(steps, True)) as events:
@@ -350,21 +458,64 @@ class Agent(AgentState):
     ...     print(agent.run("When is high tide in Brest?"))
     At 17:40.
 
-    `model` is a `Chat` or any other `wire.agent.model.Model`. Options and methods are those of
-    `LLMAgent`. `KeyboardInterrupt` ends a run as a cancellation ends one of `LLMAgent`: results
+    `KeyboardInterrupt` ends a run as a cancellation ends one of `LLMAgent`: results
     that exist are kept, and running tools are not waited for.
 
     Raises `ConfigurationError` that names the option.
+
+    Args:
+        model: A `Chat`, or any other `wire.agent.model.Model`.
+        system_prompt: The system prompt; empty: none.
+        tools: Functions, types, or tools made by `wire.tools.tool`.
+        max_tokens: Tokens. The longest reply. By default, that of the model.
+        temperature: Randomness, from 0 up. By default, that of the model.
+        history: Holds the conversation from run to run, and limits how much of it is sent. By
+            default, a new one.
+        approve: Called before each tool call: `True` approves it, `False` or a text, the reason,
+            refuses it. Anything else refuses it too, such as the `None` of a function that returns
+            nothing. If it raises, the exception is the reason, and the run continues. It may be
+            async, also for `Agent`, which awaits it in an event loop of its own and so works in a
+            notebook. `LLMAgent` calls a plain function in a thread, for one call at a time.
+            `wire.tools.format_call` shows a call in a question.
+        guard: Stops or steers a model that repeats itself.
+        stop_when: Called between steps with the state; the run stops if it returns true, and
+            `resume` continues it.
+        max_parallel_tools: The most calls of one turn that run at once, 16 by default; the others
+            wait.
+        max_calls_per_turn: The most calls of one turn that are run, 1,000 by default. The model
+            gets an error for each further call.
+        on_error: Returns the message that the model gets for an exception of a tool.
+        retry: For empty replies, and for models that do not retry themselves. By default 3
+            attempts, with waits of about 1 s and 2 s.
+        view: Returns the messages to send, in place of the history's limits.
+        cache: Keeps the system prompt and the tools in a context cache; for chats of Gemini.
     """
 
     @checked_arguments(ConfigurationError)
+    @checked_names(seal=seal_agent)
     def __init__(
-        self, model: Model, system_prompt: str = "", **options: Unpack[AgentOptions]
+        self,
+        model: Model,
+        system_prompt: str = "",
+        *,
+        tools: Iterable[Tool | Callable[..., Any]] = (),
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        history: HistoryManager | None = None,
+        approve: Approve | None = None,
+        guard: Guard | None = None,
+        stop_when: Callable[[RunState], bool] | None = None,
+        max_parallel_tools: int = 16,
+        max_calls_per_turn: int = 1000,
+        on_error: Callable[[Exception, ToolCall], str] | None = None,
+        retry: Retry = RESUME_AGENT,
+        view: Callable[[Sequence[Message]], Iterable[Message]] | None = None,
+        cache: CachePolicy | None = None,
     ) -> None:
+        options = agent_options(locals())
         # Before anything can raise: tracebacks show the arguments of this frame (R-28).
         model = sealed_object(model, "ask", "stream")
-        seal(options, AgentOptions.__annotations__)
-        super().__init__(system_prompt, **options)
+        super().__init__(system_prompt, options)
         if not is_model(model):
             remedy = (
                 "write Agent(Chat('gemini:gemini-3.8-flash'))"
@@ -387,6 +538,13 @@ class Agent(AgentState):
         """Ask the model, run its tool calls, send it the results, until it answers without a call.
 
         As `LLMAgent.run`.
+
+        Args:
+            user_input: A text, other parts, or a message. `None` continues from the history.
+            max_steps: The most requests to the model; `None`: no limit. The run then returns with
+                the reason `max_steps`.
+            stream: True asks for a streamed reply, whose deltas `on_stream_delta` gets.
+            on_stream_delta: A function or an async function that gets each delta as it arrives.
         """
         return self._run(self._begin(user_input, max_steps), stream, on_stream_delta)
 
@@ -401,7 +559,18 @@ class Agent(AgentState):
         stream: bool = False,
         on_stream_delta: OnDelta | None = None,
     ) -> RunResult:
-        """Continue a stopped run. As `LLMAgent.resume`."""
+        """Continue a stopped run. As `LLMAgent.resume`.
+
+        Args:
+            state: `RunResult.state` of the stopped run.
+            results: The results of calls that waited for them.
+            verdicts: Id of a call to `True`, which approves it, or to `False` or a reason, which
+                refuses it.
+            max_steps: The most requests to the model; `None`: no limit. The run then returns with
+                the reason `max_steps`.
+            stream: True asks for a streamed reply, whose deltas `on_stream_delta` gets.
+            on_stream_delta: A function or an async function that gets each delta as it arrives.
+        """
         return self._run(self._resume(state, results, verdicts, max_steps), stream, on_stream_delta)
 
     @checked_arguments(ConfigurationError)
@@ -412,6 +581,11 @@ class Agent(AgentState):
         """A run as an iterator of events: `with agent.stream("Hi") as events:`.
 
         As `LLMAgent.stream`.
+
+        Args:
+            user_input: A text, other parts, or a message. `None` continues from the history.
+            max_steps: The most requests to the model; `None`: no limit. The run then returns with
+                the reason `max_steps`.
         """
         steps = self._begin(user_input, max_steps)
         with closing(self._events(steps, True)) as events:

@@ -149,7 +149,7 @@ class CachedChat(_CacheState):
     ) -> None:
         super().__init__(chat, policy, clock)
         self.chat = chat
-        self.model = chat.model
+        self.model: str = chat.model
 
     @checked_arguments(ConfigurationError)
     def ask(self, *, messages: Sequence[Message], **settings: Unpack[RequestOptions]) -> Reply:
@@ -199,7 +199,7 @@ class AsyncCachedChat(_CacheState):
     ) -> None:
         super().__init__(chat, policy, clock)
         self.chat = chat
-        self.model = chat.model
+        self.model: str = chat.model
 
     @checked_arguments(ConfigurationError)
     async def ask(

@@ -37,10 +37,12 @@ class Guard:
     tool_only: int | None = 8
     """The run ends at this many turns in a row with calls and no text; `None` for no limit."""
     then: Literal["stop", "steer"] = "stop"
+    """The action at the limit of repetitions: `stop` the run, or `steer` the model."""
     steering: str = (
         "You have made this call with these arguments before, and its result will not "
         "change. Try something else, or answer."
     )
+    """What the model gets as the result of a repeated call with `then="steer"`."""
 
     def __post_init__(self) -> None:
         for name in ("repeats", "read_only_repeats", "tool_only"):

@@ -9,12 +9,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
-from typing import Any, Protocol, TypeAlias, TypeGuard, TypeVar, Unpack
+from typing import Any, Protocol, TypeAlias, TypeGuard, TypeVar
 
 import anyio
 import msgspec
 
-from wire.chat import RequestOptions
 from wire.neutral.messages import (
     Done,
     Event,
@@ -29,6 +28,7 @@ from wire.neutral.messages import (
     ToolCallEnd,
     ToolCallStart,
 )
+from wire.neutral.request import Tool
 from wire.tools import ToolRun
 
 AnyModel = TypeVar("AnyModel")
@@ -42,16 +42,29 @@ each call that got its result.
 class Model(Protocol):
     """A model for threads, such as `wire.Chat`. An agent uses it for one request at a time."""
 
-    def ask(self, *, messages: Sequence[Message], **settings: Unpack[RequestOptions]) -> Reply:
+    def ask(
+        self,
+        *,
+        messages: Sequence[Message],
+        system: str = "",
+        tools: Sequence[Tool] = (),
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+    ) -> Reply:
         """Return the complete reply to a conversation.
 
-        Agents pass the settings `system`, `tools`, `max_tokens` and `temperature` of
-        `wire.chat.Settings`, each only if it was given.
+        Agents pass each setting only if it was given. `wire.chat.Settings` documents them.
         """
         ...
 
     def stream(
-        self, *, messages: Sequence[Message], **settings: Unpack[RequestOptions]
+        self,
+        *,
+        messages: Sequence[Message],
+        system: str = "",
+        tools: Sequence[Tool] = (),
+        max_tokens: int | None = None,
+        temperature: float | None = None,
     ) -> AbstractContextManager[Iterable[Event]]:
         """Return the events of the same reply. The last one is `Done`, which holds the reply."""
         ...
@@ -61,13 +74,25 @@ class AsyncModel(Protocol):
     """A model for asyncio and trio, such as `wire.AsyncChat`."""
 
     async def ask(
-        self, *, messages: Sequence[Message], **settings: Unpack[RequestOptions]
+        self,
+        *,
+        messages: Sequence[Message],
+        system: str = "",
+        tools: Sequence[Tool] = (),
+        max_tokens: int | None = None,
+        temperature: float | None = None,
     ) -> Reply:
         """Return the complete reply to a conversation. As `Model.ask`."""
         ...
 
     def stream(
-        self, *, messages: Sequence[Message], **settings: Unpack[RequestOptions]
+        self,
+        *,
+        messages: Sequence[Message],
+        system: str = "",
+        tools: Sequence[Tool] = (),
+        max_tokens: int | None = None,
+        temperature: float | None = None,
     ) -> AbstractAsyncContextManager[AsyncIterable[Event]]:
         """Return the events of the same reply. As `Model.stream`."""
         ...

@@ -77,7 +77,8 @@ class FunctionResponse(metaclass=_Builder):
     alone is an error. Raises `RuleError` that names the argument.
     """
 
-    kinds = (ToolResult,)
+    kinds: tuple[type[Any], ...] = (ToolResult,)
+    """The types of parts that it makes."""
 
     def __new__(  # type: ignore[misc]
         cls, name: str, response: Mapping[str, Any], call_id: str
@@ -102,7 +103,8 @@ class MessagePart(metaclass=_Builder):
     Raises `RuleError` unless exactly one is given, and for a value of another type.
     """
 
-    kinds = get_args(Part)
+    kinds: tuple[type[Any], ...] = get_args(Part)
+    """The types of parts that it makes."""
 
     def __new__(  # type: ignore[misc]
         cls,
@@ -159,8 +161,11 @@ class GenerationConfig(MetadataStruct, frozen=True):
     """
 
     system_prompt: str = ""
+    """The system prompt; empty: none."""
     max_tokens: int | None = None
+    """Tokens of the longest reply; `None`: the model's own limit."""
     temperature: float | None = None
+    """Randomness, from 0 up; `None`: that of the model."""
 
 
 class LLMResponse(MetadataStruct, frozen=True, kw_only=True):
@@ -173,7 +178,9 @@ class LLMResponse(MetadataStruct, frozen=True, kw_only=True):
     text: str = ""
     """The visible text, joined without a separator. Thoughts are not part of it."""
     function_calls: tuple[ToolCall, ...] = ()
+    """The calls that the model requests, in order."""
     usage: Usage | None = None
+    """Token counts; `None` if the provider sent none."""
     raw: Any = None
     """The body of the HTTP response in bytes; `None` if there was no HTTP response."""
     finish_reason: str = ""
@@ -233,21 +240,29 @@ class StreamDelta(MetadataStruct, frozen=True, kw_only=True):
     """
 
     text: str = ""
+    """A piece of the visible text."""
     thought: str = ""
+    """A piece of a thought."""
     function_call_start: str = ""
     """The name of the function."""
     function_call_delta: str = ""
     """A fragment of the arguments' JSON text."""
     function_call_end: ToolCall | None = None
+    """The complete call, in the delta that ends it."""
     index: int | None = None
+    """Position of the call among those of the reply, from 0."""
     call_id: str = ""
+    """Id of the call that the delta belongs to."""
     restart: bool = False
     """The reply starts anew: the deltas before this one are not part of it."""
     provider_event: ProviderEvent | None = None
     """An event of the vendor that has no other form."""
     finish_reason: str = ""
+    """Why the model stopped; set in the last delta only."""
     usage: Usage | None = None
+    """Token counts; set in the last delta only."""
     response: LLMResponse | None = None
+    """The complete reply; set in the last delta only."""
 
 
 @runtime_checkable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any, TypedDict, cast, overload
 
 from wire.agent.context_cache import AsyncCachedChat, CachedChat, CachePolicy
 from wire.agent.guard import Guard
@@ -21,10 +21,9 @@ from wire.agent.steps import (
     resumed,
 )
 from wire.agent.tool_calls import MAX_PARALLEL_TOOLS, Approve
-from wire.chat import AsyncChat, Chat, RequestOptions
+from wire.chat import AsyncChat, Chat
 from wire.core import retry as presets
 from wire.core.arguments import check_options, checked_arguments, number, whole_number
-from wire.core.credentials import hidden
 from wire.core.retry import Retry
 from wire.errors import ConfigurationError, ToolError, ungrouped
 from wire.history import HistoryManager, prune
@@ -42,9 +41,12 @@ class AgentOptions(TypedDict, total=False):
     tools: Iterable[Tool | Callable[..., Any]]
     """Functions, types, or tools made by `wire.tools.tool`."""
     max_tokens: int | None
+    """Tokens. The longest reply. By default, that of the model."""
     temperature: float | None
+    """Randomness, from 0 up. By default, that of the model."""
     history: HistoryManager | None
-    """Holds the conversation from run to run, and limits how much of it is sent."""
+    """Holds the conversation from run to run, and limits how much of it is sent. By default, a new
+    one."""
     approve: Approve | None
     """Called before each tool call: `True` approves it, `False` or a text, the reason, refuses it.
 
@@ -57,7 +59,8 @@ class AgentOptions(TypedDict, total=False):
     guard: Guard | None
     """Stops or steers a model that repeats itself."""
     stop_when: Callable[[RunState], bool] | None
-    """Called between steps; the run stops if it returns true, and `resume` continues it."""
+    """Called between steps with the state; the run stops if it returns true, and `resume` continues
+    it."""
     max_parallel_tools: int
     """The most calls of one turn that run at once, 16 by default; the others wait."""
     max_calls_per_turn: int
@@ -68,25 +71,36 @@ class AgentOptions(TypedDict, total=False):
     on_error: Callable[[Exception, ToolCall], str] | None
     """Returns the message that the model gets for an exception of a tool."""
     retry: Retry
-    """For empty replies, and for models that do not retry themselves."""
+    """For empty replies, and for models that do not retry themselves. By default 3 attempts, with
+    waits of about 1 s and 2 s."""
     view: Callable[[Sequence[Message]], Iterable[Message]] | None
     """Returns the messages to send, in place of the history's limits."""
     cache: CachePolicy | None
     """Keeps the system prompt and the tools in a context cache; for chats of Gemini."""
 
 
+def agent_options(parameters: Mapping[str, Any]) -> AgentOptions:
+    """The options among the parameters of a function, as its `locals()` has them."""
+    return cast(AgentOptions, {name: parameters[name] for name in AgentOptions.__annotations__})
+
+
+def seal_agent(options: Any) -> None:
+    """Replace what may be a key in the options of an agent by a `Secret`, in place."""
+    seal(options, (*AgentOptions.__annotations__, *_OWN))
+
+
+_OWN = ("model", "provider", "system_prompt", "config", "http")
+"""Parameters of agents that are no options. `Agent` and `LLMAgent` seal them themselves."""
+
+
 class AgentState:
     """Tools, history and options of an agent. `LLMAgent` and `Agent` add the I/O."""
 
+    max_tokens: int | None
+    temperature: float | None
+
     @checked_arguments(ConfigurationError)
-    def __init__(self, system_prompt: str = "", **options: Unpack[AgentOptions]) -> None:
-        seal(options, AgentOptions.__annotations__)
-        unknown = sorted(set(options) - set(AgentOptions.__annotations__))
-        if unknown:
-            raise ConfigurationError(
-                f"{hidden(unknown[0])}: no such option; there are "
-                f"{', '.join(AgentOptions.__annotations__)}"
-            )
+    def __init__(self, system_prompt: str, options: AgentOptions) -> None:
         check_plain(options, ("stop_when", "on_error", "view"))
         history = options.get("history")
         if history is not None and not isinstance(history, HistoryManager):
@@ -103,8 +117,8 @@ class AgentState:
             whole_number("max_tokens", self.max_tokens, least=1, error=ConfigurationError)
         if self.temperature is not None:
             number("temperature", self.temperature, least=0, error=ConfigurationError)
-        self.history = HistoryManager() if history is None else history
-        self.tools = Toolbox(options.get("tools", ()), on_error=options.get("on_error"))
+        self.history: HistoryManager = HistoryManager() if history is None else history
+        self.tools: Toolbox = Toolbox(options.get("tools", ()), on_error=options.get("on_error"))
         self._approve, self._guard = options.get("approve"), options.get("guard")
         self._stop_when, self._view = options.get("stop_when"), options.get("view")
         self._retry = options.get("retry", presets.RESUME_AGENT)
@@ -244,13 +258,13 @@ class AgentState:
             steps.interrupted()
             self._remember(steps.state)  # Ctrl-C may come between the state and the history
 
-    def _settings(self, model: object, request: Ask) -> RequestOptions:
+    def _settings(self, model: object, request: Ask) -> dict[str, Any]:
         """The settings of a request.
 
         A chat whose reply was empty gets the attempts that the agent's policy has left. With a new
         count of its own, it would make up to 2n - 1 requests under a policy of n (R-17).
         """
-        settings: RequestOptions = {}
+        settings: dict[str, Any] = {}
         chat = model.chat if isinstance(model, CachedChat | AsyncCachedChat) else model
         if request.attempts is not None and isinstance(chat, Chat | AsyncChat):
             policy = chat.client.retry

@@ -107,6 +107,7 @@ class RunState(MetadataStruct, frozen=True, kw_only=True):
     repeats: dict[str, int] = msgspec.field(default_factory=dict)
     """For each call of the last turn, the number of turns in a row that made it before."""
     usage: Usage = msgspec.field(default_factory=Usage)
+    """Token counts of all replies of the run."""
     started: tuple[str, ...] = ()
     """Ids of open calls whose tools were started, and may have had effects."""
     reason: Reason | None = None
@@ -122,6 +123,7 @@ class RunResult(MetadataStruct, frozen=True, kw_only=True):
     """The messages that a run added, their usage and tool runs, and why the run stopped."""
 
     state: RunState
+    """The state at the end, from which the run can be resumed."""
     steps: tuple[StepRecord, ...] = ()
     """The steps of the run; of a resumed run, those since it was resumed."""
     resumed: tuple[ToolRun, ...] = ()
@@ -218,7 +220,7 @@ class Steps:
                 f"max_steps: expected a whole number from 1 up or None, not {quoted(max_steps)}"
             )
         checked_count("max_calls_per_turn", max_calls_per_turn)
-        self.state = state
+        self.state: RunState = state
         self._toolbox = toolbox
         self._max_steps, self._max_calls = max_steps, max_calls_per_turn
         self._view = view

@@ -15,6 +15,7 @@ import math
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from logging import Logger
 from queue import Empty, SimpleQueue
 from threading import Lock
 from typing import Any, Protocol, TypeAlias
@@ -36,7 +37,7 @@ Approve: TypeAlias = Callable[[ToolCall], Verdict | Awaitable[Verdict]]
 such as the `None` of a function that returns nothing, refuses it too.
 """
 
-log = logger("wire.agent")
+log: Logger = logger("wire.agent")
 
 MAX_PARALLEL_TOOLS = 16
 """Default for the calls of one turn that run at once. Models ask for hundreds, and each plain

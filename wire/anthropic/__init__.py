@@ -74,6 +74,7 @@ _MODULES = {
     "types": "wire.anthropic.types",
 }
 
-__getattr__, __dir__ = lazy_names(
-    "wire.anthropic", _NAMES, modules=_MODULES, types="wire.anthropic.types"
-)
+if not TYPE_CHECKING:  # a type checker would take each misspelt name for one of these
+    __getattr__, __dir__ = lazy_names(
+        "wire.anthropic", _NAMES, modules=_MODULES, types="wire.anthropic.types"
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import ClassVar
 
 from wire.anthropic.types import ErrorObject
 from wire.core.arguments import checked_arguments
@@ -28,10 +29,10 @@ _QUOTA = re.compile(
 
 class _Errors(ErrorReader[ErrorObject]):
     kind = ErrorObject
-    flat_keys = ("message", "msg", "detail")
-    flat_mark = ("type", "error")
-    quota = _QUOTA
-    classes = (
+    flat_keys: ClassVar[tuple[str, ...]] = ("message", "msg", "detail")
+    flat_mark: ClassVar[tuple[str, str] | None] = ("type", "error")
+    quota: ClassVar[re.Pattern[str] | None] = _QUOTA
+    classes: ClassVar[tuple[Words, ...]] = (
         Words(QuotaError, statuses=frozenset({402})),
         Words(QuotaError, _QUOTA, frozenset({400, 403, 429})),
         Words(ContextLengthError, _CONTEXT, frozenset({400, 413, 422, 500})),

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
@@ -18,6 +18,7 @@ from wire.anthropic.error_body import ERRORS
 from wire.anthropic.fold import fold, keep_bytes
 from wire.anthropic.types import MessageBatchResult, MessageResponse, MessageStreamEvent
 from wire.core import reading
+from wire.core.error_words import ErrorReader
 from wire.core.lenient import Unreadable, decoded, fields_of, items_of
 from wire.core.limits import Limits
 from wire.core.memory import WireStruct, remember
@@ -96,7 +97,10 @@ def parse_results(body: bytes) -> list[MessageBatchResult]:
 class ChunkReader(FramedReader[MessageStreamEvent]):
     """Decodes the body of one stream into events."""
 
-    errors = ERRORS
+    done: bool
+    finished: bool
+
+    errors: ClassVar[ErrorReader[Any]] = ERRORS
     value_name = "an event of Messages"
     ending = "message_stop"
 

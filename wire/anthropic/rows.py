@@ -6,6 +6,7 @@ Sources and dates of the facts: docs/providers.md.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from wire.anthropic.dialect import API_VERSION_2023, API_VERSION_2026, PLAIN, Dialect
 from wire.core.arguments import checked_arguments
@@ -98,7 +99,7 @@ ROWS: tuple[Provider, ...] = (
     ),
 )
 
-provider_row = ProviderNames("anthropic", ROWS, PLAIN).row
+provider_row: Callable[[Provider | str], Provider] = ProviderNames("anthropic", ROWS, PLAIN).row
 
-endpoint_paths = re.compile(r"/(v1(/(messages|models))?)/*$", re.IGNORECASE)
+endpoint_paths: re.Pattern[str] = re.compile(r"/(v1(/(messages|models))?)/*$", re.IGNORECASE)
 """Matches the path of an endpoint at the end of a base URL: calls add it themselves."""

@@ -44,11 +44,15 @@ class Account:
     """
 
     attempts: int = 0
+    """Number of requests that were sent, the first one included."""
     waits: list[float] = field(default_factory=list)
     """Seconds of each pause between attempts."""
     status: int | None = None
+    """HTTP status of the last response; `None` if none came."""
     sent: int = 0
+    """Bytes of the request body."""
     received: int = 0
+    """Bytes of the response body."""
     first_byte: float | None = None
     """When the headers of the last response had arrived."""
     first_event: float | None = None
@@ -56,6 +60,7 @@ class Account:
     seconds: float | None = None
     """When the response was complete, or the call had failed."""
     request_id: str | None = None
+    """The provider's id of the request; `None` if no header has one."""
     rate_limits: dict[str, str] = field(default_factory=dict)
     """Rate-limit headers as received."""
     events: int = 0

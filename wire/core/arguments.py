@@ -28,7 +28,7 @@ import msgspec
 
 from wire.core.credentials import hidden
 from wire.core.secret import hide_arguments, quoted
-from wire.errors import RuleError, Violation, WireError, one_line
+from wire.errors import ConfigurationError, RuleError, Violation, WireError, one_line
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -216,7 +216,73 @@ def shown_name(name: object) -> str:
     return one_line(hidden(name), 60) if isinstance(name, str) else _type_name(name)
 
 
-# --- the decorator --------------------------------------------------------------------------------
+# --- decorators -----------------------------------------------------------------------------------
+
+
+def unknown_name(name: str, known: Iterable[str], what: str = "option") -> ConfigurationError:
+    """The error for a keyword that a function does not take: it names the nearest one.
+
+    >>> unknown_name("temprature", ["system", "temperature"], "setting").message
+    "temprature: no such setting; did you mean 'temperature'?"
+    """
+    known = list(known)
+    remedy = suggestion(name, known) or f"there are {', '.join(known)}"
+    return ConfigurationError(f"{shown_name(name)}: no such {what}; {remedy}")
+
+
+def checked_names(
+    what: str = "option", *, seal: Callable[[Any], None] | None = None
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorate a public function: an unknown keyword raises `ConfigurationError`.
+
+    >>> @checked_names()
+    ... def drawn(*, colour: str = "black") -> str:
+    ...     return colour
+    >>> drawn(color="red")
+    Traceback (most recent call last):
+    wire.errors.ConfigurationError: color: no such option; did you mean 'colour'?
+
+    Python's own `TypeError` would be of another type than all other refusals, and would not list
+    the names. `seal` replaces what may be a key in the keywords, in place, before the function
+    runs: tracebacks show the arguments of its frame (R-28).
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        code = function.__code__
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        keywords = names[code.co_argcount :]
+        known = frozenset(names)
+
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def named_async(*args: P.args, **options: P.kwargs) -> Any:
+                try:
+                    if seal is not None:
+                        seal(options)
+                    if not options.keys() <= known:
+                        raise unknown_name(sorted(options.keys() - known)[0], keywords, what)
+                    return await function(*args, **options)
+                finally:
+                    # A traceback shows the variables of frames (R-28).
+                    del args, options
+
+            return typing.cast(Callable[P, R], named_async)
+
+        @functools.wraps(function)
+        def named(*args: P.args, **options: P.kwargs) -> R:
+            try:
+                if seal is not None:
+                    seal(options)
+                if not options.keys() <= known:
+                    raise unknown_name(sorted(options.keys() - known)[0], keywords, what)
+                return function(*args, **options)
+            finally:
+                del args, options
+
+        return named
+
+    return decorate
 
 
 def checked_arguments(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import functools
 import math
 import re
@@ -34,6 +35,7 @@ from wire.core.secret import (
     sealed_headers,
     sealed_query,
     shown_headers,
+    type_name,
     unsealed,
 )
 from wire.errors import APIError, ConfigurationError, RuleError, Violation, WireError
@@ -83,6 +85,47 @@ class Timeouts:
                     f"timeouts.{each.name}: expected a positive number of seconds or None, "
                     f"not {quoted(seconds)}"
                 )
+
+
+NO_TIMEOUTS = Timeouts(connect=None, first_byte=None, idle=None, total=None)
+
+
+def timeouts_of(given: object) -> Timeouts:
+    """The time limits that the option `timeouts` stands for.
+
+    >>> timeouts_of(30)
+    Timeouts(connect=30, first_byte=30, idle=30, total=900.0)
+
+    As `timeout` of httpx, a number limits each single wait, the one for a connection included, and
+    `None` switches all limits off. `total` has no counterpart there: it keeps its default.
+
+    Raises `ConfigurationError` for another value.
+    """
+    if given is None:
+        return NO_TIMEOUTS
+    if isinstance(given, Timeouts):
+        return given
+    expected = "a positive number of seconds, a Timeouts or None"
+    if not isinstance(given, (int, float)) or isinstance(given, bool):
+        raise ConfigurationError(f"timeouts: expected {expected}, not {type_name(given)}")
+    if not 0 < given < math.inf:
+        raise ConfigurationError(f"timeouts: expected {expected}, not {quoted(given)}")
+    return Timeouts(connect=given, first_byte=given, idle=given)
+
+
+class ClientDefault(enum.Enum):
+    """The type of `USE_CLIENT_DEFAULT`."""
+
+    USE_CLIENT_DEFAULT = "the client's"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+USE_CLIENT_DEFAULT = ClientDefault.USE_CLIENT_DEFAULT
+"""The default of `timeouts` and `retry` of a request: those of the client apply. `None` has another
+meaning there, the same as for a client.
+"""
 
 
 class Reader(Protocol[Chunk_co]):
@@ -473,7 +516,9 @@ class Call(_Request, Generic[Answer]):
     """
 
     parse: Callable[[bytes], Answer] = field(kw_only=True, repr=False)
+    """Decodes the body of a 2xx response."""
     read_error: ReadError = field(kw_only=True, repr=False)
+    """Maps a response of another status to an error."""
     read_headers: Callable[[Answer, Mapping[str, str]], Answer] | None = field(
         default=None, kw_only=True, repr=False
     )
@@ -498,8 +543,14 @@ class StreamCall(_Request, Generic[Chunk, Answer]):
     """
 
     reader: Callable[[Limits], Reader[Any]] = field(kw_only=True, repr=False)
+    """Creates the reader of one response, within the limits of the client."""
     events: Callable[[], EventSource] | None = field(default=None, kw_only=True, repr=False)
+    """Creates the source that converts chunks to events; `None`: the chunks are the events."""
     fold: Callable[[Sequence[msgspec.Raw]], Any] = field(kw_only=True, repr=False)
+    """Combines the bytes of the chunks to what the plain call would return."""
     text_chunk: type[TextChunk] | None = field(default=None, kw_only=True, repr=False)
+    """Struct of a chunk whose text may be joined to its neighbour's before `fold`."""
     convert: Convert[Answer] | None = field(default=None, kw_only=True, repr=False)
+    """Converts the folded response to the result of the call."""
     read_error: ReadError = field(kw_only=True, repr=False)
+    """Maps a response of another status than 2xx to an error."""

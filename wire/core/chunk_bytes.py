@@ -40,7 +40,7 @@ class ChunkBytes:
     """The bytes of all chunks so far."""
 
     def __init__(self, text_chunk: type[TextChunk] | None) -> None:
-        self.count = 0
+        self.count: int = 0
         """The number of chunks that were added."""
         self._decode = None if text_chunk is None else decoder(text_chunk).decode
         self._kept: list[msgspec.Raw] = []

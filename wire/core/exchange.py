@@ -44,6 +44,7 @@ class Pause:
     """
 
     seconds: float
+    """Length of the pause."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ class Framing:
     """
 
     def __init__(self) -> None:
-        self.as_json = False
+        self.as_json: bool = False
         # Undecided: the first bytes of a BOM, or `b" "` for blanks. Decided: `None`. A BOM after a
         # blank is data, and the blank that is kept makes sure that it is not removed.
         self._head: bytes | None = b""

@@ -40,8 +40,8 @@ class Incoming(Generic[Chunk, Answer]):
         masked: Callable[[Any], Any],
     ) -> None:
         self.ready: deque[Chunk] = deque()
-        self.over = False
-        self.drains = False
+        self.over: bool = False
+        self.drains: bool = False
         """Whether the end of the body is still to be read after the wire's terminator. A connection
         can be used again only if its body was read to the end.
         """

@@ -47,8 +47,8 @@ class Cutter:
     """
 
     def __init__(self, limit: int = EVENT_LIMIT) -> None:
-        self.stray = bytearray()
-        self.rest = bytearray()
+        self.stray: bytearray = bytearray()
+        self.rest: bytearray = bytearray()
         self._limit = limit
         self._at = 0
         self._depth = 0

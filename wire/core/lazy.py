@@ -15,7 +15,8 @@ def lazy_names(
     modules: Mapping[str, str] | None = None,
     types: str = "",
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the `__getattr__` and the `__dir__` of a package, and set its `__all__`.
+    """Return the `__getattr__` and the `__dir__` of a package, set its `__all__`, and list its
+    names in its docstring, which `help` and notebooks show.
 
     `names` maps a module to the names that the package takes from it. `modules` maps a name of the
     package to a module. `types` is a module whose `__all__` the package offers as well; those names
@@ -42,7 +43,14 @@ def lazy_names(
 
     # Set here, not in the package: a type checker takes a computed `__all__` for an empty one, and
     # every name of the package for private.
-    vars(sys.modules[package])["__all__"] = sorted({*homes, *modules})
+    package_vars = vars(sys.modules[package])
+    package_vars["__all__"] = sorted({*homes, *modules})
+    listing = [f"{module}: {', '.join(those)}" for module, those in names.items()]
+    listing += [f"modules: {', '.join(modules)}"] if modules else []
+    listing += [f"and every name of {types}"] if types else []
+    package_vars["__doc__"] = (
+        f"{package_vars['__doc__']}\nNames:\n    " + "\n    ".join(listing) + "\n"
+    )
     return load, listed
 
 

@@ -166,7 +166,7 @@ class Inflater:
             raise StreamInvalid(
                 f"the body has the content encoding {encoding!r}, which was not requested"
             )
-        self.taken = 0
+        self.taken: int = 0
         self._given = 0
         self._limits = limits
         self._kind = encoding

@@ -116,6 +116,7 @@ class Note(msgspec.Struct, frozen=True):
     path: str
     """JSON path of the value; empty for the request or response itself."""
     message: str
+    """What was changed, added or dropped, and why."""
 
     def __str__(self) -> str:
         text = f"{self.path}: {self.message}" if self.path else self.message
@@ -131,7 +132,7 @@ class Noted(list[T]):
 
     def __init__(self, items: typing.Iterable[T] = (), notes: typing.Iterable[Note] = ()) -> None:
         super().__init__(items)
-        self.notes = tuple(notes)
+        self.notes: tuple[Note, ...] = tuple(notes)
 
 
 def notes(built: object) -> tuple[Note, ...]:
@@ -265,7 +266,19 @@ class FrozenList(list[T]):
     def __deepcopy__(self, memo: dict[int, Any]) -> FrozenList[T]:
         return self
 
+    append: Any
+    extend: Any
+    insert: Any
+    remove: Any
+    pop: Any
+    clear: Any
+    sort: Any
+    reverse: Any
     append = extend = insert = remove = pop = clear = sort = reverse = _read_only
+    __setitem__: Any
+    __delitem__: Any
+    __iadd__: Any
+    __imul__: Any
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _read_only
 
 
@@ -283,7 +296,15 @@ class FrozenDict(dict[str, Any]):
     def __deepcopy__(self, memo: dict[int, Any]) -> FrozenDict:
         return self
 
+    pop: Any
+    popitem: Any
+    clear: Any
+    update: Any
+    setdefault: Any
     pop = popitem = clear = update = setdefault = _read_only
+    __setitem__: Any
+    __delitem__: Any
+    __ior__: Any
     __setitem__ = __delitem__ = __ior__ = _read_only
 
 

@@ -24,6 +24,7 @@ class Provider:
     """
 
     name: str
+    """Name of the provider, with its region: `kimi@cn`."""
     wire: str
     """Name of the wire, a key of `wire.wires.WIRES`."""
     base_url: str
@@ -33,6 +34,7 @@ class Provider:
     key_variable: str
     """The environment variable that is read when no `api_key` is given."""
     key_header: str
+    """Name of the header that carries the key."""
     key_scheme: str = ""
     """Precedes the key in the header: `Bearer `."""
     version: str = ""

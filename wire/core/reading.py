@@ -70,11 +70,11 @@ class FramedReader(Generic[C]):
 
     def __init__(self, limits: Limits = Limits()) -> None:  # noqa: B008  it is immutable
         self.error: WireError | None = None
-        self.done = False
+        self.done: bool = False
         self.finished = False
         self.notes: list[Note] = []
-        self.count = 0  # chunks emitted
-        self.cut = b""  # an event that the end of the body truncated
+        self.count: int = 0  # chunks emitted
+        self.cut: bytes = b""  # an event that the end of the body truncated
         self._head = b""  # the first bytes of a body that may be events
         self._strange = bytearray()  # the first bytes outside of events and JSON
         self._framing = Framing()

@@ -124,6 +124,9 @@ class RetryBudget:
     8
     """
 
+    left: int
+    size: int
+
     __slots__ = ("left", "size")
 
     def __init__(self, size: int) -> None:

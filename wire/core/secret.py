@@ -169,7 +169,7 @@ class TokenSource:
 
     def __init__(self, function: Callable[[], str | Awaitable[str]]) -> None:
         self._function = Secret.unchecked(function)
-        self.is_async = inspect.iscoroutinefunction(function)
+        self.is_async: bool = inspect.iscoroutinefunction(function)
 
     def __call__(self) -> str | Awaitable[str]:
         """Call the function and return its token."""

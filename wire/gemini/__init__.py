@@ -154,6 +154,7 @@ _MODULES = {
     "types": "wire.gemini.types",
 }
 
-__getattr__, __dir__ = lazy_names(
-    "wire.gemini", _NAMES, modules=_MODULES, types="wire.gemini.types"
-)
+if not TYPE_CHECKING:  # a type checker would take each misspelt name for one of these
+    __getattr__, __dir__ = lazy_names(
+        "wire.gemini", _NAMES, modules=_MODULES, types="wire.gemini.types"
+    )

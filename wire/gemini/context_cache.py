@@ -81,6 +81,13 @@ class ContextCache:
     `ConfigurationError` for other wrong arguments.
     """
 
+    display_name: str | None
+    """Name of the cache in the lists of the server; `None`: none."""
+    least: int
+    """Tokens from which on a cache is worth its price; shorter prompts get none."""
+    ttl: float
+    """Seconds after which the server deletes the cache, unless it is renewed."""
+
     @checked_arguments()
     def __init__(
         self,
@@ -91,7 +98,7 @@ class ContextCache:
         least: int = MIN_CACHED_TOKENS,
         display_name: str | None = None,
     ) -> None:
-        self.model = resource(model)
+        self.model: str = resource(model)
         if not isinstance(shared, GenerateContentRequest):
             raise wrong_type("shared", shared, "GenerateContentRequest")
         if not (shared.system_instruction or shared.tools or shared.contents):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from wire.core.arguments import checked_arguments
 from wire.core.error_words import ErrorReader, Words
@@ -45,9 +45,9 @@ RPC_CODES = {
 
 class _Errors(ErrorReader[Status]):
     kind = Status
-    message_keys = ("message",)
-    type_keys = ()
-    classes = (
+    message_keys: ClassVar[tuple[str, ...]] = ("message",)
+    type_keys: ClassVar[tuple[str, ...]] = ()
+    classes: ClassVar[tuple[Words, ...]] = (
         Words(AuthenticationError, _KEY),
         Words(ContextLengthError, _CONTEXT),
         Words(QuotaError, _DAILY, frozenset({429})),

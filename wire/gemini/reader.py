@@ -10,9 +10,10 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from wire.core import reading
+from wire.core.error_words import ErrorReader
 from wire.core.lenient import decoded, fields_of
 from wire.core.limits import Limits
 from wire.core.memory import WireStruct
@@ -101,10 +102,12 @@ def parse_plain(kind: type[S], body: bytes) -> S:
 class ChunkReader(FramedReader[GenerateContentResponse]):
     """Decodes the body of one stream into chunks."""
 
-    errors = ERRORS
+    errors: ClassVar[ErrorReader[Any]] = ERRORS
     value_name = _VALUE
     ending = "a finish reason"
-    own_keys = frozenset({"candidates", "promptFeedback", "usageMetadata"})
+    own_keys: ClassVar[frozenset[str]] = frozenset(
+        {"candidates", "promptFeedback", "usageMetadata"}
+    )
 
     def __init__(self, limits: Limits = Limits()) -> None:  # noqa: B008  it is immutable
         super().__init__(limits)

@@ -6,6 +6,7 @@ Sources and dates of the facts: docs/providers.md.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from wire.core.provider import Provider, ProviderNames
 from wire.gemini.dialect import Dialect
@@ -44,9 +45,9 @@ ROWS: tuple[Provider, ...] = (
     ),
 )
 
-provider_row = ProviderNames("gemini", ROWS, Dialect()).row
+provider_row: Callable[[Provider | str], Provider] = ProviderNames("gemini", ROWS, Dialect()).row
 
-endpoint_paths = re.compile(
+endpoint_paths: re.Pattern[str] = re.compile(
     r"(/(?P<version>v1(alpha|beta\d*)?)"
     r"(/projects/(?P<project>[^/]+)/locations/(?P<location>[^/]+)(/publishers/google)?)?"
     r"(/models(/[^/]+)?)?"

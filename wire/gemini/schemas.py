@@ -51,7 +51,7 @@ MAX_NODES = 10_000
 
 
 # Keyword -> the types that it applies to. A node of another type does not need it.
-TYPES_OF_KEYWORD = {
+TYPES_OF_KEYWORD: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("properties", "required", "propertyOrdering", "minProperties", "maxProperties"),
         ("OBJECT",),
@@ -63,7 +63,7 @@ TYPES_OF_KEYWORD = {
     ),
 }
 # Format -> the types that it applies to; all other formats apply to STRING.
-TYPES_OF_FORMAT = {
+TYPES_OF_FORMAT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("int32", "int64"), ("INTEGER", "NUMBER")),
     **dict.fromkeys(("float", "double"), ("NUMBER", "INTEGER")),
 }

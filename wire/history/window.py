@@ -46,6 +46,13 @@ class HistoryManager:
     `RuleError` for an item of `messages` that is not a `Message`.
     """
 
+    estimate: Estimate
+    """Counts the tokens of a message."""
+    max_messages: int | None
+    """The most messages that are sent; `None`: no limit."""
+    max_tokens: int | None
+    """The most tokens that are sent, as `estimate` counts them; `None`: no limit."""
+
     @checked_arguments()
     def __init__(
         self,

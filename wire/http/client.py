@@ -10,15 +10,18 @@ import collections
 import time
 from collections.abc import Callable, Iterator
 from random import SystemRandom
-from typing import Any, Self, TypeVar, Unpack, cast
+from typing import Any, Self, TypeVar, cast
 
 import httpx
 
-from wire.core.call import Answer, Call, Chunk, StreamCall
+from wire.core.arguments import checked_names
+from wire.core.call import Answer, Call, Chunk, StreamCall, Timeouts
 from wire.core.exchange import Pause
 from wire.core.flow import Flow, FlowRun
 from wire.core.incoming import Incoming
-from wire.core.secret import Secret, sealed, sealed_object
+from wire.core.limits import Limits
+from wire.core.retry import Retry
+from wire.core.secret import Headers, Secret, sealed, sealed_object
 from wire.core.stream_block import stream_block
 from wire.errors import ConfigurationError, WireError
 from wire.http.lanes import Lanes
@@ -31,7 +34,7 @@ from wire.http.sending import (
     ClientState,
     StreamState,
 )
-from wire.http.target import TRANSPORT_METHODS, Options, seal, target
+from wire.http.target import TRANSPORT_METHODS, Token, options_of, seal, target
 
 T = TypeVar("T")
 
@@ -132,21 +135,66 @@ class Client(ClientState):
     ...     client.describe()["base_url"]
     'https://generativelanguage.googleapis.com/v1beta'
 
-    `http` is a transport or client of httpx or httpx2, or "auto"; it is closed with this client.
-    The other options are those of `wire.http.target.Options`. Raises `ConfigurationError` that
-    names the option; a missing key is an error of the first call.
+    Raises `ConfigurationError` that names the option; a missing key is an error of the first call.
+
+    Args:
+        name: Name of the provider, such as `gemini`, `openai` or `kimi@cn`; any other name with
+            `base_url` is a host of chat completions.
+        http: A transport or a client of httpx or httpx2, or `"auto"` for connections of its own. It
+            is closed with this client.
+        api_key: Replaces the provider's environment variable, such as `OPENAI_API_KEY`.
+        base_url: Replaces the provider's environment variable (`OPENAI_BASE_URL`), which replaces
+            the vendor's host. Scheme, host and the path before the endpoint's
+            (`/chat/completions`). The endpoint's path is removed from its end, and so is the
+            version for Gemini and Anthropic; `describe()` tells the result.
+        timeouts: Seconds. A number limits each single wait: for a connection, for the response
+            headers, and between two events or reads; the whole call with its retries still ends
+            after 900 s. `None`: no limit at all. `Timeouts(...)` sets each limit; its defaults are
+            `connect` 10 s, `first_byte` 300 s, `idle` 120 s, `total` 900 s.
+        retry: When to send a failed request again. By default 3 attempts, with waits of up to 1 s,
+            then 2 s, or as long as the server asks for, up to 60 s. `None`: one attempt only.
+        headers: Further headers of each request. Values that look like keys are shown nowhere.
+        limits: Largest sizes of what is received. `None`: the defaults, such as 256 MiB for a body.
+        version: Version of the API, if the path or a header contains one. By default, that of the
+            provider.
+        project: Project of Google Cloud, for `gemini@vertex`.
+        location: Region of Google Cloud, for `gemini@vertex`, such as `europe-west4` or `global`.
+        token: Function that returns a bearer token, in place of `api_key`. Called before each
+            attempt. An `AsyncClient` also accepts an async function.
+        dialect: The `Dialect` of the host; replaces that of its row.
+        plain_http: True permits a key over unencrypted http to a host that is not loopback, such as
+            one in your own network. Everyone on the way can read the key and the conversation.
+        trust_env: False ignores the proxies of the environment, `SSL_CERT_FILE`, `SSL_CERT_DIR` and
+            `SSLKEYLOGFILE`. A transport given as `http=` has a setting of its own.
+        idempotency_header: Name of a header that carries an id: a new one for each call, the same
+            on all its attempts. A gateway that knows the header, such as `Idempotency-Key`, does
+            not run a repeated request twice.
     """
 
+    @checked_names(seal=seal)
     def __init__(
         self,
         name: str,
         *,
         http: Transport | HTTPClient | str = "auto",
-        **options: Unpack[Options],
+        api_key: str | Secret | None = None,
+        base_url: str | None = None,
+        timeouts: Timeouts | float | None = Timeouts(),
+        retry: Retry | None = Retry(),
+        headers: Headers | None = None,
+        limits: Limits | None = None,
+        version: str | None = None,
+        project: str | None = None,
+        location: str | None = None,
+        token: Token | None = None,
+        dialect: Any = None,
+        plain_http: bool = False,
+        trust_env: bool = True,
+        idempotency_header: str | None = None,
     ) -> None:
+        options = options_of(locals())
         # Before anything can raise: tracebacks show the arguments of this frame (R-28).
         name, http = sealed(name), sealed_object(http, *TRANSPORT_METHODS)
-        seal(options)
         super().__init__(target(name, options))
         if self._target.token is not None and self._target.token.is_async:
             raise ConfigurationError("token: an async function needs AsyncClient")

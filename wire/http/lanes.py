@@ -268,6 +268,9 @@ class Lanes(httpx.BaseTransport):
     free within the pool timeout.
     """
 
+    trust_env: bool
+    """Whether the proxies and certificates of the environment are used."""
+
     def __init__(
         self, limit: int = MAX_LANES, keep: int = MAX_IDLE_LANES, *, trust_env: bool = True
     ) -> None:
@@ -431,6 +434,9 @@ class AsyncLanes(httpx.AsyncBaseTransport):
     >>> anyio.run(main)
     'AsyncLanes'
     """
+
+    trust_env: bool
+    """Whether the proxies and certificates of the environment are used."""
 
     def __init__(
         self, limit: int = MAX_LANES, keep: int = MAX_IDLE_LANES, *, trust_env: bool = True

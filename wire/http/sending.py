@@ -25,14 +25,14 @@ from wire.core.account import (
     rate_limits,
     request_id,
 )
-from wire.core.call import Answer, Call, Chunk, Preview, StreamCall
+from wire.core.call import Answer, Call, Chunk, Preview, StreamCall, Timeouts
 from wire.core.credentials import hidden_in_url, without_known
 from wire.core.exchange import Failed, Outcome, Pause, Step, exchange
 from wire.core.foreign import frameless, invalid
 from wire.core.hosts import Origin, origin_of
 from wire.core.incoming import Incoming
 from wire.core.limits import BodyReader, check_headers, check_json
-from wire.core.masking import MIN_FRAGMENT
+from wire.core.masking import MIN_FRAGMENT, Mask
 from wire.core.memory import change_notes
 from wire.core.printable import printable_line
 from wire.core.provider import Provider
@@ -83,12 +83,12 @@ class Attempt:
 
     def __init__(self, target: Target, call: AnyCall, http: Any = None) -> None:
         self.target = target
-        self.call = target.with_id(call)
-        self.log = CallLog()
+        self.call: AnyCall = target.with_id(call)
+        self.log: CallLog = CallLog()
         self._http = http
-        self.clocks = call.timeouts or target.timeouts
-        self.account = Account(sent=len(call.body))
-        self.mask = target.mask.and_also(call.secrets())
+        self.clocks: Timeouts = call.timeouts or target.timeouts
+        self.account: Account = Account(sent=len(call.body))
+        self.mask: Mask = target.mask.and_also(call.secrets())
         self._began = time.monotonic()
         self._head = False
         self._headers: Mapping[str, str] = {}
@@ -101,7 +101,7 @@ class Attempt:
         """A connection of httpcore that is being opened. A cancelled TLS handshake leaves it open.
         """
         self._silent_since: float | None = None
-        self.watch = Watch(math.inf, math.inf)
+        self.watch: Watch = Watch(math.inf, math.inf)
 
     def steps(self, dice: Random, budgets: RetryBudgets) -> Generator[Step, Outcome, None]:
         """The attempts and pauses of this call."""
@@ -513,6 +513,12 @@ class ClientState:
         self._closed = False
         mask_transport_logs()
         follow_variable()
+
+    def __repr__(self) -> str:
+        target: Target | None = getattr(self, "_target", None)
+        if target is None:  # a traceback with locals shows a client whose options were refused
+            return f"{type(self).__name__}()"
+        return f"{type(self).__name__}({target.provider.name!r}, base_url={target.base_url!r})"
 
     def _require_open(self) -> None:
         # A transport or client of the caller's own may send after it was closed.

@@ -16,7 +16,8 @@ from typing import Any, TypedDict, TypeVar, cast
 from urllib.parse import urlsplit
 
 from wire.core import retry as presets
-from wire.core.call import Call, Preview, StreamCall, Timeouts
+from wire.core.arguments import unknown_name
+from wire.core.call import Call, Preview, StreamCall, Timeouts, timeouts_of
 from wire.core.credentials import SHOWN, hidden, known_credential
 from wire.core.hosts import Origin, origin_of
 from wire.core.limits import Limits
@@ -237,24 +238,34 @@ class Options(TypedDict, total=False):
     """The options of a client, except the provider's name and `http`."""
 
     api_key: str | Secret | None
-    """Replaces the provider's environment variable."""
+    """Replaces the provider's environment variable, such as `OPENAI_API_KEY`."""
     base_url: str | None
     """Replaces the provider's environment variable (`OPENAI_BASE_URL`), which replaces the vendor's
     host. Scheme, host and the path before the endpoint's (`/chat/completions`). The endpoint's path
     is removed from its end, and so is the version for Gemini and Anthropic; `describe()` tells the
     result."""
     timeouts: Timeouts | float | None
+    """Seconds. A number limits each single wait: for a connection, for the response headers, and
+    between two events or reads; the whole call with its retries still ends after 900 s. `None`:
+    no limit at all. `Timeouts(...)` sets each limit; its defaults are `connect` 10 s, `first_byte`
+    300 s, `idle` 120 s, `total` 900 s."""
     retry: Retry | None
-    """`None`: one attempt only."""
+    """When to send a failed request again. By default 3 attempts, with waits of up to 1 s, then
+    2 s, or as long as the server asks for, up to 60 s. `None`: one attempt only."""
     headers: Headers | None
+    """Further headers of each request. Values that look like keys are shown nowhere."""
     limits: Limits | None
+    """Largest sizes of what is received. `None`: the defaults, such as 256 MiB for a body."""
     version: str | None
-    """Version of the API, if the path or a header contains one."""
+    """Version of the API, if the path or a header contains one. By default, that of the
+    provider."""
     project: str | None
+    """Project of Google Cloud, for `gemini@vertex`."""
     location: str | None
+    """Region of Google Cloud, for `gemini@vertex`, such as `europe-west4` or `global`."""
     token: Token | None
-    """Function that returns a bearer token. Called before each attempt. `AsyncClient` also accepts
-    an async function."""
+    """Function that returns a bearer token, in place of `api_key`. Called before each attempt. An
+    `AsyncClient` also accepts an async function."""
     dialect: Any
     """The `Dialect` of the host; replaces that of its row."""
     plain_http: bool
@@ -269,6 +280,11 @@ class Options(TypedDict, total=False):
     twice."""
 
 
+def options_of(parameters: Mapping[str, Any]) -> Options:
+    """The options among the parameters of a function, as its `locals()` has them."""
+    return cast(Options, {name: parameters[name] for name in Options.__annotations__})
+
+
 TRANSPORT_METHODS = ("handle_request", "handle_async_request", "send")
 """Methods of transports and clients, of which the option `http` has one."""
 
@@ -280,6 +296,19 @@ _KINDS: dict[str, Any] = {
     "trust_env": bool,
 }
 """Options whose values of these types cannot show a key."""
+
+
+_NAMES = (
+    "name",
+    "model",
+    "provider",
+    "default",
+    "version",
+    "project",
+    "location",
+    "idempotency_header",
+)
+"""Parameters whose values are names. One that looks random may be a key in a wrong place."""
 
 
 def seal(options: Any, others: Iterable[str] = ()) -> None:
@@ -299,7 +328,7 @@ def _sealed_option(name: str, value: Any) -> Any:
         return value
     if name == "headers":
         return sealed_headers(value)
-    if name == "http":
+    if name in ("http", "client"):
         return sealed_object(value, *TRANSPORT_METHODS)
     if name == "token" and callable(value):
         return TokenSource(cast(Token, value))
@@ -312,7 +341,7 @@ def _sealed_option(name: str, value: Any) -> Any:
     if name == "base_url":
         keyed = isinstance(value, str) and _KEYED_URL.search(value)
         return Secret.unchecked(value) if keyed else sealed(value)
-    if name in ("version", "project", "location", "idempotency_header"):
+    if name in _NAMES:
         return sealed(value)
     return Secret.unchecked(value)
 
@@ -326,10 +355,7 @@ def target(name: str, options: Options) -> Target:
     seal(options)
     unknown = sorted(set(options) - set(Options.__annotations__))
     if unknown:
-        raise ConfigurationError(
-            f"{hidden(unknown[0])}: no such option; there are http, "
-            f"{', '.join(Options.__annotations__)}"
-        )
+        raise unknown_name(unknown[0], ("http", *Options.__annotations__))
     base_url, url_source = _base_url(name, options.get("base_url"))
     provider = _with_dialect(_provider(name, base_url), options.get("dialect"))
     provider = _with_idempotency_header(provider, options.get("idempotency_header"))
@@ -402,7 +428,7 @@ def target(name: str, options: Options) -> Target:
         key=key,
         key_source=source,
         token=token,
-        timeouts=_checked_timeouts(options.get("timeouts")),
+        timeouts=timeouts_of(options.get("timeouts", Timeouts())),
         retry=_checked(options.get("retry", presets.DEFAULT), presets.NONE, "retry"),
         limits=_checked(options.get("limits"), Limits(), "limits"),
         trust_env=_checked(options.get("trust_env"), True, "trust_env"),
@@ -423,13 +449,6 @@ def _is_segment(value: Any) -> bool:
     """Whether a value may be a segment of a path. A key may not, since URLs are logged (R-27)."""
     text = unsealed(value)
     return isinstance(text, str) and bool(_OPTION.fullmatch(text)) and not known_credential(text)
-
-
-def _checked_timeouts(timeouts: Any) -> Timeouts:
-    """A number sets `first_byte` and `idle`, as `timeout` does in other clients."""
-    if isinstance(timeouts, (int, float)) and not isinstance(timeouts, bool):
-        return Timeouts(first_byte=timeouts, idle=timeouts)
-    return _checked(timeouts, Timeouts(), "timeouts")
 
 
 def set_key_variable(provider: Provider) -> str:

@@ -53,15 +53,15 @@ class Watch:
     def __init__(self, period: float, ends: float, *, repeatable: bool = False) -> None:
         self.connection: Any = None
         """The socket, or the object with which an event loop represents it."""
-        self.deadline = math.inf
+        self.deadline: float = math.inf
         """In seconds of `time.monotonic`. Must not be set to less than `period` seconds ahead,
         except to `ends`."""
-        self.period = min(period, _PERIOD)
-        self.ends = ends
-        self.fired = False
+        self.period: float = min(period, _PERIOD)
+        self.ends: float = ends
+        self.fired: bool = False
         """The connection has been shut down: its end of file is not the server's."""
-        self.over = False
-        self.repeatable = repeatable
+        self.over: bool = False
+        self.repeatable: bool = repeatable
         """Whether the request may be sent a second time."""
 
     def start(self) -> None:

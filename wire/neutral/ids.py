@@ -61,8 +61,9 @@ class CallIds:
     """The ids of tool calls that a host accepts: minimum and maximum length, and characters."""
 
     least: int = 1
+    """Minimum length."""
     most: int = 0
-    """0 for no limit."""
+    """Maximum length; 0 for no limit."""
     letters: str = ""
     """Regular expression of one allowed character; empty for any."""
 

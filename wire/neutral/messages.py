@@ -24,6 +24,7 @@ from wire.core.lenient import plain
 from wire.core.memory import MetadataStruct, Note, WireStruct, encode, freeze
 from wire.core.secret import quoted
 from wire.errors import APIError, BlockedError, RuleError, Violation, WireError
+from wire.neutral.display import reply_html, reply_line, short
 from wire.neutral.media_types import HEAD_BYTES, media_type_of
 
 W = TypeVar("W", bound=WireStruct)
@@ -41,6 +42,10 @@ class Origin:
     Provider and model are those that the request was sent to. `raw` is empty for a part without
     JSON of its own on the wire, such as the text of a chat completion.
     """
+
+    model: str
+    provider: str
+    wire: str
 
     __slots__ = ("_raw", "_source", "model", "provider", "wire")
 
@@ -114,6 +119,7 @@ class Text(Value, frozen=True, tag="text"):
     """
 
     text: str
+    """The text."""
     signature: str = ""
     """Base64, for vendors that sign texts. An empty text may carry a signature."""
 
@@ -126,11 +132,13 @@ class Thought(Value, frozen=True, tag="thought"):
     """
 
     text: str = ""
+    """The visible text; empty if the vendor sends none."""
     slot: str = ""
     """Name of the wire's field that contained it."""
     details: tuple[dict[str, Any], ...] = ()
     """Further objects of the wire about the thought, such as encrypted parts."""
     signature: str = ""
+    """Base64, for vendors that sign thoughts."""
 
 
 def _new_id() -> str:
@@ -149,6 +157,7 @@ class ToolCall(Value, frozen=True, kw_only=True, tag="tool_call"):
     conversation.
     """
     name: str
+    """Name of the function."""
     arguments: dict[str, Any] | None = msgspec.field(default_factory=dict)
     """`None`: the received arguments, in `text`, are not a JSON object or are truncated."""
     text: str = ""
@@ -158,6 +167,7 @@ class ToolCall(Value, frozen=True, kw_only=True, tag="tool_call"):
     extra: dict[str, Any] | None = None
     """Further keys of the call on its wire, which are sent back with it."""
     signature: str = ""
+    """Base64, for vendors that sign calls."""
     response: str = ""
     """Id of the response that requested the call, for a conversation that has each call of a
     response in a message of its own, followed by its result. Such calls are sent as one message.
@@ -175,9 +185,11 @@ class Media(Value, frozen=True, kw_only=True, tag="media"):
     """
 
     data: bytes | None = None
+    """The bytes; `None` if `url` is given."""
     url: str | None = None
     """An http(s) or `gs:` URL, or the id or URI of a file in the vendor's file service."""
     media_type: str = ""
+    """Such as `image/png`; needed with `data`."""
     name: str = ""
     """File name, for vendors that take one."""
     detail: Literal["", "low", "high", "auto"] = ""
@@ -188,6 +200,11 @@ class Media(Value, frozen=True, kw_only=True, tag="media"):
     """End of that part."""
     fps: float | None = None
     """Frames per second that the model reads of a video."""
+
+    def __repr__(self) -> str:
+        if self.data is not None:
+            return f"Media({len(self.data):,} bytes, media_type={self.media_type!r})"
+        return f"Media(url={short(str(self.url))}, media_type={self.media_type!r})"
 
     def __post_init__(self) -> None:
         if (self.data is None) == (self.url is None):
@@ -342,6 +359,7 @@ class Message(Value, frozen=True):
     role: Role
     """`developer` is sent as `system`, except to hosts of chat completions that have the role."""
     parts: tuple[Part, ...] = ()
+    """Texts, media, thoughts, tool calls and tool results, in order."""
     name: str = ""
     """Name of the speaker, to tell several users apart. Chat completions alone have it; other wires
     report it in the notes.
@@ -364,6 +382,11 @@ class Message(Value, frozen=True):
             msgspec.structs.force_setattr(self, "parts", tuple(_flat((self.parts,))))
         elif not all(map(_is_part, self.parts)):
             raise _no_part(next(part for part in self.parts if not _is_part(part)))
+
+    def __repr__(self) -> str:
+        shown = [short(part.text) if type(part) is Text else repr(part) for part in self.parts]
+        named = [f"name={self.name!r}"] if self.name else []
+        return f"Message({', '.join([repr(self.role), *shown, *named])})"
 
     @classmethod
     def system(cls, *parts: Parts, name: str = "") -> Self:
@@ -464,6 +487,7 @@ class Stop(MetadataStruct, frozen=True):
     """
 
     reason: StopReason
+    """The reason in words that all vendors share."""
     raw: str | None = None
     """The vendor's stop reason; `None` if the vendor sent none."""
     message: str = ""
@@ -497,11 +521,17 @@ class Usage(MetadataStruct, frozen=True, kw_only=True):
     """
 
     input: int = 0
+    """Tokens of the request, `cached` included."""
     output: int = 0
+    """Tokens of the reply, `reasoning` included."""
     cached: int = 0
+    """Tokens of the request that were read from a cache."""
     cache_written: int = 0
+    """Tokens of the request that were written to a cache."""
     reasoning: int = 0
+    """Tokens of the thoughts."""
     total: int = 0
+    """Tokens of the request and the reply, as the vendor counts them."""
     by_modality: dict[str, int] = msgspec.field(default_factory=dict)
     """Counts by kind of media, such as `input_audio`, if the vendor sends them."""
 
@@ -538,7 +568,9 @@ class Reply(MetadataStruct, frozen=True):
     """
 
     message: Message
+    """The message of the model, to be appended to the conversation."""
     stop: Stop
+    """Why the model stopped."""
     usage: Usage | None = None
     """`None` if the vendor sent none."""
     notes: tuple[Note, ...] = ()
@@ -582,6 +614,13 @@ class Reply(MetadataStruct, frozen=True):
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The tool calls of the message, in order."""
         return self.message.tool_calls
+
+    def __repr__(self) -> str:
+        return reply_line(self)
+
+    def _repr_html_(self) -> str:
+        """The reply for a notebook; what the model wrote is escaped."""
+        return reply_html(self)
 
 
 def with_answer(reply: Reply, answer: WireStruct) -> Reply:
@@ -663,19 +702,23 @@ class TextDelta(msgspec.Struct, frozen=True):
     """
 
     text: str
+    """The piece, to be joined to those before it without a separator."""
 
 
 class ThoughtDelta(msgspec.Struct, frozen=True):
     """A piece of a thought's text."""
 
     text: str
+    """The piece, to be joined to those before it without a separator."""
 
 
 class ToolCallStart(msgspec.Struct, frozen=True):
     """A tool call begins. `position` counts the calls of a reply from 0 and identifies the call."""
 
     position: int
+    """Position of the call among those of the reply, from 0."""
     name: str
+    """Name of the function."""
     id: str = ""
     """Id of the call; empty if the vendor sends it later."""
 
@@ -684,14 +727,18 @@ class ToolCallDelta(msgspec.Struct, frozen=True):
     """A piece of the JSON text of a call's arguments."""
 
     position: int
+    """Position of the call among those of the reply, from 0."""
     text: str
+    """The piece of JSON, to be joined to those before it."""
 
 
 class ToolCallEnd(msgspec.Struct, frozen=True):
     """No more pieces of this call follow. `call.arguments` is `None` if its JSON is malformed."""
 
     position: int
+    """Position of the call among those of the reply, from 0."""
     call: ToolCall
+    """The complete call."""
 
 
 class Restart(msgspec.Struct, frozen=True):
@@ -724,6 +771,7 @@ class Done(msgspec.Struct, frozen=True):
     """
 
     reply: Reply
+    """The complete reply."""
 
 
 Event: TypeAlias = (

@@ -53,7 +53,7 @@ class OutputType:
             raise SchemaError(violations=[Violation("output", problem)]) from None
         # Vendors restrict the characters of a name; a title may be any text.
         name = _NO_NAME.sub("_", str(self._shape.schema.get("title", NAME))).strip("_")[:64] or NAME
-        self.output = given or Output(self._shape.schema, name)
+        self.output: Output = given or Output(self._shape.schema, name)
         self._name = _shown(kind) if self._wrapped else self.output.name
 
     def read(self, text: str) -> Any:

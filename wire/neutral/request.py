@@ -56,11 +56,15 @@ class Tool(MetadataStruct, frozen=True):
     """
 
     name: str
+    """Letters, digits, underscores and dashes, at most 64."""
     description: str = ""
+    """What the function does and when to call it, for the model."""
     parameters: dict[str, Any] = msgspec.field(
         default_factory=lambda: {"type": "object", "properties": {}}
     )
+    """JSON Schema of the arguments, an object."""
     response: dict[str, Any] | None = None
+    """JSON Schema of the result, for vendors that take one."""
     strict: bool = False
     """Makes the host enforce the schema of the arguments, where it can: chat completions, and
     Anthropic from 4.5 on. Its objects are then sent as closed ones. Other wires report it in the
@@ -132,7 +136,9 @@ class Output(MetadataStruct, frozen=True):
     """
 
     schema: dict[str, Any]
+    """The JSON Schema of the value."""
     name: str = "answer"
+    """Name of the schema, for vendors that take one."""
     strict: bool = False
     """Makes hosts of chat completions enforce the schema; they then accept only a subset of JSON
     Schema.
@@ -154,18 +160,25 @@ class Request(MetadataStruct, frozen=True, kw_only=True):
     """
 
     messages: tuple[Message, ...]
+    """The conversation, oldest message first."""
     system: str = ""
     """Comes before the system messages among `messages`."""
     tools: tuple[Tool, ...] = ()
+    """The functions that the model may call."""
     tool_choice: str | tuple[str, ...] | None = None
     """`"auto"`, `"none"`, `"required"`, or a tuple of tool names of which one must be called."""
     max_tokens: int | None = None
+    """Tokens of the longest reply."""
     temperature: float | None = None
+    """Randomness, from 0 up."""
     top_p: float | None = None
+    """Share of the likeliest tokens to choose from, from 0 to 1."""
     stop: tuple[str, ...] = ()
+    """Texts before which the reply ends."""
     effort: str | None = None
     """Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another of `EFFORTS`."""
     output: Output | None = None
+    """Requests JSON of a schema in place of prose."""
     search_grounding: bool = False
     """Adds Google Search to the tools. Only Gemini has it; other wires report it in the notes."""
     raw_schemas: bool = False

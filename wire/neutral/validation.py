@@ -32,6 +32,9 @@ _Model = TypeVar("_Model")
 class Mismatch(ValueError):
     """A value does not match its shape; `path` is the JSON path of the mismatch, from `$`."""
 
+    path: str
+    why: str
+
     def __init__(self, path: str, why: str) -> None:
         self.path, self.why = path, one_line(why, _LIMIT)
         super().__init__(f"{self.path}: {self.why}")
@@ -154,7 +157,7 @@ class TypeShape:
         with _type_errors():
             check_type_size(kind)
             self._convert = converter(kind, _read_model)
-            self.schema = _schema_of_type(kind)
+            self.schema: dict[str, Any] = _schema_of_type(kind)
 
     def read(self, value: Any) -> Any:
         """Converts a value to the type.

@@ -64,6 +64,7 @@ _MODULES = {
     "types": "wire.openai.chat.types",
 }
 
-__getattr__, __dir__ = lazy_names(
-    "wire.openai", _NAMES, modules=_MODULES, types="wire.openai.chat.types"
-)
+if not TYPE_CHECKING:  # a type checker would take each misspelt name for one of these
+    __getattr__, __dir__ = lazy_names(
+        "wire.openai", _NAMES, modules=_MODULES, types="wire.openai.chat.types"
+    )

@@ -48,4 +48,5 @@ _NAMES = {
     "wire.pipeline.node_types": ("Attribute", "NodeType", "NodeTypes"),
 }
 
-__getattr__, __dir__ = lazy_names("wire.pipeline", _NAMES)
+if not TYPE_CHECKING:  # a type checker would take each misspelt name for one of these
+    __getattr__, __dir__ = lazy_names("wire.pipeline", _NAMES)

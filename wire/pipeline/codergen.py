@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from logging import Logger
 from pathlib import Path
 
 from wire.agent import ATTRACTOR, AsyncModel, LLMAgent
@@ -20,7 +21,7 @@ from wire.pipeline.tools import workspace_tools
 from wire.providers import FACTORIES, model_of
 from wire.tools import ToolRun, format_call
 
-log = logger("wire.pipeline")
+log: Logger = logger("wire.pipeline")
 
 
 class MaxTurnsError(PipelineError):

@@ -40,18 +40,21 @@ class NodeError(PipelineError):
     """A node failed. `node_id` is its id, `__cause__` the exception of its handler."""
 
     node_id: str = ""
+    """Id of the node that failed."""
 
 
 class LintError(PipelineError):
     """The pipeline has errors, so nothing was run. `findings` has all of them."""
 
     findings: tuple[Finding, ...] = ()
+    """All problems of the pipeline."""
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a run that did not fail."""
 
     context: dict[str, Any]
+    """The context at the end of the run."""
     last_node_id: str
     """The exit, unless the run ended at a node without outgoing edges (P-67)."""
 
@@ -82,6 +85,11 @@ class Engine:
     Raises `LintError` for a pipeline with errors, `PipelineError` for an option that is not valid.
     """
 
+    graph: Graph
+    """The pipeline, with the types of its nodes resolved."""
+    model: str
+    """The model of nodes that name none, as `provider:model`."""
+
     @checked_arguments(PipelineError, before=True)
     def __init__(
         self,
@@ -97,18 +105,18 @@ class Engine:
         ask: Callable[[str], Awaitable[str]] | None = None,
         now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds"),
     ) -> None:
-        self.types = NodeTypes() if types is None else types
+        self.types: NodeTypes = NodeTypes() if types is None else types
         self.graph, self.model = self.types.resolve(graph), model
         findings = tuple(each for each in lint(graph, types=self.types) if each.severity == "error")
         if findings:
             error = LintError("; ".join(map(str, findings)))
             error.findings = findings
             raise error
-        self.workdir = Path(workdir)
+        self.workdir: Path = Path(workdir)
         if not _is_folder(self.workdir):
             raise PipelineError(f"workdir: {workdir}: not a folder")
         self.checkpoint = checkpoint
-        self.timeout = None if timeout is None else seconds(timeout)
+        self.timeout: float | None = None if timeout is None else seconds(timeout)
         with_model = [
             node for node in self.graph.nodes.values() if self.types[node.type].needs_model
         ]

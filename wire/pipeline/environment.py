@@ -19,6 +19,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Mapping
+from logging import Logger
 from typing import NamedTuple
 
 from wire.core.credentials import repeats_secret, secret_value, secret_variable
@@ -26,7 +27,7 @@ from wire.core.logs import logger
 from wire.core.masking import Mask
 from wire.core.secret import living_secrets
 
-log = logger("wire.pipeline")
+log: Logger = logger("wire.pipeline")
 
 _STAT, _MEMORY = "/proc/self/stat", "/proc/self/mem"
 _FIELDS_BEFORE = 2

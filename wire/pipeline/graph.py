@@ -135,9 +135,13 @@ class Node:
     """
 
     id: str
+    """Id of the node, unique in its pipeline."""
     attributes: Mapping[str, Value] = dataclasses.field(default_factory=dict)
+    """Name of an attribute to its value."""
     position: Position = FILE_START
+    """Where the node stands in the file."""
     declared: bool = True
+    """False for a node that only edges name."""
     type: str = ""
     """The name of its `NodeType`. `NodeTypes.resolve` sets it from alias, shape or id."""
 
@@ -186,9 +190,13 @@ class Edge:
     """An edge from one node to another."""
 
     source: str
+    """Id of the node where the edge begins."""
     target: str
+    """Id of the node where the edge ends."""
     attributes: Mapping[str, Value] = dataclasses.field(default_factory=dict)
+    """Name of an attribute to its value."""
     position: Position = FILE_START
+    """Where the edge stands in the file."""
 
     @property
     def dialect(self) -> Dialect:
@@ -217,9 +225,13 @@ class Graph:
     """A pipeline as it was parsed. Lint has not checked it yet."""
 
     name: str
+    """Name of the pipeline."""
     attributes: Mapping[str, Value] = dataclasses.field(default_factory=dict)
+    """Name of an attribute of the pipeline to its value."""
     nodes: Mapping[str, Node] = dataclasses.field(default_factory=dict)
+    """Id of a node to the node, in the order of the file."""
     edges: tuple[Edge, ...] = ()
+    """The edges, in the order of the file."""
 
     @functools.cached_property
     def _outgoing(self) -> dict[str, tuple[Edge, ...]]:

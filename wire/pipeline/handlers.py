@@ -27,7 +27,9 @@ class Visit:
     node: Node
     """The node, with the defaults of its type."""
     context: Context
+    """The context, which the node reads."""
     graph: Graph
+    """The pipeline that runs."""
     workdir: Path
     """The work folder of agents."""
     model: str

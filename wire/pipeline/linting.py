@@ -32,12 +32,19 @@ class Finding:
     """
 
     rule: str
+    """Name of the rule."""
     severity: Severity
+    """`error` prevents the run, `warning` does not."""
     message: str
+    """What is wrong."""
     node_id: str = ""
+    """Id of the node; empty if the subject is no node."""
     edge: tuple[str, str] | None = None
+    """The ids of the two ends of the edge; `None` if the subject is no edge."""
     position: Position = FILE_START
+    """Where the subject stands in the file."""
     fix: str = ""
+    """A change that removes the problem; empty if there is no single one."""
 
     def __str__(self) -> str:
         about = (

@@ -32,12 +32,16 @@ class Attribute:
     """An attribute that nodes of a type may have."""
 
     name: str
+    """Name of the attribute in the file."""
     kind: AttributeKind = "text"
+    """What its value is, such as `text`, `count`, `seconds` or `template`."""
     doc: str = ""
+    """What it means, as one line for `attractor types`."""
     _: dataclasses.KW_ONLY
     default: Value = ""
     """The value of an attribute that is missing or blank; `{id}` stands for the node's id."""
     required: bool = False
+    """Whether lint reports a node without it."""
     fallback: str = ""
     """The name of a template attribute that is used where this one is blank."""
 
@@ -80,6 +84,7 @@ class NodeType:
     """
 
     name: str
+    """The value of the attribute `type` that means this type."""
     handler: Handler | None = None
     """Runs the node. `None`: lint refuses such nodes until a handler is registered."""
     doc: str = ""
@@ -92,6 +97,7 @@ class NodeType:
     ids: tuple[str, ...] = ()
     """Ids of nodes without type and shape that mean this type, if no other node has it (P-21)."""
     attributes: tuple[Attribute, ...] = ()
+    """The attributes that such a node may have."""
     sets: tuple[str, ...] | None = None
     """The keys of the context that it sets: `{id}` is the node's id, `{key}` its attribute `key`.
 

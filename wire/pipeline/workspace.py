@@ -75,7 +75,7 @@ class Workspace:
             )
         self._given = Path(os.path.abspath(folder))
         with _system_errors(str(folder)):
-            self.folder = self._given.resolve(strict=True)
+            self.folder: Path = self._given.resolve(strict=True)
             os.close(os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY))
         self._writing = threading.Lock()
 

@@ -33,4 +33,5 @@ _NAMES = {
     ),
 }
 
-__getattr__, __dir__ = lazy_names("wire.sessions", _NAMES)
+if not TYPE_CHECKING:  # a type checker would take each misspelt name for one of these
+    __getattr__, __dir__ = lazy_names("wire.sessions", _NAMES)

@@ -35,7 +35,9 @@ class Session(MetadataStruct, frozen=True):
     """
 
     messages: tuple[Message, ...] = ()
+    """The conversation, oldest message first."""
     metadata: dict[str, Any] = msgspec.field(default_factory=dict)
+    """A JSON object of the application."""
     notes: tuple[Note, ...] = ()
     """What was dropped or changed; a `HistoryManager` adds its own through `messages`."""
 
@@ -170,7 +172,7 @@ def deserialize_message(data: Mapping[str, Any]) -> Message:
     """The inverse of `serialize_message`. `wire.notes` reports the same as for `load_session`.
 
     >>> deserialize_message({"role": "model", "parts": [{"text": "Hi"}]})
-    Message(role='assistant', parts=(Text(text='Hi'),))
+    Message('assistant', 'Hi')
 
     Raises `ConfigurationError` with the JSON path of the problem.
     """
@@ -191,7 +193,7 @@ def load_session(
     differ from the bytes that they were received with: their parts count, the bytes are dropped.
 
     >>> load_session('[{"role": "user", "parts": [{"text": "Hi"}]}]').messages
-    (Message(role='user', parts=(Text(text='Hi'),)),)
+    (Message('user', 'Hi'),)
 
     Raises `ConfigurationError` with `name` and the JSON path of the problem.
     """

@@ -25,4 +25,5 @@ _NAMES = {
     "wire.testing.transports": ("AsyncRecord", "AsyncReplay", "Record", "Replay"),
 }
 
-__getattr__, __dir__ = lazy_names("wire.testing", _NAMES)
+if not TYPE_CHECKING:  # a type checker would take each misspelt name for one of these
+    __getattr__, __dir__ = lazy_names("wire.testing", _NAMES)

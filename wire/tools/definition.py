@@ -20,6 +20,7 @@ class FunctionTool(Tool, frozen=True, kw_only=True):
     """A tool with its function, made by `tool`. Calling the tool calls the function."""
 
     function: Callable[..., Any]
+    """The function that a call runs."""
     signature: Signature
     """How a model's arguments are bound to the function's parameters."""
     returns: Shape | None = None

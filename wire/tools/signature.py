@@ -42,8 +42,11 @@ class ToolContext(msgspec.Struct, frozen=True):
     """
 
     call: ToolCall
+    """The call that runs."""
     model: str = ""
+    """Name of the model; empty if it has none."""
     messages: tuple[Message, ...] = ()
+    """The conversation so far."""
 
 
 @dataclass(frozen=True, slots=True)

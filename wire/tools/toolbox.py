@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from logging import Logger
 from typing import Any
 
 import msgspec
@@ -24,7 +25,7 @@ from wire.tools.definition import FunctionTool, tool
 from wire.tools.results import result_of, text_of
 from wire.tools.signature import ToolContext, is_async
 
-log = logger("wire.tools")
+log: Logger = logger("wire.tools")
 
 _MAX_QUOTED_BYTES = 200
 """Bytes of malformed arguments that an error quotes to the model."""
@@ -35,8 +36,11 @@ class Ready:
     """A call that can run: `run` takes no arguments."""
 
     call: ToolCall
+    """The call of the model."""
     tool: FunctionTool
+    """The tool that it names."""
     run: Callable[[], Any]
+    """Runs the function with the arguments of the call."""
     is_async: bool
     """Whether `run` returns an awaitable."""
 
@@ -53,8 +57,11 @@ class ToolRun:
     """
 
     call: ToolCall
+    """The call of the model."""
     result: ToolResult
+    """What the model gets."""
     error: Exception | None = None
+    """The exception behind an error; `None` if the call succeeded."""
 
 
 class Toolbox:

@@ -23,11 +23,14 @@ ERROR_TYPE = "invalid_request_error"
 class Block:
     """A block or a tool, with its path in the request."""
 
+    path: str
+    plain: Plain
+
     __slots__ = ("path", "plain", "type")
 
     def __init__(self, path: str, plain: Plain) -> None:
         self.path, self.plain = path, plain
-        self.type = str(plain.get("type") or "")
+        self.type: str = str(plain.get("type") or "")
 
     @property
     def is_thinking(self) -> bool:
@@ -38,13 +41,16 @@ class Block:
 class Turn:
     """A message, with its path in the request."""
 
+    path: str
+    role: str
+
     __slots__ = ("_types", "blocks", "is_empty", "path", "role")
 
     def __init__(self, path: str, message: Plain) -> None:
         content = message.get("content")
         self.path, self.role = path, str(message.get("role") or "")
-        self.blocks = list(_blocks(f"{path}.content", content))
-        self.is_empty = content is None or content in ("", [])
+        self.blocks: list[Block] = list(_blocks(f"{path}.content", content))
+        self.is_empty: bool = content is None or content in ("", [])
         self._types = {block.type for block in self.blocks}
 
     def of(self, *types: str) -> list[Block]:

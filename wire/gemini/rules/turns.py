@@ -51,8 +51,8 @@ class Turn:
     __slots__ = ("calls", "has_other_parts", "index", "model", "parts", "results")
 
     def __init__(self, model: bool, index: int) -> None:
-        self.model = model
-        self.index = index
+        self.model: bool = model
+        self.index: int = index
         """Index of the (first) Content."""
         self.parts: list[tuple[int, int, Part]] = []
         """Parts of Contents that have more than texts: index of the Content, position, part."""
@@ -62,7 +62,7 @@ class Turn:
         """
         self.results: Sequence[Result] = ()
         """Results of a user turn."""
-        self.has_other_parts = True
+        self.has_other_parts: bool = True
         """Whether the turn has more than results."""
 
 

@@ -8,7 +8,10 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 from wire.core.arguments import checked_arguments
+from wire.core.error_words import ErrorReader
 from wire.core.lenient import decoded
 from wire.core.limits import Limits
 from wire.core.reading import FramedReader, parse_whole, shown
@@ -59,7 +62,9 @@ def _in_one_piece(choice: Choice) -> bool:
 class ChunkReader(FramedReader[ChatCompletionChunk]):
     """Decodes the body of one stream into chunks."""
 
-    errors = ERRORS
+    finished: bool
+
+    errors: ClassVar[ErrorReader[Any]] = ERRORS
     value_name = "a response of chat completions"
     ending = "a finish reason and without [DONE]"
 

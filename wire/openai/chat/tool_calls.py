@@ -48,7 +48,7 @@ class OpenCall:
         self._unscanned: list[str] = []  # fragments that `complete` has not scanned
         self._objects = Cutter(sys.maxsize)
         self._ended: bool | None = None  # whether the first object in the text is all of it
-        self.snapshot = ""
+        self.snapshot: str = ""
         """The arguments as JSON text, if they came as an object instead of text."""
         self._snapshot_ended: tuple[str, bool] = ("", False)
 

@@ -31,6 +31,7 @@ class Refusal:
     """The server's error message; `{model}`, `{path}` and `{value}` are replaced by the model's
     name, the path and the value."""
     remedy: str = ""
+    """What to send instead; empty if there is no single remedy."""
     models: str = ""
     """Regular expression of the names of models, see `matches_model`; empty for all models."""
     ignored: bool = False
@@ -85,6 +86,7 @@ class Dialect:
 
     # --- refused requests
     refuses: tuple[Refusal, ...] = ()
+    """Fields, and values of fields, that the provider refuses or ignores."""
     ranges: tuple[tuple[str, float, float], ...] = ()
     """Name of a field, minimum, maximum: the provider refuses numbers outside."""
     most_system_messages: int = 0
@@ -96,6 +98,7 @@ class Dialect:
     tool_parameters: bool = False
     """A function must have `parameters`."""
     refuses_models: tuple[ModelRefusal, ...] = ()
+    """Models of the provider that do not answer chat completions."""
     media_from_users_only: bool = False
     """Messages of other roles must not have images, sound or files."""
     ignores_images_of_tools: str = "(?!)"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import ClassVar
 
 from wire.core.arguments import checked_arguments
 from wire.core.error_words import ErrorReader, Words
@@ -30,14 +31,14 @@ _QUOTA = re.compile(
 
 class _Errors(ErrorReader[ErrorObject]):
     kind = ErrorObject
-    flat_keys = ("message", "msg", "detail")
-    flat_mark = ("object", "error")
-    inner_keys = ("x_groq", "choices")
-    beside_keys = ("code", "type", "status_code", "detail")
-    message_keys = ("message", "msg", "detail", "reason")
-    type_keys = ("type", "status", "reason")
-    quota = _QUOTA
-    classes = (
+    flat_keys: ClassVar[tuple[str, ...]] = ("message", "msg", "detail")
+    flat_mark: ClassVar[tuple[str, str] | None] = ("object", "error")
+    inner_keys: ClassVar[tuple[str, ...]] = ("x_groq", "choices")
+    beside_keys: ClassVar[tuple[str, ...]] = ("code", "type", "status_code", "detail")
+    message_keys: ClassVar[tuple[str, ...]] = ("message", "msg", "detail", "reason")
+    type_keys: ClassVar[tuple[str, ...]] = ("type", "status", "reason")
+    quota: ClassVar[re.Pattern[str] | None] = _QUOTA
+    classes: ClassVar[tuple[Words, ...]] = (
         Words(QuotaError, statuses=frozenset({402})),
         Words(QuotaError, _QUOTA, frozenset({429})),
         Words(ContextLengthError, _CONTEXT, frozenset({400, 413, 422, 500})),

@@ -6,7 +6,7 @@ Sources and dates of the facts: docs/providers.md.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from wire.core.arguments import checked_arguments
 from wire.core.provider import Provider, ProviderNames, key_variable_of
@@ -516,9 +516,9 @@ ROWS: tuple[Provider, ...] = (
     chat_host("lmstudio", "http://127.0.0.1:1234/v1", "LMSTUDIO_API_KEY", key_required=False),
 )
 
-provider_row = ProviderNames("openai", ROWS, PLAIN).row
+provider_row: Callable[[Provider | str], Provider] = ProviderNames("openai", ROWS, PLAIN).row
 
-endpoint_paths = re.compile(
+endpoint_paths: re.Pattern[str] = re.compile(
     r"/(chat/completions|embeddings|(?<!\.services\.ai\.azure\.com/)models)/*$", re.IGNORECASE
 )
 """Matches the path of an endpoint at the end of a base URL: calls add it themselves."""

@@ -38,4 +38,5 @@ _NAMES = {
     "wire.testing.emulator.transports": ("AsyncEmulatorTransport", "EmulatorTransport"),
 }
 
-__getattr__, __dir__ = lazy_names("wire.testing.emulator", _NAMES)
+if not TYPE_CHECKING:  # a type checker would take each misspelt name for one of these
+    __getattr__, __dir__ = lazy_names("wire.testing.emulator", _NAMES)

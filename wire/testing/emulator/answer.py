@@ -21,6 +21,7 @@ class Pause:
     """
 
     seconds: float
+    """Length of the pause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +46,11 @@ class Answer:
     """
 
     status: int
+    """HTTP status."""
     headers: tuple[tuple[str, str], ...]
+    """Names and values, in order."""
     pieces: tuple[Piece, ...]
+    """Pieces of the body, pauses and faults, in order."""
     rule: str = ""
     """Id of the rule that refused the request."""
 

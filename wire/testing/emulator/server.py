@@ -248,7 +248,7 @@ class _Connection:
         self._method, self._target = "", ""
         self._headers: list[tuple[str, str]] = []
         self._buffered = 0
-        self.idle = True
+        self.idle: bool = True
         """Whether it waits for the first byte of a request."""
         # A write returns when the kernel has the bytes: so no response is held here.
         writer.transport.set_write_buffer_limits(0)

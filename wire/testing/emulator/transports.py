@@ -24,7 +24,7 @@ class EmulatorTransport(httpx.BaseTransport):
 
     @checked_arguments(ConfigurationError, before=True)
     def __init__(self, emulator: Emulator | None = None, *, sleep: bool = False) -> None:
-        self.emulator = Emulator() if emulator is None else emulator
+        self.emulator: Emulator = Emulator() if emulator is None else emulator
         self._sleep = sleep
 
     @checked_arguments(ConfigurationError)
@@ -42,7 +42,7 @@ class AsyncEmulatorTransport(httpx.AsyncBaseTransport):
 
     @checked_arguments(ConfigurationError, before=True)
     def __init__(self, emulator: Emulator | None = None, *, sleep: bool = False) -> None:
-        self.emulator = Emulator() if emulator is None else emulator
+        self.emulator: Emulator = Emulator() if emulator is None else emulator
         self._sleep = sleep
 
     @checked_arguments(ConfigurationError)
