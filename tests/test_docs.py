@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import io
+import os
 import pkgutil
 import re
+import shlex
 import sys
 import types
 from pathlib import Path
@@ -13,6 +16,9 @@ from pathlib import Path
 import pytest
 
 import wire
+import wire.http.client
+from wire.cli import main
+from wire.testing.emulator import EmulatorTransport
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(module.name for module in pkgutil.walk_packages(wire.__path__, "wire."))
@@ -25,6 +31,8 @@ PAGES = [
 ]
 EXAMPLE = re.compile(r">>>(?!.*doctest: \+SKIP)")
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+CONSOLE = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
+COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
 
 
@@ -58,6 +66,53 @@ def test_pages(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             assert runner.failures == 0
         else:
             exec(compile("from __future__ import annotations\n" + block, str(page), "exec"), names)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if "\n$ wire " in "".join(CONSOLE.findall(page.read_text("utf-8")))],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
+def test_commands(
+    page: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The commands `wire` in the console blocks of a page print what the page shows.
+
+    They run in this process and in an empty folder, and the emulator answers them. `cat FILE`
+    writes the file that it shows, `export` sets a variable, `echo $?` is compared with the status;
+    other commands, and `wire emulate`, which does not end, are not run.
+    """
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    for name in ("GEMINI", "OPENAI", "ANTHROPIC", "LOCAL"):
+        monkeypatch.setenv(f"{name}_API_KEY", "fake-key")
+    opened = wire.http.client.opened
+    monkeypatch.setattr(
+        wire.http.client, "opened", lambda http, *rest: opened(EmulatorTransport(), *rest)
+    )
+    status = 0
+    for command, shown in COMMAND.findall("".join(CONSOLE.findall(page.read_text("utf-8")))):
+        words = shlex.split(command)
+        if words[0] == "cat":
+            Path(words[1]).write_text(shown, "utf-8")
+        elif words[0] == "export":
+            monkeypatch.setenv(*words[1].split("=", 1))
+        elif words == ["echo", "$?"]:
+            assert (command, shown) == (command, f"{status}\n")
+        elif words[0] == "wire" and words[1] != "emulate":
+            data = b""
+            if "<" in words:
+                *words, _, path = words
+                data = Path(path).read_bytes()
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), "utf-8"))
+            capsys.readouterr()
+            status = main([os.path.expandvars(word) for word in words[1:]])
+            printed = "".join(capsys.readouterr())
+            same = doctest.OutputChecker().check_output(shown, printed, doctest.ELLIPSIS)
+            assert same, f"{command}\nshown:\n{shown}\nprinted:\n{printed}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

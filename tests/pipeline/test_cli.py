@@ -129,7 +129,7 @@ def test_s4_03_s4_20_a_missing_key_is_told_before_any_request(
     with gemini([], monkeypatch) as emulator:
         monkeypatch.delenv("GEMINI_API_KEY")
         said = attractor("run", EXAMPLES / "gemini.dot", "--checkpoint", "run.json")
-    assert (said.status, said.out, emulator.requests) == (1, "", [])
+    assert (said.status, said.out, emulator.requests) == (2, "", [])
     assert said.err == "error: node 'ask': gemini: GEMINI_API_KEY environment variable not set\n"
     assert not Path("run.json").exists()
 
@@ -185,7 +185,7 @@ def test_p_29_the_model_of_the_command_line_is_for_nodes_without_one(
     assert attractor("run", path).errors == [
         "error: node 'n': no model: give the node the attribute model, or give the engine a model"
     ]
-    assert attractor("run", path, "--model", "gpt").status == 1
+    assert attractor("run", path, "--model", "gpt").status == 2
     with gemini([{"say": "Ok."}], monkeypatch) as emulator:
         assert attractor("run", path, "--model", "openai:gpt-4o").out == "Ok.\n"
     assert emulator.requests[0]["body"]["model"] == "gpt-4o"
@@ -207,9 +207,12 @@ def test_p_55_p_56_variables_of_the_command_line(attractor: Any, tmp_path: Path)
         ["--var", "x"],
         ["--var-file", file(tmp_path, "[1]", "l.json")],
         ["--var-file", tmp_path / "gone.json"],
+        ["--seed", "half of a pair: \udcff"],
+        ["--output-context", ""],
+        ["--workdir", tmp_path / "gone"],
     ):
         said = attractor("run", path, *wrong)
-        assert (said.status, said.out, len(said.errors), said.err.count("\n")) == (1, "", 1, 1)
+        assert (said.status, said.out, len(said.errors), said.err.count("\n")) == (2, "", 1, 1)
     assert attractor("run", path).errors[0].startswith("error: node 'n': ")
 
 
@@ -250,7 +253,8 @@ def test_p_75_timeout_of_the_command_line(
     )
     _wait_for_the_end_of(int(Path("began").read_text()))
     assert read_checkpoint("run.json").last_node_id == "start"
-    assert attractor("run", path, "--timeout", "soon").status == 1
+    said = attractor("run", path, "--timeout", "soon")
+    assert (said.status, said.errors[0][:17]) == (2, "error: --timeout:")
 
 
 def test_p_30_p_32_the_user_is_asked_by_stdin(
@@ -458,7 +462,7 @@ def test_s4_21_p_112_all_errors_are_told_at_once(attractor: Any, tmp_path: Path)
     worse = file(tmp_path, "digraph worse {\n a -- b }", "worse.dot")
     good = file(tmp_path, f"digraph good {{ {HEAD} start -> done }}", "good.dot")
     said = attractor("lint", bad, worse, good, tmp_path / "gone.dot")
-    assert (said.status, said.out) == (1, 'OK: pipeline "good" is valid (2 nodes, 1 edges)\n')
+    assert (said.status, said.out) == (2, 'OK: pipeline "good" is valid (2 nodes, 1 edges)\n')
     assert all(line.startswith("error: ") for line in said.errors)
     assert attractor("lint", worse, good).status == 1
     assert attractor("lint", bad, good).status == 1
@@ -477,7 +481,7 @@ def test_p_18_s4_20_nothing_runs_of_a_pipeline_with_errors(attractor: Any, tmp_p
         "",
     ):
         said = attractor("run", file(tmp_path, text), "--checkpoint", "run.json")
-        assert (said.status, said.out, said.err.splitlines()) == (1, "", said.errors)
+        assert (said.status, said.out, said.err.splitlines()) == (2, "", said.errors)
         assert not Path("run.json").exists()
 
 
@@ -552,12 +556,12 @@ def test_s4_20_a_file_that_is_not_there(attractor: Any, tmp_path: Path) -> None:
     for command in ("run", "show"):
         said = attractor(command, "gone.dot")
         assert (said.status, said.err) == (
-            1,
+            2,
             "error: gone.dot: cannot be read: No such file or directory\n",
         )
     path = file(tmp_path, f"digraph x {{ {HEAD} start -> done }}")
     assert attractor("run", path, "--workdir", "gone").errors == [
-        "error: workdir: gone: not a folder"
+        "error: --workdir: gone: not a folder"
     ]
     (tmp_path / "y.dot").write_bytes(b"digraph \xff")
     assert attractor("run", "y.dot").errors == ["error: y.dot: byte 8 is not UTF-8"]
@@ -616,7 +620,7 @@ def test_p_128_the_log_as_json_lines(
     assert all(each["time"].endswith("+00:00") for each in entries)
     said = attractor("--log-format", "json", "run", "missing.dot")
     (entry,) = [json.loads(line) for line in said.err.splitlines()]
-    assert (said.status, entry["level"]) == (1, "error")
+    assert (said.status, entry["level"]) == (2, "error")
     assert "missing.dot" in entry["message"]
 
 
@@ -633,7 +637,7 @@ def test_p_128_the_level_of_the_log(
     assert {"warning:", "call", "started"} <= set(seen["info"]) <= set(seen["debug"])
     assert (seen["warn"], seen["error"]) == (["warning:"], [])
     said = attractor("--log-level", "error", "run", "missing.dot")
-    assert (said.status, len(said.errors)) == (1, 1)
+    assert (said.status, len(said.errors)) == (2, 1)
     for option, value in (("--log-level", "loud"), ("--log-format", "xml")):
         said = attractor("run", "x.dot", option, value)
         assert said.status == 2

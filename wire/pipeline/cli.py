@@ -12,15 +12,15 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TextIO
 
 from wire.core.credentials import hidden_in_arguments
 from wire.core.files import read_whole, write_output
 from wire.core.printable import printable, printable_json, printable_line
-from wire.errors import PipelineError, WireError
+from wire.errors import ConfigurationError, PipelineError, WireError
 from wire.pipeline.dot import parse
 from wire.pipeline.environment import without_secrets
 from wire.pipeline.graph import Graph
@@ -37,8 +37,8 @@ _FAILED, _MISUSED = 1, 2
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a subcommand and return its exit status.
 
-    The status is 0 for success, 1 for an error, 2 for a wrong command line, and 128 + n after
-    signal n.
+    The status is 0 for success, 1 if a run failed or `lint` found an error, 2 for bad input (an
+    option, a file, a missing key: nothing was run), and 128 + n after signal n.
     """
     parser = _Parser(prog="attractor", description="Pipelines of agents, as graphs in DOT.")
     _log_options(parser, "info", "text")
@@ -55,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with _SIGNALS:
             return int(chosen.run(chosen, log))
+    except (BadInput, ConfigurationError) as error:
+        status, problem = _MISUSED, str(error)
     except WireError as error:
         problem = str(error)
     except OSError as error:
@@ -64,6 +66,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status, problem = 128 + number, f"cancelled by {signal.Signals(number).name}"
     _report(log, problem)
     return status
+
+
+class BadInput(PipelineError):
+    """An option or a file cannot be used, so nothing was run."""
+
+
+@contextmanager
+def _preparing() -> Iterator[None]:
+    """Context before a run: its errors are those of an option, which the message names."""
+    try:
+        yield
+    except PipelineError as error:
+        name, colon, rest = error.message.partition(": ")
+        option = f"--{name}" if name in ("model", "timeout", "workdir") else name
+        raise BadInput(f"{option}{colon}{rest}") from error
 
 
 class _Cancelled(KeyboardInterrupt):
@@ -130,7 +147,6 @@ def _log_options(parser: argparse.ArgumentParser, level: str, format: str) -> No
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
         print(f"error: {printable_line(hidden_in_arguments(message))}", file=sys.stderr)
         sys.exit(_MISUSED)
 
@@ -162,9 +178,9 @@ class Command(NamedTuple):
 
 def _graph(path: str) -> Graph:
     try:
-        text = read_whole(path, PipelineError).decode("utf-8-sig")
+        text = read_whole(path, BadInput).decode("utf-8-sig")
     except UnicodeDecodeError as problem:
-        raise PipelineError(f"{path}: byte {problem.start} is not UTF-8") from None
+        raise BadInput(f"{path}: byte {problem.start} is not UTF-8") from None
     try:
         return parse(text, Path(path).stem)
     except PipelineError as problem:
@@ -235,15 +251,9 @@ def _drive(
     import anyio
 
     from wire.pipeline.checkpoint import context_json, read_checkpoint
-    from wire.pipeline.context import variables
+    from wire.pipeline.context import Context, variables
     from wire.pipeline.engine import Engine, LintError
 
-    graph = _graph(chosen.file)
-    values = variables(
-        chosen.seed,
-        None if chosen.var_file is None else read_whole(chosen.var_file, PipelineError),
-        chosen.var,
-    )
     options: dict[str, Any] = {
         "model": chosen.model,
         "workdir": chosen.workdir,
@@ -251,16 +261,28 @@ def _drive(
         "timeout": chosen.timeout,
     }
     try:
-        engine = Engine(graph, report=progress, ask=Terminal().ask, **options)
-    except LintError as error:
-        for finding in error.findings:
+        with _preparing():
+            graph = _graph(chosen.file)
+            values = variables(
+                chosen.seed,
+                None if chosen.var_file is None else read_whole(chosen.var_file, PipelineError),
+                chosen.var,
+            )
+            Context(values)  # before the run, which would refuse the same values
+            if chosen.output_context == "":
+                raise BadInput("--output-context: expected the name of a file")
+            engine = Engine(graph, report=progress, ask=Terminal().ask, **options)
+            begun = (
+                functools.partial(engine.run, values)
+                if begin is None
+                else functools.partial(engine.resume, read_checkpoint(begin), values)
+            )
+    except BadInput as error:
+        if not isinstance(error.__cause__, LintError):
+            raise
+        for finding in error.__cause__.findings:
             _print_finding(progress, chosen.file, finding)
-        return _FAILED
-    begun = (
-        functools.partial(engine.run, values)
-        if begin is None
-        else functools.partial(engine.resume, read_checkpoint(begin), values)
-    )
+        return _MISUSED
     # Without a handler, Python prints the warnings of agents with their tracebacks.
     logger, handler = logging.getLogger("wire"), _Log(progress, chosen.log_level)
     level = logger.level
@@ -392,13 +414,13 @@ def _lint(chosen: argparse.Namespace, log: Progress) -> int:
             graph = _graph(path)
         except PipelineError as problem:
             _report(log, problem)
-            status = _FAILED
+            status = max(status, _MISUSED if isinstance(problem, BadInput) else _FAILED)
             continue
         findings = lint(graph, keys=keys, model=chosen.model)
         for finding in findings:
             _print_finding(log, path, finding)
         if any(finding.severity == "error" for finding in findings):
-            status = _FAILED
+            status = max(status, _FAILED)
         else:
             _print(summary(graph))
     return status
@@ -417,7 +439,8 @@ def _show_options(command: argparse.ArgumentParser) -> None:
 
 
 def _show(chosen: argparse.Namespace, log: Progress) -> int:
-    graph = _graph(chosen.file)
+    with _preparing():
+        graph = _graph(chosen.file)
     graphviz = None if chosen.text else shutil.which("dot")
     if graphviz is None:
         _print(as_text(graph))

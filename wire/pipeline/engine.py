@@ -116,7 +116,10 @@ class Engine:
         if not _is_folder(self.workdir):
             raise PipelineError(f"workdir: {workdir}: not a folder")
         self.checkpoint = checkpoint
-        self.timeout: float | None = None if timeout is None else seconds(timeout)
+        try:
+            self.timeout: float | None = None if timeout is None else seconds(timeout)
+        except PipelineError as problem:
+            raise PipelineError(f"timeout: {problem.message}") from None
         with_model = [
             node for node in self.graph.nodes.values() if self.types[node.type].needs_model
         ]

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from wire.cli import main
+from wire.errors import ConfigurationError
 from wire.testing.emulator import Emulator, Server, serve
 
 ROOT = Path(__file__).parents[3]
@@ -161,12 +162,31 @@ def test_help_lists_the_subcommands(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_goes_wrong_is_one_line(capsys: pytest.CaptureFixture[str], server: Server) -> None:
-    assert main(["emulate", "--script", "nowhere.json"]) == 1
-    assert capsys.readouterr().err.startswith(
-        "ConfigurationError: script: nowhere.json: cannot be read"
-    )
-    assert main(["emulate", "--port", str(port(server))]) == 1
-    assert capsys.readouterr().err.startswith("wire: [Errno ")
+    assert main(["emulate", "--script", "nowhere.json"]) == 2
+    problem = "wire emulate: --script: nowhere.json: cannot be read: No such file or directory\n"
+    assert capsys.readouterr().err == problem
+    assert main(["emulate", "--port", str(port(server))]) == 2
+    problem = f"wire emulate: --port: {port(server)} is in use on 127.0.0.1; 0 takes a free one\n"
+    assert capsys.readouterr().err == problem
+    for value in (-1, 65536, "80"):
+        with pytest.raises(ConfigurationError, match=r"^port: expected a number from 0 to 65535"):
+            with serve(Emulator(), value):  # type: ignore[arg-type]
+                pass
+    with pytest.raises(ConfigurationError, match=r"^host: expected a str, not int$"):
+        with serve(Emulator(), host=127):  # type: ignore[arg-type]
+            pass
+    with pytest.raises(ConfigurationError, match=r"^host: 192\.0\.2\.1: "):
+        with serve(Emulator(), host="192.0.2.1"):
+            pass
+
+
+def test_the_address_is_the_one_that_is_asked_for() -> None:
+    with serve(Emulator(), host="localhost") as server:
+        assert server.url == f"http://localhost:{port(server)}"
+        connection = http.client.HTTPConnection("127.0.0.1", port(server), timeout=30)
+        connection.request("GET", "/_wire/health")
+        assert connection.getresponse().status == 200
+        connection.close()
 
 
 def test_r_34_what_a_client_or_a_path_says_is_no_control_character_on_the_terminal(
@@ -179,7 +199,7 @@ def test_r_34_what_a_client_or_a_path_says_is_no_control_character_on_the_termin
             while client.recv(1 << 16):
                 pass
     assert len(lines) == 1
-    assert main(["emulate", "--script", "gone\x1b[2J\r\u202e.json"]) == 1
+    assert main(["emulate", "--script", "gone\x1b[2J\r\u202e.json"]) == 2
     with pytest.raises(SystemExit):
         main(["emulate", "--x\x1b[2J"])
     told = lines[0] + capsys.readouterr().err

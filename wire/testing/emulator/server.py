@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import queue
 import socket
 import struct
@@ -19,6 +20,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any
 
+from wire.core.secret import quoted
 from wire.errors import ConfigurationError
 from wire.testing.emulator.answer import Answer, Cut, Pause, Reset, json_answer, json_bytes
 from wire.testing.emulator.core import Emulator
@@ -52,11 +54,16 @@ class Server:
     """A running emulator; `url` is its address."""
 
     def __init__(
-        self, emulator: Emulator, port: int = 0, log: Callable[[str], object] | None = None
+        self,
+        emulator: Emulator,
+        port: int = 0,
+        log: Callable[[str], object] | None = None,
+        host: str = "127.0.0.1",
     ) -> None:
         self.emulator = emulator
         self._log = log
-        self._socket = socket.create_server(("127.0.0.1", port), backlog=_BACKLOG)
+        self._socket = _listening(host, port)
+        self.host = host
         self.port: int = self._socket.getsockname()[1]
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._connections: dict[_Connection, None] = {}
@@ -76,7 +83,8 @@ class Server:
     @property
     def url(self) -> str:
         """The address, without the version of an API."""
-        return f"http://127.0.0.1:{self.port}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
 
     @property
     def requests(self) -> list[dict[str, Any]]:
@@ -223,6 +231,26 @@ class Server:
             rule = f" [{answer.rule}]" if answer.rule else ""
             # h11 refuses control characters in a method and a target (R-34).
             self._log(f"{method} {kept_url(target)} {answer.status}{rule}")
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A socket that listens. Raises `ConfigurationError` that names what is wrong."""
+    if type(port) is not int or not 0 <= port <= 65535:
+        raise ConfigurationError(f"port: expected a number from 0 to 65535, not {quoted(port)}")
+    if not isinstance(host, str):
+        raise ConfigurationError(f"host: expected a str, not {type(host).__name__}")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except OSError as cause:
+        reason = (cause.strerror or str(cause)).partition(" (")[0]
+        problem = {
+            errno.EADDRINUSE: f"port: {port} is in use on {host}; 0 takes a free one",
+            errno.EACCES: f"port: {port} is not allowed for this user",
+        }.get(cause.errno or 0, f"host: {host}: {reason}")
+    except UnicodeError:
+        problem = f"host: {quoted(host)} is not an address"
+    raise ConfigurationError(problem)
 
 
 class _Rejected(Exception):
@@ -510,14 +538,20 @@ def _crash(error: BaseException) -> Answer:
 
 @contextlib.contextmanager
 def serve(
-    emulator: Emulator, port: int = 0, *, log: Callable[[str], object] | None = None
+    emulator: Emulator,
+    port: int = 0,
+    *,
+    host: str = "127.0.0.1",
+    log: Callable[[str], object] | None = None,
 ) -> Iterator[Server]:
-    """Serve the emulator on loopback while the block runs, on a free port if none is given.
+    """Serve the emulator while the block runs, on a free port of loopback if none is given.
+
+    Raises `ConfigurationError` for a port that is in use and an address that this machine has not.
 
     `log` gets a line for each request: method, path without keys, status, and the rule that
     refused it.
     """
-    server = Server(emulator, port, log)
+    server = Server(emulator, port, log, host)
     try:
         yield server
     finally:

@@ -1,0 +1,85 @@
+"""The command `wire`: runs a subcommand, reports its error in one line, returns the exit status.
+
+Modules of this package import the library inside their functions, and this one imports the others
+there, so that `wire --version`, `--help` and completions start at once.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+FAILED, MISUSED, INTERRUPTED, NO_READER = 1, 2, 130, 141
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a subcommand and return its exit status, as `wire --help` lists them."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given == ["--version"]:
+        from wire.core.version import VERSION
+
+        print(f"wire {VERSION}")
+        return 0
+    from wire.cli.commands import COMMANDS, parser
+
+    _show_every_character()
+    chosen = parser(COMMANDS).parse_args(given)
+    try:
+        status = int(chosen.run(chosen))
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        if sys.stderr.isatty():
+            print(file=sys.stderr)  # the prompt of the shell begins in a line of its own
+        return INTERRUPTED
+    except BrokenPipeError:
+        _discard_output()
+        return NO_READER
+    except Exception as error:
+        return _status_of(error, chosen)
+    return status
+
+
+def _status_of(error: Exception, chosen: argparse.Namespace) -> int:
+    """Report the error of a subcommand in one line, and return the exit status."""
+    from wire.cli.terminal import report
+    from wire.errors import CassetteError, ConfigurationError, RuleError, ToolError, WireError
+
+    if isinstance(error, ConfigurationError | RuleError | ToolError | CassetteError):
+        report(f"wire {chosen.command}: {_as_options(error.message, chosen)}")
+        return MISUSED
+    if isinstance(error, WireError):
+        report(f"wire {chosen.command}: {type(error).__name__}: {error}")
+        return FAILED
+    if isinstance(error, OSError):
+        report(f"wire {chosen.command}: {error}")
+        return FAILED
+    raise error
+
+
+def _as_options(message: str, chosen: argparse.Namespace) -> str:
+    """The message of the library, in which the command's option replaces a parameter's name."""
+    name, colon, rest = message.partition(": ")
+    if name in chosen.spelling:
+        return f"{chosen.spelling[name]}{colon}{rest}"
+    return message.replace("give api_key= or set", "set the environment variable")
+
+
+def _show_every_character() -> None:
+    """Write characters that the encoding of the output lacks as escapes, rather than fail."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _discard_output() -> None:
+    """Let the interpreter flush stdout at its end without an error."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        pass  # stdout was replaced by an object without a descriptor

@@ -1,0 +1,291 @@
+"""`wire ask`, `wire preview` and `wire count`: one prompt, sent, shown or measured."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wire.cli.options import Command, chat_of, json_option, model_options, whole
+from wire.cli.terminal import (
+    is_terminal,
+    read_object,
+    report,
+    stdin_text,
+    write,
+    write_json,
+)
+
+if TYPE_CHECKING:
+    from wire.chat import Chat
+    from wire.neutral.messages import Event, Media, Reply
+    from wire.neutral.request import Request
+
+_MEDIA = ("image/", "audio/", "video/", "application/pdf")
+
+
+def _prompt_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "prompt", nargs="*", metavar="PROMPT", help="the prompt; text of stdin is added to it"
+    )
+    model_options(command)
+    command.add_argument("--system", metavar="TEXT", help="the system prompt")
+    command.add_argument(
+        "--file",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help="a picture, sound, video, PDF or text to send with the prompt; may be repeated",
+    )
+    command.add_argument(
+        "--output", metavar="SCHEMA.json", help="a JSON Schema that the answer must match"
+    )
+    command.add_argument(
+        "--max-tokens", type=whole(1), metavar="N", help="longest answer, in tokens"
+    )
+    command.add_argument(
+        "--temperature", type=_number, metavar="X", help="0 for the most probable answer"
+    )
+    command.add_argument("--effort", metavar="LEVEL", help="reasoning: none, low, medium, high")
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a number, not {text!r}") from None
+
+
+def _chat(chosen: argparse.Namespace) -> Chat:
+    names = ("system", "max_tokens", "temperature", "effort")
+    return chat_of(chosen, {name: getattr(chosen, name) for name in names})
+
+
+def _prompt(chosen: argparse.Namespace) -> list[str | Media]:
+    """The files, then the prompt of the arguments and of stdin.
+
+    Raises `ConfigurationError` if there is nothing to send.
+    """
+    from wire.errors import ConfigurationError
+
+    # A terminal would wait for a person who does not know that something is expected.
+    piped = "" if sys.stdin is None or is_terminal(sys.stdin) else stdin_text().strip()
+    text = "\n\n".join(filter(None, (" ".join(chosen.prompt), piped)))
+    parts: list[str | Media] = [*map(_file, chosen.file), *filter(None, (text,))]
+    if not parts:
+        raise ConfigurationError("PROMPT: missing; give it as arguments or on stdin")
+    return parts
+
+
+def _file(path: str) -> str | Media:
+    from wire.core.files import read_whole
+    from wire.errors import ConfigurationError
+    from wire.neutral.media_types import HEAD_BYTES, media_type_of
+    from wire.neutral.messages import Media
+
+    try:
+        data = read_whole(path, ConfigurationError)
+    except ConfigurationError as problem:
+        raise ConfigurationError(f"file: {problem.message}") from None
+    media_type = media_type_of(path, data[:HEAD_BYTES])
+    if media_type.startswith(_MEDIA):
+        return Media(data=data, media_type=media_type, name=Path(path).name)
+    try:
+        return f"{Path(path).name}:\n{data.decode('utf-8-sig')}"
+    except UnicodeDecodeError:
+        expected = "text in UTF-8, or the name of a picture, sound, video or PDF"
+        raise ConfigurationError(f"file: {path}: expected {expected}") from None
+
+
+def _schema(chosen: argparse.Namespace) -> dict[str, Any] | None:
+    from wire.errors import ConfigurationError
+
+    if chosen.output is None:
+        return None
+    try:
+        return read_object(chosen.output)[1]
+    except ConfigurationError as problem:
+        raise ConfigurationError(f"output: {problem.message}") from None
+
+
+# --- ask ------------------------------------------------------------------------------------------
+
+
+def _ask_options(command: argparse.ArgumentParser) -> None:
+    _prompt_options(command)
+    command.add_argument(
+        "--stream",
+        action=argparse.BooleanOptionalAction,
+        help="print the answer as it arrives (default: on a terminal)",
+    )
+    json_option(command, "the answer with its usage, or with --stream its events,")
+
+
+def _ask(chosen: argparse.Namespace) -> int:
+    from wire.errors import ConfigurationError
+
+    schema = _schema(chosen)
+    if chosen.stream and schema is not None:
+        raise ConfigurationError("stream: an answer of --output is printed when it is complete")
+    streams = chosen.stream
+    if streams is None:
+        streams = is_terminal() and schema is None and not chosen.json
+    with _chat(chosen) as chat:
+        prompt = _prompt(chosen)
+        if streams:
+            with chat.stream(prompt) as events:
+                for event in events:
+                    write_event(event, json=chosen.json)
+                reply = events.reply()
+            if not chosen.json:
+                write("")
+        else:
+            reply = chat.ask(prompt, output=schema)
+            if chosen.json:
+                write_json(document(reply))
+            elif schema is not None:
+                write_json(reply.output)
+            else:
+                write(reply.text)
+    if not chosen.json:
+        report_notes(reply)
+    return 0
+
+
+def write_event(event: Event, *, json: bool) -> None:
+    """Write an event of a stream: its text, or a line of JSON."""
+    import msgspec
+
+    from wire.neutral.messages import Done, Restart, TextDelta
+
+    if json:
+        kind = type(event).__name__
+        fields = document(event.reply) if isinstance(event, Done) else msgspec.structs.asdict(event)
+        write_json({"event": kind, **fields})
+    elif isinstance(event, TextDelta):
+        write(event.text, end="")
+    elif isinstance(event, Restart):
+        write("\n[the host begins the answer anew]\n", end="")
+
+
+def document(reply: Reply) -> dict[str, Any]:
+    """A reply as JSON."""
+    return {
+        "text": reply.text,
+        "output": reply.output,
+        "tool_calls": [
+            {"id": call.id, "name": call.name, "arguments": call.arguments}
+            for call in reply.tool_calls
+        ],
+        "stop": reply.stop.reason,
+        "model": reply.model,
+        "id": reply.id,
+        "usage": reply.usage,
+        "notes": [str(note) for note in reply.notes],
+    }
+
+
+def report_notes(reply: Reply, known: set[str] | None = None) -> None:
+    """Report on stderr what was changed or dropped, and an answer that is cut short.
+
+    Notes that are `known` were reported for an earlier answer; the others are added to them.
+    """
+    known = set() if known is None else known
+    for note in map(str, reply.notes):
+        if note not in known:
+            known.add(note)
+            report(f"note: {note}")
+    if reply.stop.reason not in ("end", "tool_calls"):
+        report(f"note: the answer ended with {reply.stop.raw or reply.stop.reason}")
+
+
+# --- preview and count ----------------------------------------------------------------------------
+
+
+def _preview_options(command: argparse.ArgumentParser) -> None:
+    _prompt_options(command)
+    command.add_argument("--stream", action="store_true", help="the request of a stream")
+    command.add_argument(
+        "--curl", action="store_true", help="a command line of curl, with $API_KEY for the key"
+    )
+    json_option(command, "method, URL, headers and body")
+
+
+def _preview(chosen: argparse.Namespace) -> int:
+    with _chat(chosen) as chat:
+        build = chat.stream_call if chosen.stream else chat.call
+        call = build(_prompt(chosen), output=_schema(chosen))
+        preview = chat.client.preview(call)
+    if chosen.json:
+        import msgspec
+
+        body = msgspec.Raw(preview.body)
+        write_json(
+            {
+                "method": preview.method,
+                "url": preview.url,
+                "headers": preview.headers,
+                "body": body,
+            }
+        )
+    else:
+        write(preview.curl if chosen.curl else str(preview))
+    for note in call.notes:
+        report(f"note: {note}")
+    return 0
+
+
+def _count_options(command: argparse.ArgumentParser) -> None:
+    _prompt_options(command)
+    command.add_argument(
+        "--estimate", action="store_true", help="estimate it here, without a request"
+    )
+    json_option(command, "the number")
+
+
+def _count(chosen: argparse.Namespace) -> int:
+    with _chat(chosen) as chat:
+        request = chat.request(_prompt(chosen))
+        tokens = estimated(request) if chosen.estimate else counted(chat, request)
+    if chosen.json:
+        write_json({"tokens": tokens, "estimated": chosen.estimate})
+    else:
+        write("unknown" if tokens is None else str(tokens))
+    return 0
+
+
+def estimated(request: Request) -> int:
+    """The tokens of the messages and the system prompt, without the model's tokenizer."""
+    from wire.history.tokens import estimate_tokens
+    from wire.neutral.messages import Message
+
+    system = (Message.system(request.system),) if request.system else ()
+    return sum(map(estimate_tokens, (*system, *request.messages)))
+
+
+def counted(chat: Chat, request: Request) -> int | None:
+    """The tokens that the provider counts; `None` if its answer has no number.
+
+    Raises `ConfigurationError` for a provider without an endpoint that counts.
+    """
+    from wire import anthropic, gemini
+    from wire.errors import ConfigurationError
+
+    client, model = chat.client, chat.model
+    if client.wire == "gemini":
+        contents = gemini.render_request(request, model, client.row)
+        return client.send(gemini.count_tokens(model, contents)).total_tokens
+    if client.wire == "anthropic":
+        prompt = anthropic.render_request(request, model, client.row)
+        return client.send(anthropic.count_tokens(prompt)).input_tokens
+    raise ConfigurationError(
+        f"model: {chat.provider} has no endpoint that counts tokens; use --estimate"
+    )
+
+
+COMMANDS = (
+    Command("ask", "ask a model once and print its answer", _ask_options, _ask),
+    Command("preview", "show the request that `ask` would send", _preview_options, _preview),
+    Command("count", "count the tokens of a prompt", _count_options, _count),
+)

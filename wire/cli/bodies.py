@@ -1,0 +1,260 @@
+"""`wire check` and `wire send`: a request in a file, of a vendor's shape or neutral."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from wire.cli.options import Command, client_of, client_options, json_option, model_options
+from wire.cli.options import model_of as model_given
+from wire.cli.terminal import read_object, report, write, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from wire.core.call import Call, StreamCall
+    from wire.core.provider import Provider
+    from wire.errors import Violation
+    from wire.neutral.request import Request
+
+
+def _file_argument(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file", metavar="FILE", help="a request as JSON; - is stdin")
+    model_options(command)
+
+
+# --- check ----------------------------------------------------------------------------------------
+
+
+def _check_options(command: argparse.ArgumentParser) -> None:
+    _file_argument(command)
+    command.add_argument(
+        "--warnings-too", action="store_true", help="exit with 1 for warnings as for errors"
+    )
+    json_option(command, "the violations")
+
+
+def _check(chosen: argparse.Namespace) -> int:
+    from wire.errors import ConfigurationError
+    from wire.http.target import target
+
+    provider, model = model_given(chosen)
+    data, body = read_object(chosen.file)
+    # As a client: with the row's options, and without a key.
+    options: Any = client_options(chosen)
+    row = target(provider, options).provider
+    try:
+        found = violations(data, body, row, model)
+    except ConfigurationError as problem:
+        raise ConfigurationError(f"{chosen.file}: {problem.message}") from None
+    failed = any(each.severity == "error" or chosen.warnings_too for each in found)
+    if chosen.json:
+        fields = ("severity", "path", "message", "rule", "remedy")
+        shown = [{name: getattr(each, name) for name in fields} for each in found]
+        write_json({"file": chosen.file, "model": f"{provider}:{model}", "violations": shown})
+    elif found:
+        for each in found:
+            write(f"{each.severity}: {each}")
+    else:
+        write(f"{chosen.file}: no violation for {provider}:{model}")
+    return int(failed)
+
+
+def violations(data: bytes, body: Mapping[str, Any], row: Provider, model: str) -> list[Violation]:
+    """What the rules of a provider say about a body of its wire, or about a neutral request."""
+    from wire.errors import RuleError
+    from wire.wires import WIRES
+
+    wire: Any = WIRES[row.wire]
+    # A client too applies the rules of the version that it sends.
+    version = {"version": row.version} if row.wire == "anthropic" else {}
+    unknown: Iterable[Violation] = ()
+    try:
+        if is_neutral(body):
+            request = wire.render_request(neutral(body), model, row)
+        elif row.wire == "gemini":
+            request = data  # whose rules read the plain body
+        else:
+            request = _decoded(row.wire, {**body, "model": model})
+            unknown = _unknown(request)
+        return [*wire.check(request, model, row, **version), *unknown]
+    except RuleError as error:
+        return list(error.violations)
+
+
+def _decoded(wire: str, body: Mapping[str, Any]) -> Any:
+    """The struct of a body. Raises `RuleError` with the path of a value of a wrong type."""
+    import msgspec
+
+    from wire.core.decoders import convert
+    from wire.core.memory import remember
+    from wire.errors import RuleError, Violation
+
+    try:
+        struct = convert(body, _request_type(wire))
+    except msgspec.ValidationError as cause:
+        message, _, path = str(cause).partition(" - at `$")
+        raise RuleError(violations=[Violation(path.strip("`."), message)]) from None
+    return remember(struct, msgspec.json.encode(body))
+
+
+def _request_type(wire: str) -> Any:
+    from wire import anthropic, openai
+
+    return openai.ChatCompletionRequest if wire == "openai" else anthropic.MessageRequest
+
+
+def _unknown(request: Any) -> Iterable[Violation]:
+    """A warning for each key that the vendor's reference lacks: some servers refuse it."""
+    from wire.core.memory import unknown
+    from wire.errors import Violation
+
+    for path, _ in unknown(request):
+        yield Violation(path, "not a key of the reference", severity="warning")
+
+
+# --- neutral requests -----------------------------------------------------------------------------
+
+
+def is_neutral(body: Mapping[str, Any]) -> bool:
+    """Whether a body has the messages of `wire.sessions`, which consist of parts."""
+    messages = body.get("messages")
+    return isinstance(messages, list) and any(
+        isinstance(each, dict) and "parts" in each for each in messages
+    )
+
+
+def neutral(body: Mapping[str, Any]) -> Request:
+    """The neutral request of a JSON object: the fields of `wire.Request`, or a session file.
+
+    Raises `ConfigurationError` with the JSON path of what cannot be read, and `RuleError`.
+    """
+    from wire.core.arguments import suggestion
+    from wire.errors import ConfigurationError
+    from wire.neutral.request import Output, Request, Tool
+    from wire.sessions import deserialize_message
+
+    fields = dict(body)
+    for name in ("format", "version", "metadata", "notes"):  # of a session file
+        fields.pop(name, None)
+    for name in fields:
+        if name not in Request.__struct_fields__:
+            known = Request.__struct_fields__
+            remedy = suggestion(name, known) or f"there are {', '.join(known)}"
+            raise ConfigurationError(f"{name}: no field of a neutral request; {remedy}")
+    messages = []
+    for index, message in enumerate(fields.pop("messages")):
+        try:
+            messages.append(deserialize_message(message))
+        except ConfigurationError as problem:
+            words = problem.message.removeprefix("message")
+            raise ConfigurationError(f"messages[{index}]{words}") from None
+    for name, kind in (("tools", Tool), ("output", Output)):
+        if name in fields:
+            fields[name] = _made(name, kind, fields[name])
+    for name in ("stop", "tool_choice"):
+        if isinstance(fields.get(name), list):
+            fields[name] = tuple(fields[name])
+    return Request(messages=tuple(messages), **fields)
+
+
+def _made(name: str, kind: Any, value: Any) -> Any:
+    from wire.errors import ConfigurationError
+
+    items = value if isinstance(value, list) else [value]
+    made = []
+    for item in items:
+        try:
+            made.append(kind(**item))
+        except TypeError:
+            known = ", ".join(kind.__struct_fields__)
+            raise ConfigurationError(f"{name}: expected an object with {known}") from None
+    return tuple(made) if isinstance(value, list) else made[0]
+
+
+# --- send -----------------------------------------------------------------------------------------
+
+
+def _send_options(command: argparse.ArgumentParser) -> None:
+    _file_argument(command)
+    command.add_argument("--stream", action="store_true", help="print each chunk as a line")
+    command.add_argument(
+        "--unchecked", action="store_true", help="send it even if it breaks a rule"
+    )
+    json_option(command, "the response, which is JSON anyway,")
+
+
+def _send(chosen: argparse.Namespace) -> int:
+    from wire.core.call import StreamCall
+    from wire.core.memory import encode
+    from wire.errors import ConfigurationError, refuse
+
+    provider, model = model_given(chosen)
+    data, body = read_object(chosen.file)
+    if is_neutral(body):
+        raise ConfigurationError(
+            f"{chosen.file}: a neutral request; send takes the body of the vendor's API"
+        )
+    with client_of(chosen, provider) as client:
+        found = [] if chosen.unchecked else violations(data, body, client.row, model)
+        refuse(found)
+        for each in found:
+            report(f"warning: {each}")
+        call = raw_call(client.row, model, data, body, stream=chosen.stream)
+        if isinstance(call, StreamCall):
+            with client.stream(call) as chunks:
+                for chunk in chunks:
+                    write_json(chunk.raw or encode(chunk))
+        else:
+            answer = client.send(call)
+            write_json(answer.raw or encode(answer))
+    return 0
+
+
+def raw_call(
+    row: Provider, model: str, data: bytes, body: Mapping[str, Any], *, stream: bool
+) -> Call[Any] | StreamCall[Any, Any]:
+    """The call that sends the bytes of a body, with the model and the kind of answer set."""
+    import dataclasses
+
+    import msgspec
+
+    from wire import anthropic, gemini, openai
+
+    build: Any
+    call: Call[Any] | StreamCall[Any, Any]
+    wanted: dict[str, Any] = {}
+    if row.wire == "gemini":
+        build = gemini.stream_generate_content if stream else gemini.generate_content
+        call = build(model, gemini.GenerateContentRequest(contents=[]), checked=False)
+    elif row.wire == "openai":
+        build = openai.stream_chat_completions if stream else openai.chat_completions
+        call = build(openai.ChatCompletionRequest(model=model, messages=[]), checked=False)
+    else:
+        build = anthropic.stream_message if stream else anthropic.create_message
+        empty = anthropic.MessageRequest(model=model, messages=[], max_tokens=1)
+        call = build(empty, checked=False)
+    if row.wire != "gemini":  # whose path has the model and the kind of answer
+        wanted = {"model": model}
+        if stream or "stream" in body:
+            wanted["stream"] = stream
+    # The bytes of the file, unless something in them has to change.
+    if any(body.get(name) != value for name, value in wanted.items()):
+        data = msgspec.json.encode({**body, **wanted})
+    return dataclasses.replace(call, body=data)
+
+
+COMMANDS = (
+    Command(
+        "check",
+        "check a request against the rules of a provider, without sending it",
+        _check_options,
+        _check,
+    ),
+    Command(
+        "send",
+        "send the body of a vendor's API and print the response as JSON",
+        _send_options,
+        _send,
+    ),
+)

@@ -1,0 +1,165 @@
+"""`wire models` and `wire providers`: what a provider offers, and the table of providers."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from wire.cli.options import Command, client_of, host_options, json_option
+from wire.cli.terminal import write, write_json, write_table
+
+if TYPE_CHECKING:
+    from wire.core.provider import Provider
+    from wire.http.client import Client
+
+
+# --- models ---------------------------------------------------------------------------------------
+
+
+def _models_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "provider",
+        nargs="?",
+        metavar="PROVIDER",
+        help="such as gemini (default: that of the environment variable WIRE_MODEL)",
+    )
+    host_options(command)
+    json_option(command, "a line for each model, as the provider describes it,")
+
+
+def _models(chosen: argparse.Namespace) -> int:
+    from wire.core.memory import encode
+    from wire.errors import ConfigurationError
+
+    provider = chosen.provider or os.environ.get("WIRE_MODEL", "").partition(":")[0]
+    if not provider:
+        raise ConfigurationError("PROVIDER: missing; give it, or set WIRE_MODEL")
+    with client_of(chosen, provider) as client:
+        for model in models(client):
+            if chosen.json:
+                write_json(model.raw or encode(model))
+            else:
+                write(name_of(model))
+    return 0
+
+
+def models(client: Client) -> Iterator[Any]:
+    """The models of all pages, as structs of the wire."""
+    from wire import anthropic, gemini, openai
+
+    if client.wire == "gemini":
+        token: str | None = None
+        while True:
+            found = client.send(gemini.list_models(page_token=token))
+            yield from found.models or ()
+            token = found.next_page_token
+            if not token:
+                return
+    elif client.wire == "anthropic":
+        last: str | None = None
+        while True:
+            page = client.send(anthropic.list_models(after_id=last))
+            yield from page.data or ()
+            last = page.last_id
+            if not (page.has_more and last):
+                return
+    else:
+        yield from client.send(openai.list_models()).data or ()
+
+
+def name_of(model: Any) -> str:
+    """The name of a model, as requests contain it."""
+    name = getattr(model, "id", None) or getattr(model, "name", None) or "unnamed"
+    return str(name).removeprefix("models/")
+
+
+# --- providers ------------------------------------------------------------------------------------
+
+
+def _providers_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("name", nargs="?", metavar="NAME", help="show one with its dialect")
+    json_option(command, "the rows")
+
+
+def _providers(chosen: argparse.Namespace) -> int:
+    from wire.core.arguments import suggestion
+    from wire.errors import ConfigurationError
+    from wire.providers import PROVIDERS
+
+    if chosen.name is None:
+        if chosen.json:
+            write_json([_document(row) for row in PROVIDERS.values()])
+        else:
+            head = ("NAME", "WIRE", "KEY", "", "BASE URL")
+            write_table([head, *map(_cells, PROVIDERS.values())])
+        return 0
+    row = PROVIDERS.get(chosen.name.lower())
+    if row is None:
+        near = suggestion(chosen.name, PROVIDERS) or "`wire providers` lists them"
+        raise ConfigurationError(f"NAME: no provider is called {chosen.name!r}; {near}")
+    document = _document(row)
+    if chosen.json:
+        write_json(document)
+        return 0
+    dialect = document.pop("dialect")
+    lines = [(name, _shown(value)) for name, value in document.items() if value not in ("", ())]
+    write_table([*lines, *((f"dialect.{name}", _shown(dialect[name])) for name in dialect)])
+    return 0
+
+
+def _cells(row: Provider) -> tuple[str, ...]:
+    needed = "set" if key_is_set(row) else "" if row.key_required else "optional"
+    return row.name, row.wire, row.key_variable, needed, row.base_url or row.base_url_like
+
+
+def key_is_set(row: Provider) -> bool:
+    """Whether the environment has a key for a provider."""
+    variables = filter(None, (row.key_variable, row.other_key_variable))
+    return any(os.environ.get(name, "").strip() for name in variables)
+
+
+def _document(row: Provider) -> dict[str, Any]:
+    return {
+        "name": row.name,
+        "wire": row.wire,
+        "base_url": row.base_url or row.base_url_like,
+        "key_variable": row.key_variable,
+        "other_key_variable": row.other_key_variable,
+        "key_is_set": key_is_set(row),
+        "key_required": row.key_required,
+        "options": row.options,
+        "dialect": differences(row.dialect),
+    }
+
+
+def differences(dialect: Any) -> dict[str, Any]:
+    """The fields of a dialect that differ from the reference of its wire."""
+    import dataclasses
+
+    reference = type(dialect)()
+    return {
+        field.name: value
+        for field in dataclasses.fields(dialect)
+        if (value := getattr(dialect, field.name)) != getattr(reference, field.name)
+    }
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ", ".join(getattr(each, "path", "") or _shown(each) for each in value)
+    return str(value)
+
+
+COMMANDS = (
+    Command("models", "list the models of a provider", _models_options, _models),
+    Command(
+        "providers",
+        "list the providers: name, wire, variable of the key, address",
+        _providers_options,
+        _providers,
+    ),
+)

@@ -1,0 +1,144 @@
+"""What subcommands share: their row, options that several have, and the values of options."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from wire.chat import Chat
+    from wire.http.client import Client
+
+
+class Command(NamedTuple):
+    """One subcommand."""
+
+    name: str
+    help: str
+    options: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+    more: str = ""
+    """Shown at the end of its help."""
+
+
+_PARAMETERS = {"provider": "model", "timeouts": "timeout", "output.schema": "output"}
+"""Parameters of the library whose option has another name."""
+
+
+def spelling(command: argparse.ArgumentParser) -> dict[str, str]:
+    """How errors name each parameter: by the option of the command that sets it.
+
+    >>> command = argparse.ArgumentParser()
+    >>> _ = command.add_argument("--base-url")
+    >>> spelling(command)["base_url"]
+    '--base-url'
+    """
+    options = {
+        action.dest: action.option_strings[0]
+        for action in command._actions
+        if action.option_strings and action.dest != "help"
+    }
+    options |= {name: options[dest] for name, dest in _PARAMETERS.items() if dest in options}
+    return options
+
+
+# --- options --------------------------------------------------------------------------------------
+
+
+def model_options(command: argparse.ArgumentParser) -> None:
+    """The model, and how to reach it."""
+    command.add_argument(
+        "--model",
+        metavar="PROVIDER:MODEL",
+        help="such as gemini:gemini-3.8-flash (default: the environment variable WIRE_MODEL)",
+    )
+    host_options(command)
+
+
+def host_options(command: argparse.ArgumentParser) -> None:
+    """How to reach a provider."""
+    command.add_argument(
+        "--base-url", metavar="URL", help="another address of the provider, such as a gateway"
+    )
+    command.add_argument(
+        "--timeout",
+        type=seconds,
+        metavar="SECONDS",
+        help="longest wait for the response, and between two pieces of it (default: 300 and 120)",
+    )
+
+
+def json_option(command: argparse.ArgumentParser, what: str) -> None:
+    """`--json`; `what` is printed."""
+    command.add_argument("--json", action="store_true", help=f"print {what} as JSON")
+
+
+# --- values ---------------------------------------------------------------------------------------
+
+
+def seconds(text: str) -> float:
+    """A time in seconds above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"expected seconds above 0, not {text!r}")
+    return value
+
+
+def whole(least: int, most: int | None = None) -> Callable[[str], int]:
+    """The type of a whole number in a range."""
+    expected = f"a whole number from {least} {'up' if most is None else f'to {most}'}"
+
+    def number(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if value < least or (most is not None and value > most):
+            raise argparse.ArgumentTypeError(f"expected {expected}, not {text!r}")
+        return value
+
+    return number
+
+
+def model_of(chosen: argparse.Namespace) -> tuple[str, str]:
+    """Provider and model of `--model` or of `WIRE_MODEL`.
+
+    Raises `ConfigurationError` that names the one that is wrong.
+    """
+    from wire import providers
+    from wire.errors import ConfigurationError
+
+    given = chosen.model or os.environ.get("WIRE_MODEL", "")
+    if not given:
+        raise ConfigurationError("model: missing; give PROVIDER:MODEL, or set WIRE_MODEL")
+    if not chosen.model:
+        chosen.spelling["model"] = chosen.spelling["provider"] = "WIRE_MODEL"
+    provider, model = providers.model_of(given)
+    return provider, model
+
+
+def client_options(chosen: argparse.Namespace) -> dict[str, Any]:
+    """The options of a client that `host_options` set."""
+    return {"base_url": chosen.base_url, "timeouts": chosen.timeout}
+
+
+def chat_of(chosen: argparse.Namespace, settings: Mapping[str, Any]) -> Chat:
+    """A chat with the model of the options, and with settings of all its requests."""
+    model = ":".join(model_of(chosen))  # first: loading what a chat needs takes most of a second
+    from wire.chat import Chat
+
+    options: dict[str, Any] = {**client_options(chosen), **settings}
+    return Chat(model, **options)
+
+
+def client_of(chosen: argparse.Namespace, provider: str) -> Client:
+    """A client for a provider, at the address of the options."""
+    from wire.http.client import Client
+
+    return Client(provider, **client_options(chosen))
