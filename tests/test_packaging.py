@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from importlib.metadata import distribution
@@ -71,3 +72,19 @@ def test_a_wheel_is_the_same_each_time_and_runs_nothing_at_install(tmp_path: Pat
     tops = {path.partition("/")[0] for path in zipfile.ZipFile(wheels[0]).namelist()}
     names = {re.sub(r"-.*\.", ".", top) for top in tops}
     assert names == {"wire", "wire_llm.dist-info", "wire_llm_pytest.py"}
+
+
+def test_the_sdist_has_the_sources_of_the_docs(tmp_path: Path) -> None:
+    """And no page that was built from them."""
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=60)
+    (sdist,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        files = {name.partition("/")[2] for name in archive.getnames()}
+    docs = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "docs").rglob("*")
+        if path.is_file() and not {"_build", "__pycache__"} & set(path.parts)
+    }
+    assert {name for name in files if name.startswith("docs/")} == docs
+    assert files >= {"CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "README.md"}

@@ -1,10 +1,14 @@
-"""What is promised: docs/public.md names each public module and what it offers."""
+"""What is promised: docs/public.md names each public module and what it offers; docs/api describes
+it.
+"""
 
 from __future__ import annotations
 
 import importlib
 import re
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -26,13 +30,18 @@ def names_of(section: str) -> list[str]:
     return re.findall(r"`([A-Za-z_]+)`", listed)
 
 
+def loaded(name: str) -> Any:
+    """A listed module; `wire.retry` and `wire.openai.types` are names of a package."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        package, _, last = name.rpartition(".")
+        return getattr(importlib.import_module(package), last)
+
+
 @pytest.mark.parametrize("name", SECTIONS)
 def test_the_page_names_what_the_module_offers(name: str):
-    try:
-        module = importlib.import_module(name)
-    except ModuleNotFoundError:  # `wire.retry`, `wire.openai.types`: names of a package
-        package, _, last = name.rpartition(".")
-        module = getattr(importlib.import_module(package), last)
+    module = loaded(name)
     listed = names_of(SECTIONS[name])
     assert listed == sorted(module.__all__, key=str.lower)
     assert all(getattr(module, each) is not None for each in listed)
@@ -61,3 +70,34 @@ def test_a_name_that_is_missing_is_told_with_the_module_that_has_it() -> None:
         getattr(wire, "RateLimitError")  # noqa: B009
     with pytest.raises(AttributeError, match=r"no attribute 'Any'$"):
         getattr(wire, "Any")  # noqa: B009
+
+
+DIRECTIVE = re.compile(r"^\.\. (currentmodule|auto\w+):: ([\w.]+)$", re.MULTILINE)
+API = {path.name: path.read_text("utf-8") for path in sorted((ROOT / "docs/api").glob("*.md"))}
+
+
+def described(page: str) -> list[tuple[str, Any]]:
+    """What autodoc describes on a page: the full names and their values."""
+    found: list[tuple[str, Any]] = []
+    module = ""
+    for directive, name in DIRECTIVE.findall(page):
+        if directive == "currentmodule":
+            module = name
+        elif directive != "automodule":
+            found.append((f"{module}.{name}", getattr(loaded(module), name)))
+    return found
+
+
+def test_each_public_name_is_described_on_one_page_of_the_api():
+    entries = [each for page in API.values() for each in described(page)]
+    assert sorted({name for name, _ in entries}) == sorted(name for name, _ in entries)
+    values = {id(value) for _, value in entries}
+    words = set(re.findall(r"\w+", " ".join(API.values())))
+    missing = [
+        f"{module}.{name}"
+        for module, section in SECTIONS.items()
+        for name in names_of(section)
+        if not isinstance(value := getattr(loaded(module), name), ModuleType)
+        and (id(value) not in values or name not in words)
+    ]
+    assert missing == []

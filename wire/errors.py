@@ -1,4 +1,4 @@
-"""The errors of this library, as one tree.
+"""The errors of this library, as one tree::
 
     WireError
     ├── ConfigurationError             nothing was sent: key, provider, option, name of the model

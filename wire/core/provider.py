@@ -36,7 +36,7 @@ class Provider:
     key_header: str
     """Name of the header that carries the key."""
     key_scheme: str = ""
-    """Precedes the key in the header: `Bearer `."""
+    """Precedes the key in the header: `Bearer` and a space."""
     version: str = ""
     """Default of the option `version`; empty if there is no such option."""
     headers: Mapping[str, str] = field(default_factory=dict, hash=False)
