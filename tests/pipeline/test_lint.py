@@ -273,10 +273,16 @@ def test_p_106_p_61_a_label_beside_a_condition_is_a_caption():
 @pytest.mark.parametrize(
     ("attributes", "message"),
     [
-        ("model=gpt", "model: 'gpt': missing 'provider:model-name' format"),
+        (
+            "model=gpt",
+            "model: 'gpt': missing 'provider:model-name' format, such as 'gemini:gemini-3.8-flash'",
+        ),
         ('model=":gpt"', "model: ':gpt': empty provider name"),
         ('model="openai:"', "model: 'openai:': empty model name"),
-        ("llm_model=gpt", "model: 'gpt': missing 'provider:model-name' format"),
+        (
+            "llm_model=gpt",
+            "model: 'gpt': missing 'provider:model-name' format, such as 'gemini:gemini-3.8-flash'",
+        ),
         ("llm_provider=openai", "model: 'openai:': empty model name"),
     ],
 )

@@ -147,7 +147,10 @@ def test_a_type_that_needs_a_model_gets_it_connected(backend: str) -> None:
     with_ask.add(row)
     body = 'n [type=ask, prompt=Hi, model="{}"] start -> n -> done'
     assert findings(body.format("gpt"), types=with_ask) == [
-        ("model_name", "model: 'gpt': missing 'provider:model-name' format")
+        (
+            "model_name",
+            "model: 'gpt': missing 'provider:model-name' format, such as 'gemini:gemini-3.8-flash'",
+        )
     ]
     engine = Engine(
         parse(f"digraph g {{ {HEAD} {body.format('gemini:gemini-3.8-flash')} }}"),
