@@ -38,6 +38,13 @@ test-slow: .venv/.dev
 test-lowest: .venv-lowest/.ready
 	.venv-lowest/bin/python -m pytest -q -n 2 --dist worksteal
 
+# With another Python: `make test-python PYTHON=python3.13`.
+test-python: export PYTHONDONTWRITEBYTECODE =
+test-python:
+	@$(PYTHON) -m venv .venv-python
+	@.venv-python/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	.venv-python/bin/python -m pytest -q -n 2 --dist worksteal
+
 test-live: .venv/.dev
 	RUN_LIVE_GEMINI=1 RUN_LIVE=1 $(BIN)/python -m pytest -q -m live
 

