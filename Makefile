@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export Q LIVE RECORD
 
-.PHONY: demo demo-local test test-slow test-lowest test-live test-real test-sdks test-clis test-integrations faults soak check docs examples bench clean
+.PHONY: demo demo-local test test-slow test-lowest test-python test-live test-real test-sdks test-clis test-integrations faults soak check docs examples bench clean
 
 demo: .venv/.run
 	@$(BIN)/python examples/demo.py

@@ -248,7 +248,8 @@ class WireError(Exception):
     Every error has all fields; `None` or empty means "not known":
 
     - `provider`, HTTP `status`, the provider's own `code`, `request_id`;
-    - `retryable`, and `retry_after` in seconds as the server requested it;
+    - `retryable`: whether the call may be sent again; false once a part of the answer was handed
+      out, since a repetition would repeat it; `retry_after` in seconds as the server requested it;
     - `attempts`: how many were made;
     - `retry_budget_empty`: whether another attempt was not made because earlier retries to this
       host had used up the budget of `Retry.budget`;

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -198,3 +200,10 @@ def test_a_value_that_is_no_level_is_refused(
     with pytest.raises(errors.ConfigurationError) as caught:
         kind("gemini")
     assert str(caught.value) == "WIRE_LOG: expected debug or info, not 'verbose'"
+
+
+def test_nothing_is_printed_without_a_handler() -> None:
+    """Python's handler of last resort would print the traceback of each tool that raises."""
+    code = "from wire.core.logs import logger; logger('wire.agent').error('a tool raised')"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=30)
+    assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")

@@ -13,6 +13,10 @@ import traceback
 
 from wire.core.printable import printable, printable_line
 
+# Without a handler of the program, Python prints warnings and errors on stderr, tracebacks of tools
+# among them: in the middle of what a program shows its user.
+logging.getLogger("wire").addHandler(logging.NullHandler())
+
 
 def logger(name: str) -> logging.Logger:
     """The logger of that name, whose records hold no control characters.
