@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export Q LIVE RECORD
 
-.PHONY: demo demo-local test test-slow test-lowest test-python test-live test-real test-sdks test-clis test-integrations faults soak check docs examples bench clean
+.PHONY: demo demo-local test test-slow test-lowest test-python test-live test-real test-sdks test-clis test-integrations faults soak check release-check docs examples bench clean
 
 demo: .venv/.run
 	@$(BIN)/python examples/demo.py
@@ -44,6 +44,11 @@ test-python:
 	@$(PYTHON) -m venv .venv-python
 	@.venv-python/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	.venv-python/bin/python -m pytest -q -n 2 --dist worksteal
+
+# Builds the sdist and the wheel in dist/, and checks them as users get them.
+release-check: .venv/.dev
+	@$(PIP) -e '.[release]'
+	$(BIN)/python -m tests.release
 
 test-live: .venv/.dev
 	RUN_LIVE_GEMINI=1 RUN_LIVE=1 $(BIN)/python -m pytest -q -m live
