@@ -205,3 +205,72 @@ def test_models_at_google() -> None:
         Emulator().answer("GET", "/v1beta/openai/models", {"authorization": "Bearer k"}, b"")
     )
     assert {each["owned_by"] for each in found["data"]} == {"google"}
+
+
+# --- reasoning that must come back ----------------------------------------------------------------
+
+THINKERS = pytest.mark.parametrize("model", ["deepseek-v4-flash", "kimi-k2.6"])
+ASKED = {"role": "user", "content": "Weather in Oslo?"}
+
+
+def joined(answer: Any) -> dict[str, Any]:
+    """The message of a stream, joined as plain clients do."""
+    message: dict[str, Any] = {"role": "assistant", "content": "", "reasoning_content": ""}
+    for chunk in events(answer):
+        delta = chunk["choices"][0]["delta"]
+        for key in ("content", "reasoning_content"):
+            message[key] += delta.get(key) or ""
+        for call in delta.get("tool_calls", ()):
+            if "id" in call:
+                message.setdefault("tool_calls", []).append(call)
+            else:
+                function = message["tool_calls"][call["index"]]["function"]
+                function["arguments"] += call["function"]["arguments"]
+    return message
+
+
+@THINKERS
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("thoughts", [None, "", "Oslo first."])
+def test_a_verbatim_echo_passes_two_tool_turns(
+    model: str, stream: bool, thoughts: str | None
+) -> None:
+    say = {"thoughts": thoughts, "calls": [{"name": "get_weather", "args": {"city": "Oslo"}}]}
+    emulator = Emulator(None if thoughts is None else [{"say": say}, {"say": say}])
+    messages: list[Any] = []
+    for _ in range(2):
+        messages.append(ASKED if thoughts is None or not messages else {**ASKED, "content": "On?"})
+        more = {"model": model, "messages": messages, "tools": [TOOL], "stream": stream}
+        answer = chat(emulator, **more)
+        message = joined(answer) if stream else said(answer)["choices"][0]["message"]
+        expected = thoughts
+        if thoughts is None:
+            expected = "**Reading the question**\n\nThe user said: Weather in Oslo?\n\n"
+        assert message["reasoning_content"] == expected
+        result = {
+            "role": "tool",
+            "tool_call_id": message["tool_calls"][0]["id"],
+            "content": "sunny",
+        }
+        messages += [message, result]
+    assert chat(emulator, model=model, messages=messages, tools=[TOOL]).status == 200
+    del messages[1]["reasoning_content"]
+    dropped = chat(emulator, model=model, messages=messages, tools=[TOOL])
+    assert (dropped.status, json.loads(dropped.body)["error"]["message"]) == (
+        400,
+        "thinking is enabled but reasoning_content is missing in assistant tool call message at "
+        "index 1",
+    )
+
+
+@THINKERS
+def test_reasoning_tokens_are_those_of_the_reasoning(model: str) -> None:
+    emulator = Emulator([{"say": {"text": "Ok", "thoughts": "One two."}}])
+    usage = said(chat(emulator, model=model))["usage"]
+    assert usage["completion_tokens_details"]["reasoning_tokens"] == 3
+    assert usage["completion_tokens"] == 4
+
+
+def test_no_reasoning_where_thinking_is_disabled() -> None:
+    answer = chat(Emulator(), model="deepseek-v4-flash", thinking={"type": "disabled"})
+    assert "reasoning_content" not in said(answer)["choices"][0]["message"]

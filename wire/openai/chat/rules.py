@@ -357,11 +357,18 @@ def _no_tools_while_reasoning(
         yield Violation("reasoning_effort", message, "O13", remedy='set reasoning_effort: "none"')
 
 
+def required_reasoning(request: ChatCompletionRequest, dialect: Dialect) -> str:
+    """The key that assistant messages with tool calls must have (O14), or `""` if none must."""
+    if not dialect.reasoning_required or not _is_thinking(request, dialect):
+        return ""
+    return dialect.reasoning_slots[0]
+
+
 def _reasoning_present(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
     """O14: a thinking model gets its reasoning back with its calls."""
-    if not dialect.reasoning_required or not _is_thinking(request, dialect):
+    slot = required_reasoning(request, dialect)
+    if not slot:
         return
-    slot = dialect.reasoning_slots[0]
     for index, message in enumerate(request.messages):
         if message.role == "assistant" and message.tool_calls and getattr(message, slot) is None:
             words = (

@@ -131,17 +131,18 @@ def thinking_of(level: str | None, budget: int | None) -> int:
     return _THINKING_TOKENS if budget is None or budget < 0 else min(budget, _THINKING_TOKENS)
 
 
+def thoughts_on(question: str) -> str:
+    """What the model thinks before it answers a question."""
+    return f"**Reading the question**\n\nThe user said: {_short(question, 80)}\n\n"
+
+
 def complete(wish: Wish) -> Output:
     """The output of the model.
 
     Raises `ValueError` for a schema that is none.
     """
     wish = replace(wish, question=wish.question[:_MAX_READ], system=wish.system[:_MAX_READ])
-    thoughts = (
-        f"**Reading the question**\n\nThe user said: {_short(wish.question, 80)}\n\n"
-        if wish.thinking
-        else ""
-    )
+    thoughts = thoughts_on(wish.question) if wish.thinking else ""
     calls = _calls(wish)
     output = Output(
         text="" if calls else _text(wish), thoughts=thoughts, calls=calls, thinking=wish.thinking

@@ -5,18 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
 from wire.core.decoders import decoder
 from wire.core.provider import Provider
-from wire.openai.chat.rules import check
+from wire.openai.chat.rules import check, required_reasoning
 from wire.openai.chat.types import ChatCompletionRequest, Message
+from wire.openai.common.rows import provider_row
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.logprobs import TokenLogprob, logprobs
-from wire.testing.emulator.model import Declared, Output, Wish
+from wire.testing.emulator.model import Declared, Output, Wish, pieces, thoughts_on
 from wire.testing.emulator.tokens import count
 from wire.testing.emulator.vendor import Settings
 from wire.testing.emulator.vendors.openai import refusals
@@ -149,6 +150,8 @@ class Generation:
     wish: Wish
     model: str
     call_extra: CallExtra = lambda name, position: {}
+    reasoning: str = ""
+    """The key of messages that has the thoughts, which clients must send back; empty: none has."""
 
     def render(self, output: Output, id: str) -> Answer:
         """The response with output of the small model."""
@@ -170,6 +173,8 @@ class Generation:
             "content": output.text or None,
             "refusal": None,
         }
+        if self.reasoning:
+            message[self.reasoning] = output.thoughts
         if output.calls:
             message["tool_calls"] = self._calls(output, id)
         if self.request.web_search_options is not None and output.text:
@@ -200,9 +205,16 @@ class Generation:
     def _deltas(self, output: Output, id: str) -> Iterator[tuple[dict[str, Any], str | None]]:
         """Each delta of a stream with its finish reason."""
         content = None if output.calls and not output.text else ""
-        yield {"role": "assistant", "content": content, "refusal": None}, None
+        key = self.reasoning
+        if key:
+            # Recorded at DeepSeek: a null content beside thoughts, and null thoughts beside text.
+            yield {"role": "assistant", "content": None, "refusal": None, key: ""}, None
+            for text in pieces(output.thoughts):
+                yield {"content": None, key: text}, None
+        else:
+            yield {"role": "assistant", "content": content, "refusal": None}, None
         for text in output.pieces:
-            yield {"content": text}, None
+            yield {"content": text, **({key: None} if key else {})}, None
         for index, call in enumerate(self._calls(output, id)):
             arguments = call["function"]["arguments"]
             first = {**call, "index": index, "function": {**call["function"], "arguments": ""}}
@@ -248,14 +260,25 @@ class Generation:
         return calls
 
     def _usage(self, output: Output) -> dict[str, Any]:
-        prompt, completion = prompt_tokens(self.request), output.tokens + output.thinking
+        # A client sees all thoughts that have a key, so they can be counted.
+        thinking = count(output.thoughts) if self.reasoning else output.thinking
+        prompt, completion = prompt_tokens(self.request), output.tokens + thinking
         return {
             "prompt_tokens": prompt,
             "completion_tokens": completion,
             "total_tokens": prompt + completion,
             "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
-            "completion_tokens_details": {"reasoning_tokens": output.thinking, "audio_tokens": 0},
+            "completion_tokens_details": {"reasoning_tokens": thinking, "audio_tokens": 0},
         }
+
+
+def generation_of(request: ChatCompletionRequest, host: Provider | None) -> Generation:
+    """The generation of a decoded request, with thoughts where the host demands them back (O14)."""
+    key = required_reasoning(request, provider_row(host or "").dialect)
+    wish = wish_of(request)
+    if key:
+        wish = replace(wish, thinking=count(thoughts_on(wish.question)))
+    return Generation(request, wish, request.model or "", reasoning=key)
 
 
 def _token(each: TokenLogprob) -> dict[str, Any]:

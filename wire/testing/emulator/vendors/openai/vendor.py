@@ -22,7 +22,7 @@ from wire.testing.emulator.vendors.openai.chat import (
     body_answer,
     decoded,
     frame,
-    wish_of,
+    generation_of,
 )
 from wire.testing.emulator.vendors.openai.embeddings import embed
 from wire.testing.emulator.vendors.openai.files import Files
@@ -83,8 +83,9 @@ class OpenAI:
 
     def read(self, request: Received, route: Route) -> Generation:
         """Read a request for a chat completion. Raises `Refusal`."""
-        body = decoded(request.body, self._host(request, route), self._settings)
-        return Generation(body, wish_of(body), body.model or "")
+        host = self._host(request, route)
+        body = decoded(request.body, host, self._settings)
+        return generation_of(body, host)
 
     def serve(self, request: Received, route: Route) -> Answer:
         """Answer for embeddings, files and models."""
