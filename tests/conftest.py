@@ -21,7 +21,11 @@ if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 settings.register_profile(
-    "wire", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "wire",
+    deadline=None,
+    derandomize=True,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("wire")
 

@@ -51,8 +51,8 @@ def check(scene: str, count: int) -> None:
 
 
 @pytest.mark.parametrize("scene", SCENES)
-def test_r_43_300_interrupts(scene: str) -> None:
-    check(scene, 300)
+def test_r_43_100_interrupts(scene: str) -> None:
+    check(scene, 100)
 
 
 @pytest.mark.faults

@@ -366,6 +366,8 @@ def required_reasoning(request: ChatCompletionRequest, dialect: Dialect) -> str:
 
 def _reasoning_present(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
     """O14: a thinking model gets its reasoning back with its calls."""
+    if not dialect.reasoning_required:
+        return
     slot = required_reasoning(request, dialect)
     if not slot:
         return
