@@ -324,6 +324,8 @@ class _Request:
             object.__setattr__(self, "headers", checked_headers(self.headers))
         if self.query and not _is_texts(self.query):
             raise ConfigurationError("query: expected a mapping of str to str")
+        if not isinstance(self.url, str):
+            raise ConfigurationError(f"url: expected a str, not {type(self.url).__name__}")
         if self.url and (self.path or self.query):
             raise ConfigurationError("url: expected either url, or path and query")
         for name in ("path", "path_prefix"):

@@ -125,7 +125,7 @@ def _checked(path: Any, error: type[WireError]) -> str:
     """The path as text. Other types are refused: `open` takes a number for an open file."""
     try:
         name = os.fsdecode(path)
-    except TypeError:
+    except Exception:  # whatever `__fspath__` raises
         raise error(f"path: expected a path, not {type(path).__name__}") from None
     if not name:
         raise error("path: expected a path, not an empty text")
