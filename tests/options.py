@@ -31,7 +31,11 @@ OPTIONS = {
 _ASK = [f"{kind}.{how}" for kind in ("Chat", "AsyncChat") for how in ("ask", "stream")]
 _CALL = [f"ChatState.{how}" for how in ("call", "stream_call", "request")]
 _CHATS = [f"{kind}.{how}" for kind in ("Chats", "AsyncChats") for how in ("ask", "stream", "chat")]
-_RUN = [f"{kind}.{how}" for kind in ("LLMAgent", "Agent") for how in ("run", "resume", "stream")]
+_RUN = [
+    f"{kind}.{how}"
+    for kind in ("LLMAgent", "Agent")
+    for how in ("run", "resume", "stream", "resume_stream")
+]
 
 GROUPS: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "client": (

@@ -339,7 +339,8 @@ def test_a_run_waits_is_saved_and_goes_on_in_another_process(style: str) -> None
     [
         (
             '{"format": "wire-session", "version": 1, "messages": []}',
-            "x.json: metadata.run: missing, this session has no run",
+            "x.json: metadata.run: missing, this session has no run; to continue it, give "
+            "HistoryManager(read_session(path).messages) to an agent as its history",
         ),
         (
             '{"format": "wire-session", "version": 1, "messages": [], "metadata": '
@@ -704,8 +705,13 @@ ASYNC_CHAT = AsyncChat(MODEL, api_key="fake-key", http=AsyncEmulatorTransport(Em
             "model: expected a Chat, not object; LLMAgent takes async models and providers",
         ),
         (
-            lambda: Agent("gemini:gemini-3.8-flash"),  # type: ignore[arg-type]
-            "model: expected a Chat, not str; write Agent(Chat('gemini:gemini-3.8-flash'))",
+            lambda: Agent("gemini-3.8-flash"),
+            "model: 'gemini-3.8-flash': missing 'provider:model-name' format; write "
+            "'gemini:gemini-3.8-flash'",
+        ),
+        (
+            lambda: LLMAgent("Be brief."),
+            "model: 'Be brief.': missing 'provider:model-name' format",
         ),
         (lambda: Agent(ASYNC_CHAT), "model: expected a Chat, not AsyncChat"),
         (lambda: LLMAgent(Scripted(), history=[]), "history: expected a HistoryManager, not list"),

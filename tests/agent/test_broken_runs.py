@@ -21,7 +21,7 @@ from wire.agent.model import events_of
 from wire.agent.saved_runs import dump_run, load_run
 from wire.agent.steps import RunState
 from wire.core.retry import NONE
-from wire.errors import ConnectionLost
+from wire.errors import ConfigurationError, ConnectionLost
 from wire.history import check
 from wire.neutral.messages import Message, Reply, Stop, Text, ToolCall
 
@@ -128,7 +128,7 @@ class Runs:
         self._lock = threading.Lock()
         self.asynchronous = asynchronous
 
-    def agent(self) -> Any:
+    def agent(self, **further: Any) -> Any:
         def act(id: str) -> str:
             with self._lock:
                 self.made[id] += 1
@@ -158,7 +158,7 @@ class Runs:
         model = (Model if self.style == "threads" else AsyncModel)(self.broken)
         tools = [act_async if self.asynchronous else act]
         options: Any = {"stop_when": stop_when, "view": view, "retry": NONE, "tools": tools}
-        return kind(model, approve=approve, **options)
+        return kind(model, approve=approve, **options, **further)
 
     def drive(self, work: Callable[..., Any], *arguments: Any, stream: bool) -> RunResult | None:
         """The result of a run; `None` for one that is broken."""
@@ -230,20 +230,71 @@ def test_r_43_a_broken_run_that_is_resumed_runs_each_tool_once(
 def test_r_43_a_process_that_is_killed_after_any_save_runs_each_tool_once(style: str) -> None:
     """A tool begins after the save that says so: a call is never in doubt."""
     runs = Runs(style, Break())
-    agent = runs.agent()
-    remember, saves = agent._remember, []
+    saves: list[tuple[bytes, Counter[str]]] = []
 
     def save(state: RunState) -> None:
         with runs._lock:
             saves.append((dump_run(state), Counter(runs.made)))
-        remember(state)
 
-    agent._remember = save
-    whole(runs.drive(agent.run, "Go", stream=False))
-    assert len(saves) > 10
+    whole(runs.drive(runs.agent(on_change=save).run, "Go", stream=False))
+    assert len(saves) == 1 + 3 + 2 * len(IDS)  # the question, three replies, starts and results
+    assert load_run(saves[0][0]).messages == (Message.user("Go"),)
+    assert load_run(saves[-1][0]).reason == "end"
     for position, (saved, _) in enumerate(saves):
         # What ran until the next save, at the latest, ran before the process was killed.
         before = saves[min(position + 1, len(saves) - 1)][1]
         again = Runs(style, Break())
         whole(again.drive(again.agent().resume, load_run(saved), stream=False))
         assert all(count == 1 for count in (before + again.made).values()), position
+
+
+class Disk:
+    """Saves states until it is full, once or from then on."""
+
+    def __init__(self, space: int, once: bool) -> None:
+        self.space, self.once = space, once
+        self.changes = 0
+        self.started: set[str] = set()
+        """Ids of calls whose start was saved before the disk was full."""
+
+    def save(self, state: RunState) -> None:
+        self.changes += 1
+        if self.changes <= self.space:
+            self.started.update(state.started)
+        elif self.changes == self.space + 1 or not self.once:
+            raise OSError("disk full")
+
+
+def results_of(conversation: Any) -> set[tuple[str, Any]]:
+    results = [each for message in conversation.messages for each in message.tool_results]
+    return {(each.id, each.content) for each in results}
+
+
+@pytest.mark.parametrize("once", [True, False], ids=["once", "from then on"])
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["plain", "async"])
+@pytest.mark.parametrize("style", STYLES)
+def test_r_43_a_state_that_cannot_be_saved_ends_the_run_before_a_tool_starts(
+    style: str, asynchronous: bool, once: bool
+) -> None:
+    for position in range(1 + 3 + 2 * len(IDS)):
+        runs = Runs(style, Break(), asynchronous=asynchronous)
+        disk = Disk(position, once)
+        agent = runs.agent(on_change=disk.save)
+        with pytest.raises(OSError, match=r"^disk full$"):
+            runs.drive(agent.run, "Go", stream=False)
+        assert set(runs.made) <= disk.started, position
+        assert results_of(agent.last_run.state) <= results_of(agent.history)
+        whole(runs.drive(runs.agent().resume, agent.last_run.state, stream=False))
+        assert all(count == 1 for count in runs.made.values()), position
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_a_hook_that_returns_a_coroutine_is_refused(style: str) -> None:
+    """It would never run, and nothing would be saved."""
+
+    async def save(state: RunState) -> None: ...
+
+    runs = Runs(style, Break())
+    agent = runs.agent(on_change=lambda state: save(state))
+    with pytest.raises(ConfigurationError, match=r"^on_change: expected None, not a coroutine$"):
+        runs.drive(agent.run, "Go", stream=False)

@@ -312,7 +312,7 @@ async def _async_hook(*_: Any) -> Any:
     return True
 
 
-@pytest.mark.parametrize("name", ["stop_when", "on_error", "view"])
+@pytest.mark.parametrize("name", ["stop_when", "on_change", "on_error", "view"])
 @pytest.mark.parametrize("kind", [Agent, LLMAgent])
 def test_a_hook_that_is_not_awaited_cannot_be_async(kind: Any, name: str) -> None:
     """Its coroutine would count as true."""

@@ -368,3 +368,27 @@ def test_a_message_more_changes_the_same_as_repairing_everything():
             if not made.open_calls:
                 whole = list(repair(whole))
         assert made.messages == repair(whole), seed
+
+
+def test_the_last_turn_can_be_dropped():
+    rules = Message("system", (Text("Be brief."),))
+    answer, found = Message.assistant(A), Message("tool", (A_DONE,))
+    held = history(HI, Message.assistant("Hello."), WELL, answer, rules, found)
+    assert held.drop_last_turn() == (WELL, answer, found)
+    assert held.messages == [HI, Message.assistant("Hello."), rules]
+    assert held.drop_last_turn() == (HI, Message.assistant("Hello."))
+    assert (held.drop_last_turn(), held.messages) == ((), [rules])
+
+
+def test_a_turn_that_was_dropped_counts_no_longer():
+    held = history(HI, Message.assistant("Hello."), max_tokens=100, estimate=lambda message: 40)
+    held.add_message(Message.user("A third of the tokens more."), allow_incomplete=True)
+    held.drop_last_turn()
+    held.add_message(WELL)
+    assert held.messages == [WELL]  # three messages are over the limit
+    held = history(HI, max_tokens=100, estimate=lambda message: 40)
+    for _ in range(3):
+        held.add_message(Message.assistant("Hello."))
+        assert len(held.drop_last_turn()) == 2
+        held.add_message(HI)
+    assert (held.messages, held.notes) == ([HI], ())

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from wire.agent.saved_runs import save_run as save_run
     from wire.agent.steps import RunResult as RunResult
     from wire.agent.steps import RunState as RunState
+    from wire.agent.steps import StepRecord as StepRecord
     from wire.agent.steps import Steps as Steps
     from wire.agent.tool_calls import run_calls as run_calls
     from wire.config import Config as Config
@@ -58,7 +59,7 @@ _NAMES = {
     "wire.agent.guard": ("ATTRACTOR", "Guard"),
     "wire.agent.model": ("AgentEvent", "AsyncModel", "Model"),
     "wire.agent.saved_runs": ("dump_run", "load_run", "read_run", "save_run"),
-    "wire.agent.steps": ("RunResult", "RunState", "Steps"),
+    "wire.agent.steps": ("RunResult", "RunState", "StepRecord", "Steps"),
     "wire.agent.tool_calls": ("run_calls",),
     "wire.config": ("Config", "LLMConfig", "load_config"),
     "wire.sessions.transcript": ("export", "save_export"),

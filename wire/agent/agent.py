@@ -101,7 +101,9 @@ class LLMAgent(AgentState):
     Raises `ConfigurationError` that names the option.
 
     Args:
-        provider: An `AsyncChat`, any other `AsyncModel`, or any `ChatProvider`.
+        provider: An `AsyncChat`, any other `AsyncModel`, or any `ChatProvider`. A text such as
+            `gemini:gemini-3.8-flash` becomes an `AsyncChat` with the key in the environment.
+            Closing the agent closes it.
         system_prompt: The system prompt; empty: none.
         tools: Functions, types, or tools made by `wire.tools.tool`.
         max_tokens: Tokens. The longest reply. By default, that of the model.
@@ -117,6 +119,11 @@ class LLMAgent(AgentState):
         guard: Stops or steers a model that repeats itself.
         stop_when: Called between steps with the state; the run stops if it returns true, and
             `resume` continues it.
+        on_change: Called with the state when a run begins, before any request, and each time it
+            changes: after each reply, before each tool starts, after each result. With `save_run`
+            in it, a killed program can `resume` the run. It is a plain function, called for one
+            change at a time, in whatever thread the change happens; the run waits for it. If it
+            raises, the run ends, and raises the same.
         max_parallel_tools: The most calls of one turn that run at once, 16 by default; the others
             wait.
         max_calls_per_turn: The most calls of one turn that are run, 1,000 by default. The model
@@ -132,7 +139,7 @@ class LLMAgent(AgentState):
     @checked_names(seal=seal_agent)
     def __init__(
         self,
-        provider: AsyncModel | ChatProvider,
+        provider: AsyncModel | ChatProvider | str,
         system_prompt: str = "",
         *,
         tools: Iterable[Tool | Callable[..., Any]] = (),
@@ -142,6 +149,7 @@ class LLMAgent(AgentState):
         approve: Approve | None = None,
         guard: Guard | None = None,
         stop_when: Callable[[RunState], bool] | None = None,
+        on_change: Callable[[RunState], None] | None = None,
         max_parallel_tools: int = 16,
         max_calls_per_turn: int = 1000,
         on_error: Callable[[Exception, ToolCall], str] | None = None,
@@ -157,16 +165,23 @@ class LLMAgent(AgentState):
 
     @property
     def provider(self) -> AsyncModel | ChatProvider:
-        """The provider or model of the agent. A new value is used from the next request on."""
+        """The provider or model of the agent. A new value is used from the next request on.
+
+        A text, the name of a model, becomes an `AsyncChat`. The agent closes the value that it has
+        when it is closed, not those before.
+        """
         return self._provider
 
     @provider.setter
-    def provider(self, provider: AsyncModel | ChatProvider) -> None:
-        self.model: AsyncModel = self._cached(as_model(provider))
+    def provider(self, provider: AsyncModel | ChatProvider | str) -> None:
+        if isinstance(unsealed(provider), str):
+            provider = AsyncChat(cast(str, provider))
+        given = cast(AsyncModel | ChatProvider, provider)
+        self.model: AsyncModel = self._cached(as_model(given))
         """The model that gets the requests: the provider itself, or the adapter of a
         `ChatProvider`; with `cache=`, an `AsyncCachedChat`.
         """
-        self._provider = provider
+        self._provider = given
 
     def _cached(self, model: AsyncModel) -> AsyncModel:
         return (
@@ -189,6 +204,7 @@ class LLMAgent(AgentState):
         approve: Approve | None = None,
         guard: Guard | None = None,
         stop_when: Callable[[RunState], bool] | None = None,
+        on_change: Callable[[RunState], None] | None = None,
         max_parallel_tools: int = 16,
         max_calls_per_turn: int = 1000,
         on_error: Callable[[Exception, ToolCall], str] | None = None,
@@ -222,6 +238,11 @@ class LLMAgent(AgentState):
             guard: Stops or steers a model that repeats itself.
             stop_when: Called between steps with the state; the run stops if it returns true, and
                 `resume` continues it.
+            on_change: Called with the state when a run begins, before any request, and each time it
+                changes: after each reply, before each tool starts, after each result. With
+                `save_run` in it, a killed program can `resume` the run. It is a plain function,
+                called for one change at a time, in whatever thread the change happens; the run
+                waits for it. If it raises, the run ends, and raises the same.
             max_parallel_tools: The most calls of one turn that run at once, 16 by default; the
                 others wait.
             max_calls_per_turn: The most calls of one turn that are run, 1,000 by default. The model
@@ -296,7 +317,7 @@ class LLMAgent(AgentState):
         Raises as `run`, and `RuleError` for a result that no call waits for.
 
         Args:
-            state: `RunResult.state` of the stopped run.
+            state: `RunResult.state` of the stopped run, or what `read_run` read.
             results: The results of calls that waited for them.
             verdicts: Id of a call to `True`, which approves it, or to `False` or a reason, which
                 refuses it.
@@ -325,6 +346,30 @@ class LLMAgent(AgentState):
                 the reason `max_steps`.
         """
         steps = self._begin(user_input, max_steps)
+        async with aclosing(self._events(steps, True)) as events:
+            yield AsyncRunStream(steps, events)
+
+    @checked_arguments(ConfigurationError)
+    @async_stream_block("async with agent.resume_stream(...) as events:")
+    async def resume_stream(
+        self,
+        state: RunState,
+        *,
+        results: Iterable[ToolResult] = (),
+        verdicts: Mapping[str, Verdict] | None = None,
+        max_steps: int | None = MAX_STEPS,
+    ) -> AsyncIterator[AsyncRunStream]:
+        """Continue a stopped run, as `resume`, with its events, as `stream`.
+
+        Args:
+            state: `RunResult.state` of the stopped run, or what `read_run` read.
+            results: The results of calls that waited for them.
+            verdicts: Id of a call to `True`, which approves it, or to `False` or a reason, which
+                refuses it.
+            max_steps: The most requests to the model; `None`: no limit. The run then returns with
+                the reason `max_steps`.
+        """
+        steps = self._resume(state, results, verdicts, max_steps)
         async with aclosing(self._events(steps, True)) as events:
             yield AsyncRunStream(steps, events)
 
@@ -464,7 +509,9 @@ class Agent(AgentState):
     Raises `ConfigurationError` that names the option.
 
     Args:
-        model: A `Chat`, or any other `wire.agent.model.Model`.
+        model: A `Chat`, or any other `wire.agent.model.Model`. A text such as
+            `gemini:gemini-3.8-flash` becomes a `Chat` with the key in the environment. Closing the
+            agent closes it.
         system_prompt: The system prompt; empty: none.
         tools: Functions, types, or tools made by `wire.tools.tool`.
         max_tokens: Tokens. The longest reply. By default, that of the model.
@@ -480,6 +527,11 @@ class Agent(AgentState):
         guard: Stops or steers a model that repeats itself.
         stop_when: Called between steps with the state; the run stops if it returns true, and
             `resume` continues it.
+        on_change: Called with the state when a run begins, before any request, and each time it
+            changes: after each reply, before each tool starts, after each result. With `save_run`
+            in it, a killed program can `resume` the run. It is a plain function, called for one
+            change at a time, in whatever thread the change happens; the run waits for it. If it
+            raises, the run ends, and raises the same.
         max_parallel_tools: The most calls of one turn that run at once, 16 by default; the others
             wait.
         max_calls_per_turn: The most calls of one turn that are run, 1,000 by default. The model
@@ -495,7 +547,7 @@ class Agent(AgentState):
     @checked_names(seal=seal_agent)
     def __init__(
         self,
-        model: Model,
+        model: Model | str,
         system_prompt: str = "",
         *,
         tools: Iterable[Tool | Callable[..., Any]] = (),
@@ -505,6 +557,7 @@ class Agent(AgentState):
         approve: Approve | None = None,
         guard: Guard | None = None,
         stop_when: Callable[[RunState], bool] | None = None,
+        on_change: Callable[[RunState], None] | None = None,
         max_parallel_tools: int = 16,
         max_calls_per_turn: int = 1000,
         on_error: Callable[[Exception, ToolCall], str] | None = None,
@@ -516,12 +569,10 @@ class Agent(AgentState):
         # Before anything can raise: tracebacks show the arguments of this frame (R-28).
         model = sealed_object(model, "ask", "stream")
         super().__init__(system_prompt, options)
+        if isinstance(unsealed(model), str):
+            model = Chat(cast(str, model))
         if not is_model(model):
-            remedy = (
-                "write Agent(Chat('gemini:gemini-3.8-flash'))"
-                if isinstance(unsealed(model), str)
-                else "LLMAgent takes async models and providers"
-            )
+            remedy = "LLMAgent takes async models and providers"
             raise ConfigurationError(f"model: expected a Chat, not {type_name(model)}; {remedy}")
         self.model: Model = (
             model if self._cache is None else CachedChat(cast(Chat, model), self._cache)
@@ -562,7 +613,7 @@ class Agent(AgentState):
         """Continue a stopped run. As `LLMAgent.resume`.
 
         Args:
-            state: `RunResult.state` of the stopped run.
+            state: `RunResult.state` of the stopped run, or what `read_run` read.
             results: The results of calls that waited for them.
             verdicts: Id of a call to `True`, which approves it, or to `False` or a reason, which
                 refuses it.
@@ -588,6 +639,30 @@ class Agent(AgentState):
                 the reason `max_steps`.
         """
         steps = self._begin(user_input, max_steps)
+        with closing(self._events(steps, True)) as events:
+            yield RunStream(steps, events)
+
+    @checked_arguments(ConfigurationError)
+    @stream_block("with agent.resume_stream(...) as events:")
+    def resume_stream(
+        self,
+        state: RunState,
+        *,
+        results: Iterable[ToolResult] = (),
+        verdicts: Mapping[str, Verdict] | None = None,
+        max_steps: int | None = MAX_STEPS,
+    ) -> Iterator[RunStream]:
+        """Continue a stopped run, as `resume`, with its events, as `stream`.
+
+        Args:
+            state: `RunResult.state` of the stopped run, or what `read_run` read.
+            results: The results of calls that waited for them.
+            verdicts: Id of a call to `True`, which approves it, or to `False` or a reason, which
+                refuses it.
+            max_steps: The most requests to the model; `None`: no limit. The run then returns with
+                the reason `max_steps`.
+        """
+        steps = self._resume(state, results, verdicts, max_steps)
         with closing(self._events(steps, True)) as events:
             yield RunStream(steps, events)
 

@@ -84,7 +84,8 @@ def save_run(
 def read_run(path: str | os.PathLike[str]) -> RunState:
     """Read a run from a file.
 
-    Raises `ConfigurationError` with the name of the file and the JSON path of the problem.
+    Raises `ConfigurationError` with the name of the file and the JSON path of the problem, also for
+    a session without a run, which `wire.sessions.read_session` reads.
     """
     return load_run(read_whole(path, ConfigurationError), os.fsdecode(path))
 
@@ -99,7 +100,10 @@ def load_run(source: bytes | str | Mapping[str, Any], name: str = "run") -> RunS
     """
     session = load_session(source, name)
     if _KEY not in session.metadata:
-        raise ConfigurationError(f"{name}: metadata.{_KEY}: missing, this session has no run")
+        raise ConfigurationError(
+            f"{name}: metadata.{_KEY}: missing, this session has no run; to continue it, give "
+            "HistoryManager(read_session(path).messages) to an agent as its history"
+        )
     try:
         saved: _SavedFields = convert(session.metadata[_KEY], _SavedFields)
     except msgspec.ValidationError as cause:

@@ -18,6 +18,7 @@ from wire.agent.steps import (
     Verdict,
     begun,
     checked_count,
+    refuse_coroutine,
     resumed,
 )
 from wire.agent.tool_calls import MAX_PARALLEL_TOOLS, Approve
@@ -61,6 +62,14 @@ class AgentOptions(TypedDict, total=False):
     stop_when: Callable[[RunState], bool] | None
     """Called between steps with the state; the run stops if it returns true, and `resume` continues
     it."""
+    on_change: Callable[[RunState], None] | None
+    """Called with the state when a run begins, before any request, and each time it changes: after
+    each reply, before each tool starts, after each result.
+
+    With `save_run` in it, a killed program can `resume` the run. It is a plain function, called for
+    one change at a time, in whatever thread the change happens; the run waits for it. If it raises,
+    the run ends, and raises the same.
+    """
     max_parallel_tools: int
     """The most calls of one turn that run at once, 16 by default; the others wait."""
     max_calls_per_turn: int
@@ -101,7 +110,7 @@ class AgentState:
 
     @checked_arguments(ConfigurationError)
     def __init__(self, system_prompt: str, options: AgentOptions) -> None:
-        check_plain(options, ("stop_when", "on_error", "view"))
+        check_plain(options, ("stop_when", "on_change", "on_error", "view"))
         history = options.get("history")
         if history is not None and not isinstance(history, HistoryManager):
             raise ConfigurationError(
@@ -121,6 +130,7 @@ class AgentState:
         self.tools: Toolbox = Toolbox(options.get("tools", ()), on_error=options.get("on_error"))
         self._approve, self._guard = options.get("approve"), options.get("guard")
         self._stop_when, self._view = options.get("stop_when"), options.get("view")
+        self._on_change = options.get("on_change")
         self._retry = options.get("retry", presets.RESUME_AGENT)
         self._cache = options.get("cache")
         self._max_parallel = options.get("max_parallel_tools", MAX_PARALLEL_TOOLS)
@@ -226,8 +236,9 @@ class AgentState:
             asks_approval=self._approve is not None,
             verdicts=verdicts,
             retry=self._retry,
-            on_change=self._remember,
+            on_change=self._changed,
         )
+        self._changed(state)
         return self.last_run
 
     def _pruned(self, messages: Sequence[Message]) -> Iterable[Message]:
@@ -237,6 +248,12 @@ class AgentState:
             self.history.max_tokens,
             estimate=self.history.estimate,
         )
+
+    def _changed(self, state: RunState) -> None:
+        """Report a state to the history and to the hook."""
+        self._remember(state)  # first, since the hook may raise
+        if self._on_change is not None:
+            refuse_coroutine("on_change", self._on_change(state), "None")
 
     def _remember(self, state: RunState) -> None:
         """Add new messages of the run to the history; replace the last one if it got results."""

@@ -87,10 +87,12 @@ Step: TypeAlias = Ask | RunCalls | Pause | Finished
 
 
 class StepRecord(MetadataStruct, frozen=True):
-    """One reply of the model, and the runs of its calls."""
+    """One step of a run, in `RunResult.steps`: a reply of the model, and the runs of its calls."""
 
     reply: Reply
+    """The reply, with its usage, its notes and why it stopped."""
     runs: tuple[ToolRun, ...] = ()
+    """The calls of the reply that got their results, in call order."""
 
 
 class RunState(MetadataStruct, frozen=True, kw_only=True):
@@ -294,10 +296,8 @@ class Steps:
 
     def _stops_here(self, stop_when: Callable[[RunState], bool]) -> bool:
         stops = stop_when(self.state)
-        if inspect.iscoroutine(stops):
-            stops.close()
-            # It would count as true, and end every run after its first step.
-            raise ConfigurationError("stop_when: expected a bool, not a coroutine")
+        # It would count as true, and end every run after its first step.
+        refuse_coroutine("stop_when", stops, "a bool")
         return bool(stops)
 
     @checked_arguments(ConfigurationError)
@@ -524,6 +524,13 @@ def check_verdict(verdict: object, name: str) -> None:
             f"{name}: expected True, False or the reason of a refusal as text, not "
             f"{type(verdict).__name__}"
         )
+
+
+def refuse_coroutine(name: str, returned: object, expected: str) -> None:
+    """Raise `ConfigurationError` if a hook that is called without `await` returned a coroutine."""
+    if inspect.iscoroutine(returned):
+        returned.close()
+        raise ConfigurationError(f"{name}: expected {expected}, not a coroutine")
 
 
 def checked_count(name: str, value: object) -> None:

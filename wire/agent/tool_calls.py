@@ -79,9 +79,9 @@ async def run_calls(
 
     An exception of a function becomes its result, one of `approve` refuses its call. A cancellation
     ends all calls and is raised. So is any other exception that is no `Exception`, such as
-    `SystemExit`. By then `progress` has every result that exists. Raises `ToolError`, before any
-    call starts, for a call of a tool without a function, and `ConfigurationError` for a
-    `max_parallel` below 1.
+    `SystemExit`, and any exception of `progress`, after which no tool starts. By then `progress`
+    has every result that exists. Raises `ToolError`, before any call starts, for a call of a tool
+    without a function, and `ConfigurationError` for a `max_parallel` below 1.
     """
     checked_count("max_parallel", max_parallel)
     turn = _Turn(calls, progress, DaemonThreads(max_parallel))
@@ -178,6 +178,8 @@ async def _outcome(toolbox: Toolbox, ready: Ready, turn: _Turn, position: int) -
         with anyio.move_on_after(ready.timeout):
             return toolbox.finish(ready, await _await_contained(_value(ready, turn, position)))
     except Exception as error:
+        if error is turn.failure:
+            raise
         return toolbox.finish(ready, None, error)
     return toolbox.timed_out(ready)
 
@@ -195,11 +197,11 @@ async def _in_thread(ready: Ready, turn: _Turn, position: int) -> Any:
     outcome: list[tuple[Any, BaseException | None]] = []
 
     def work() -> None:
-        if turn.begin(position):
-            try:
+        try:
+            if turn.begin(position):
                 outcome.append((ready.run(), None))
-            except BaseException as raised:
-                outcome.append((None, raised))
+        except BaseException as raised:
+            outcome.append((None, raised))
 
     try:
         await run_in_thread(turn.threads, position, work)
@@ -374,14 +376,20 @@ class _Turn:
         self._withheld: set[int] = set()
         self._ended = False
         self._lock = Lock()
+        self.failure: BaseException | None = None
+        """What `progress` raised first: it ends the turn, and is no result of a tool."""
 
     def begin(self, position: int) -> bool:
-        """Report that the tool starts; false if it must not start any more."""
+        """Report that the tool starts; false if it must not start any more.
+
+        Raises `failure` if there is one.
+        """
         with self._lock:
             if self._ended or position in self._withheld or position in self._runs:
                 return False
-            if self._progress is not None:
-                self._progress.started(self._calls[position])
+            if self.failure is not None:
+                raise self.failure
+            self._report(lambda progress: progress.started(self._calls[position]))
             return True
 
     def withhold(self, position: int) -> None:
@@ -395,11 +403,19 @@ class _Turn:
             if self._ended or position in self._runs:
                 return
             self._runs[position] = run
-            if self._progress is not None:
-                self._progress.answered([run])
+            self._report(lambda progress: progress.answered([run]))
         if run.error is not None:
             text = "the call of %s failed: %s"
             log.warning(text, run.call.name, run.error, exc_info=run.error)
+
+    def _report(self, report: Callable[[Progress], None]) -> None:
+        if self._progress is None:
+            return
+        try:
+            report(self._progress)
+        except BaseException as error:
+            self.failure = self.failure or error
+            raise
 
     def end(self) -> None:
         """End the turn: nothing starts or is reported from here on."""

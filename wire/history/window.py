@@ -181,6 +181,26 @@ class HistoryManager:
                 return
         self._stored.append(checked)
 
+    def drop_last_turn(self) -> tuple[Message, ...]:
+        """Removes the last user message and all messages after it; returns what was removed.
+
+        >>> history = HistoryManager([Message.user("Hi"), Message.assistant("Hello.")])
+        >>> history.add_message(Message.user("A question that failed."))
+        >>> [message.text for message in history.drop_last_turn()], len(history)
+        (['A question that failed.'], 2)
+
+        System messages stay. Without a user message, nothing is removed.
+        """
+        for begin in reversed(range(len(self._stored))):
+            if self._stored[begin].role == "user":
+                break
+        else:
+            return ()
+        turn = self._stored[begin:]
+        self._forget(begin)
+        self._stored[begin:] = [message for message in turn if message.instructs]
+        return tuple(message for message in turn if not message.instructs)
+
     @property
     def messages(self) -> Noted[Message]:
         """The messages to send, repaired and pruned.
