@@ -109,7 +109,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "an unknown provider": (
         {"options": {"colour": {}}},
-        "options: no provider is called 'colour' (known are ",
+        "options: no provider is called 'colour' (`wire providers` lists all)",
     ),
     "options of a type": (
         {"options": {"openai": 5}},

@@ -274,7 +274,7 @@ def test_what_cannot_be_asked_is_refused_before_anything_is_sent(
         ),
         (lambda: Chat(":x"), "model: ':x': empty provider name"),
         (lambda: Chat("gemini:"), "model: 'gemini:': empty model name"),
-        (lambda: Chat("nobody:x"), "provider: 'nobody' is unknown; known are anthropic, azure, "),
+        (lambda: Chat("nobody:x"), "provider: 'nobody' is unknown; `wire providers` lists all"),
         (
             lambda: Chat(GEMINI, temprature=1),
             "temprature: no such option; did you mean 'temperature'?",

@@ -182,7 +182,10 @@ def test_u_06_names_of_clients_are_the_callers_own() -> None:
             lambda: Chats.from_env("gemini", "kimi"),
             "no API key in the environment: set one of GEMINI_API_KEY, KIMI_API_KEY",
         ),
-        (lambda: Chats.from_env("nobody"), "provider: 'nobody' is unknown; known are"),
+        (
+            lambda: Chats.from_env("nobody"),
+            "provider: 'nobody' is unknown; `wire providers` lists all",
+        ),
         (
             lambda: Chats.from_env(api_key=KEY),
             "api_key: no such option; there are default, http, timeouts, retry, limits, trust_env",

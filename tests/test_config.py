@@ -612,7 +612,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "unknown provider": (
         {"provider": "deepseak", "model": "m"},
-        "provider: 'deepseak' is unknown; did you mean 'deepseek'? known are a",
+        "provider: 'deepseak' is unknown; did you mean 'deepseek'? `wire providers` lists all",
     ),
     "unknown region": (
         {"provider": "kimi@mars", "model": "m", "api_base": "https://h.example"},
@@ -641,11 +641,11 @@ def test_s1_59_s1_60_what_is_wrong_is_named_with_its_path(name: str, tmp_path: P
 
 
 def test_an_unknown_provider_gets_a_hint():
-    assert "; did you mean 'deepseek'? known are" in refused({"provider": "deepseak", "model": "m"})
-    assert "; did you mean 'gemini'? known are" in refused({"provider": "google", "model": "m"})
+    assert "; did you mean 'deepseek'? `wire" in refused({"provider": "deepseak", "model": "m"})
+    assert "; did you mean 'gemini'? `wire" in refused({"provider": "google", "model": "m"})
     assert refused({"provider": "nobody", "model": "m"}).endswith("; any other host needs api_base")
     region = {"provider": "kimi@mars", "model": "m", "api_base": "https://h.example"}
-    assert "; did you mean 'kimi@cn'? known are" in refused(region)
+    assert "; did you mean 'kimi@cn', 'kimi' or 'kimi@anthropic'? `wire" in refused(region)
     assert not refused(region).endswith("api_base")
 
 

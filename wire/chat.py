@@ -198,7 +198,7 @@ class ChatState(Generic[AnyClient]):
                 raise wrong_type(f"options.{name}", keys, "mapping")
             if name not in known:
                 near = suggestion(name, known) if isinstance(name, str) else ""
-                remedy = near or f"known are {', '.join(sorted({*map(family_of, known)}))}"
+                remedy = near or "`wire providers` lists all"
                 problem = f"no provider is called {quoted(name, 40)}"
                 raise RuleError(violations=[Violation("options", problem, remedy=remedy)])
 
@@ -326,7 +326,12 @@ class ChatState(Generic[AnyClient]):
         output_type = OutputType(output) if output is not None else None
         if output_type is not None:
             request = msgspec.structs.replace(request, output=output_type.output)
-        call = getattr(WIRES[self.client.wire], how)(request, self.model, self.client.row)
+        try:
+            call = getattr(WIRES[self.client.wire], how)(request, self.model, self.client.row)
+        except RuleError as error:
+            if error.preview is not None:
+                error.preview = self.client._target.addressed(error.preview)
+            raise
         if timeouts is not USE_CLIENT_DEFAULT:
             call = call.replace(timeouts=timeouts_of(timeouts))
         if retry is not USE_CLIENT_DEFAULT:

@@ -247,21 +247,26 @@ class WireError(Exception):
 
     Every error has all fields; `None` or empty means "not known":
 
-    - `provider`, HTTP `status`, the provider's own `code`, `request_id`;
+    - `provider`, the provider's own `code`, `request_id`;
+    - `status`: the HTTP status of the response that failed, or the one that an error in a stream
+      names; 200 if a response began well and then failed; `None` without a response. `str(error)`
+      leaves out 2xx;
     - `retryable`: whether the call may be sent again; false once a part of the answer was handed
       out, since a repetition would repeat it; `retry_after` in seconds as the server requested it;
     - `attempts`: how many were made;
     - `retry_budget_empty`: whether another attempt was not made because earlier retries to this
       host had used up the budget of `Retry.budget`;
     - `partial`: the result of the chunks before the error, folded when it is first read;
-    - `raw`: the body of the response as received;
+    - `raw`: the body of the response as received. Of a stream, only the event that is malformed
+      or was cut; what the events before it say is in `partial`;
     - `response_headers`: the headers of the response, what looks like a credential hidden;
-    - `preview`: the request that was sent, as `client.preview(call)` returns it;
+    - `preview`: the request, as `client.preview(call)` returns it. A `RuleError` has the request
+      that was not sent, if a chat or a client refused a complete one;
     - `account`: attempts, waits, bytes and times of the call.
 
-    The last three are empty if nothing was sent. `preview` refers to the body of the request, so
-    an error that is kept keeps the body; a copy of the error refers to the same bytes, and a pickle
-    contains them.
+    Otherwise the last three are empty if nothing was sent. `preview` refers to the body of the
+    request, so an error that is kept keeps the body; a copy of the error refers to the same bytes,
+    and a pickle contains them.
     """
 
     args: tuple[Any, ...]
@@ -269,7 +274,8 @@ class WireError(Exception):
 
     _partial: Any
     preview: Preview | None
-    """The request that was sent, with keys hidden; `None` if nothing was sent."""
+    """The request that was sent, or that was refused before, with keys hidden; `None` if there was
+    none."""
     account: Account | None
     """Attempts, waits, bytes and times of the call; `None` if nothing was sent."""
 
@@ -332,10 +338,13 @@ class WireError(Exception):
         return self._raw.data
 
     def __str__(self) -> str:
-        # Some hosts repeat the status as their code.
+        # A 2xx status is not what failed. Some hosts repeat the status as their code.
+        is_success = isinstance(self.status, int) and 200 <= self.status < 300
         status_and_code = " ".join(
             dict.fromkeys(
-                one_line(_text(word), 80) for word in (self.status, self.code) if word is not None
+                one_line(_text(word), 80)
+                for word in (None if is_success else self.status, self.code)
+                if word is not None
             )
         )
         head = ": ".join(

@@ -147,8 +147,27 @@ def nearest_provider(name: str, others: Iterable[str] = ()) -> str:
     `others` are further names that are known. The provider is not used by itself: errors suggest
     it.
     """
-    near = difflib.get_close_matches(name[:_MAX_SHOWN].lower(), sorted({*PROVIDERS, *others}), n=1)
-    return row_called(name) or next(iter(near), "")
+    return next(iter(nearest_providers(name, others)), "")
+
+
+def nearest_providers(name: str, others: Iterable[str] = ()) -> list[str]:
+    """Up to three providers that a name may mean, the likeliest first.
+
+    >>> nearest_providers("mistrel"), nearest_providers("qwen@xx")
+    (['mistral'], ['qwen', 'qwen@us', 'qwen@cn'])
+
+    `others` are further names that are known. A name without a region means none of a region.
+    """
+    if called := row_called(name):
+        return [called]
+    name = name[:_MAX_SHOWN].lower()
+    family, at, _ = name.partition("@")
+    known = {*PROVIDERS, *others}
+    if at and family in PROVIDERS:
+        known = {each for each in known if family_of(each) == family}
+    elif not at:
+        known = {each for each in known if "@" not in each}
+    return difflib.get_close_matches(name, sorted(known), n=3)
 
 
 def row_called(name: str) -> str:
@@ -162,12 +181,17 @@ def row_called(name: str) -> str:
 
 
 def unknown_provider(name: object, others: Iterable[str] = ()) -> str:
-    """What an error says about an unknown name: the nearest name, and all names."""
-    others = tuple(others)
-    near = nearest_provider(name, others) if isinstance(name, str) else ""
-    meant = f"did you mean {near!r}? " if near else ""
-    known = ", ".join(sorted({*PROVIDERS, *others}))
-    return f"{quoted(name)} is unknown; {meant}known are {known}"
+    """What an error says about an unknown name: up to three near names, and where all are listed.
+
+    >>> print(unknown_provider("mistrel", ["parrot"]))
+    'mistrel' is unknown; did you mean 'mistral'? `wire providers` lists all, besides parrot
+    """
+    others = sorted(others)
+    near = list(map(repr, nearest_providers(name, others))) if isinstance(name, str) else []
+    *first, last = near or [""]
+    meant = f"did you mean {', '.join(first)}{' or ' if first else ''}{last}? " if near else ""
+    registered = f", besides {', '.join(others)}" if others else ""
+    return f"{quoted(name)} is unknown; {meant}`wire providers` lists all{registered}"
 
 
 @checked_arguments(ConfigurationError)

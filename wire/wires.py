@@ -81,7 +81,10 @@ class Wire(Protocol):
     def check(
         self, request: Any, model: str = "", provider: Provider | str = ""
     ) -> list[Violation]:
-        """All rules that a request of the wire breaks at that provider; "" is an unknown host."""
+        """All rules that a request of the wire breaks at that provider; "" is an unknown host.
+
+        The request is a struct, or a body as bytes or as decoded JSON.
+        """
         ...
 
 

@@ -437,7 +437,7 @@ def test_s1_31_s1_36_another_base_and_names_that_are_in_no_list() -> None:
     )
     with pytest.raises(
         ConfigurationError,
-        match="'my-host' is unknown; known are anthropic, azure, cerebras, deepseek",
+        match=r"'my-host' is unknown; .*; known are anthropic, azure, cerebras, deepseek",
     ):
         create_provider("my-host", "fake-key", "m")
 
@@ -678,7 +678,7 @@ def test_what_is_no_provider_of_ones_own_is_refused(
 
 @pytest.mark.usefixtures("registry")
 def test_an_unknown_name_is_answered_with_registered_ones_too() -> None:
-    with pytest.raises(ConfigurationError, match=r"did you mean 'mine'\? known are .*, mine, "):
+    with pytest.raises(ConfigurationError, match=r"did you mean 'mine'\? .*, besides .*mine"):
         load_config({"provider": "minne", "model": "m"})
 
 

@@ -432,7 +432,7 @@ def test_s4_14_tools_keep_their_schemas():
         {"name": "empty", "input_schema": {"type": "object"}},
     ]
     assert list(map(str, notes(call))) == [
-        "tools[2].input_schema: added: type object, which the schema did not name"
+        "tools[2].parameters: added: type object, which the schema did not name"
     ]
     assert refused(tools=(Tool("f", parameters={"type": "object", "x": {1j}}),)) == [
         ("tools[0].parameters.x", "")
@@ -1055,8 +1055,8 @@ def test_a_request_is_wanted():
 @pytest.mark.parametrize(
     ("model", "provider", "parameters", "strict", "changed"),
     [
-        (MODEL, "anthropic", {}, True, ["tools[0].input_schema"]),
-        ("claude-new-name", "anthropic", {}, True, ["tools[0].input_schema"]),
+        (MODEL, "anthropic", {}, True, ["tools[0].parameters"]),
+        ("claude-new-name", "anthropic", {}, True, ["tools[0].parameters"]),
         (MODEL, "anthropic", {"additionalProperties": False}, True, []),
         (
             MODEL,

@@ -320,7 +320,11 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     (("check", "field.json", *MODEL), "wire check: field.json: mood: no field of a neutral"),
     (("check", "tool.json", *MODEL), "wire check: tool.json: tools: expected an object with name"),
     (("check", "data.bin", *MODEL), "wire check: data.bin: byte 0 is not UTF-8"),
-    (("send", "part.json", *MODEL), "wire send: part.json: a neutral request"),
+    (
+        ("send", "part.json", *MODEL),
+        "wire send: part.json: a neutral request; send takes the body of the vendor's API. `wire "
+        "check` checks a neutral request, `wire chat --session` continues a session",
+    ),
     (("models",), "wire models: PROVIDER: missing"),
     (("models", "nobody"), "wire models: provider: 'nobody' is unknown"),
     (("probe",), "wire probe: --base-url: missing"),

@@ -11,6 +11,7 @@ from wire import gemini, notes
 from wire.errors import ConfigurationError, HistoryError, RuleError, SchemaError
 from wire.neutral.messages import Media, Message, Other, Thought, ToolCall, ToolResult
 from wire.neutral.request import Output, Request, Tool
+from wire.tools import tool
 
 from .neutral import HI, MODEL, PNG, TIDE, A, B, asked, config, contents, refused, sent, told, user
 
@@ -276,6 +277,33 @@ def test_s0_01_s2_03_s2_15_s4_14_tools():
         "tools[1].parameters.additionalProperties: dropped, the Schema proto has no such keyword"
     ]
     assert [msgspec.to_builtins(tool) for tool in tools] == before
+
+
+def test_what_the_library_added_to_a_tool_is_dropped_without_a_note():
+    def tide(port: str) -> str:
+        return port
+
+    tools = (tool(tide), tool(tide, name="tide_2", parameters=TIDE))
+    [declared] = sent(tools=tools)["tools"]
+    assert ["additionalProperties" in str(each) for each in declared["functionDeclarations"]] == [
+        False,
+        False,
+    ]
+    assert tool(tide).parameters["additionalProperties"] is False
+    assert told(tools=tools) == [
+        "tools[1].parameters.additionalProperties: dropped, the Schema proto has no such keyword"
+    ]
+
+
+def test_the_remedy_for_a_recursive_schema_is_a_setting_of_the_request():
+    tree = {"type": "object", "properties": {"tree": {"$ref": "#/$defs/Tree"}}}
+    schema = {**tree, "$defs": {"Tree": tree}}
+    for settings in ({"tools": (Tool("f", "", schema),)}, {"output": Output(schema)}):
+        with pytest.raises(SchemaError, match=r"\(use the setting raw_schemas=True\)$") as caught:
+            sent(**settings)
+        [violation] = caught.value.violations
+        assert (violation.rule, violation.remedy) == ("G55", "use the setting raw_schemas=True")
+        assert sent(**settings, raw_schemas=True)
 
 
 def test_s0_01_raw_schemas_go_as_they_are():

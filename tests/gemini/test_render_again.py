@@ -255,14 +255,15 @@ def test_results_are_not_paired_again(messages, model):
             call = gemini.call(Request(messages=messages), model)
         except WireError as error:
             return str(error)
-        return call.body, call.notes
+        # `contents` does not know the paths of the messages.
+        return call.body, [each.message for each in call.notes]
 
     once = outcome()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             rendering,
             "paired_contents",
-            lambda turns, name: gemini.contents(*turns, model=name),
+            lambda turns, name, paths: gemini.contents(*turns, model=name),
         )
         assert outcome() == once
 
@@ -306,7 +307,7 @@ def test_f_03_calls_of_another_model_get_the_placeholder_and_no_signature():
     assert told(*messages, model="gemini-3.5-flash") == [
         "messages[1].parts[0]: withheld: a thought of another model",
         "messages[1].parts[1]: withheld: metadata of gemini in the call of tide",
-        "contents[1].parts[0]: an unsigned call was given the documented placeholder",
+        "messages[1]: an unsigned call was given the documented placeholder",
     ]
     # Turns that are over need it too (G27); models that do not sign get none.
     later = (*messages, Message.user("And?"))

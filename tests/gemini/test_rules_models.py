@@ -78,6 +78,15 @@ def test_misses() -> None:
     assert {name: violations for name, violations in wrong.items() if violations} == {}
 
 
+def test_decoded_json_breaks_what_bytes_break() -> None:
+    for name, case in (*HITS.items(), *MISSES.items()):
+        body = json.loads(json.dumps(case.body))
+        if isinstance(body, dict):
+            by_json = check(body, case.model, asked_of(case), endpoint=case.endpoint)
+            assert by_json == found(case), name
+            assert body == json.loads(json.dumps(case.body))  # unchanged
+
+
 def test_structs_break_what_bytes_break() -> None:
     """A struct has the same violations as its bytes, wherever structs can express the body."""
     compared = 0

@@ -64,7 +64,7 @@ def test_a_stream_that_breaks_or_is_left_is_one_line(
     with loopback([STREAM, event(text("Hel")), "hold"]) as server:
         drive.session(lambda door: door.read(STREAM_CALL, most=1), base_url=server.url)
     assert lines(caplog) == [
-        "INFO attempt 1 failed: ConnectionLost, no status",
+        "INFO attempt 1 failed: ConnectionLost, 200",
         "INFO attempt 1: the stream was left after 1 events",
     ]
 

@@ -53,6 +53,15 @@ FAILURES: dict[str, tuple[Any, Any, type[WireError], int]] = {
     ),
 }
 
+STATUSES = {
+    "refused": 400,
+    "retried": 503,
+    "no response": None,
+    "refused stream": 503,
+    "error in a stream": 500,  # as the error says
+}
+"""The statuses of the errors in `FAILURES`; the others broke after the headers of status 200."""
+
 
 @pytest.mark.parametrize("name", FAILURES)
 def test_the_error_of_a_sent_call_has_its_request(drive: Drive, name: str) -> None:
@@ -68,6 +77,8 @@ def test_the_error_of_a_sent_call_has_its_request(drive: Drive, name: str) -> No
     assert error.preview.body is call.body  # not a copy
     assert error.account is not None
     assert (error.account.attempts, error.attempts) == (attempts, attempts)
+    assert error.status == STATUSES.get(name, 200)
+    assert " 200: " not in str(error)  # which is no cause
     assert error.account.waits == [0.0] * (attempts - 1)
     assert error.account.seconds is not None
     assert "\n" not in str(error)
@@ -110,7 +121,7 @@ def test_headers_of_an_earlier_attempt_are_not_those_of_the_last(drive: Drive) -
     error, _ = error_of(drive, lambda number, _: [FULL] if number < 2 else ["close"])
     assert type(error) is errors.ConnectionLost
     assert error.response_headers == {}
-    assert error.attempts == 3
+    assert (error.status, error.attempts) == (None, 3)
 
 
 def test_a_stream_that_was_left_has_its_request() -> None:
@@ -131,6 +142,61 @@ def test_an_error_of_the_neutral_door_has_its_request() -> None:
         assert caught.value.preview == chat.client.preview(chat.call("Hi", max_tokens=5))
         assert caught.value.preview.model == "gpt-5.4"
     assert caught.value.response_headers["retry-after"] == "2"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("model", "settings", "url"),
+    [
+        ("openai:gpt-5.4", {"temperature": 3}, "https://api.openai.com/v1/chat/completions"),
+        (
+            "anthropic:claude-sonnet-5",
+            {"temperature": 0.5},
+            "https://api.anthropic.com/v1/messages",
+        ),
+        (
+            "gemini:gemini-3.8-flash",
+            {"tool_choice": "required"},
+            "https://generativelanguage.googleapis.com/v1beta/models/gemini-3.8-flash",
+        ),
+    ],
+)
+def test_a_rule_error_of_the_neutral_door_has_the_request_that_was_not_sent(
+    model: str, settings: dict[str, Any], url: str, stream: bool
+) -> None:
+    with Chat(model, api_key=KEY, headers={"x-team": "tides"}) as chat:
+        build = chat.stream_call if stream else chat.call
+        with pytest.raises(errors.RuleError) as caught:
+            build(f"My key is {KEY}.", **settings)
+        error, valid = caught.value, chat.client.preview(build("My key is that."))
+    assert error.preview is not None
+    assert (error.preview.url.startswith(url), error.preview.url) == (True, valid.url)
+    assert error.preview.headers == valid.headers
+    assert error.preview.headers["x-team"] == "tides"
+    assert KEY not in str(error.preview)
+    assert "My key is ***." in str(error.preview)
+    assert error.preview.model == model.partition(":")[2]
+    assert (error.account, error.status, error.response_headers) == (None, None, {})
+    assert pickle.loads(pickle.dumps(error)).preview == error.preview
+
+
+def test_a_rule_error_of_the_client_has_the_request_that_was_not_sent(drive: Drive) -> None:
+    request = openai.ChatCompletionRequest(
+        model="gpt-5.4", messages=[openai.Message(role="user", content="Hi")], temperature=3
+    )
+    call = openai.chat_completions(request)
+    with pytest.raises(errors.RuleError) as caught:
+        drive.send(call, provider="openai", api_key=KEY)
+    with Client("openai", api_key=KEY) as client:
+        assert caught.value.preview == client.preview(call)
+    assert caught.value.account is None
+
+
+def test_a_request_that_cannot_be_built_has_no_preview() -> None:
+    with Chat("openai:gpt-5.4", api_key=KEY) as chat:
+        with pytest.raises(errors.RuleError) as caught:
+            chat.ask("Hi", temperature=float("nan"))
+    assert caught.value.preview is None
 
 
 # --- flows ----------------------------------------------------------------------------------------

@@ -1029,6 +1029,44 @@ def test_o19_strict_schemas_are_closed(schema: dict[str, Any], path: str, words:
     assert check(of(False), "openai") == check(of(True), "mistral") == []
 
 
+@pytest.mark.parametrize(
+    ("schema", "path", "remedy"),
+    [
+        ({"type": "list"}, ".type", 'use "array"'),
+        ({"type": ["str", "null"]}, ".type", 'use "string"'),
+        ({"type": "OBJECT"}, ".type", 'use "object"'),
+        (
+            {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "file"}]}},
+            ".items.anyOf[1].type",
+            "use one of array, boolean, integer, null, number, object, string",
+        ),
+        ({"type": ["string", "null"], "enum": ["a", None]}, "", ""),
+        ({"properties": {"type": {"type": "string", "default": {"type": "list"}}}}, "", ""),
+        ({"enum": [{"type": "list"}]}, "", ""),
+    ],
+)
+def test_o20_types_of_schemas_are_those_of_json_schema(
+    schema: dict[str, Any], path: str, remedy: str
+):
+    request = asked(
+        model="gpt-4o",
+        tools=[Tool(type="function", function=FunctionDefinition(name="f", parameters=schema))],
+        response_format=ResponseFormat(
+            type="json_schema", json_schema=JsonSchema(name="g", schema=schema)
+        ),
+    )
+    for provider, severity in (("openai", "error"), ("vllm", "warning"), ("", "warning")):
+        found = check(request, provider)
+        assert [(each.path, each.rule, each.severity, each.remedy) for each in found] == [
+            (f"{where}{path}", "O20", severity, remedy)
+            for where in (
+                "tools[0].function.parameters",
+                "response_format.json_schema.schema",
+            )
+            if path
+        ]
+
+
 # --- ranges, roles, tools -------------------------------------------------------------------------
 
 
@@ -1349,3 +1387,30 @@ def test_o14_reasoning_goes_back_with_its_calls(
 def test_o14_text_alone_needs_none():
     said = Message(role="assistant", content="Hello.")
     assert check(asked(USER, said, USER, model="deepseek-v4-pro"), "deepseek") == []
+
+
+# --- bodies ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("as_bytes", [True, False])
+def test_a_body_is_checked_as_its_struct_is(as_bytes: bool):
+    def found(body: dict[str, Any], model: str = "") -> list[tuple[str, str, str]]:
+        return told(openai.check(json.dumps(body).encode() if as_bytes else body, model))
+
+    hi = {"role": "user", "content": "Hi"}
+    assert found({"model": "gpt-5.4", "messages": [hi]}) == []
+    assert found({"messages": [], "model": "gpt-5.4"}) == [("messages", "O1", "error")]
+    limited = {"messages": [hi], "max_tokens": 5}
+    assert (found(limited, "gpt-4o"), found(limited, "o3")) == ([], [("max_tokens", "O7", "error")])
+    assert found({"messages": [{**hi, "mood": 1}], "mood": 1}, "gpt-5.4") == [
+        ("messages[0].mood", "", "warning"),
+        ("mood", "", "warning"),
+    ]
+    assert found({"messages": [hi, 5]}) == [("messages[1]", "", "error")]
+
+
+def test_a_body_that_is_no_json_is_a_violation():
+    for body in (b"", b"{", b"\xff", {"messages": {1}}):
+        [violation] = openai.check(body)
+        assert (violation.path, violation.severity) == ("", "error")
+        assert violation.message.startswith("the body is not JSON: ")

@@ -566,9 +566,11 @@ def create_provider(
         and "base_url" not in options
         and not os.environ.get(base_url_variable_of(name), "").strip()
     ):
+        # All names, as the users of this function expect (S1-36).
+        known = ", ".join(sorted({*map(family_of, PROVIDERS), *FACTORIES}))
         raise ConfigurationError(
-            f"provider: {unknown_provider(name, FACTORIES)}; any other host of chat completions "
-            "needs api_base"
+            f"provider: {unknown_provider(name, FACTORIES)}; known are {known}; any other host of "
+            "chat completions needs api_base"
         )
     chat = AsyncChat(_joined(name, model), api_key=api_key, **options)
     chat.client.require_key()

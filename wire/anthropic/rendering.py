@@ -266,14 +266,14 @@ def _tool(
     if "type" not in schema:
         schema = {"type": "object", **schema}
         notes.append(
-            Note(f"{path}.input_schema", "added: type object, which the schema did not name")
+            Note(f"{path}.parameters", "added: type object, which the schema did not name")
         )
     strict = False
     if tool.strict:
         problem = _schema_problem(schema, model_family, dialect)
         strict = not problem
         if strict:
-            schema = closed(schema, f"{path}.input_schema", notes)
+            schema = closed(schema, f"{path}.parameters", notes)
         else:
             notes.append(Note(f"{path}.strict", f"not sent: {problem}"))
     return WireTool(

@@ -10,7 +10,7 @@ from wire.cli.options import model_of as model_given
 from wire.cli.terminal import read_object, report, write, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from wire.core.call import Call, StreamCall
     from wire.core.provider import Provider
@@ -62,55 +62,26 @@ def _check(chosen: argparse.Namespace) -> int:
 
 def violations(data: bytes, body: Mapping[str, Any], row: Provider, model: str) -> list[Violation]:
     """What the rules of a provider say about a body of its wire, or about a neutral request."""
+    from wire import anthropic
+    from wire.core.bodies import decoded_body
     from wire.errors import RuleError
     from wire.wires import WIRES
 
     wire: Any = WIRES[row.wire]
     # A client too applies the rules of the version that it sends.
     version = {"version": row.version} if row.wire == "anthropic" else {}
-    unknown: Iterable[Violation] = ()
+    unknown: list[Violation] = []
+    request: Any = data
     try:
         if is_neutral(body):
             request = wire.render_request(neutral(body), model, row)
-        elif row.wire == "gemini":
-            request = data  # whose rules read the plain body
-        else:
-            request = _decoded(row.wire, {**body, "model": model})
-            unknown = _unknown(request)
+        elif row.wire == "anthropic":  # whose `check` reports neither wrong types nor unknown keys
+            request, unknown = decoded_body({**body, "model": model}, anthropic.MessageRequest)
+            if request is None:
+                return unknown
         return [*wire.check(request, model, row, **version), *unknown]
     except RuleError as error:
         return list(error.violations)
-
-
-def _decoded(wire: str, body: Mapping[str, Any]) -> Any:
-    """The struct of a body. Raises `RuleError` with the path of a value of a wrong type."""
-    import msgspec
-
-    from wire.core.decoders import convert
-    from wire.core.memory import remember
-    from wire.errors import RuleError, Violation
-
-    try:
-        struct = convert(body, _request_type(wire))
-    except msgspec.ValidationError as cause:
-        message, _, path = str(cause).partition(" - at `$")
-        raise RuleError(violations=[Violation(path.strip("`."), message)]) from None
-    return remember(struct, msgspec.json.encode(body))
-
-
-def _request_type(wire: str) -> Any:
-    from wire import anthropic, openai
-
-    return openai.ChatCompletionRequest if wire == "openai" else anthropic.MessageRequest
-
-
-def _unknown(request: Any) -> Iterable[Violation]:
-    """A warning for each key that the vendor's reference lacks: some servers refuse it."""
-    from wire.core.memory import unknown
-    from wire.errors import Violation
-
-    for path, _ in unknown(request):
-        yield Violation(path, "not a key of the reference", severity="warning")
 
 
 # --- neutral requests -----------------------------------------------------------------------------
@@ -193,7 +164,8 @@ def _send(chosen: argparse.Namespace) -> int:
     data, body = read_object(chosen.file)
     if is_neutral(body):
         raise ConfigurationError(
-            f"{chosen.file}: a neutral request; send takes the body of the vendor's API"
+            f"{chosen.file}: a neutral request; send takes the body of the vendor's API. "
+            "`wire check` checks a neutral request, `wire chat --session` continues a session"
         )
     with client_of(chosen, provider) as client:
         found = [] if chosen.unchecked else violations(data, body, client.row, model)

@@ -7,6 +7,7 @@ need no decoding, so a long history costs little.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -15,7 +16,7 @@ import msgspec
 
 from wire.core.decoders import convert, decoder
 from wire.core.json_values import checked, expands, is_deep
-from wire.core.memory import WireStruct, encode
+from wire.core.memory import WireStruct, encode, remember, unknown
 from wire.errors import RuleError, Violation
 
 T = TypeVar("T", bound=WireStruct)
@@ -74,6 +75,28 @@ def with_options(built: T, options: Mapping[str, Any]) -> T:
 
 def _as_read(turn: object, read: Any) -> Any:
     return read
+
+
+def decoded_body(
+    body: bytes | Mapping[str, Any], kind: type[T]
+) -> tuple[T | None, list[Violation]]:
+    """Decode the body of a request, as bytes or as decoded JSON, for the rules of its wire.
+
+    Returns the struct, and a warning for each key that the reference lacks. Without a struct, the
+    violation says why the body is no such request.
+    """
+    try:
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        struct = remember(decoder(kind).decode(data), data)
+    except msgspec.ValidationError as cause:
+        message, _, path = str(cause).partition(" - at `$")
+        return None, [Violation(path.strip("`."), message)]
+    except (TypeError, ValueError, RecursionError) as cause:
+        return None, [Violation("", f"the body is not JSON: {cause}")]
+    return struct, [
+        Violation(path, "not a key of the reference", severity="warning")
+        for path, _ in unknown(struct)
+    ]
 
 
 def checked_body(

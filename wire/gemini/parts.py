@@ -68,6 +68,7 @@ def wire_turns(
     tools: Iterable[str],
     of: Family,
     report: list[Note],
+    paths: dict[int, str],
     *,
     vertex: bool = False,
 ) -> list[Content]:
@@ -75,11 +76,12 @@ def wire_turns(
     skipped; `system_instruction` renders them.
 
     `answers` are the results of the calls, by the path of the message with the calls. `tools` are
-    the names of the request's functions. Notes are added to `report`.
+    the names of the request's functions. Notes are added to `report`, and to `paths` the message of
+    each call by the `id` of its part.
 
     Raises `HistoryError` or `RuleError` with the path of a part that cannot be sent.
     """
-    renderer = _Renderer(_safe_names(messages, tools, report), of, report, vertex)
+    renderer = _Renderer(_safe_names(messages, tools, report), of, report, paths, vertex)
     return renderer.contents(messages, answers)
 
 
@@ -129,9 +131,15 @@ class _Renderer:
     """Renders messages as Contents, and remembers the calls for their results."""
 
     def __init__(
-        self, names: Mapping[str, str], of: Family, report: list[Note], vertex: bool
+        self,
+        names: Mapping[str, str],
+        of: Family,
+        report: list[Note],
+        paths: dict[int, str],
+        vertex: bool,
     ) -> None:
         self._names, self._of, self._report, self._vertex = names, of, report, vertex
+        self._paths = paths
         self._calls: dict[str, FunctionCall] = {}  # neutral id of a call -> the call as sent
 
     def contents(
@@ -175,7 +183,7 @@ class _Renderer:
         if received is not None:
             if _matches(received, message.parts):
                 for part, wire in zip(message.parts, received.parts or (), strict=True):
-                    self._remember_call(part, wire)
+                    self._remember_call(part, wire, path)
                 return received
             self._report.append(
                 Note(path, "rebuilt: it differs from the bytes that it was received with")
@@ -187,7 +195,7 @@ class _Renderer:
                 part, part_path
             )
             if wire_part is not None:
-                self._remember_call(part, wire_part)
+                self._remember_call(part, wire_part, path)
                 parts.append(wire_part)
         return Content(role="model", parts=parts) if parts else None
 
@@ -207,10 +215,11 @@ class _Renderer:
                 )
             return None
 
-    def _remember_call(self, part: NeutralPart, wire: Part) -> None:
+    def _remember_call(self, part: NeutralPart, wire: Part, path: str) -> None:
         """Keeps a call as sent: its result needs the same name and, if Gemini gave one, its id."""
         if isinstance(part, ToolCall) and wire.function_call is not None:
             self._calls[part.id] = wire.function_call
+            self._paths[id(wire)] = path
 
     def _part(self, part: NeutralPart, path: str) -> Part | None:
         """A part that this model did not send; `None` if Gemini has no field for it."""

@@ -18,7 +18,7 @@ from wire.core.arguments import checked_arguments
 from wire.core.call import Call, StreamCall
 from wire.core.memory import Note, notes, shared, with_notes
 from wire.core.provider import Provider
-from wire.errors import Violation
+from wire.errors import SchemaError, Violation
 from wire.gemini.declarations import declared
 from wire.gemini.effort import thinking
 from wire.gemini.endpoints import generate_content, stream_generate_content
@@ -28,7 +28,7 @@ from wire.gemini.parts import system_instruction, wire_turns
 from wire.gemini.paths import resource
 from wire.gemini.rows import provider_row
 from wire.gemini.rules import check
-from wire.gemini.schemas import schema
+from wire.gemini.schemas import RAW_FIELDS, schema
 from wire.gemini.turns import paired_contents
 from wire.gemini.types import (
     FunctionCallingConfig,
@@ -109,16 +109,26 @@ def render_request(
     note_names(((f"messages[{index}]", each) for index, each in enumerate(messages)), report)
     system = system_instruction(request.system, messages, report)
     names = [tool.name for tool in request.tools]
-    turns = wire_turns(messages, answers, names, of, report, vertex=vertex)
-    ordered = paired_contents(turns, name)
+    paths: dict[int, str] = {}
+    turns = wire_turns(messages, answers, names, of, report, paths, vertex=vertex)
+    ordered = paired_contents(turns, name, paths)
     report += ordered.notes
-    rendered = GenerateContentRequest(
-        contents=list(ordered),
-        system_instruction=system,
-        tools=_tools(request, report) or None,
-        tool_config=_tool_config(request, of, vertex=vertex),
-        generation_config=_generation_config(request, of, report),
-    )
+    try:
+        rendered = GenerateContentRequest(
+            contents=list(ordered),
+            system_instruction=system,
+            tools=_tools(request, report) or None,
+            tool_config=_tool_config(request, of, vertex=vertex),
+            generation_config=_generation_config(request, of, report),
+        )
+    except SchemaError as error:
+        violations = [
+            msgspec.structs.replace(
+                each, remedy=each.remedy.replace(RAW_FIELDS, "the setting raw_schemas=True")
+            )
+            for each in error.violations
+        ]
+        raise SchemaError(violations=violations) from None
     return with_notes(rendered, report)
 
 
@@ -194,7 +204,9 @@ def _lower(tool: Function, path: str, *, raw: bool) -> tuple[FunctionDeclaration
     The result is computed once for each tool; all requests with the tool share the declaration.
     """
     declaration = _raw(tool) if raw else _converted(tool, path)
-    return shared(declaration), notes(declaration)
+    added = {f"parameters.{keyword}" for keyword in tool.added_keywords}
+    changes = tuple(each for each in notes(declaration) if each.path not in added)
+    return shared(declaration), changes
 
 
 _KEYS_OF_EMPTY_PARAMETERS = frozenset(

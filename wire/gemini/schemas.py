@@ -48,6 +48,8 @@ MAX_DEPTH = MAX_LEVELS - 1
 """Levels below the root (G52), so that `check` accepts the depth of every result."""
 MAX_NODES = 10_000
 """Maximum number of schemas that a source expands to. References multiply them."""
+RAW_FIELDS = "parameters_json_schema or response_json_schema"
+"""Remedies name these fields, which take JSON Schema as it is."""
 
 
 # Keyword -> the types that it applies to. A node of another type does not need it.
@@ -170,7 +172,7 @@ def schema(source: Mapping[str, Any] | bool, *, path: str = "") -> Schema:
             path,
             "is nested too deep",
             "G52",
-            "flatten it, or use parameters_json_schema, with its references kept",
+            f"flatten it, or use {RAW_FIELDS}, with its references kept",
         )
 
 
@@ -193,10 +195,7 @@ class _Walk:
         while todo:
             task = todo.pop()
             if task.depth > MAX_DEPTH:
-                remedy = (
-                    "flatten it, or use parameters_json_schema or response_json_schema, with "
-                    "its references kept"
-                )
+                remedy = f"flatten it, or use {RAW_FIELDS}, with its references kept"
                 fail(task.path, f"is nested more than {MAX_LEVELS} levels deep", "G52", remedy)
             try:
                 node = self.merge(task.schemas)
@@ -221,7 +220,7 @@ class _Walk:
                 path,
                 f"expands to more than {MAX_NODES} schemas",
                 "G53",
-                "use parameters_json_schema, with its references kept",
+                f"use {RAW_FIELDS}, with its references kept",
             )
 
     # --- reading: one schema of the source in canonical keywords, inner schemas left unread -------
@@ -390,7 +389,7 @@ class _Walk:
                 path,
                 f"is recursive ({cycle}), the Schema proto has no references",
                 "G55",
-                "use parameters_json_schema or response_json_schema",
+                f"use {RAW_FIELDS}",
             )
         target = self.source
         for step in unquote(ref[1:]).split("/")[1:]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -87,9 +88,13 @@ def contents(*turns: Turn, model: str | None = None) -> Noted[Content]:
     return _ordered(flat, model, report)
 
 
-def paired_contents(turns: Sequence[Content], model: str) -> Noted[Content]:
+def paired_contents(
+    turns: Sequence[Content], model: str, paths: Mapping[int, str] = MappingProxyType({})
+) -> Noted[Content]:
     """As `contents`, for the turns of a neutral conversation. Its results have the names and ids of
     their calls, and are in the order of the calls.
+
+    `paths` maps the `id` of a part with a call to the path of its message, for notes.
     """
     report: list[Note] = []
     flat: list[Content] = []
@@ -98,11 +103,16 @@ def paired_contents(turns: Sequence[Content], model: str) -> Noted[Content]:
             flat.append(turn)
         else:
             _flat(turn, f"turns[{index}]", report, flat)
-    return _ordered(flat, model, report, paired=True)
+    return _ordered(flat, model, report, paths, paired=True)
 
 
 def _ordered(
-    turns: list[Content], model: str | None, report: list[Note], *, paired: bool = False
+    turns: list[Content],
+    model: str | None,
+    report: list[Note],
+    paths: Mapping[int, str] = MappingProxyType({}),
+    *,
+    paired: bool = False,
 ) -> Noted[Content]:
     """The Contents in the order that the server requires. With `paired`, results that already match
     their calls are not paired again.
@@ -147,7 +157,7 @@ def _ordered(
             f"contents[{len(result) - 1}]", f"the last turn is the model's{missing}", "G15"
         )
     if model is None or asks_for_signatures(model):
-        result = _signed(result, report, received=model is not None)
+        result = _signed(result, report, paths, received=model is not None)
     return Noted(result, report)
 
 
@@ -482,7 +492,9 @@ def _has_ref(value: Any) -> bool:
 # --- signatures -----------------------------------------------------------------------------------
 
 
-def _signed(turns: list[Content], report: list[Note], *, received: bool) -> list[Content]:
+def _signed(
+    turns: list[Content], report: list[Note], paths: Mapping[int, str], *, received: bool
+) -> list[Content]:
     """Signs the first call of each step with the placeholder, if it has no signature (G24).
 
     Steps of all turns, not of the current one alone: from 3.5 on, a model refuses a history of
@@ -508,7 +520,7 @@ def _signed(turns: list[Content], report: list[Note], *, received: bool) -> list
             result[index] = Content(role="model", parts=parts)
             report.append(
                 Note(
-                    f"contents[{index}].parts[{first}]",
+                    paths.get(id(part), f"contents[{index}].parts[{first}]"),
                     "an unsigned call was given the documented placeholder",
                 )
             )

@@ -412,13 +412,16 @@ class Attempt:
     def masked(self, received: Any) -> Any:
         """Mask the keys of this call in an error, or in the notes of an answer; return it.
 
-        An error gets the request and the account, so that the failed call can be looked at.
+        An error gets the request, the account and the status of the response that failed, so that
+        the failed call can be looked at.
         """
         if isinstance(received, WireError):
             received.provider = received.provider or self.target.provider.name
             if self.account.attempts:
                 received.preview, received.account = self._preview(), self.account
                 received.response_headers = self._shown_headers()
+                if self._head and received.status is None:
+                    received.status = self.account.status
             self.mask.error(received)
         else:
             change_notes(received, self.mask.value)

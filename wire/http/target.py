@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from wire.core import retry as presets
 from wire.core.arguments import unknown_name
 from wire.core.call import Call, Preview, StreamCall, Timeouts, timeouts_of
-from wire.core.credentials import SHOWN, hidden, known_credential
+from wire.core.credentials import SHOWN, hidden, hidden_in_url, known_credential
 from wire.core.hosts import Origin, origin_of
 from wire.core.limits import Limits
 from wire.core.masking import Mask
@@ -38,7 +38,7 @@ from wire.core.secret import (
     type_name,
     unsealed,
 )
-from wire.errors import ConfigurationError, WireError
+from wire.errors import ConfigurationError, RuleError, WireError
 from wire.providers import (
     PROVIDERS,
     Provider,
@@ -118,6 +118,8 @@ class Target:
         try:
             return cast(AnyCall, call.judge(self.provider))
         except WireError as error:
+            if isinstance(error, RuleError):
+                error.preview = self.preview(call)
             self.masked(error)
             raise
 
@@ -146,12 +148,11 @@ class Target:
         """The complete URL of a call. It never contains a key (R-27)."""
         if call.url:
             return call.url
-        return (
-            self.base_url
-            + call.path_prefix
-            + self.prefixes.get(call.path.lstrip("/").partition("/")[0], self.prefix)
-            + call.target
-        )
+        return self.base_url + call.path_prefix + self._prefix(call.path) + call.target
+
+    def _prefix(self, path: str) -> str:
+        """What precedes the path of a call, such as the version."""
+        return self.prefixes.get(path.lstrip("/").partition("/")[0], self.prefix)
 
     def with_id(self, call: AnyCall) -> AnyCall:
         """The call with an id in the provider's idempotency header, if it has one (R-19).
@@ -204,15 +205,26 @@ class Target:
             raise ConfigurationError(
                 f"call: expected a Call or StreamCall, not {type(call).__name__}"
             )
-        name, scheme = self._auth
-        keyless = call.url or (
-            self.key is None and self.token is None and not self.provider.key_required
-        )
-        headers = shown_headers(
-            {**self._headers(call), **({} if keyless else {name: scheme + SHOWN})}
-        )
+        auth = {} if call.url else self._shown_auth()
+        headers = shown_headers({**self._headers(call), **auth})
         mask = mask or self.mask.and_also(call.secrets())
         return Preview(call.method, call.shown(self.url(call)), headers, mask.body(call.body))
+
+    def addressed(self, preview: Preview) -> Preview:
+        """The preview of a request that its rules refused, with the host of this client.
+
+        Only calls have a `path_prefix` or a `url` that are refused when they are sent.
+        """
+        headers = {**_AGENT, **self.headers, **preview.headers, **self._shown_auth()}
+        url = self.base_url + self._prefix(preview.url) + preview.url
+        body = self.mask.body(preview.body)
+        return Preview(preview.method, hidden_in_url(url), shown_headers(headers), body)
+
+    def _shown_auth(self) -> dict[str, str]:
+        """The authentication header, hidden; empty if the host needs no key and none is set."""
+        keyless = self.key is None and self.token is None and not self.provider.key_required
+        name, scheme = self._auth
+        return {} if keyless else {name: scheme + SHOWN}
 
     def masked(self, error: WireError) -> WireError:
         """Add the provider's name to an error; mask the key, which a server may repeat (R-29)."""

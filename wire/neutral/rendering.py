@@ -134,7 +134,8 @@ def wire_call(
 
     `options` are those of the neutral request: provider name to further keys of the body. The notes
     of the call are those of rendering and the warnings of `check`. Raises `RuleError` for a request
-    that the provider refuses. If the call is sent to another provider, it is checked again.
+    that the provider refuses, with its preview, which has no host. If the call is sent to another
+    provider, it is checked again.
     """
     extra = merged_options(options, provider.name, built)
     request = with_options(built, extra)
@@ -152,7 +153,11 @@ def wire_call(
         raise RuleError(violations=violations, provider=provider.name) from None
     # Rules expect values of the right types, which building the body has checked.
     violations = check(request, provider)
-    refuse(violations, provider=provider.name)
+    try:
+        refuse(violations, provider=provider.name)
+    except RuleError as error:
+        error.preview = raw.preview()
+        raise
     warnings = (Note(each.path, f"warning: {each.message}") for each in violations)
     check_request = functools.partial(check, request)
     call = dataclasses.replace(

@@ -101,6 +101,14 @@ class Tool(MetadataStruct, frozen=True):
                 ]
             )
 
+    @property
+    def added_keywords(self) -> frozenset[str]:
+        """Keywords at the root of `parameters` that were added to what the user wrote.
+
+        No note reports that a wire drops one.
+        """
+        return frozenset()
+
     def lowered(self, key: Hashable, lower: Callable[[], T]) -> T:
         """Return `lower()`, computed once for each `key` and cached on the tool.
 

@@ -15,6 +15,8 @@ from wire.neutral.request import Tool
 from wire.neutral.validation import Shape, shape_of
 from wire.tools.signature import Signature, gives_pieces, is_async, name_of, signature_of, summary
 
+_ADDED = frozenset({"additionalProperties"})
+
 
 class FunctionTool(Tool, frozen=True, kw_only=True):
     """A tool with its function, made by `tool`. Calling the tool calls the function."""
@@ -35,6 +37,14 @@ class FunctionTool(Tool, frozen=True, kw_only=True):
     """Whether a call waits until it is approved."""
     read_only: bool = False
     """Whether it changes nothing: an interrupted run may run it again."""
+
+    @property
+    def added_keywords(self) -> frozenset[str]:
+        """`additionalProperties`, if the schema comes from the function's annotations.
+
+        Arguments that the function does not have are refused when it is called.
+        """
+        return _ADDED if self.signature.how == "struct" else frozenset()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""

@@ -186,6 +186,19 @@ def test_refusals(headers: dict[str, str], body: Any, status: int, words: str) -
     assert json.loads(answer.body)["error"]["message"].startswith(words)
 
 
+def test_a_type_that_json_schema_lacks() -> None:
+    function = {"name": "f", "parameters": {"type": "list"}}
+    tools = [{"type": "function", "function": function}]
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}], "tools": tools}
+    key = {"authorization": "Bearer fake-key"}
+    target, sent = "/v1/chat/completions", json.dumps(body).encode()
+    answer = Emulator().answer("POST", target, key, sent)
+    error = json.loads(answer.body)["error"]
+    assert (answer.status, error["param"]) == (400, "tools[0].function.parameters.type")
+    assert error["message"] == "'list' is no type of JSON Schema"
+    assert Emulator(provider="vllm").answer("POST", target, key, sent).status == 200
+
+
 def test_google_wraps_its_refusals_into_a_list() -> None:
     body = json.dumps(
         {"model": "nothing", "messages": [{"role": "user", "content": "hi"}]}

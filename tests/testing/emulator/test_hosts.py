@@ -143,6 +143,24 @@ def test_hosts_that_ignore_keys_ignore_them() -> None:
         assert answer.status == 200, provider
 
 
+@pytest.mark.parametrize(
+    ("provider", "path", "status", "shown"),
+    [
+        ("llama.cpp", "/v1/models", 200, b'"owned_by"'),
+        ("vllm", "/v1/nothing", 404, b"invalid_request_error"),
+        ("deepseek", "/v1/models", 401, b"provide an API key"),
+        ("anthropic", "/v1/models", 401, b"x-api-key header is required"),
+        ("gemini", "/v1/models", 403, b"PERMISSION_DENIED"),
+        ("", "/v1/models", 403, b"PERMISSION_DENIED"),
+    ],
+)
+def test_the_provider_answers_a_shared_path_without_a_key(
+    provider: str, path: str, status: int, shown: bytes
+) -> None:
+    answer = Emulator(provider=provider).answer("GET", path, {}, b"")
+    assert (answer.status, shown in answer.body) == (status, True), answer.body
+
+
 # --- chat completions: models ---------------------------------------------------------------------
 
 

@@ -69,6 +69,8 @@ class SqueakGeneration:
 class Squeak:
     """A vendor of one endpoint for models, and one for other things."""
 
+    wire = "squeak"
+
     def __init__(self, settings: Settings) -> None:
         self.paths = paths(("", "/squeak", {"POST": "squeak"}), ("", "/mice", {"GET": "mice"}))
 

@@ -18,7 +18,7 @@ Rules of this folder:
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -126,13 +126,13 @@ _MAX_BATCH_REQUESTS = 100
 
 @checked_arguments()
 def check(
-    request: GenerateContentRequest | bytes,
+    request: GenerateContentRequest | bytes | Mapping[str, Any],
     model: str = "",
     provider: Provider | str = "gemini",
     *,
     endpoint: str = "generateContent",
 ) -> list[Violation]:
-    """Returns all violations of a request, which is a struct or the bytes of a body.
+    """Returns all violations of a request: a struct, or a body as bytes or as decoded JSON.
 
     >>> [violation.rule for violation in check(GenerateContentRequest(contents=[]))]
     ['G4']
@@ -234,13 +234,13 @@ def _with_set_nulls(plain: Plain, request: GenerateContentRequest) -> Plain:
 
 
 def _check_body(
-    body: bytes, model: str, host: str, version: str, endpoint: str
+    body: bytes | Mapping[str, Any], model: str, host: str, version: str, endpoint: str
 ) -> tuple[list[Violation], RuleInput | None]:
     """The parser's violations of a body, and the input for the other rules; `None` if no other rule
     applies.
     """
     try:
-        value = json.loads(body)
+        value = json.loads(body if isinstance(body, bytes) else json.dumps(body))
         if endpoint == "batchEmbedContents":
             return _batch(value), None
         if endpoint not in (*_GENERATE_ENDPOINTS, "countTokens"):
@@ -252,7 +252,7 @@ def _check_body(
         if endpoint == "countTokens":
             plain = plain.get("generateContentRequest") or plain
         turns = convert(plain.pop("contents", []), list[Content], strict=False)
-    except (ValueError, RecursionError, msgspec.ValidationError) as cause:
+    except (TypeError, ValueError, RecursionError, msgspec.ValidationError) as cause:
         words = "Invalid JSON payload received. Unable to parse the body."
         problem = f"the body is not JSON: {cause}"
         return [Violation("", problem, words=words, layer="parser")], None

@@ -6,9 +6,13 @@ breach. Message texts are the server's own and stay as they are; only remedies a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
+
+from wire.core.secret import quoted
 from wire.errors import Violation
 from wire.openai.chat.types import ChatCompletionRequest, ContentPart, Message
 from wire.openai.common.dialect import Dialect, matches_model
@@ -131,28 +135,78 @@ def output_has_a_schema(request: ChatCompletionRequest, dialect: Dialect) -> Ite
                 return
 
 
-def strict_schemas_are_closed(
-    request: ChatCompletionRequest, dialect: Dialect
-) -> Iterator[Violation]:
-    """O19: in a strict schema each object is closed, and requires all of its properties."""
-    if not dialect.strict_schemas_are_closed:
+def schemas_are_valid(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
+    """O20: each `type` in a schema is one of JSON Schema. O19: in a strict schema each object is
+    closed, and requires all of its properties.
+    """
+    response_format = request.response_format
+    form = None if response_format is None else response_format.json_schema
+    if not request.tools and form is None:
+        return
+    try:
+        # Almost all types are valid, and searching the JSON is faster than walking over schemas.
+        may_be_unknown = _MAY_BE_UNKNOWN.search(msgspec.json.encode((request.tools, form)))
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return  # JSON cannot represent it, which is refused when the body is built
+    if not may_be_unknown and not dialect.strict_schemas_are_closed:
         return
     for index, tool in enumerate(request.tools or ()):
         function = tool.function
-        if function is not None and function.strict and function.parameters is not None:
-            yield from _closed(
-                function.parameters,
-                f"tools[{index}].function.parameters",
-                f"Invalid schema for function '{function.name}'",
-            )
-    response_format = request.response_format
-    form = response_format.json_schema if response_format is not None else None
-    if form is not None and form.strict and form.schema is not None:
-        yield from _closed(
-            form.schema,
-            "response_format.json_schema.schema",
-            f"Invalid schema for response_format '{form.name}'",
-        )
+        if function is not None and function.parameters is not None:
+            path = f"tools[{index}].function.parameters"
+            if may_be_unknown:
+                yield from _unknown_types(function.parameters, path, dialect)
+            if dialect.strict_schemas_are_closed and function.strict:
+                words = f"Invalid schema for function '{function.name}'"
+                yield from _closed(function.parameters, path, words)
+    if form is not None and form.schema is not None:
+        path = "response_format.json_schema.schema"
+        if may_be_unknown:
+            yield from _unknown_types(form.schema, path, dialect)
+        if dialect.strict_schemas_are_closed and form.strict:
+            words = f"Invalid schema for response_format '{form.name}'"
+            yield from _closed(form.schema, path, words)
+
+
+_TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
+_OTHER_TYPES = {
+    "list": "array",
+    "tuple": "array",
+    "bool": "boolean",
+    "int": "integer",
+    "none": "null",
+    "float": "number",
+    "dict": "object",
+    "map": "object",
+    "str": "string",
+    "text": "string",
+}
+"""Name of a type in programming languages -> the type of JSON Schema."""
+
+_MAY_BE_UNKNOWN = re.compile(
+    r'"type":(?:"(?!(?:{0}|function)")|\[(?!(?:"(?:{0})",?)*\]))'.format("|".join(_TYPES)).encode()
+)
+"""Finds a `type` in JSON that JSON Schema lacks: in a schema, or in data such as an example."""
+
+
+def _unknown_types(schema: Any, path: str, dialect: Dialect) -> Iterator[Violation]:
+    for context, node in _nodes(schema, ()):
+        types = node.get("type")
+        for each in types if isinstance(types, (list, tuple)) else (types,):
+            if isinstance(each, str) and each not in _TYPES:
+                near = _OTHER_TYPES.get(each.lower(), each.lower())
+                yield Violation(
+                    f"{path}{_json_path(context)}.type",
+                    f"{quoted(each, 40)} is no type of JSON Schema",
+                    "O20",
+                    "error" if dialect.schemas_are_checked else "warning",
+                    f'use "{near}"' if near in _TYPES else f"use one of {', '.join(_TYPES)}",
+                )
+
+
+def _json_path(context: _Context) -> str:
+    """The JSON path of the keys from the root of a schema."""
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in context)
 
 
 def _closed(schema: Mapping[str, Any], path: str, words: str) -> Iterator[Violation]:
@@ -164,7 +218,7 @@ def _closed(schema: Mapping[str, Any], path: str, words: str) -> Iterator[Violat
         properties = node.get("properties")
         if node.get("type") != "object" and not isinstance(properties, Mapping):
             continue
-        at = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in context)
+        at = _json_path(context)
         if node.get("additionalProperties") is not False:
             yield Violation(
                 path + at,

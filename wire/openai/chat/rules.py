@@ -9,12 +9,13 @@ field. Message texts are the server's own and stay as they are; only remedies ar
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from wire.core.arguments import checked_arguments
+from wire.core.bodies import decoded_body
 from wire.core.json_values import MAX_SCHEMA_VALUES, expands, too_large
 from wire.core.memory import WireStruct
 from wire.core.provider import Provider
@@ -29,16 +30,25 @@ Rule = Callable[[ChatCompletionRequest, Dialect], Iterator[Violation]]
 
 @checked_arguments()
 def check(
-    request: ChatCompletionRequest, model: str = "", provider: Provider | str = "openai"
+    request: ChatCompletionRequest | bytes | Mapping[str, Any],
+    model: str = "",
+    provider: Provider | str = "openai",
 ) -> list[Violation]:
-    """The violations of a request.
+    """The violations of a request: a struct, or a body as bytes or as decoded JSON.
 
     >>> check(ChatCompletionRequest(model="m", messages=[]))[0].rule
     'O1'
+    >>> body = b'{"model": "gpt-5.4", "messages": [{"role": "user", "content": 5}]}'
+    >>> print(check(body)[0])
+    messages[0].content: Expected `str | array | null`, got `int`
 
     `model` defaults to the request's own. `provider` is a row or its name; `""` is an unknown host,
-    for which only the rules of all hosts are applied.
+    for which only the rules of all hosts are applied. A body that is no request is a violation too,
+    not an exception; a key that the reference lacks is a warning, since hosts differ.
     """
+    if not isinstance(request, ChatCompletionRequest):
+        decoded, violations = decoded_body(request, ChatCompletionRequest)
+        return violations if decoded is None else check(decoded, model, provider) + violations
     dialect = provider_row(provider).dialect
     if model and model != request.model:
         request = msgspec.structs.replace(request, model=model)
@@ -401,5 +411,5 @@ _RULES: tuple[Rule, ...] = (
     content_rules.media_from_users_only,
     content_rules.media_are_data_urls,
     content_rules.output_has_a_schema,
-    content_rules.strict_schemas_are_closed,
+    content_rules.schemas_are_valid,
 )

@@ -111,6 +111,8 @@ class Dialect:
     strict_schemas_are_closed: bool = False
     """In a strict schema, objects must have `additionalProperties: false`, and all properties must
     be required."""
+    schemas_are_checked: bool = False
+    """The host refuses a schema of a tool or of the output that is no valid JSON Schema."""
     thinks: str = ""
     """Regular expression of models that think by default."""
     no_forced_call_while_thinking: bool = False

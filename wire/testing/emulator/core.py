@@ -31,7 +31,7 @@ from wire.testing.emulator.control import (
     with_cors,
 )
 from wire.testing.emulator.faults import Fault, fault_of, with_fault
-from wire.testing.emulator.hosts import check_provider
+from wire.testing.emulator.hosts import check_provider, wires_of
 from wire.testing.emulator.limits import DEFAULT_LIMITS, EmulatorLimits
 from wire.testing.emulator.model import Output, Wish, complete, constrained
 from wire.testing.emulator.received import Received, received
@@ -100,6 +100,7 @@ class Emulator:
             date=date,
             respond=self._respond,
         )
+        self._wires = wires_of(provider)
         self._cassette, self._script = _loaded(script)
         self._lock = threading.RLock()
         self._clear()
@@ -252,11 +253,13 @@ class Emulator:
         """The vendor that has the path.
 
         Among several, and for a path that none has, it is the one whose clients send such a
-        request, else the first of the table.
+        request, else the one that plays the emulator's provider, else the first of the table.
         """
         routes = [(vendor, vendor.route(request)) for vendor in self._vendors]
         owners = [each for each in routes if each[1] is not None] or routes
-        return next((each for each in owners if each[0].recognises(request)), owners[0])
+        by_headers = (each for each in owners if each[0].recognises(request))
+        by_provider = (each for each in owners if each[0].wire in self._wires)
+        return next(by_headers, None) or next(by_provider, owners[0])
 
     def _respond(self, request: Received) -> Answer:
         vendor, route = self._vendor(request)

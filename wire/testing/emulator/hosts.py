@@ -18,6 +18,7 @@ from wire.errors import ConfigurationError
 from wire.providers import PROVIDERS, family_of
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route
+from wire.wires import WIRES
 
 _MODELS = {
     "deepseek": r"deepseek-(chat|reasoner|flash|v\d[\w.-]*)",
@@ -91,6 +92,17 @@ def row_of(request: Received, route: Route, wire: str, provider: str = "") -> Pr
     if named:
         return named[0]
     return vendor if common and not _GATEWAY_NAME.fullmatch(model) else None
+
+
+def wires_of(provider: str) -> set[str]:
+    """The wires of a provider, or of all rows of a family whose name is no provider.
+
+    >>> wires_of("llama.cpp"), wires_of("gemini@openai"), wires_of("")
+    ({'openai'}, set(), set())
+    """
+    rows = [row for wire in WIRES for row in rows_of(wire)]
+    named = [row for row in rows if row.name == provider]
+    return {row.wire for row in named or rows if provider in (row.name, row.family)}
 
 
 def check_provider(name: str) -> None:

@@ -107,6 +107,11 @@ class Generation(Protocol):
 class Vendor(Protocol):
     """One vendor's server; an instance holds its state, such as uploaded files."""
 
+    @property
+    def wire(self) -> str:
+        """Name of the wire that its clients speak."""
+        ...
+
     def route(self, request: Received) -> Route | None:
         """The endpoint of a request, or `None` if the vendor does not have its path."""
         ...

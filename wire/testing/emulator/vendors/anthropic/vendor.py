@@ -79,6 +79,8 @@ _VERSION = re.compile(r"20\d\d-\d\d-\d\d")
 class Anthropic:
     """The server of Messages."""
 
+    wire = "anthropic"
+
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._cache, self._signatures = PromptCache(), ThoughtSignatures(settings.seed)

@@ -47,6 +47,8 @@ GENERATING = frozenset({"chat.completions"})
 class OpenAI:
     """The server of chat completions."""
 
+    wire = "openai"
+
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._files = Files(settings.storage)
