@@ -114,12 +114,10 @@ clean:
 	@.venv-real/bin/python tests/real/llama.py --set-up && touch $@
 
 # The vendors' own clients of two ages, for test-sdks alone; those for JavaScript only where npm is.
-.venv-sdks/summer/.ready: NPM := @google/genai@2.32.0
-.venv-sdks/today/.ready: NPM := @google/genai@3.1.0 @anthropic-ai/sdk@1.12.0
-.venv-sdks/%/.ready: tests/sdks/%.txt | .venv/bin/python
+.venv-sdks/%/.ready: tests/sdks/%.txt tests/sdks/%.npm | .venv/bin/python
 	@$(PYTHON) -m venv .venv-sdks/$*
 	@.venv-sdks/$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<
-	@! command -v npm >/dev/null || npm install --silent --no-fund --no-audit --prefix .venv-sdks/$*/node $(NPM)
+	@! command -v npm >/dev/null || npm install --silent --no-fund --no-audit --prefix .venv-sdks/$*/node $$(cat tests/sdks/$*.npm)
 	@touch $@
 
 # The libraries that examples/integrations has models for, for test-integrations alone.

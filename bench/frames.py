@@ -30,7 +30,8 @@ from wire.neutral.request import Tool
 from wire.pipeline import Engine, parse
 
 PACKAGE = str(Path(wire.__file__).parent)
-GEMINI, OPENAI, CLAUDE = "gemini-3.8-flash", "gpt-5.4", "claude-opus-4-8"
+GEMINI, OPENAI, CLAUDE = "gemini-3.8-flash", "gpt-4.1", "claude-opus-4-8"
+RESPONSES = "openai:gpt-5.6"
 EVENTS_BEFORE = 3  # events of a stream that come before the one that is counted
 
 ANSWER = (
@@ -41,6 +42,11 @@ ANSWER = (
 CHAT_EVENT = (
     b'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m",'
     b'"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}\n\n'
+)
+RESPONSES_EVENT = (
+    b"event: response.output_text.delta\n"
+    b'data: {"type":"response.output_text.delta","sequence_number":4,"item_id":"msg_1",'
+    b'"output_index":0,"content_index":0,"delta":"Hi","logprobs":[],"obfuscation":"a1b2c3"}\n\n'
 )
 GEMINI_EVENT = (
     b'data: {"candidates":[{"content":{"parts":[{"text":"Hi"}],"role":"model"}}]}\r\n\r\n'
@@ -200,10 +206,15 @@ JOURNEYS: dict[str, Callable[[], Frames]] = {
     "raw signature to the next call": lambda: counted(raw_request()),
     "neutral signature to the next call": lambda: counted(neutral_request()),
     "neutral signature and a tool": lambda: counted(neutral_request(tools=[get_weather])),
+    "neutral event of Responses": lambda: counted(
+        event(chat(RESPONSES).stream_call("Hi"), RESPONSES_EVENT)
+    ),
     "neutral result, chat completions": lambda: counted(answered_call(f"openai:{OPENAI}")),
+    "neutral result, Responses": lambda: counted(answered_call(RESPONSES)),
     "neutral result, Messages": lambda: counted(answered_call(f"anthropic:{CLAUDE}")),
     "ten more tools, Gemini": lambda: ten_tools(f"gemini:{GEMINI}"),
     "ten more tools, chat completions": lambda: ten_tools(f"openai:{OPENAI}"),
+    "ten more tools, Responses": lambda: ten_tools(RESPONSES),
     "ten more tools, Messages": lambda: ten_tools(f"anthropic:{CLAUDE}"),
     "function to Gemini's schema": lambda: counted(lambda: gemini.tools(FUNCTION)),
     "one pipeline node": one_node,

@@ -23,6 +23,7 @@ REFERENCES = Path(__file__).parents[2] / "shared" / "contracts"
 FULL = {
     "gemini": REFERENCES / "gemini-v1beta.fields.json",
     "openai": REFERENCES / "openai-chat.fields.json",
+    "openai.responses": REFERENCES / "openai-responses.fields.json",
     "anthropic": REFERENCES / "anthropic-messages.fields.json",
 }
 NEWER = REFERENCES / "anthropic-messages-2026-11.delta.json"
@@ -72,6 +73,21 @@ ROOTS = {
         "models_list",
         "model",
         "error",
+    ),
+    "openai.responses": (
+        "CreateResponse",
+        "Response",
+        "ResponseStreamEvent",
+        "TokenCountsBody",
+        "TokenCountsResource",
+        "CompactResponseMethodPublicBody",
+        "CompactResource",
+        "ResponseItemList",
+        "CreateConversationBody",
+        "UpdateConversationBody",
+        "ConversationResource",
+        "DeletedConversationResource",
+        "ConversationItemList",
     ),
     "anthropic": (
         "message_create",
@@ -291,6 +307,8 @@ def reduced(wire: str) -> dict[str, Any]:
     full: dict[str, Any] = json.loads(FULL[wire].read_text("utf-8"))
     if wire == "anthropic":
         _add_newer(full, json.loads(NEWER.read_text("utf-8")))
+    if wire == "openai.responses":
+        return _responses(full)
     return _gemini(full) if wire == "gemini" else _named(full, ROOTS[wire])
 
 
@@ -321,6 +339,76 @@ def _gemini(full: dict[str, Any]) -> dict[str, Any]:
             for name, fields in sorted(full["sdk_only_additions"].items())
             if name in names
         },
+    }
+
+
+def _responses(full: dict[str, Any]) -> dict[str, Any]:
+    """The list of Responses, with the schemas of its beta in place of those that it replaces."""
+    beta = full["beta"]
+    plain = {**full["schemas"], **beta["only_beta"]}
+
+    def name_of(name: str) -> str:
+        """A schema of the beta that is only a twin, under the name of the plain one."""
+        twin = re.sub("^Beta_?", "", name)
+        return (twin if twin in full["schemas"] else name).replace("-", "_")
+
+    def kind(text: str) -> str:
+        text = text.replace("array<", "array[").replace("map<", "map[string, ").replace(">", "]")
+        text = re.sub(r"\b(string|number|integer)\(\w+\)", r"\1", text).replace("?:", ":")
+        text = re.sub(r"\bobject\b", "map[string, any]", text)
+        return re.sub(r"\b[A-Z][\w-]*", lambda match: name_of(match[0]), text)
+
+    schemas: dict[str, Any] = {}
+    for name, schema in plain.items():
+        twin = beta["different"].get(f"Beta{name}", {})
+        fields = {**schema.get("fields", {}), **twin.get("added_fields", {})}
+        fields |= {key: each["beta"] for key, each in twin.get("changed_fields", {}).items()}
+        members = [*schema.get("oneOf", schema.get("anyOf", ()))]
+        members += [f"Beta{member}" for member in twin.get("added_members", ())]
+        schemas[name_of(name)] = (
+            {
+                "kind": "object",
+                "fields": {key: {"type": kind(each["type"])} for key, each in fields.items()},
+            }
+            if fields
+            else {"kind": "alias", "type": kind(" | ".join(members) or schema["type"])}
+        )
+    source = full["source"]
+    listed = _named(
+        {
+            "_meta": {"source": f"{source['repo']} {source['info_version']}", **source},
+            "roots": {root: root for root in ROOTS["openai.responses"]},
+            "schemas": schemas,
+        },
+        ROOTS["openai.responses"],
+    )
+    return {**listed, "sdk_only": _responses_of_sdk(full["sdk_delta"])}
+
+
+def _responses_of_sdk(newer: dict[str, Any]) -> dict[str, list[str]]:
+    """Struct -> the fields that only the SDK has."""
+    items, tools = newer["input_items"], newer["tools"]
+    output = newer["output_items"]["new_fields"]
+    parts = {
+        "Item": [*items["new_fields"].values(), *items["new_types"].values(), *output.values()],
+        "Tool": tools["new_fields"].values(),
+        "ResponseRequest": [newer["create_request_new_fields"]],
+        "Response": [newer["response_new_fields"]],
+        "AccessPrograms": [
+            newer["create_request_AccessPrograms"],
+            newer["response_AccessPrograms"],
+        ],
+        "BackgroundOptions": [newer["create_request_BackgroundOptions"]],
+        "ImageOptions": [newer["create_request_Image"], newer["response_Image"]],
+        "PromptCacheOptions": [newer["create_request_PromptCacheOptions"]],
+        "InputTransformation": [newer["response_InputTransformation"]],
+        "PromptCacheDiagnostics": newer["response_PromptCacheDiagnostics"].values(),
+        "InputTokensDetails": [newer["usage_input_tokens_details"]],
+        "CacheWriteTokensDetails": [newer["usage_cache_write_tokens_details"]],
+    }
+    return {
+        struct: sorted({key for fields in listed for key in fields})
+        for struct, listed in parts.items()
     }
 
 

@@ -21,6 +21,7 @@ from wire.core.facts import DOCS, SDK, TRAFFIC, facts_of
 from wire.core.memory import WireStruct
 from wire.gemini import types as gemini
 from wire.openai.chat import types as openai
+from wire.openai.responses import types as responses
 from wire.pipeline.conditions import FORMS
 from wire.pipeline.context import GIVEN_KEYS
 from wire.pipeline.node_types import (
@@ -33,10 +34,16 @@ from wire.pipeline.node_types import (
 )
 
 ROOT = Path(__file__).parent.parent
-TYPES: dict[str, ModuleType] = {"gemini": gemini, "openai": openai, "anthropic": anthropic}
+TYPES: dict[str, ModuleType] = {
+    "gemini": gemini,
+    "openai": openai,
+    "openai.responses": responses,
+    "anthropic": anthropic,
+}
 TITLES = {
     "gemini": "Gemini: generateContent and its family",
     "openai": "OpenAI: chat completions, embeddings, models",
+    "openai.responses": "OpenAI: Responses, conversations",
     "anthropic": "Anthropic: Messages",
 }
 SOURCES = {
@@ -59,7 +66,7 @@ def structs(wire: str) -> list[type[WireStruct]]:
 def pages() -> dict[str, str]:
     """Path below the root of the repository -> text."""
     schemas = {f"wire/schemas/{wire}.json": schema(wire) for wire in TYPES}
-    lists = {f"docs/api/{wire}-types.md": struct_list(wire) for wire in TYPES}
+    lists = {f"docs/api/{wire.replace('.', '-')}-types.md": struct_list(wire) for wire in TYPES}
     return {**schemas, **lists, "docs/fields.md": fields(), "docs/pipelines.md": pipelines()}
 
 
@@ -80,21 +87,26 @@ def schema(wire: str) -> str:
 
 STRUCTS = """# Structs of {vendor}
 
-The messages of `wire.{wire}.types`. The package `wire.{wire}` has them too: `{wire}.{example}`.
-Where a field is known from stands in [Facts of fields](../fields.md). `python -m tests.pages`
-writes this page.
+The messages of `wire.{wire}.types`. The package `wire.{wire}` has them too:
+`{wire}.{example}`. Where a field is known from stands in [Facts of fields](../fields.md).
+`python -m tests.pages` writes this page.
 """
 NAMES = {
     "gemini": ("Gemini", "Part"),
     "openai": ("OpenAI", "Tool"),
+    "openai.responses": ("OpenAI's Responses", "Tool"),
     "anthropic": ("Anthropic", "Tool"),
 }
 SECTIONS = {
     "request": "Requests",
+    "options": "Options",
+    "items": "Items",
     "content": "Content",
     "message": "Messages",
     "tools": "Tools",
     "answer": "Responses",
+    "events": "Events",
+    "conversations": "Conversations",
     "enums": "Known values",
     "embeddings": "Embeddings",
     "models": "Models",

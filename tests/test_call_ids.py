@@ -12,8 +12,9 @@ from wire import Chat, Message, Reply, ToolCall, ToolCallDelta, ToolCallEnd, Too
 
 MODELS = {
     "gemini": "gemini:gemini-3.5-flash",
-    "openai": "openai:gpt-5.4",
+    "openai": "openai:gpt-5.2",
     "anthropic": "kimi@anthropic:kimi-k2.6",
+    "responses": "openai@responses:gpt-5.4",
 }
 IDS = {
     "one id": ("x", "x", "x"),
@@ -94,6 +95,39 @@ def whole_anthropic(ids: tuple[str | None, ...]) -> dict[str, Any]:
     return {"type": "message", "id": "m", "content": blocks(ids), "stop_reason": "tool_use"}
 
 
+def items(ids: tuple[str | None, ...]) -> list[dict[str, Any]]:
+    return [
+        {
+            "type": "function_call",
+            "id": f"fc_{position}",
+            **({"call_id": id} if id else {}),
+            "name": name,
+            "arguments": json.dumps(arguments),
+        }
+        for position, (id, name, arguments) in enumerate(zip(ids, NAMES, ARGUMENTS, strict=True))
+    ]
+
+
+def whole_responses(ids: tuple[str | None, ...]) -> dict[str, Any]:
+    return {"object": "response", "status": "completed", "output": items(ids)}
+
+
+def responses(ids: tuple[str | None, ...]) -> list[dict[str, Any]]:
+    events: list[dict[str, Any]] = []
+    for index, item in enumerate(items(ids)):
+        place = {"output_index": index, "item_id": item["id"]}
+        events += [
+            {"type": "response.output_item.added", **place, "item": {**item, "arguments": ""}},
+            {
+                "type": "response.function_call_arguments.delta",
+                **place,
+                "delta": item["arguments"],
+            },
+            {"type": "response.output_item.done", **place, "item": item},
+        ]
+    return [*events, {"type": "response.completed", "response": whole_responses(ids)}]
+
+
 RESPONSES = {
     "gemini": ("gemini", lambda ids: gemini(ids)[0]),
     "gemini, streamed": ("gemini", gemini),
@@ -102,6 +136,8 @@ RESPONSES = {
     "chat, streamed without index": ("openai", lambda ids: openai(ids, index=False)),
     "messages": ("anthropic", whole_anthropic),
     "messages, streamed": ("anthropic", anthropic),
+    "responses": ("responses", whole_responses),
+    "responses, streamed": ("responses", responses),
 }
 
 
@@ -114,7 +150,7 @@ def asked(wire: str, response: Any) -> tuple[Reply, list[Any], dict[str, Any]]:
     streamed = isinstance(response, list)
     content = sse(response) if streamed else json.dumps(response).encode()
     http = httpx.MockTransport(lambda _: httpx.Response(200, content=content))
-    with Chat(MODELS[wire], api_key="fake-key", http=http, max_tokens=9) as chat:
+    with Chat(MODELS[wire], api_key="fake-key", http=http, max_tokens=99) as chat:
         events: list[Any] = []
         if streamed:
             with chat.stream("Hi") as stream:
@@ -173,7 +209,7 @@ def test_each_result_goes_back_with_its_call(
         assert echoed == ids
     elif wire == "openai":
         assert all(id in (None, own) for id, own in zip(ids, echoed, strict=True))
-    else:  # Messages requires ids that are all different (A13)
+    else:  # Messages and Responses require ids that are all different (A13)
         assert len(set(echoed)) == 3
 
 
@@ -196,6 +232,18 @@ def pairs_in(wire: str, body: dict[str, Any]) -> list[tuple[Any, Any, Any, Any]]
                 json.loads(result["content"]),
             )
             for call, result in zip(calls, body["messages"][2:], strict=True)
+        ]
+    if wire == "responses":
+        calls = [item for item in body["input"] if item["type"] == "function_call"]
+        results = [item for item in body["input"] if item["type"] == "function_call_output"]
+        return [
+            (
+                call["call_id"],
+                json.loads(call["arguments"]),
+                result["call_id"],
+                json.loads(result["output"]),
+            )
+            for call, result in zip(calls, results, strict=True)
         ]
     calls = body["messages"][1]["content"]
     return [

@@ -474,7 +474,7 @@ def test_while_tools_are_called_there_is_no_value_yet(door: Door) -> None:
 
 @pytest.mark.parametrize(
     ("model", "form"),
-    [("openai:gpt-5.4", "json_schema"), ("deepseek:deepseek-chat", "json_object")],
+    [("openai@chat:gpt-5.4", "json_schema"), ("deepseek:deepseek-chat", "json_object")],
 )
 def test_hosts_of_chat_completions_are_asked_by_their_own_means(
     door: Door, model: str, form: str
@@ -631,9 +631,9 @@ def test_calls_end_with_the_call_of_the_reply(door: Door) -> None:
 def test_what_a_call_leaves_out_is_told_before_it_is_sent_and_with_the_reply(door: Door) -> None:
     said = [Message.user("Hi"), Message.assistant("Hello."), Message.user("Look")]
     host = Emulator([{"match": {"endpoint": "chat.completions"}, "say": "Ok."}], lenient=True)
-    reply = door.ask(host, messages=said, model="openai:gpt-5.4", search_grounding=True)
+    reply = door.ask(host, messages=said, model="openai@chat:gpt-5.4", search_grounding=True)
     assert ["search_grounding" in str(note) for note in reply.notes] == [True]
-    with Chat("openai:gpt-5.4", api_key="fake-key") as chat:
+    with Chat("openai@chat:gpt-5.4", api_key="fake-key") as chat:
         assert notes(chat.call(messages=said, search_grounding=True)) == reply.notes
         assert notes(chat.call(messages=said)) == ()
 
@@ -661,7 +661,7 @@ def test_an_async_chat_takes_a_client_and_leaves_it_open(backend: str) -> None:
     assert anyio.run(main, backend=backend) == ["Hi.", "Hi."]
 
 
-MODELS = ("gemini:gemini-3.8-flash", "openai:gpt-5.4", "anthropic:claude-opus-4-8")
+MODELS = ("gemini:gemini-3.8-flash", "openai:gpt-5.2", "anthropic:claude-opus-4-8")
 
 
 @pytest.mark.parametrize("model", MODELS)

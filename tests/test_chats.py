@@ -68,7 +68,7 @@ def test_u_02_each_provider_with_a_key_has_a_client_and_the_first_is_the_default
     def work(chats: Any) -> list[Callable[[], Any]]:
         made.append(chats)
         return [
-            lambda: chats.ask("Hi", model="gpt-5.4"),
+            lambda: chats.ask("Hi", model="gpt-4.1"),
             lambda: chats.ask("Hi", model="anthropic:claude-opus-4-8", max_tokens=9),
             lambda: chats.ask("Hi", model="claude-opus-4-8", provider="Anthropic", max_tokens=9),
         ]
@@ -85,7 +85,7 @@ def test_u_02_each_provider_with_a_key_has_a_client_and_the_first_is_the_default
 def test_a_stream_of_any_of_them() -> None:
     http = EmulatorTransport(Emulator([{"say": "Hello."}]))
     clients = {name: Client(name, api_key=KEY, http=http) for name in ("gemini", "openai")}
-    with Chats(clients) as chats, chats.stream("Hi", model="openai:gpt-5.4") as events:
+    with Chats(clients) as chats, chats.stream("Hi", model="openai:gpt-4.1") as events:
         texts = [each.text for each in events if isinstance(each, TextDelta)]
         assert ("".join(texts), events.reply().text) == ("Hello.", "Hello.")
 
@@ -122,7 +122,7 @@ def test_u_03_u_04_the_other_variables_of_a_provider(monkeypatch: pytest.MonkeyP
         assert chats.clients["gemini"].describe()["key"] == "GOOGLE_API_KEY"
         openai = chats.clients["openai"]
         assert openai.describe()["base_url"] == "https://gateway.example/v1"
-        headers = dict(openai.preview(chats.chat("gpt-5.4", "openai").call("Hi")).headers)
+        headers = dict(openai.preview(chats.chat("gpt-4.1", "openai").call("Hi")).headers)
         assert headers["openai-organization"] == "org-1"
         assert headers["openai-project"] == "proj-1"
     monkeypatch.setenv("AZURE_BASE_URL", "https://my.openai.azure.com/openai/v1")
@@ -153,7 +153,7 @@ def test_u_06_names_of_clients_are_the_callers_own() -> None:
     clients = {"main": Client("openai", api_key=KEY), "spare": Client("kimi@cn", api_key=KEY)}
     with Chats(clients, default="Spare") as chats:
         assert repr(chats.chat("kimi-k2.6", temperature=0)) == "Chat(kimi@cn:kimi-k2.6)"
-        assert repr(chats.chat("MAIN:gpt-5.4")) == "Chat(openai:gpt-5.4)"
+        assert repr(chats.chat("MAIN:gpt-4.1")) == "Chat(openai:gpt-4.1)"
 
 
 @pytest.mark.parametrize(
@@ -205,5 +205,5 @@ def test_after_the_block_no_client_sends(monkeypatch: pytest.MonkeyPatch) -> Non
         pass
     chats.close()
     with pytest.raises(ConfigurationError, match="closed"):
-        chats.ask("Hi", model="gpt-5.4")
+        chats.ask("Hi", model="gpt-4.1")
     assert paths(emulator) == []

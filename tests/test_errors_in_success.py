@@ -22,7 +22,12 @@ from wire.errors import (
     WireError,
 )
 
-MODELS = ("gemini:gemini-3.5-flash", "openai:gpt-5.4", "anthropic:claude-sonnet-4-6")
+MODELS = (
+    "gemini:gemini-3.5-flash",
+    "openai:gpt-5.2",
+    "anthropic:claude-sonnet-4-6",
+    "openai@responses:gpt-5.4",
+)
 
 
 def answered(model: str, body: Any) -> tuple[WireError, int]:
@@ -94,7 +99,7 @@ def test_the_error_of_a_choice_is_read_the_same_way() -> None:
         ({"message": "m", "status": "UNAVAILABLE"}, OverloadedError),
         ({"message": "flagged", "code": "content_filter"}, BadRequestError),
     ):
-        found, _ = answered("openai:gpt-5.4", {"choices": [{"index": 0, "error": error}]})
+        found, _ = answered("openai:gpt-5.2", {"choices": [{"index": 0, "error": error}]})
         assert type(found) is kind
 
 

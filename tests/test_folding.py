@@ -143,7 +143,9 @@ def remembering(response: Any) -> list[WireStruct]:
     messages = [each.message for each in getattr(response, "choices", None) or ()]
     parts = [part for each in contents if each is not None for part in each.parts or ()]
     blocks = getattr(response, "content", None) or ()
-    return [each for each in (response, *contents, *messages, *parts, *blocks) if each is not None]
+    items = getattr(response, "output", None) or ()
+    found = (response, *contents, *messages, *parts, *blocks, *items)
+    return [each for each in found if each is not None]
 
 
 @pytest.mark.parametrize("wire", WIRES)

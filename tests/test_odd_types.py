@@ -44,8 +44,8 @@ CASES = {
     "gemini text": ("gemini:gemini-3.5-flash", gemini_text),
     "gemini parts": ("gemini:gemini-3.5-flash", gemini_parts),
     "gemini content": ("gemini:gemini-3.5-flash", gemini_content),
-    "chat content": ("openai:gpt-5.4", chat_content),
-    "chat delta": ("openai:gpt-5.4", chat_delta),
+    "chat content": ("openai:gpt-5.2", chat_content),
+    "chat delta": ("openai:gpt-5.2", chat_delta),
     "messages text": ("anthropic:claude-sonnet-4-6", messages_text),
 }
 

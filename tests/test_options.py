@@ -116,7 +116,12 @@ def test_a_misspelt_option_is_told_the_nearest(function: Callable[..., Any], nea
 
 # --- what help and hovers tell --------------------------------------------------------------------
 
-VENDORS = ("wire.gemini.types", "wire.openai.types", "wire.anthropic.types")
+VENDORS = (
+    "wire.gemini.types",
+    "wire.openai.types",
+    "wire.openai.responses.types",
+    "wire.anthropic.types",
+)
 """Their fields have the names and meanings of the vendor's reference."""
 
 

@@ -23,7 +23,7 @@ HELLO = [
     {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}},
     {"type": "message_stop"},
 ]
-CLAUDE, GPT, GEMINI = "anthropic:claude-opus-4-8", "openai:gpt-5.4", "gemini:gemini-3.5-flash"
+CLAUDE, GPT, GEMINI = "anthropic:claude-opus-4-8", "openai:gpt-5.2", "gemini:gemini-3.5-flash"
 MESSAGES = [THREAD, START, {"type": "ping"}, *HELLO[:2], THREAD, *HELLO[2:]]
 FILTERS = {"choices": [], "id": "c_1", "prompt_filter_results": [{"prompt_index": 0}]}
 COMPLETION = [

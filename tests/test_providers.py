@@ -39,6 +39,7 @@ KEY, OTHER = "fake-key-4711", "fake-key-0815"
 PAGE = Path(__file__).parent.parent / "docs" / "providers.md"
 CHAT = sorted(name for name, row in PROVIDERS.items() if row.wire == "openai")
 MESSAGES = sorted(name for name, row in PROVIDERS.items() if row.wire == "anthropic")
+RESPONSES = sorted(name for name, row in PROVIDERS.items() if row.wire == "openai.responses")
 OWN = ["ollama", "vllm", "llama.cpp", "lmstudio"]
 VERTEX = {"project": "my-project", "location": "us-central1"}
 
@@ -262,7 +263,10 @@ def test_no_row_was_forgotten():
         "qwen@anthropic-cn",
     ]
     assert set(MESSAGES) == {*messages, "ollama@anthropic", "llama.cpp@anthropic"}
-    assert sorted(set(PROVIDERS) - set(CHAT) - set(MESSAGES)) == ["gemini", "gemini@vertex"]
+    assert sorted(set(PROVIDERS) - set(CHAT) - set(MESSAGES) - set(RESPONSES)) == [
+        "gemini",
+        "gemini@vertex",
+    ]
     for name, expected in regions.items():
         assert list(PROVIDERS[name].regions) == expected
 
@@ -1023,6 +1027,7 @@ def test_what_is_said_differently():
     }
     assert {name: (each.least, each.most, each.letters) for name, each in ids.items()} == {
         "openai": (1, 40, ""),
+        "openai@chat": (1, 40, ""),
         "azure": (1, 40, ""),
         "mistral": (9, 9, "[a-zA-Z0-9]"),
     }

@@ -72,6 +72,15 @@ def test_a_name_that_is_missing_is_told_with_the_module_that_has_it() -> None:
         getattr(wire, "Any")  # noqa: B009
 
 
+@pytest.mark.parametrize("name", ["wire.anthropic.batches", "wire.openai.responses.conversations"])
+def test_a_module_of_the_types_is_not_taken_for_one_of_the_package(name: str) -> None:
+    """`from PACKAGE import MODULE` imports the module only if the package has no such name."""
+    package, _, module = name.rpartition(".")
+    importlib.import_module(f"{package}.types.{module}")
+    with pytest.raises(AttributeError):
+        importlib.import_module(package).__getattr__(module)
+
+
 DIRECTIVE = re.compile(r"^\.\. (currentmodule|auto\w+):: ([\w.]+)$", re.MULTILINE)
 API = {path.name: path.read_text("utf-8") for path in sorted((ROOT / "docs/api").glob("*.md"))}
 

@@ -34,7 +34,7 @@ def rendered(model: str, *messages: Message, **options: Any) -> tuple[dict[str, 
 @pytest.mark.parametrize(
     ("model", "role"),
     [
-        ("openai:gpt-5.4", "developer"),
+        ("openai:gpt-5.2", "developer"),
         ("deepseek:deepseek-chat", "system"),
         ("glm:glm-5", "system"),
         ("kimi:kimi-k2.6", "system"),
@@ -91,7 +91,7 @@ def test_u_34_u_37_elsewhere_developer_is_merged_with_system_and_names_are_repor
 def test_an_instruction_of_the_developer_may_stand_between_calls_and_results() -> None:
     talk = [*TALK[:4], Message.developer("Now in feet."), *TALK[4:]]
     assert history.check(talk) == []
-    body, notes = rendered("openai:gpt-5.4", *talk)
+    body, notes = rendered("openai:gpt-5.2", *talk)
     assert [each["role"] for each in body["messages"]][3:] == [
         "assistant",
         "tool",
@@ -136,7 +136,7 @@ def test_a_name_is_a_text(name: Any) -> None:
         Message("user", (), name)
 
 
-@pytest.mark.parametrize("model", ["gemini:m", "openai:gpt-5.4", "anthropic:claude-opus-4-8"])
+@pytest.mark.parametrize("model", ["gemini:m", "openai:gpt-5.2", "anthropic:claude-opus-4-8"])
 def test_a_name_that_json_cannot_represent_is_refused_with_its_path(model: str) -> None:
     with pytest.raises(RuleError, match=r"messages\[0\]\.name"):
         rendered(model, Message.user("Hi", name="\ud800"))

@@ -1,17 +1,18 @@
-"""One conversation walks from Gemini to DeepSeek and back: the right signatures, ids and
-placeholders in each body.
+"""One conversation walks from Gemini to DeepSeek and back, and another over all four wires: the
+right signatures, ids and placeholders in each body. An agent moves in the middle of its tool loop.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import httpx
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from wire import Chat, Message, Reply, ToolResult, tool
+from wire import Agent, Chat, Message, Reply, Text, ToolResult, tool
 
 GEMINI = "gemini:gemini-3-pro-preview"
 DEEPSEEK = "deepseek:deepseek-reasoner"
@@ -22,6 +23,12 @@ SIGNED = "EqQBCqEBAdgrdWl0aCBhIHNpZ25hdHVyZQ=="
 def high_tide(port: str, day: int = 1) -> dict[str, Any]:
     """When the tide is high."""
     return {"port": port, "at": "05:12"}
+
+
+@tool(kind="custom", grammar="[a-z ]+", syntax="regex")
+def note(words: str) -> str:
+    """Keeps a note."""
+    return f"kept: {words}"
 
 
 def of_gemini(*parts: dict[str, Any], finish: str = "STOP") -> dict[str, Any]:
@@ -51,7 +58,8 @@ def of_deepseek(**message: Any) -> dict[str, Any]:
 class Walk:
     """A conversation, and every body that it sent."""
 
-    def __init__(self) -> None:
+    def __init__(self, tools: Sequence[Any] = (high_tide,)) -> None:
+        self.tools = list(tools)
         self.messages: list[Message] = []
         self.bodies: list[dict[str, Any]] = []
         self.notes: list[list[str]] = []
@@ -66,7 +74,7 @@ class Walk:
             model,
             api_key="fake-key",
             http=httpx.MockTransport(respond),
-            tools=[high_tide],
+            tools=self.tools,
             system="You know the tides.",
         ) as chat:
             reply = chat.ask(messages=self.messages)
@@ -170,3 +178,229 @@ def test_deepseek_gets_its_own_reasoning_and_no_signature(walk: Walk) -> None:
         "g2",
         "call_00_d",
     ]
+
+
+# --- four wires -----------------------------------------------------------------------------------
+
+GPT = "openai:gpt-5.6"
+CLAUDE = "anthropic:claude-opus-4-8"
+OPENAI_CHAT = "openai@chat:gpt-4.1"
+THOUGHT = {
+    "type": "reasoning",
+    "id": "rs_1",
+    "summary": [{"type": "summary_text", "text": "Two ports."}],
+    "encrypted_content": "gAAAAA-first",
+}
+
+
+def of_responses(*output: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "status": "completed",
+        "model": "gpt-5.6",
+        "output": list(output),
+    }
+
+
+def said(text: str, phase: str) -> dict[str, Any]:
+    part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+    return {
+        "type": "message",
+        "id": "msg_1",
+        "status": "completed",
+        "role": "assistant",
+        "phase": phase,
+        "content": [part],
+    }
+
+
+def of_claude(*content: dict[str, Any], stop: str) -> dict[str, Any]:
+    return {
+        "id": "msg_c",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-opus-4-8",
+        "content": list(content),
+        "stop_reason": stop,
+        "usage": {"input_tokens": 9, "output_tokens": 9},
+    }
+
+
+def of_chat(**message: Any) -> dict[str, Any]:
+    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}
+    return {"id": "c1", "object": "chat.completion", "model": "gpt-4.1", "choices": [choice]}
+
+
+@pytest.fixture(scope="module")
+def four_wires() -> Walk:
+    walk = Walk([high_tide, note])
+    walk.ask(
+        GEMINI,
+        of_gemini(
+            {"text": "A thought about tides.", "thought": True},
+            {
+                "functionCall": {"name": "high_tide", "args": {"port": "Brest"}, "id": "g1"},
+                "thoughtSignature": SIGNED,
+            },
+            {"functionCall": {"name": "note", "args": {"input": "asked of brest"}, "id": "g2"}},
+        ),
+        Message.user("When is high tide in Brest? Keep a note."),
+    )
+    walk.ask(
+        GPT,
+        of_responses(
+            THOUGHT,
+            said("Saint-Malo next.", "commentary"),
+            {
+                "type": "custom_tool_call",
+                "id": "ctc_1",
+                "status": "completed",
+                "call_id": "call_note",
+                "name": "note",
+                "input": "saint malo next",
+            },
+            {
+                "type": "function_call",
+                "id": "fc_1",
+                "status": "completed",
+                "call_id": "call_tide",
+                "name": "high_tide",
+                "arguments": '{"port": "Saint-Malo"}',
+            },
+            {"type": "web_search_call", "id": "ws_1", "status": "completed"},
+        ),
+        walk.results({"port": "Brest", "at": "05:12"}, "no room"),
+    )
+    walk.ask(
+        CLAUDE,
+        of_claude(
+            {"type": "thinking", "thinking": "Whitby is missing.", "signature": "c2lnbmVk"},
+            {"type": "text", "text": "One more."},
+            {
+                "type": "tool_use",
+                "id": "toolu_1",
+                "name": "note",
+                "input": {"input": "whitby is missing"},
+            },
+            stop="tool_use",
+        ),
+        walk.results({"kept": True}, {"at": "06:30"}),
+    )
+    walk.ask(
+        OPENAI_CHAT,
+        of_chat(content=None, refusal="I can't keep notes."),
+        walk.results({"kept": True}),
+    )
+    walk.ask(GPT, of_responses(said("05:12 and 06:30.", "final_answer")), Message.user("Go on."))
+    walk.ask(GEMINI, of_gemini({"text": "Bye."}), Message.user("Thanks."))
+    bye = of_claude({"type": "text", "text": "Bye."}, stop="end_turn")
+    walk.ask(CLAUDE, bye, Message.user("Bye."))
+    return walk
+
+
+def test_the_bodies_of_a_walk_over_four_wires(
+    four_wires: Walk, snapshot: SnapshotAssertion
+) -> None:
+    assert [
+        {"body": body, "notes": notes}
+        for body, notes in zip(four_wires.bodies, four_wires.notes, strict=True)
+    ] == snapshot
+
+
+def test_each_wire_gets_what_it_can_hold(four_wires: Walk) -> None:
+    last = four_wires.bodies[4]["input"]
+    assert [item["type"] for item in last] == [
+        "message",
+        "function_call",
+        "custom_tool_call",
+        "function_call_output",
+        "custom_tool_call_output",
+        "reasoning",
+        "message",
+        "custom_tool_call",
+        "function_call",
+        "web_search_call",
+        "custom_tool_call_output",
+        "function_call_output",
+        "message",
+        "custom_tool_call",
+        "custom_tool_call_output",
+        "message",
+        "message",
+    ]
+    # Its own items come back as they came, without their ids and status.
+    assert last[5] == {key: value for key, value in THOUGHT.items() if key != "id"}
+    assert (last[6]["phase"], last[7]["input"]) == ("commentary", "saint malo next")
+    assert last[8]["arguments"] == '{"port": "Saint-Malo"}'
+    # The others' calls of the custom tool are calls of it again, and a refusal stays one.
+    assert (last[2]["input"], last[13]["input"]) == ("asked of brest", "whitby is missing")
+    assert last[15]["content"] == [{"type": "refusal", "refusal": "I can't keep notes."}]
+    assert four_wires.messages[7].parts == (Text("I can't keep notes.", refusal=True),)
+    gemini = json.dumps(four_wires.bodies[5])
+    assert (SIGNED in gemini, "gAAAAA" in gemini, "c2lnbmVk" in gemini) == (True, False, False)
+    claude = json.dumps(four_wires.bodies[6])
+    assert ("c2lnbmVk" in claude, "gAAAAA" in claude, SIGNED in claude) == (True, False, False)
+
+
+def test_an_agent_moves_in_the_middle_of_its_tool_loop(snapshot: SnapshotAssertion) -> None:
+    bodies: list[dict[str, Any]] = []
+
+    def chat(model: str, answer: dict[str, Any]) -> Chat:
+        def respond(request: httpx.Request) -> httpx.Response:
+            bodies.append(json.loads(request.content))
+            return httpx.Response(200, json=answer)
+
+        return Chat(model, api_key="fake-key", effort="low", http=httpx.MockTransport(respond))
+
+    def call(port: str) -> dict[str, Any]:
+        return {
+            "type": "function_call",
+            "id": "fc_1",
+            "status": "completed",
+            "call_id": f"call_{port}",
+            "name": "high_tide",
+            "arguments": json.dumps({"port": port}),
+        }
+
+    agent = Agent(
+        chat(GPT, of_responses(THOUGHT, said("Brest first.", "commentary"), call("Brest"))),
+        "You know the tides.",
+        tools=[high_tide],
+    )
+    runs = [agent.run("When is high tide in Brest, Saint-Malo and Whitby?", max_steps=1)]
+    for model in (
+        chat(
+            GEMINI,
+            of_gemini(
+                {
+                    "functionCall": {"name": "high_tide", "args": {"port": "Saint-Malo"}},
+                    "thoughtSignature": SIGNED,
+                },
+            ),
+        ),
+        chat(
+            CLAUDE,
+            of_claude(
+                {"type": "thinking", "thinking": "Whitby is missing.", "signature": "c2lnbmVk"},
+                {
+                    "type": "tool_use",
+                    "id": "toolu_1",
+                    "name": "high_tide",
+                    "input": {"port": "Whitby"},
+                },
+                stop="tool_use",
+            ),
+        ),
+        chat(GPT, of_responses(said("At 05:12 in all three.", "final_answer"))),
+    ):
+        agent.model = model
+        runs.append(agent.run(max_steps=1))
+    assert [run.reason for run in runs] == ["max_steps", "max_steps", "max_steps", "end"]
+    assert runs[-1].text == "At 05:12 in all three."
+    last = bodies[-1]["input"]
+    assert last[1] == {key: value for key, value in THOUGHT.items() if key != "id"}
+    notes = [[str(note) for note in run.steps[-1].reply.notes] for run in runs]
+    assert [
+        {"body": body, "notes": told} for body, told in zip(bodies, notes, strict=True)
+    ] == snapshot

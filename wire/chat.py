@@ -39,7 +39,7 @@ from wire.http.target import Options, Token, options_of, seal
 from wire.neutral.messages import Done, Event, Message, Parts, Reply
 from wire.neutral.output import OutputType
 from wire.neutral.request import Request, Tool
-from wire.providers import PROVIDERS, family_of, model_of
+from wire.providers import PROVIDERS, Provider, family_of, model_of, row_of_model
 from wire.tools import Toolbox
 from wire.wires import WIRES
 
@@ -108,21 +108,25 @@ class ChatState(Generic[AnyClient]):
         self.client: AnyClient
         if client is None:
             self.client = kind(provider, http=parameters["http"], **options_of(parameters))
-        elif client.provider != provider.lower():
+        elif not _sends_to(client.row, provider.lower()):
             raise ConfigurationError(
                 f"client: it sends to {client.provider!r}, but the model {quoted(name)} is one of "
                 f"{quoted(provider)}"
             )
         else:
             self.client = client
+        row = self.client.row
+        own = row if provider.lower() == row.name else row.with_wire(PROVIDERS[provider.lower()])
+        self.row: Provider = row_of_model(own, self.model)
         self._name = f"{self.provider}:{self.model}"
         self._own = client is None
         self._settings = _settings_of(parameters)
 
     @property
     def provider(self) -> str:
-        """Name of the provider, with its region: `kimi@cn`."""
-        return self.client.provider
+        """Name of the row that is used: a provider, with its region or wire, as in `kimi@cn` and
+        `openai@responses`."""
+        return self.row.name
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._name})"
@@ -191,7 +195,7 @@ class ChatState(Generic[AnyClient]):
 
     def _check_options(self, options: Mapping[str, Mapping[str, Any]]) -> None:
         """Raise `RuleError` for options of a provider that does not exist: none would get them."""
-        own = self.client.provider
+        own = self.row.name
         known = {*PROVIDERS, *map(family_of, PROVIDERS), own, family_of(own)}
         for name, keys in options.items():
             if name in known and not isinstance(keys, Mapping):
@@ -327,7 +331,7 @@ class ChatState(Generic[AnyClient]):
         if output_type is not None:
             request = msgspec.structs.replace(request, output=output_type.output)
         try:
-            call = getattr(WIRES[self.client.wire], how)(request, self.model, self.client.row)
+            call = getattr(WIRES[self.row.wire], how)(request, self.model, self.row)
         except RuleError as error:
             if error.preview is not None:
                 error.preview = self.client._target.addressed(error.preview)
@@ -337,6 +341,18 @@ class ChatState(Generic[AnyClient]):
         if retry is not USE_CLIENT_DEFAULT:
             call = call.replace(retry=NO_RETRY if retry is None else retry)
         return call if output_type is None else with_output(call, output_type)
+
+
+def _sends_to(row: Provider, name: str) -> bool:
+    """Whether a client of `row` sends the calls of the provider `name`: the same URL and API."""
+    other = PROVIDERS.get(name)
+    return name == row.name or (
+        other is not None
+        and (other.family, other.api) == (row.family, row.api)
+        and other.base_url == PROVIDERS[row.name].base_url
+        if row.name in PROVIDERS
+        else False
+    )
 
 
 def _listed(messages: Any) -> tuple[Message, ...]:
@@ -622,7 +638,7 @@ class Chat(ChatState[Client]):
 
         Raises `RuleError` or `HistoryError` for a request that cannot be sent, `BlockedError` if
         the provider's filters removed the answer, `OutputError` if the answer does not match
-        `output`, and what the client raises.
+        `output` or is a refusal, and what the client raises.
 
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
@@ -952,7 +968,8 @@ class AsyncChat(ChatState[AsyncClient]):
 
 
 def with_output(call: AnyCall, output_type: OutputType) -> AnyCall:
-    """Make a call set `reply.output`. It then raises `OutputError` for a reply of another type.
+    """Make a call set `reply.output`. It then raises `OutputError` for a reply of another type, and
+    for a refusal.
 
     A partial reply gets no output, because truncated JSON may still match a type.
     """
@@ -971,6 +988,8 @@ def _parsed(parse: Callable[[bytes], Reply], output_type: OutputType, body: byte
 def _read(reply: Reply, output_type: OutputType) -> Reply:
     if reply.tool_calls:
         return reply  # the model answers only after it got the results
+    if refusal := reply.message.refusal:
+        raise OutputError(f"the model refused: {refusal}", code="refusal", partial=reply)
     try:
         msgspec.structs.force_setattr(reply, "output", output_type.read(reply.text))
     except OutputError as error:

@@ -32,6 +32,19 @@ PROVIDERS: dict[str, Provider] = {
 }
 """Name to row, for all wires. Each wire defines its rows in `rows.py`."""
 
+
+def row_of_model(row: Provider, model: str) -> Provider:
+    """The row for requests to a model: `row`, or another wire that the model needs.
+
+    >>> row_of_model(PROVIDERS["openai"], "gpt-5.6").name
+    'openai@responses'
+    """
+    for pattern, name in row.model_rows:
+        if re.fullmatch(pattern, model, re.IGNORECASE):
+            return row.with_wire(PROVIDERS[name])
+    return row
+
+
 _OTHER_NAMES = {
     "gemini": "google googleai googlegenai googlegla googlegenerativeai aistudio gemma",
     "gemini@vertex": "vertex vertexai googlevertex googlevertexai geminivertex",

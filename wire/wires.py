@@ -17,6 +17,7 @@ from wire.core.provider import Provider
 from wire.errors import APIError, Violation, WireError
 from wire.neutral.messages import Event, Message, Reply
 from wire.neutral.request import Request
+from wire.openai import responses
 
 
 class Wire(Protocol):
@@ -91,6 +92,7 @@ class Wire(Protocol):
 WIRES: Mapping[str, Wire] = {
     "gemini": gemini,
     "openai": openai,
+    "openai.responses": responses,
     "anthropic": anthropic,
 }
 """Name of a wire, which is the `wire` of a provider's row, to the wire."""

@@ -437,7 +437,7 @@ def test_s1_31_s1_36_another_base_and_names_that_are_in_no_list() -> None:
     )
     with pytest.raises(
         ConfigurationError,
-        match=r"'my-host' is unknown; .*; known are anthropic, azure, cerebras, deepseek",
+        match=r"'my-host' is unknown; .*; known are anthropic, azure, cerebras, chatgpt, deepseek",
     ):
         create_provider("my-host", "fake-key", "m")
 

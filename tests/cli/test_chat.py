@@ -49,7 +49,7 @@ def test_each_line_is_a_prompt_and_the_conversation_is_kept(wire: Command, name:
         said = wire("chat", *options, stdin="Hi\n\nWhen \\\nis high tide?\n")
         last = server.requests[-1]["body"]
     assert said == (0, "Hello.\nAt 05:12.\n", "")
-    messages = last.get("messages") or last["contents"]
+    messages = last.get("messages") or last.get("contents") or last["input"]
     assert len(messages) == 3
     assert "When \\nis high tide?" in json.dumps(messages[2])
 
@@ -178,7 +178,7 @@ def on_terminal(arguments: list[str], folder: Path, **variables: str) -> Iterato
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo terminals of Unix")
 def test_a_conversation_by_key_presses(tmp_path: Path) -> None:
-    stalls = {"say": "One, two, three, four, five.", "fault": "stall; seconds=3600; after=3"}
+    stalls = {"say": "One, two, three, four, five.", "fault": "stall; seconds=3600; after=6"}
     script = [CALL, {"say": "At 05:12.\x1b[2J"}, stalls, {"say": "Again."}, {"fault": "400"}]
     with serve(Emulator(script)) as server:
         arguments = ["chat", *at(server, "openai"), "--tool", "tide_of_test:high_tide"]
@@ -212,14 +212,14 @@ def test_a_conversation_by_key_presses(tmp_path: Path) -> None:
             assert "/dance: no such command" in screen.expect("> ")
             screen.type("\x04")
             assert screen.process.wait(60) == 0
-    asked = [each["body"]["messages"][-1]["content"] for each in server.requests]
+    asked = [each["body"]["input"][-1] for each in server.requests]
     assert "thrown away" not in str(asked)
     assert len(asked) == 5
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 def test_ctrl_c_ends_ask_with_130(tmp_path: Path) -> None:
-    stalls = {"say": "One, two, three, four, five.", "fault": "stall; seconds=3600; after=3"}
+    stalls = {"say": "One, two, three, four, five.", "fault": "stall; seconds=3600; after=6"}
     with serve(Emulator([stalls])) as server:
         arguments = ["ask", "Count", *at(server, "openai")]
         with on_terminal(arguments, tmp_path, OPENAI_API_KEY="fake-key") as screen:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import collections
 from pathlib import Path
 
-from tests.conformance import anthropic, gemini, openai
+from tests.conformance import anthropic, gemini, openai, responses
 from tests.conformance.compare import UNKNOWN
 from tests.conformance.records import Record, lines
 from tests.conformance.result import APART, Result
@@ -51,10 +51,11 @@ def scope(record: Record, *, every: bool = False) -> gemini.Checks | str:
     """What is to hold of a record, or the endpoint's name if it is not built."""
     vendor = str(record.get("vendor"))
     wires = {
-        "gemini": gemini.scope,
-        "anthropic": anthropic.scope,
-        "anthropic-compatible": anthropic.scope,
+        "gemini": [gemini.scope],
+        "anthropic": [anthropic.scope],
+        "anthropic-compatible": [anthropic.scope],
     }
-    find = wires.get(vendor, openai.scope if vendor.startswith("openai-") else None)
-    checks = find(record, every=every) if find is not None else None
+    of_openai = [responses.scope, openai.scope] if vendor.startswith("openai-") else []
+    found = (find(record, every=every) for find in wires.get(vendor, of_openai))
+    checks = next((each for each in found if each is not None), None)
     return f"{vendor} {record.get('endpoint')}" if checks is None else checks

@@ -33,6 +33,8 @@ class Expected:
     text: str = ""
     thought: str | None = ""
     """`None`: not judged."""
+    refusal: str | None = None
+    """The end of `text` with which the model refuses; `None`: not judged."""
     calls: list[dict[str, Any]] = field(default_factory=list)
     """`name`, `arguments` or `text`, and `id` and `signature` where the vendor sent one."""
     parts: int | None = None
@@ -46,6 +48,8 @@ class Expected:
 def check_reply(reply: Reply, expected: Expected) -> None:
     """The reply says what the JSON says, and nothing else."""
     identical(reply.text, expected.text, "reply.text")
+    if expected.refusal is not None:
+        identical(reply.message.refusal, expected.refusal, "refusal")
     if expected.thought is not None:
         identical(reply.message.thought, expected.thought, "reply.thought")
     calls = [

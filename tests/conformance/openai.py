@@ -236,8 +236,11 @@ def expected(choice: Any, plain: Any, dialect: Dialect) -> Expected:
     ]
     inside = "".join(each.get("text", "") for part in parts for each in part.get("thinking") or ())
     details = message.get("reasoning_details")
+    refusal = message.get("refusal") or ""
+    texts = [part.get("text") or "" for part in parts if part.get("type") == "text"]
     found = Expected(
-        text="".join(part.get("text") or "" for part in parts if part.get("type") == "text"),
+        text="".join([*texts, refusal]),
+        refusal=refusal,
         thought=None if details and not slots else (slots or [""])[0] + inside,
         raw=choice.get("finish_reason") or None,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from wire.errors import APIError, WireError
 from wire.neutral.messages import (
     Event,
     Reply,
+    Text,
     ToolCall,
 )
 from wire.openai import ChatCompletion, Dialect, ErrorObject, EventReader, Message, parse_reply
@@ -193,18 +194,29 @@ def _asked(dialect: Dialect) -> Any:
     return dataclasses.replace(call.judge(row), host_rules=None)
 
 
+def _text(reply: Reply) -> str:
+    """The text that is no refusal. A folded answer has the two apart, whatever their order was."""
+    texts = [part for part in reply.message.parts if isinstance(part, Text)]
+    return "".join(part.text for part in texts if not part.refusal)
+
+
+READINGS: dict[str, Callable[[Reply], Any]] = {
+    "text": _text,
+    "refusal": lambda reply: reply.message.refusal,
+    "thought": lambda reply: reply.message.thought,
+    "tool_calls": lambda reply: reply.message.tool_calls,
+}
+
+
 def check_fold(
     answer: ChatCompletion, replies: dict[int, Reply], dialect: Dialect, body: bytes
 ) -> None:
     """The answer that the chunks fold into says the same as the chunks."""
     for index, reply in replies.items():
         again = parse_reply(answer, dialect, body=body, choice=index)
-        for name in ("text", "thought", "tool_calls"):
-            if getattr(again.message, name) != getattr(reply.message, name):
-                raise Mismatch(
-                    f"folded, {name} is {getattr(again.message, name)!r}, not "
-                    f"{getattr(reply.message, name)!r}"
-                )
+        for name, read in READINGS.items():
+            if read(again) != read(reply):
+                raise Mismatch(f"folded, {name} is {read(again)!r}, not {read(reply)!r}")
         if (again.stop, again.usage) != (reply.stop, reply.usage):
             raise Mismatch(
                 f"folded, it is {again.stop} {again.usage}, not {reply.stop} {reply.usage}"
@@ -249,11 +261,11 @@ def same_choice(reply: Reply, seen: Seen, index: int, expect: Case, trimmed: Any
         None,
     )
     ours = {
-        "text": reply.text,
+        "text": _text(reply),
         "reasoning": reply.message.thought,
         "finish_reason": _finish(reply),
         "finish_reason_raw": reply.stop.raw,
-        "refusal": (message and message.refusal) or "",
+        "refusal": reply.message.refusal,
         "annotations": _plain(message and message.annotations) or [],
         "reasoning_details": _plain(message and message.reasoning_details) or [],
     }

@@ -57,7 +57,9 @@ def cut_at_random(body: bytes, seed: str) -> list[bytes]:
 
 
 def row_of(record: Record, wire: str) -> Provider | str:
-    """The row of the host that answered, `""` if it has none; a local server is known by name."""
+    """The row of the host that answered, `""` if it has none for the wire; a local server is known
+    by name.
+    """
     names = {"llamacpp": "llama.cpp", "ollama": "ollama"}
     host = urllib.parse.urlsplit(str(record.get("url"))).hostname or ""
     if is_loopback(host):
@@ -65,7 +67,13 @@ def row_of(record: Record, wire: str) -> Provider | str:
         row = PROVIDERS[name] if name else None
     else:
         row = owner_of(host)
-    return row if row is not None and row.wire == wire else ""
+    # A recording of vLLM has the URL of OpenAI, whose models have no slash in their names.
+    if row is None or (row.name == "openai" and "/" in str(record.get("model"))):
+        return ""
+    if row.wire == wire:
+        return row
+    family = [each for each in PROVIDERS.values() if each.family == row.family]
+    return next((each for each in family if each.wire == wire), "")
 
 
 def path_of(record: Record) -> str:

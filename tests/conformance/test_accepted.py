@@ -17,6 +17,7 @@ from wire import anthropic, gemini, openai
 from wire.core.lenient import decoded
 from wire.core.provider import Provider
 from wire.errors import Violation
+from wire.openai import responses
 from wire.openai.chat.types import ChatCompletionRequest
 
 SHARED = Path(__file__).parents[3] / "shared" / "corpus"
@@ -62,10 +63,22 @@ def of_messages(record: Record, model: str) -> list[Violation]:
     return anthropic.check(body, model, row_of(record, "anthropic"), endpoint=endpoint)
 
 
+def of_responses(record: Record, model: str) -> list[Violation]:
+    if not path_of(record).endswith("/responses"):
+        return []
+    row = row_of(record, "openai.responses") or row_of(record, "openai")
+    # A recording of vLLM has the URL of OpenAI, whose models have no slash in their names.
+    return responses.check(
+        json.dumps(record["request_body"]).encode(), model, "" if "/" in model else row
+    )
+
+
 WIRES: dict[str, tuple[Callable[[Record, str], list[Violation]], int]] = {
     "gemini": (of_gemini, 1200),
     "openai-chat": (of_chat, 1000),
     "openai-chat-compatible": (of_chat, 2100),
+    "openai-responses": (of_responses, 500),
+    "openai-responses-compatible": (of_responses, 90),
     "anthropic": (of_messages, 700),
     "anthropic-compatible": (of_messages, 10),
 }
@@ -103,9 +116,36 @@ def test_no_rule_refuses_what_was_answered(name: str) -> None:
     assert seen["models"] >= seen["records"]
 
 
+STATE = ("model_not_found", "previous_response_not_found", "Model not found", "API key")
+"""In refusals that a request alone does not foretell."""
+
+
+def test_the_recorded_refusals_of_responses_are_foretold() -> None:
+    paths = [SHARED / f"{name}.jsonl.gz" for name in WIRES if name.startswith("openai-responses")]
+    if not all(path.exists() for path in paths):
+        pytest.skip("the corpus of recorded traffic is not beside this checkout")
+    seen = Counter[str]()
+    for path in paths:
+        for record in lines(path, ("id", "status", "response_body")):
+            refusal = record["response_body"]
+            if record["status"] != 400 or any(words in refusal for words in STATE):
+                continue
+            error = json.loads(refusal)["error"]
+            found = of_responses(record, models(record)[0])
+            assert [each.message for each in found] == [error["message"]], record["id"]
+            assert (found[0].field or None, found[0].code) == (error["param"], error["code"])
+            seen[found[0].rule] += 1
+    assert seen == {"P18": 3, "P23": 2, "P21": 1, "P10": 1}
+
+
 @pytest.mark.parametrize(
     ("file", "check"),
-    [("sample", of_gemini), ("openai", of_chat), ("anthropic", of_messages)],
+    [
+        ("sample", of_gemini),
+        ("openai", of_chat),
+        ("responses", of_responses),
+        ("anthropic", of_messages),
+    ],
 )
 def test_no_rule_refuses_what_the_sample_has(
     file: str, check: Callable[[Record, str], list[Violation]]

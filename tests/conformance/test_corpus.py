@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.conformance import anthropic, gemini, openai
+from tests.conformance import anthropic, gemini, openai, responses
 from tests.conformance.__main__ import main
 from wire.anthropic import MessageResponse
 from wire.anthropic import fold as anthropic_fold
@@ -22,11 +22,16 @@ from wire.gemini.reader import read_chunk
 from wire.openai import ChatCompletion
 from wire.openai.chat import fold as openai_fold
 from wire.openai.chat.tool_calls import Calls
+from wire.openai.responses import fold as responses_fold
+from wire.openai.responses import parse as responses_parse
+from wire.openai.responses import parts as responses_parts
+from wire.openai.responses.types import Response
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "corpus"
-SAMPLE, OPENAI, ANTHROPIC = (
+SAMPLE, OPENAI, RESPONSES, ANTHROPIC = (
     FOLDER / "sample.jsonl",
     FOLDER / "openai.jsonl",
+    FOLDER / "responses.jsonl",
     FOLDER / "anthropic.jsonl",
 )
 SHARED = Path(__file__).parents[3] / "shared" / "corpus"
@@ -37,6 +42,8 @@ RECORDED = {
     "openai-chat": (1058, 0, 3),
     "openai-chat-compatible": (2438, 0, 129),
     "openai-other": (165, 97, 62),
+    "openai-responses": (658, 0, 2),
+    "openai-responses-compatible": (164, 0, 3),
     "anthropic": (868, 21, 2),
     "anthropic-compatible": (10, 0, 1),
 }
@@ -45,8 +52,8 @@ PART = 500
 
 @pytest.mark.parametrize(
     ("sample", "records", "passed"),
-    [(SAMPLE, 14, 13), (OPENAI, 22, 21), (ANTHROPIC, 20, 19)],
-    ids=["gemini", "openai", "anthropic"],
+    [(SAMPLE, 14, 13), (OPENAI, 22, 21), (RESPONSES, 42, 41), (ANTHROPIC, 20, 19)],
+    ids=["gemini", "openai", "responses", "anthropic"],
 )
 def test_sample(
     sample: Path, records: int, passed: int, capsys: pytest.CaptureFixture[str]
@@ -214,6 +221,104 @@ def test_a_library_of_chat_completions_that_loses_something_fails(
     owner, name, replacement, failed = openai_mutants()[mutant]
     monkeypatch.setattr(owner, name, replacement)
     assert main(["corpus", str(OPENAI)]) == 1
+    assert set(failed) <= set(tally(capsys)["failed"])
+
+
+def responses_mutants() -> dict[str, tuple[Any, str, Any, list[str]]]:
+    """Name -> what to replace where, by what, and the records that fail then."""
+
+    def without_memory(body: bytes) -> Any:
+        return msgspec.json.decode(body, type=Response)
+
+    def alike(status: int, headers: Any, body: bytes) -> Any:
+        return APIError(body.decode(), status=status, raw=body)
+
+    def last_event_counts(self: Any) -> Any:
+        return {**self._response, "output": self._last}
+
+    def done_is_ignored(self: Any, event: Any) -> None:
+        kind = json.loads(bytes(event["type"]))
+        real_add(self, event if kind != "response.output_item.done" else {"type": b'"x"'})
+
+    def sent_with_id(item: Any, changed: Any, *, keeps_id: bool) -> Any:
+        return real_sendable(item, changed, keeps_id=True)
+
+    def first_call(item: Any, *args: Any, **options: Any) -> Any:
+        return [] if item.call_id == "call_t2" else real_parts_of(item, *args, **options)
+
+    def ids_of_items(item: Any, id: str, cut: bool) -> Any:
+        return real_call(item, item.id or id, cut)
+
+    builder, real_part = responses_fold._ResponseBuilder, responses_fold._Part
+    real_add = builder.add
+    real_sendable, real_parts_of = responses_parts._sendable, responses_parse.parts_of
+    real_call = responses_parse._call
+    return {
+        "unknown keys of a response are dropped": (
+            responses,
+            "parse_response",
+            without_memory,
+            ["plain", "unknown-keys", "calls"],
+        ),
+        "unknown keys of a request are dropped": (
+            responses,
+            "decoded",
+            lambda body, kind: msgspec.json.decode(body, type=kind),
+            ["unknown-keys"],
+        ),
+        "only the last event has items": (
+            builder,
+            "merged",
+            last_event_counts,
+            ["stream-empty-end", "stream-calls"],
+        ),
+        "items are made of their deltas": (
+            builder,
+            "add",
+            done_is_ignored,
+            ["stream-empty-end", "stream-calls"],
+        ),
+        "items of the last event alone are lost": (
+            builder,
+            "_at",
+            lambda self, index: self._items[index].merged(),
+            ["stream-last-only"],
+        ),
+        "deltas of text are lost": (
+            real_part,
+            "merged",
+            lambda self: self.fields,
+            ["stream", "stream-reasoning"],
+        ),
+        "items go back with their ids": (
+            responses_parts,
+            "_sendable",
+            sent_with_id,
+            ["plain", "calls", "hosted", "stream-calls"],
+        ),
+        "the second call is lost": (
+            responses_parse,
+            "parts_of",
+            first_call,
+            ["calls", "text-between-calls", "stream-calls"],
+        ),
+        "calls have the ids of their items": (
+            responses_parse,
+            "_call",
+            ids_of_items,
+            ["calls", "custom-call", "stream-calls"],
+        ),
+        "all errors are alike": (openai, "parse_error", alike, ["bad-key", "no-chain"]),
+    }
+
+
+@pytest.mark.parametrize("mutant", responses_mutants())
+def test_a_library_of_responses_that_loses_something_fails(
+    mutant: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    owner, name, replacement, failed = responses_mutants()[mutant]
+    monkeypatch.setattr(owner, name, replacement)
+    assert main(["corpus", str(RESPONSES)]) == 1
     assert set(failed) <= set(tally(capsys)["failed"])
 
 

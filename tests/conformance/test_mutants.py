@@ -162,11 +162,23 @@ def nameless(real: Any) -> Any:
     return starts
 
 
+def as_text(real: Any) -> Any:
+    def text(self: Any, kind: Any, place: Any, text: str) -> Iterator[Any]:
+        yield from real(self, TextDelta, place, text)
+
+    return text
+
+
+def by_name(fields: dict[str, Any]) -> dict[str, Any]:
+    return dict(sorted(fields.items()))
+
+
 def empty_is_an_answer(real: Any) -> Any:
     return lambda body: real(body) if body.strip() else ChatCompletion()
 
 
 GEMINI, CHAT, MESSAGES = "wire.gemini", "wire.openai.chat", "wire.anthropic"
+RESPONSES = "wire.openai.responses"
 CHECKS = "tests.conformance"  # where a function of the library was imported by its name
 
 MUTANTS = {
@@ -308,6 +320,49 @@ MUTANTS = {
     ),
     "the finish of a completion has another meaning": Mutant(
         f"{CHAT}.finish", "REASONS", lambda real: {**real, "length": "end"}, "chat-stream-choices"
+    ),
+    # Responses.
+    "usage of a response has no field": Mutant(
+        f"{CHECKS}.responses", "parse_response", without("usage"), "responses-calls"
+    ),
+    "a rule refuses a response that was accepted": Mutant(
+        f"{CHECKS}.responses",
+        "check",
+        always([Violation("model", "not this one", "X1")]),
+        "responses-calls",
+    ),
+    "a response is asked at another path": Mutant(
+        f"{RESPONSES}.endpoints", "Call", to_another_path, "responses-calls"
+    ),
+    "nulls of a response's arguments are dropped": Mutant(
+        f"{RESPONSES}.parse", "arguments_of", on_result(no_nulls), "responses-calls"
+    ),
+    "a response that was cut off looks whole": Mutant(
+        f"{RESPONSES}.finish",
+        "REASONS",
+        lambda real: {**real, "max_output_tokens": "end"},
+        "responses-length",
+    ),
+    "cached tokens of a response are not counted": Mutant(
+        f"{RESPONSES}.parse", "usage_of", having(cached=0), "responses-calls"
+    ),
+    "any body of a response is whole": Mutant(
+        f"{RESPONSES}.reader:ChunkReader", "is_whole", always(True), "responses-stream-calls"
+    ),
+    "no body of a response is whole": Mutant(
+        f"{RESPONSES}.reader:ChunkReader", "is_whole", always(False), "responses-stream-calls"
+    ),
+    "the fold of a response loses a key": Mutant(
+        f"{RESPONSES}.fold:_ResponseBuilder", "merged", dropping("usage"), "responses-stream-calls"
+    ),
+    "thoughts of a response are told as text": Mutant(
+        f"{RESPONSES}.parse:_OpenItem", "text", as_text, "responses-stream-thought"
+    ),
+    "the parts of a summary are joined without a blank line": Mutant(
+        f"{RESPONSES}.parse", "_SEPARATOR", instead(""), "responses-stream-thought"
+    ),
+    "items that go back are sorted by their keys": Mutant(
+        f"{RESPONSES}.parts", "fields_of", on_result(by_name), "responses-calls"
     ),
     # Errors in a 200, and nothing at all.
     "an error in a 200 is an answer": Mutant(

@@ -47,7 +47,7 @@ def together(work: Callable[[], Any]) -> list[Any]:
 
 MODELS = {
     "gemini": "gemini:gemini-3-pro-preview",
-    "openai": "openai:gpt-5.4",
+    "openai": "openai:gpt-4.1",
     "anthropic": "anthropic:claude-opus-4-8",
 }
 

@@ -207,10 +207,11 @@ def test_what_cannot_be_said_is_refused(body: bytes, extra: dict[str, Any], path
         ("/x", {"alt": "sse"}, "/x?alt=sse"),
         ("/x", {"a": "b c&d=e", "f": "ü/?+"}, "/x?a=b%20c%26d%3De&f=%C3%BC%2F%3F%2B"),
         ("/x", {"a": ""}, "/x?a="),
+        ("/x", {"a[]": ["b", "c d"], "e": "f"}, "/x?a%5B%5D=b&a%5B%5D=c%20d&e=f"),
     ],
     ids=ascii,
 )
-def test_target(path: str, query: dict[str, str], target: str):
+def test_target(path: str, query: dict[str, str | list[str]], target: str):
     assert call(path=path, query=query).target == target
 
 

@@ -159,7 +159,7 @@ STREAMS: dict[str, Callable[[int], list[Any]]] = {
         {"candidates": [{"index": i, "content": {"parts": [{"text": "a"}]}}]} for i in range(n)
     ],
 }
-MODELS = {"gemini": "gemini-3.8-flash", "openai": "gpt-5.4", "anthropic": "claude-opus-4-8"}
+MODELS = {"gemini": "gemini-3.8-flash", "openai": "gpt-4.1", "anthropic": "claude-opus-4-8"}
 
 
 def received(name: str, count: int, pieces: int) -> tuple[Incoming[Any, Any], list[bytes]]:

@@ -121,7 +121,7 @@ GEMINI = Pieces(
 )
 CHAT = Pieces(
     "openai",
-    "openai:gpt-5.4",
+    "openai:gpt-5.2",
     opening=(
         _json(_chunk({"role": "assistant", "content": ""})),
         _json(_chunk({"content": "Hel"})),

@@ -32,7 +32,7 @@ from wire.neutral.messages import Message, Reply, ToolResult
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 MODELS = {
     "gemini": "gemini-3.8-flash",
-    "openai": "gpt-5.4",
+    "openai": "gpt-4.1",
     "anthropic": "claude-opus-4-8",
 }
 AnyCall = Call[Any] | StreamCall[Any, Any]

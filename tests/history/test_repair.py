@@ -409,7 +409,7 @@ CUT = ToolCall(id="a", name="search", arguments=None, text='{"query": "Br')
 
 @pytest.mark.parametrize(
     "model",
-    ["gemini:gemini-3.5-flash", "openai:gpt-5.4", "anthropic:claude-sonnet-4-6", "minimax:M2"],
+    ["gemini:gemini-3.5-flash", "openai:gpt-5.2", "anthropic:claude-sonnet-4-6", "minimax:M2"],
 )
 @pytest.mark.parametrize(
     "messages",

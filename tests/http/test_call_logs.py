@@ -45,7 +45,7 @@ def test_a_call_that_succeeds_is_one_line(drive: Drive, caplog: pytest.LogCaptur
 def test_tokens_of_a_neutral_call_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "wire")
     http = EmulatorTransport(Emulator([{"say": "At 05:12."}] * 2))
-    with Chat("openai:gpt-5.4", api_key=KEY, http=http) as chat:
+    with Chat("openai:gpt-5.2", api_key=KEY, http=http) as chat:
         usage = chat.ask("When is high tide?").usage
         with chat.stream("When is high tide?") as stream:
             list(stream)

@@ -218,7 +218,7 @@ def client_doors(kind: type) -> dict[str, Callable[..., Any]]:
 
 
 def chat_doors(kind: type) -> dict[str, Callable[..., Any]]:
-    model = "openai:gpt-5.4"
+    model = "openai:gpt-5.2"
 
     def asked(key: Any, how: str, **options: Any) -> Any:
         chat = kind(model, api_key="fake-key", http="auto")

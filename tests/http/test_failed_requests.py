@@ -136,11 +136,11 @@ def test_a_stream_that_was_left_has_its_request() -> None:
 
 def test_an_error_of_the_neutral_door_has_its_request() -> None:
     http = EmulatorTransport(Emulator([{"fault": "429; retry-after=2"}]))
-    with Chat("openai:gpt-5.4", api_key=KEY, http=http, retry=None) as chat:
+    with Chat("openai:gpt-5.2", api_key=KEY, http=http, retry=None) as chat:
         with pytest.raises(errors.RateLimitError) as caught:
             chat.ask("Hi", max_tokens=5)
         assert caught.value.preview == chat.client.preview(chat.call("Hi", max_tokens=5))
-        assert caught.value.preview.model == "gpt-5.4"
+        assert caught.value.preview.model == "gpt-5.2"
     assert caught.value.response_headers["retry-after"] == "2"
 
 
@@ -148,7 +148,7 @@ def test_an_error_of_the_neutral_door_has_its_request() -> None:
 @pytest.mark.parametrize(
     ("model", "settings", "url"),
     [
-        ("openai:gpt-5.4", {"temperature": 3}, "https://api.openai.com/v1/chat/completions"),
+        ("openai:gpt-5.2", {"temperature": 3}, "https://api.openai.com/v1/chat/completions"),
         (
             "anthropic:claude-sonnet-5",
             {"temperature": 0.5},
@@ -193,7 +193,7 @@ def test_a_rule_error_of_the_client_has_the_request_that_was_not_sent(drive: Dri
 
 
 def test_a_request_that_cannot_be_built_has_no_preview() -> None:
-    with Chat("openai:gpt-5.4", api_key=KEY) as chat:
+    with Chat("openai:gpt-5.2", api_key=KEY) as chat:
         with pytest.raises(errors.RuleError) as caught:
             chat.ask("Hi", temperature=float("nan"))
     assert caught.value.preview is None

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wire
+from wire import Text
 from wire.core.memory import encode
 from wire.openai import ChatCompletion, Dialect, EventReader, parse_reply
 from wire.openai.chat.fold import fold
@@ -135,7 +136,8 @@ def test_q5_content(contents, folded):
 )
 def test_q5_a_message_counts_where_nothing_was_collected(choices, text):
     seen = streamed(*({"choices": [each]} for each in choices), chunk({}, "stop"))
-    assert (seen.reply.text, seen.answer.text) == (text, text)
+    message = seen.reply.message
+    assert (message.text.removesuffix(message.refusal), seen.answer.text) == (text, text)
 
 
 def test_q5_calls_of_a_message_beside_nothing():
@@ -608,7 +610,10 @@ def test_a_stream_says_what_the_plain_answer_says(data):
     assert folded == expected
     for reply in (seen.reply, expected):
         said = plain["choices"][0]["message"]
-        assert reply.text == (said["content"] or "")
+        # Pieces of the text and of the refusal may come in turns.
+        texts = [part for part in reply.message.parts if isinstance(part, Text)]
+        assert "".join(part.text for part in texts if not part.refusal) == (said["content"] or "")
+        assert reply.message.refusal == (said.get("refusal") or "")
         assert reply.message.thought == "".join(
             said.get(name, "") for name in ("reasoning", "reasoning_content", "reasoning_text")
         )

@@ -193,10 +193,14 @@ def test_q13_a_whole_answer_without_a_finish():
 
 def test_refusal():
     seen = streamed(chunk({"refusal": "I can"}), chunk({"refusal": "not."}), chunk({}, "stop"))
-    assert (seen.reply.stop, seen.reply.text) == (
+    assert (seen.reply.stop, seen.reply.message.parts) == (
         Stop(reason="end", raw="stop", message="I cannot."),
-        "",
+        (Text("I cannot.", refusal=True),),
     )
+    assert [event for event in seen.events if isinstance(event, TextDelta)] == [
+        TextDelta("I can"),
+        TextDelta("not."),
+    ]
 
 
 # --- Q16: usage -----------------------------------------------------------------------------------

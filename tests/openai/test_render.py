@@ -134,9 +134,13 @@ def test_s1_25_arguments_go_out_as_they_came(call: ToolCall, arguments: str):
     ],
 )
 def test_custom_calls(call: ToolCall):
-    said = sent(HI, Message.assistant(call), Message.tool_result(call, "1"))[1]
-    assert said["tool_calls"] == [
+    history = (HI, Message.assistant(call), Message.tool_result(call, "1"))
+    assert sent(*history, dialect=dialect_of("openai"))[1]["tool_calls"] == [
         {"id": "c", "type": "custom", "custom": {"name": "sql", "input": "x"}}
+    ]
+    function = {"name": "sql", "arguments": '{"input":"x"}'}
+    assert sent(*history, dialect=Dialect())[1]["tool_calls"] == [
+        {"id": "c", "type": "function", "function": function}
     ]
 
 

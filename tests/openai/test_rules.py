@@ -1274,7 +1274,7 @@ def test_tools_while_reasoning(model: str, fields: dict[str, Any], hit: bool):
             "/v1/chat/completions. "
             "To use function tools, use /v1/responses or set reasoning_effort to 'none'."
         )
-        assert found[0].remedy == 'set reasoning_effort: "none"'
+        assert found[0].remedy == 'use openai@responses, or set reasoning_effort: "none"'
     for tools in (None, [], [Tool(type="custom", custom=CustomTool(name="c"))]):
         assert check(asked(model=model, tools=tools, **fields), "openai") == []
     assert check(asked(model=model, tools=[TOOL], **fields), "azure") == []

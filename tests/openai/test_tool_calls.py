@@ -7,7 +7,8 @@ import pytest
 from wire.neutral.messages import ToolCall, ToolCallDelta, ToolCallEnd, ToolCallStart
 from wire.openai import EventReader, parse_reply
 from wire.openai.chat.reader import parse_completion
-from wire.openai.chat.tool_calls import arguments_of, present
+from wire.openai.chat.tool_calls import present
+from wire.openai.common.arguments import arguments_of
 
 from .bodies import chunk, piece, sse, streamed, told
 

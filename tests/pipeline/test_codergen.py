@@ -335,7 +335,7 @@ def test_s4_22_three_vendors_one_after_the_other(backend: str) -> None:
     assert ended.context["last_output"] == "A train in the snow."
     draft, review, revise = asked(emulator)
     assert "a night train through the mountains" in json.dumps(draft["messages"])
-    assert "A train." in review["messages"][-1]["content"]
+    assert "A train." in review["input"][-1]["content"]
     (said,) = revise["contents"][0]["parts"]
     assert "A train." in said["text"]
     assert "Add snow." in said["text"]

@@ -33,3 +33,13 @@ def messages_door(
     monkeypatch.delenv("LLAMA_CPP_API_KEY", raising=False)
     with opened(request.param, server, "llama.cpp@anthropic") as door:
         yield door
+
+
+@pytest.fixture(params=["sync", "asyncio", "trio"])
+def responses_door(
+    request: pytest.FixtureRequest, server: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Door]:
+    """The same server by its endpoint of OpenAI's Responses."""
+    monkeypatch.delenv("LLAMA_CPP_API_KEY", raising=False)
+    with opened(request.param, f"{server}/v1", "llama.cpp@responses") as door:
+        yield door

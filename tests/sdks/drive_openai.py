@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import json
 import sys
+import urllib.request
 from collections.abc import Callable
 from typing import Any
 
 import openai
+from pydantic import BaseModel
 
 URL = sys.argv[1]
 TOOL = {
@@ -26,6 +28,10 @@ TOOL = {
 }
 QUESTION = "What is the weather in Paris and in Oslo?"
 CASES: dict[str, Callable[[], Any]] = {}
+
+
+class Place(BaseModel):
+    city: str
 
 
 def client(
@@ -186,6 +192,178 @@ def stream_error() -> Any:
 @case
 def stream_cut() -> Any:
     return _raises(lambda: list(ask(client(fault="cut; after=2"), stream=True)))
+
+
+# --- Responses ------------------------------------------------------------------------------------
+
+FUNCTION = {"type": "function", "strict": False, **TOOL["function"]}
+ENCRYPTED = {"store": False, "include": ["reasoning.encrypted_content"]}
+REFUSED = {"text": "I cannot help with that.", "finish": "refusal"}
+
+
+def respond(door: openai.OpenAI, model: str = "gpt-5.4", input: Any = "hi", **options: Any) -> Any:
+    return door.responses.create(model=model, input=input, **options)
+
+
+def script(*steps: dict[str, Any]) -> None:
+    """Set what the emulator answers next."""
+    body = json.dumps(list(steps)).encode()
+    request = urllib.request.Request(f"{URL}/_wire/script", body, method="PUT")
+    with urllib.request.urlopen(request, timeout=10):
+        pass
+
+
+def results(output: Any) -> list[Any]:
+    """The result of each call."""
+    calls = [item for item in output if item.type == "function_call"]
+    return [
+        {"type": "function_call_output", "call_id": call.call_id, "output": "sunny"}
+        for call in calls
+    ]
+
+
+@case
+def responses_plain() -> Any:
+    answer = respond(client())
+    return answer.output_text, answer.status, answer.usage.total_tokens
+
+
+@case
+def responses_stream() -> Any:
+    """Each event is of a class of its own; the helper folds them."""
+    with client().responses.stream(
+        model="gpt-5.6", input="hi", reasoning={"summary": "auto"}
+    ) as events:
+        classes = [type(event).__name__ for event in events]
+        answer = events.get_final_response()
+    kinds = [item.type for item in answer.output]
+    return classes[0], classes[-1], "BaseModel" in classes, kinds, answer.output_text
+
+
+@case
+def responses_tools() -> Any:
+    """Two parallel calls, whose results go back beside the items of the answer."""
+    input: list[Any] = [{"role": "user", "content": QUESTION}]
+    answer = respond(client(), input=input, tools=[FUNCTION])
+    input += [*answer.output, *results(answer.output)]
+    calls = [item.arguments for item in answer.output]
+    return calls, respond(client(), input=input, tools=[FUNCTION]).output_text
+
+
+@case
+def responses_reasoning() -> Any:
+    """Encrypted reasoning goes back through a loop, streamed."""
+    input: list[Any] = [{"role": "user", "content": QUESTION}]
+    with client().responses.stream(
+        model="gpt-5.6", input=input, tools=[FUNCTION], **ENCRYPTED
+    ) as events:
+        answer = events.get_final_response()
+    kinds = [item.type for item in answer.output]
+    sent = [item.to_dict() for item in answer.output]
+    for item in sent:
+        item.pop("parsed_arguments", None)  # of the SDK's own
+    input += [*sent, *results(answer.output)]
+    return kinds, respond(client(), "gpt-5.6", input, tools=[FUNCTION], **ENCRYPTED).output_text
+
+
+@case
+def responses_foreign_reasoning() -> Any:
+    item = {"type": "reasoning", "summary": [], "encrypted_content": "gAAAAABforeign"}
+    return _raises(lambda: respond(client(), "gpt-5.6", [item], store=False))
+
+
+@case
+def responses_chain() -> Any:
+    door = client()
+    first = respond(door, input=[{"role": "user", "content": QUESTION}], tools=[FUNCTION])
+    second = respond(
+        door, input=results(first.output), tools=[FUNCTION], previous_response_id=first.id
+    )
+    kept = door.responses.retrieve(second.id)
+    items = [item.type for item in door.responses.input_items.list(second.id, order="asc")]
+    door.responses.delete(second.id)
+    return kept.output_text, items, _raises(lambda: door.responses.retrieve(second.id))
+
+
+@case
+def responses_parsed() -> Any:
+    answer = client().responses.parse(model="gpt-5.4", input="Where is Oslo?", text_format=Place)
+    return answer.output_parsed.city
+
+
+@case
+def responses_refusal() -> Any:
+    script({"say": REFUSED}, {"say": REFUSED})
+    part = respond(client()).output[0].content[0]
+    with client().responses.stream(model="gpt-5.4", input="hi") as events:
+        streamed = events.get_final_response().output[0].content[0]
+    return part.type, part.refusal, streamed.refusal
+
+
+@case
+def responses_background() -> Any:
+    """A stream that was left is taken up after the last event that was read."""
+    door = client()
+    with respond(door, background=True, stream=True) as events:
+        read = [next(events) for _ in range(5)]
+    id = read[0].response.id
+    rest = list(door.responses.retrieve(id, stream=True, starting_after=read[-1].sequence_number))
+    waiting = respond(door, background=True)
+    cancelled = door.responses.cancel(waiting.id)
+    return (
+        rest[0].sequence_number,
+        rest[-1].response.output_text,
+        waiting.status,
+        cancelled.status,
+    )
+
+
+@case
+def responses_conversation() -> Any:
+    door = client()
+    made = door.conversations.create(items=[{"role": "user", "content": "I am Bo."}])
+    respond(door, conversation=made.id)
+    roles = [item.role for item in door.conversations.items.list(made.id, order="asc")]
+    return roles, door.conversations.delete(made.id).deleted
+
+
+@case
+def responses_counts() -> Any:
+    door = client()
+    compacted = door.responses.compact(model="gpt-5.4", input="hi there")
+    following = [item.to_dict() for item in compacted.output]
+    return (
+        door.responses.input_tokens.count(model="gpt-5.4", input="hi there").input_tokens,
+        [item.type for item in compacted.output],
+        respond(door, input=[*following, {"role": "user", "content": "hi"}]).output_text,
+    )
+
+
+@case
+def responses_error_400() -> Any:
+    return _raises(lambda: respond(client(), "gpt-9"))
+
+
+@case
+def responses_error_429() -> Any:
+    return _raises(lambda: respond(client(fault="429; retry-after=0")))
+
+
+@case
+def responses_failed() -> Any:
+    script({"say": {"text": "Once", "finish": "failed"}})
+    answer = respond(client())
+    return answer.status, answer.error.code
+
+
+@case
+def responses_stream_error() -> Any:
+    return _raises(lambda: list(respond(client(fault="error; after=2"), stream=True)))
+
+
+@case
+def responses_stream_cut() -> Any:
+    return _raises(lambda: list(respond(client(fault="cut; after=2"), stream=True)))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """The vendors' own clients against the emulator: what they send is taken, what they read is what
 was sent. `make test-sdks`.
 
-Each client runs in two ages, whose versions stand in `summer.txt`, `today.txt` and the Makefile:
-those of August 2026, and the newest of November.
+Each client runs in two ages, whose versions stand in `summer.txt` and `today.txt`, those for
+JavaScript in `summer.npm` and `today.npm`: of August 2026, and the newest of November.
 """
 
 from __future__ import annotations
@@ -106,10 +106,12 @@ GOOGLE: dict[str, list[Any]] = {
     "stream_end": ["ok", [2, "ok", None]],  # that the answer is not whole is not told
     "stream_garbage": ["ok", [2, "UnknownApiResponseError", None]],
 }
+_ARGUMENTS = ['{"city":"Paris"}', '{"city":"Oslo"}']
+_REASONED = ["reasoning", "function_call", "function_call"]
 OPENAI: dict[str, list[Any]] = {
     "plain": ["ok", [SAID, "stop", True]],
     "stream": ["ok", [SAID, [], True]],
-    "stream_helper": ["ok", [['{"city":"Paris"}', '{"city":"Oslo"}'], SUNNY]],
+    "stream_helper": ["ok", [_ARGUMENTS, SUNNY]],
     "tools": ["ok", [2, SKY]],
     "tools_at_google": ["ok", [2, SKY]],
     "json_schema": ["ok", {"city": "Oslo"}],
@@ -121,6 +123,32 @@ OPENAI: dict[str, list[Any]] = {
     "retried": ["ok", ["ok", "stop"]],
     "stream_error": ["ok", ["APIError", None, None]],
     "stream_cut": ["ok", ["APIConnectionError", None, None]],
+    "responses_plain": ["ok", [SAID, "completed", 16]],
+    "responses_stream": [
+        "ok",
+        ["ResponseCreatedEvent", "ResponseCompletedEvent", False, ["reasoning", "message"], SAID],
+    ],
+    "responses_tools": ["ok", [_ARGUMENTS, SUNNY]],
+    "responses_reasoning": ["ok", [_REASONED, SUNNY]],
+    "responses_foreign_reasoning": ["ok", ["BadRequestError", 400, "invalid_encrypted_content"]],
+    "responses_chain": [
+        "ok",
+        [
+            SUNNY,
+            ["message", *["function_call"] * 2, *["function_call_output"] * 2],
+            ["NotFoundError", 404, None],
+        ],
+    ],
+    "responses_parsed": ["ok", "Oslo"],
+    "responses_refusal": ["ok", ["refusal", *["I cannot help with that."] * 2]],
+    "responses_background": ["ok", [5, SAID, "queued", "cancelled"]],
+    "responses_conversation": ["ok", [["user", "user", "assistant"], True]],
+    "responses_counts": ["ok", [3, ["message", "compaction"], SAID]],
+    "responses_error_400": ["ok", ["BadRequestError", 400, "model_not_found"]],
+    "responses_error_429": ["ok", ["RateLimitError", 429, "rate_limit_exceeded"]],
+    "responses_failed": ["ok", ["failed", "server_error"]],
+    "responses_stream_error": ["ok", ["APIError", None, None]],
+    "responses_stream_cut": ["ok", ["APIConnectionError", None, None]],
 }
 _RAN = (
     'Your tool get_weather says {"result": "sunny in Paris"} and get_weather says '
@@ -191,6 +219,20 @@ ANTHROPIC_JAVASCRIPT: dict[str, list[Any]] = {
     **{name: run for name, run in runs(400, 200, 200).items() if name != "tool_runner_async"},
 }
 
+OPENAI_JAVASCRIPT: dict[str, list[Any]] = {
+    "plain": ["ok", SAID],
+    "stream": ["ok", [["reasoning", "message"], SAID]],
+    "tools": ["ok", [_ARGUMENTS, SUNNY]],
+    "reasoning": ["ok", [_REASONED, SUNNY]],
+    "json_schema": ["ok", {"city": "Oslo"}],
+    "refusal": ["ok", {"type": "refusal", "refusal": "I cannot help with that."}],
+    "error_400": ["BadRequestError", 400],
+    "error_key": ["AuthenticationError", 401],
+    "error_429": ["RateLimitError", 429],
+    "stream_error": ["APIError", None],
+    "stream_cut": ["TypeError", None],
+}
+
 # What google-genai of summer answers for a function whose annotations are text.
 _UNREAD = '{"error": "isinstance() arg 2 must be a type, a tuple of types, or a union"}'
 _UNREAD_BOTH = f"Your tool get_weather says {_UNREAD} and get_weather says {_UNREAD}."
@@ -204,7 +246,10 @@ OTHERWISE: dict[str, dict[str, list[Any]]] = {
             ["ClientError", 404, UNKNOWN.replace("version v1,", "version v1beta,")],
         ],
     },
-    "summer openai": {"stream_cut": ["ok", ["RemoteProtocolError", None, None]]},
+    "summer openai": {
+        name: ["ok", ["RemoteProtocolError", None, None]]
+        for name in ("stream_cut", "responses_stream_cut")
+    },
     "today anthropic": {
         # A thread is refused, and the runner goes on without one.
         **runs(400, 200, 200),
@@ -263,6 +308,7 @@ def test_clients_for_python(url: str, age: str, vendor: str) -> None:
         ("summer", "google", JAVASCRIPT),
         ("today", "google", JAVASCRIPT),
         ("today", "anthropic", ANTHROPIC_JAVASCRIPT),
+        ("today", "openai", OPENAI_JAVASCRIPT),
     ],
 )
 def test_clients_for_javascript(url: str, age: str, vendor: str, wanted: Any) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from wire.anthropic.endpoints import HEADER_FIELDS, page, plain, segment, with_headers
+from wire.anthropic.endpoints import HEADER_FIELDS, page, plain, with_headers
 from wire.anthropic.error_body import parse_error
 from wire.anthropic.reader import parse_results
 from wire.anthropic.rules import check
@@ -20,7 +20,7 @@ from wire.anthropic.types import (
     MessageBatchList,
     MessageBatchResult,
 )
-from wire.core.arguments import checked_arguments
+from wire.core.arguments import checked_arguments, path_segment
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call
 from wire.core.provider import Provider
@@ -129,7 +129,7 @@ def batch_results(batch_id: str) -> Call[list[MessageBatchResult]]:
 
 
 def _path(batch_id: str) -> str:
-    return f"/messages/batches/{segment('batch_id', batch_id, 'msgbatch_01')}"
+    return f"/messages/batches/{path_segment('batch_id', batch_id, 'msgbatch_01')}"
 
 
 def _judged(

@@ -29,11 +29,11 @@ from wire.anthropic.types import (
     ModelList,
     TokenCount,
 )
-from wire.core.arguments import checked_arguments
+from wire.core.arguments import checked_arguments, path_segment
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call, StreamCall
-from wire.core.extra_keys import with_extra
-from wire.core.memory import RAW, WireStruct, extra_of, notes
+from wire.core.extra_keys import narrowed
+from wire.core.memory import RAW, WireStruct, notes
 from wire.core.provider import Provider
 from wire.core.secret import quoted
 from wire.errors import ConfigurationError, RuleError, Violation, refuse
@@ -141,11 +141,7 @@ def count_tokens(
     Parameters and errors are those of `create_message`.
     """
     if isinstance(request, MessageRequest):
-        extra = extra_of(request)
-        request = CountTokensRequest(
-            **{name: getattr(request, name) for name in CountTokensRequest.__struct_fields__}
-        )
-        request = with_extra(request, extra) if extra else request
+        request = narrowed(request, CountTokensRequest)
     if not isinstance(request, CountTokensRequest):
         raise wrong_type("request", request, "CountTokensRequest or MessageRequest")
     request, sent = with_headers(request, betas)
@@ -194,7 +190,7 @@ def get_model(model: str) -> Call[ModelInfo]:
 
     Raises `ConfigurationError` for an empty or malformed name.
     """
-    return plain(ModelInfo, "GET", f"/models/{segment('model', model, 'claude-opus-4-8')}")
+    return plain(ModelInfo, "GET", f"/models/{path_segment('model', model, 'claude-opus-4-8')}")
 
 
 # --- parts of a call ------------------------------------------------------------------------------
@@ -260,15 +256,6 @@ def page(limit: int | None, after_id: str | None, before_id: str | None) -> dict
         "before_id": before_id,
     }
     return {name: value for name, value in query.items() if value is not None}
-
-
-def segment(parameter: str, name: str, example: str) -> str:
-    """A name as one segment of a path; a `ConfigurationError` names `parameter` if it is none."""
-    if not isinstance(name, str) or not name.strip("/. ") or "/" in name:
-        raise ConfigurationError(
-            f"{parameter}: expected a name such as {example}, not {quoted(name)}"
-        )
-    return name
 
 
 def _body(

@@ -45,7 +45,13 @@ from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.errors import Violation
 from wire.neutral.messages import Event, Reply
-from wire.neutral.rendering import SCHEMA_WORDS, ReplyReader, note_names, wire_call
+from wire.neutral.rendering import (
+    SCHEMA_WORDS,
+    ReplyReader,
+    note_custom,
+    note_names,
+    wire_call,
+)
 from wire.neutral.request import Output, Request, Tool, checked_request
 
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
@@ -262,6 +268,8 @@ def _sampling(
 def _tool(
     tool: Tool, path: str, model_family: Family, dialect: Dialect, notes: list[Note]
 ) -> WireTool:
+    if tool.kind == "custom":
+        note_custom(tool, path, notes)
     schema = dict(tool.parameters)
     if "type" not in schema:
         schema = {"type": "object", **schema}

@@ -271,8 +271,12 @@ def counted(chat: Chat, request: Request) -> int | None:
     """
     from wire import anthropic, gemini
     from wire.errors import ConfigurationError
+    from wire.openai import responses
 
     client, model = chat.client, chat.model
+    if chat.row.wire == "openai.responses":
+        asked = responses.render_request(request, model, chat.row)
+        return client.send(responses.count_input_tokens(asked)).input_tokens
     if client.wire == "gemini":
         contents = gemini.render_request(request, model, client.row)
         return client.send(gemini.count_tokens(model, contents)).total_tokens

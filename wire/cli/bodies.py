@@ -42,7 +42,7 @@ def _check(chosen: argparse.Namespace) -> int:
     data, body = read_object(chosen.file)
     # As a client: with the row's options, and without a key.
     options: Any = client_options(chosen)
-    row = target(provider, options).provider
+    row = row_of_body(target(provider, options).provider, body, model)
     try:
         found = violations(data, body, row, model)
     except ConfigurationError as problem:
@@ -58,6 +58,20 @@ def _check(chosen: argparse.Namespace) -> int:
     else:
         write(f"{chosen.file}: no violation for {provider}:{model}")
     return int(failed)
+
+
+def row_of_body(row: Provider, body: Mapping[str, Any], model: str) -> Provider:
+    """The row of the wire that a body is of. Clients of OpenAI's API send bodies of both wires."""
+    from wire.providers import PROVIDERS, row_of_model
+
+    if is_neutral(body):
+        return row_of_model(row, model)
+    wire = "openai" if "messages" in body else "openai.responses" if "input" in body else row.wire
+    if row.api != "openai" or wire == row.wire:
+        return row
+    others = (each for each in PROVIDERS.values() if (each.family, each.wire) == (row.family, wire))
+    other = next(others, None)
+    return row if other is None else row.with_wire(other)
 
 
 def violations(data: bytes, body: Mapping[str, Any], row: Provider, model: str) -> list[Violation]:
@@ -168,11 +182,12 @@ def _send(chosen: argparse.Namespace) -> int:
             "`wire check` checks a neutral request, `wire chat --session` continues a session"
         )
     with client_of(chosen, provider) as client:
-        found = [] if chosen.unchecked else violations(data, body, client.row, model)
+        row = row_of_body(client.row, body, model)
+        found = [] if chosen.unchecked else violations(data, body, row, model)
         refuse(found)
         for each in found:
             report(f"warning: {each}")
-        call = raw_call(client.row, model, data, body, stream=chosen.stream)
+        call = raw_call(row, model, data, body, stream=chosen.stream)
         if isinstance(call, StreamCall):
             with client.stream(call) as chunks:
                 for chunk in chunks:
@@ -192,6 +207,7 @@ def raw_call(
     import msgspec
 
     from wire import anthropic, gemini, openai
+    from wire.openai import responses
 
     build: Any
     call: Call[Any] | StreamCall[Any, Any]
@@ -202,6 +218,9 @@ def raw_call(
     elif row.wire == "openai":
         build = openai.stream_chat_completions if stream else openai.chat_completions
         call = build(openai.ChatCompletionRequest(model=model, messages=[]), checked=False)
+    elif row.wire == "openai.responses":
+        build = responses.stream_response if stream else responses.create_response
+        call = build(responses.ResponseRequest(model=model), checked=False)
     else:
         build = anthropic.stream_message if stream else anthropic.create_message
         empty = anthropic.MessageRequest(model=model, messages=[], max_tokens=1)

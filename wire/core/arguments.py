@@ -56,6 +56,20 @@ def refusal(error: type[WireError], path: str, message: str) -> WireError:
     return error(f"{path}: {message}" if path else message)
 
 
+def path_segment(parameter: str, name: object, example: str) -> str:
+    """A name as one segment of a path.
+
+    >>> path_segment("id", "a/b", "resp_1")
+    Traceback (most recent call last):
+    wire.errors.ConfigurationError: id: expected a name such as resp_1, not 'a/b'
+    """
+    if not isinstance(name, str) or not name.strip("/. ") or "/" in name:
+        raise ConfigurationError(
+            f"{parameter}: expected a name such as {example}, not {quoted(name)}"
+        )
+    return name
+
+
 def whole_number(
     path: str,
     value: object,

@@ -291,8 +291,8 @@ class _Request:
     method: str
     path: str
     body: bytes = b""
-    query: Mapping[str, str | Secret] = field(default_factory=dict, kw_only=True)
-    """Values that may be credentials are stored as a `Secret`."""
+    query: Mapping[str, str | Sequence[str] | Secret] = field(default_factory=dict, kw_only=True)
+    """Values that may be credentials are stored as a `Secret`. A list repeats its parameter."""
     headers: Headers = field(default_factory=dict, kw_only=True)
     timeouts: Timeouts | None = field(default=None, kw_only=True)
     """`None`: those of the client."""
@@ -306,6 +306,9 @@ class _Request:
     Raises `RuleError` for a request that the provider refuses, `ConfigurationError` for an endpoint
     that it does not have. `None`: no provider has rules for the call.
     """
+    amend: Callable[[Any, WireError], Any] | None = field(default=None, kw_only=True, repr=False)
+    """Returns the call that is sent in place of this one after an error, or `None` for an error
+    that another call would end in, too. It is asked once, and counts as an attempt."""
     path_prefix: str = field(default="", kw_only=True, repr=False)
     """Path before the version: `/upload` in `/upload/v1beta/files`."""
     url: str = field(default="", kw_only=True, repr=False)
@@ -323,7 +326,7 @@ class _Request:
         if self.headers != {}:
             object.__setattr__(self, "headers", checked_headers(self.headers))
         if self.query and not _is_texts(self.query):
-            raise ConfigurationError("query: expected a mapping of str to str")
+            raise ConfigurationError("query: expected a mapping of str to str, or to lists of str")
         if not isinstance(self.url, str):
             raise ConfigurationError(f"url: expected a str, not {type(self.url).__name__}")
         if self.url and (self.path or self.query):
@@ -352,7 +355,7 @@ class _Request:
         self,
         *,
         headers: Mapping[str, str] | None = None,
-        query: Mapping[str, str] | None = None,
+        query: Mapping[str, str | Sequence[str]] | None = None,
         body_extra: Mapping[str, Any] | None = None,
         timeouts: Timeouts | None = None,
         retry: Retry | None = None,
@@ -408,7 +411,7 @@ class _Request:
         if not self.query:
             return path
         query = {name: unsealed(value) for name, value in self.query.items()}
-        return f"{path}?{urlencode(query, quote_via=quote)}"
+        return f"{path}?{urlencode(query, doseq=True, quote_via=quote)}"
 
     def preview(self) -> Preview:
         """The request without its host, which only a client knows."""
@@ -430,9 +433,10 @@ class _Request:
 
 
 def _is_texts(query: Any) -> bool:
-    """Whether a query is a mapping of texts to texts; the values may be sealed."""
+    """Whether a query maps texts to texts or lists of texts; the texts may be sealed."""
     return isinstance(query, Mapping) and all(
-        isinstance(name, str) and isinstance(unsealed(value), str) for name, value in query.items()
+        isinstance(name, str) and (isinstance(value, tuple) or isinstance(unsealed(value), str))
+        for name, value in query.items()
     )
 
 
@@ -556,3 +560,7 @@ class StreamCall(_Request, Generic[Chunk, Answer]):
     """Converts the folded response to the result of the call."""
     read_error: ReadError = field(kw_only=True, repr=False)
     """Maps a response of another status than 2xx to an error."""
+    resume: Callable[[Any], Any] | None = field(default=None, kw_only=True, repr=False)
+    """Returns the call that continues a stream which broke off, and prepares its reader, the
+    argument, for another body; `None` if the server cannot continue it. Only the request of that
+    call counts."""

@@ -72,6 +72,30 @@ STATUS_OF_WORD: Mapping[str, int] = {
     "content_policy_violation": 400,
     "data_inspection_failed": 400,
     "responsibleaipolicyviolation": 400,
+    # codes of failed responses, which come without a type
+    **dict.fromkeys(
+        (
+            "bio_policy",
+            "data_residency_mismatch",
+            "empty_image_file",
+            "failed_to_download_image",
+            "image_content_policy_violation",
+            "image_file_not_found",
+            "image_file_too_large",
+            "image_parse_error",
+            "image_too_large",
+            "image_too_small",
+            "invalid_base64_image",
+            "invalid_image",
+            "invalid_image_format",
+            "invalid_image_mode",
+            "invalid_image_url",
+            "invalid_prompt",
+            "misalignment_policy_violation",
+            "unsupported_image_media_type",
+        ),
+        400,
+    ),
     "authentication_error": 401,
     "invalid_api_key": 401,
     "unauthorized": 401,
@@ -219,10 +243,12 @@ class ErrorReader(Generic[E]):
         error = self._unnamed(body) if fields is None else self._object(fields)
         return self._typed(error, status, body, request_id_in(value), fields or {})
 
-    def in_success(self, data: bytes, *, certain: bool = False) -> APIError | None:
+    def in_success(
+        self, data: bytes, *, certain: bool = False, raw: bytes = b""
+    ) -> APIError | None:
         """The error in the JSON of a response with status 200; `None` if there is none.
 
-        `certain`: as in `error_in`.
+        `certain`: as in `error_in`. `raw`: what the exception keeps in place of `data`.
         """
         # Decoding each chunk a second time would double the cost of a stream. Without one of these
         # bytes there is no error. A text that quotes them has a backslash in between.
@@ -235,7 +261,7 @@ class ErrorReader(Generic[E]):
             return None
         error = self._object(fields)
         status = self._status_in(fields, error)
-        typed = self._typed(error, status, data, request_id_in(value), fields)
+        typed = self._typed(error, status, raw or data, request_id_in(value), fields)
         if status < 400 and fields is value:  # no envelope: nothing tells that it is transient
             typed.retryable = False
         return typed

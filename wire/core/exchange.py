@@ -5,6 +5,7 @@ back. The steps alternate:
 
     Send -> None    the attempt succeeded: gives tokens back to the budget and returns
     Send -> Failed  another attempt is allowed: yields Pause, then Send
+    Send -> Failed  the next attempt sends another request: yields a Pause of 0 s, then Send
     Send -> Failed  no attempt is left, the error is not retryable, the wait would exceed the total
                     time, or the retry budget is used up: raises the error
 
@@ -54,6 +55,8 @@ class Failed:
     error: WireError
     elapsed: float
     """Seconds from the beginning of the call to the failure."""
+    amended: bool = False
+    """Whether the request was changed because of the error, so that it may now succeed."""
 
 
 Step = Send | Pause
@@ -87,6 +90,11 @@ def exchange(
             return
         error = failed.error
         error.attempts = attempt
+        if failed.amended and attempt < retry.attempts:
+            if total is not None:
+                left = total - failed.elapsed
+            yield Pause(0.0)
+            continue
         wait = retry.wait(error, attempt, dice)
         if total is not None and wait is not None:
             left = total - failed.elapsed - wait

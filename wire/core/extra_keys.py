@@ -74,3 +74,17 @@ def with_extra(struct: S, keys: Mapping[str, Any]) -> S:
     if NOTES in vars(struct):
         vars(made)[NOTES] = vars(struct)[NOTES]
     return made
+
+
+def narrowed(request: WireStruct, kind: type[S]) -> S:
+    """The fields of a request that another struct has too, with its extra keys.
+
+    >>> from wire import anthropic
+    >>> request = anthropic.MessageRequest(model="claude-opus-4-8", max_tokens=9, messages=[])
+    >>> narrowed(request, anthropic.CountTokensRequest)
+    CountTokensRequest(model='claude-opus-4-8', messages=[])
+    """
+    shared = set(kind.__struct_fields__) & set(request.__struct_fields__)
+    made = kind(**{name: getattr(request, name) for name in shared})
+    extra = extra_of(request)
+    return with_extra(made, extra) if extra else made

@@ -38,6 +38,7 @@ class Incoming(Generic[Chunk, Answer]):
         limits: Limits,
         account: Account,
         masked: Callable[[Any], Any],
+        resumptions: int = 0,
     ) -> None:
         self.ready: deque[Chunk] = deque()
         self.over: bool = False
@@ -45,8 +46,13 @@ class Incoming(Generic[Chunk, Answer]):
         """Whether the end of the body is still to be read after the wire's terminator. A connection
         can be used again only if its body was read to the end.
         """
+        self.resumption: StreamCall[Any, Any] | None = None
+        """The call that continues the stream, after it broke off. `reopen` or `give_up` follows."""
         self.account = account
         self._call = call
+        self._broken: WireError | None = None
+        self._resumptions = resumptions  # still allowed before the next chunk
+        self._most_resumptions = resumptions
         self._reader = call.reader(limits)
         self._events = call.events() if call.events is not None else None
         self._handed_out = False
@@ -112,7 +118,7 @@ class Incoming(Generic[Chunk, Answer]):
             return False
         if self._reader.error is not None or self._reader.done:
             self._close()
-            self.drains = self._error is None
+            self.drains = self.over and self._error is None
         return bool(chunks)
 
     def end(self) -> None:
@@ -120,7 +126,7 @@ class Incoming(Generic[Chunk, Answer]):
         if self.over:
             return
         if self._inflater.cut and not self._reader.finished:
-            self._end(StreamIncomplete("the compressed body broke off"))
+            self._break(StreamIncomplete("the compressed body broke off"))
         else:
             self._close()
 
@@ -131,7 +137,31 @@ class Incoming(Generic[Chunk, Answer]):
         if self._reader.finished:
             self._close()
         else:
+            self._break(error)
+
+    def _break(self, error: WireError) -> None:
+        """End the stream with this error, unless another call can continue it."""
+        call = None
+        if self._call.resume is not None and self._resumptions:
+            call = self._call.resume(self._reader)
+        if call is None:
             self._end(error)
+            return
+        self._broken, self.resumption = error, call
+        self._resumptions -= 1
+
+    def reopen(self, encoding: str) -> None:
+        """Continue with the body of the call `resumption`."""
+        assert self.resumption is not None
+        self._inflater = Inflater(encoding, self._limits)
+        self.resumption = None
+
+    def give_up(self, error: WireError) -> None:
+        """End the stream, because the call `resumption` failed. The error of the break counts."""
+        self.resumption = None
+        broken = self._broken or error
+        broken.__context__ = error
+        self._end(broken)
 
     def abandon(self) -> None:
         """End the stream because its caller left it. No further chunk is handed out.
@@ -174,6 +204,9 @@ class Incoming(Generic[Chunk, Answer]):
         try:
             self._take(self._reader.close())
             error = self._reader.error
+            if isinstance(error, StreamIncomplete):
+                self._break(error)
+                return
             self._complete = error is None
             if error is None and self._events is not None:
                 self._hand_out(self._events.close(self.partial()))
@@ -184,6 +217,8 @@ class Incoming(Generic[Chunk, Answer]):
         self._end(error)
 
     def _take(self, chunks: Sequence[Any]) -> None:
+        if chunks:
+            self._resumptions = self._most_resumptions
         for chunk in chunks:
             self._kept.add(kept_bytes(chunk))
         if self._events is None:
@@ -226,14 +261,14 @@ class _Folding:
         masked: Callable[[Any], Any],
     ) -> None:
         self._fold, self._convert = call.fold, call.convert
-        self._kept, self._notes, self._account, self._masked = kept, notes, account, masked
+        self._kept, self.notes, self._account, self._masked = kept, notes, account, masked
 
     def fold(self, complete: bool, error: WireError | None) -> Any:
         """The response of the chunks so far; `error` ended its stream, if any did."""
         try:
             result: Any = self._fold(self._kept.all())
             if isinstance(result, MetadataStruct):  # a user-defined call may fold to any type
-                result = with_notes(result, [*self._notes, *([] if complete else [PARTIAL])])
+                result = with_notes(result, [*self.notes, *([] if complete else [PARTIAL])])
             if self._convert is not None:
                 result = self._convert(result, None if complete else error)
         except WireError as error:

@@ -28,7 +28,10 @@ def lazy_names(
     def load(name: str) -> Any:
         if name in modules:
             return importlib.import_module(modules[name])
-        home = homes.get(name) or ("" if name.startswith("__") else types)
+        home = homes.get(name, "")
+        # A submodule of `types` is none of its names: the package may have a module of that name.
+        if not home and types and not name.startswith("__") and name in _public_names(types):
+            home = types
         value = getattr(importlib.import_module(home), name, None) if home else None
         if value is None:
             home = next((each for each in sorted({*homes.values()}) if _defines(each, name)), "")
@@ -38,7 +41,7 @@ def lazy_names(
         return value
 
     def listed() -> list[str]:
-        of_types = importlib.import_module(types).__all__ if types else ()
+        of_types = _public_names(types) if types else ()
         return sorted({*homes, *modules, *of_types, *vars(sys.modules[package])})
 
     # Set here, not in the package: a type checker takes a computed `__all__` for an empty one, and
@@ -52,6 +55,11 @@ def lazy_names(
         f"{package_vars['__doc__']}\nNames:\n    " + "\n    ".join(listing) + "\n"
     )
     return load, listed
+
+
+def _public_names(module: str) -> Sequence[str]:
+    names: Sequence[str] = importlib.import_module(module).__all__
+    return names
 
 
 def _defines(module: str, name: str) -> bool:

@@ -66,6 +66,9 @@ class Provider:
     """The header in which the provider takes the id of a call, so that it does not run a repeated
     request twice; empty if it documents none. No row has one: neither the references of the
     providers name such a header, nor do the SDKs of OpenAI (3.54) and Anthropic (2.12) send one."""
+    model_rows: tuple[tuple[str, str], ...] = ()
+    """Regular expression of the names of models, and the row that `wire.Chat` uses for them. It is
+    another wire of the same API, so that one client sends the calls of both."""
     dialect: Any = field(default=None, hash=False)
     """The `Dialect` of its wire: how this host differs from the vendor's reference."""
 
@@ -82,6 +85,17 @@ class Provider:
     def family(self) -> str:
         """The name before the `@`, which rows of one provider share."""
         return family_of(self.name)
+
+    @property
+    def api(self) -> str:
+        """The name of the wire before the dot. Clients send the calls of all wires of an API."""
+        return self.wire.partition(".")[0]
+
+    def with_wire(self, other: Provider) -> Provider:
+        """This row with the wire of another row of the same API."""
+        return dataclasses.replace(
+            self, name=other.name, wire=other.wire, dialect=other.dialect, model_rows=()
+        )
 
 
 @checked_arguments(ConfigurationError, before=True)

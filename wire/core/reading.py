@@ -69,22 +69,26 @@ class FramedReader(Generic[C]):
     """Keys of an object outside of events that mark it as a chunk, not as noise."""
 
     def __init__(self, limits: Limits = Limits()) -> None:  # noqa: B008  it is immutable
+        self.notes: list[Note] = []
+        self.count: int = 0  # chunks emitted
+        self._limits = limits
+        self._unchecked = unchecked_json(limits)
+        self._seen = 0  # events, those that held no chunk included
+        self._out: list[C] = []
+        self.reopen()
+
+    def reopen(self) -> None:
+        """Begin another body, which continues the response of the one before."""
         self.error: WireError | None = None
         self.done: bool = False
         self.finished = False
-        self.notes: list[Note] = []
-        self.count: int = 0  # chunks emitted
         self.cut: bytes = b""  # an event that the end of the body truncated
         self._head = b""  # the first bytes of a body that may be events
         self._strange = bytearray()  # the first bytes outside of events and JSON
         self._framing = Framing()
-        self._limits = limits
-        self._events = Decoder(limits.event, limits.line)
-        self._cutter = Cutter(limits.event)
-        self._unchecked = unchecked_json(limits)
-        self._seen = 0  # events, those that held no chunk included
+        self._events = Decoder(self._limits.event, self._limits.line)
+        self._cutter = Cutter(self._limits.event)
         self._unused = 0  # bytes since the last chunk
-        self._out: list[C] = []
 
     # --- for a wire to define ---------------------------------------------------------------------
 

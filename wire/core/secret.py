@@ -374,8 +374,12 @@ def sealed_query(query: Any) -> Any:
 def _sealed_parameter(name: Any, value: Any) -> Any:
     if isinstance(value, Secret):
         return value
-    texts = isinstance(name, str) and isinstance(value, str)
-    return Secret.unchecked(value) if not texts or secret_parameter(name, value) else value
+    listed = isinstance(value, (list, tuple))
+    values = tuple(value) if listed else (value,)
+    texts = isinstance(name, str) and all(isinstance(each, str) for each in values)
+    if not texts or any(secret_parameter(name, each) for each in values):
+        return Secret.unchecked(value)
+    return values if listed else value
 
 
 def _sealed_header(name: Any, value: Any) -> Any:

@@ -42,7 +42,7 @@ from wire.gemini.types import (
     ToolConfig,
 )
 from wire.neutral.messages import Event, Message, Reply
-from wire.neutral.rendering import ReplyReader, note_names, wire_call
+from wire.neutral.rendering import ReplyReader, note_custom, note_names, wire_call
 from wire.neutral.request import Output, Request, checked_request
 from wire.neutral.request import Tool as Function
 
@@ -190,6 +190,8 @@ def _tools(request: Request, report: list[Note]) -> list[Tool]:
         )
         declarations.append(declaration)
         report += [Note(f"{path}.{each.path}", each.message) for each in changes]
+        if tool.kind == "custom":
+            note_custom(tool, path, report)
         if tool.strict:
             report.append(Note(f"{path}.strict", "not sent: Gemini has no strict functions"))
     return [

@@ -14,6 +14,7 @@ from typing import Any, Self, TypeVar, cast
 import anyio
 import httpx
 
+from wire.core.account import Account
 from wire.core.arguments import checked_names
 from wire.core.call import Answer, Call, Chunk, StreamCall, Timeouts
 from wire.core.exchange import Pause
@@ -48,9 +49,14 @@ class AsyncStream(StreamState[Chunk, Answer]):
     """
 
     def __init__(
-        self, attempt: Attempt, incoming: Incoming[Chunk, Answer], body: httpx.AsyncByteStream
+        self,
+        attempt: Attempt,
+        incoming: Incoming[Chunk, Answer],
+        body: httpx.AsyncByteStream,
+        run: Callable[..., Any],
     ) -> None:
         super().__init__(attempt, incoming)
+        self._run = run
         self._body = body
         self._reads = aiter(body)
 
@@ -94,6 +100,21 @@ class AsyncStream(StreamState[Chunk, Answer]):
                 attempt.read(incoming, None, cause)
             else:
                 attempt.read(incoming, data)
+            if incoming.resumption is not None:
+                await self._resume(attempt.resumed(incoming.resumption))
+
+    async def _resume(self, call: StreamCall[Any, Any]) -> None:
+        """Continue the stream with the body of another call."""
+        await _close(self._attempt, self._reads, self._body)
+        try:
+            await self._run(call, self._reopen, self._incoming.account)
+        except WireError as error:
+            self._incoming.give_up(error)
+
+    async def _reopen(self, attempt: Attempt, response: httpx.Response) -> None:
+        attempt.reopen(self._incoming, response)
+        self._attempt, self._body = attempt, _body(response)
+        self._reads = aiter(self._body)
 
     async def _close(self) -> None:
         try:
@@ -278,9 +299,12 @@ class AsyncClient(ClientState):
             return error
 
     async def _run(
-        self, call: AnyCall, receive: Callable[[Attempt, httpx.Response], Awaitable[T]]
+        self,
+        call: AnyCall,
+        receive: Callable[[Attempt, httpx.Response], Awaitable[T]],
+        account: Account | None = None,
     ) -> T:
-        attempt = Attempt(self._target, call, self._http)
+        attempt = Attempt(self._target, call, self._http, account)
         steps = attempt.steps(self._dice, self._budgets)
         next(steps)
         while True:
@@ -339,7 +363,7 @@ class AsyncClient(ClientState):
         return attempt.answer(body)
 
     async def _chunks(self, attempt: Attempt, response: httpx.Response) -> Any:
-        stream = AsyncStream(attempt, attempt.incoming(response), _body(response))
+        stream = AsyncStream(attempt, attempt.incoming(response), _body(response), self._run)
         try:
             return await stream._begin()
         except BaseException:

@@ -14,6 +14,7 @@ from typing import Any, Self, TypeVar, cast
 
 import httpx
 
+from wire.core.account import Account
 from wire.core.arguments import checked_names
 from wire.core.call import Answer, Call, Chunk, StreamCall, Timeouts
 from wire.core.exchange import Pause
@@ -47,9 +48,14 @@ class Stream(StreamState[Chunk, Answer]):
     """
 
     def __init__(
-        self, attempt: Attempt, incoming: Incoming[Chunk, Answer], body: httpx.SyncByteStream
+        self,
+        attempt: Attempt,
+        incoming: Incoming[Chunk, Answer],
+        body: httpx.SyncByteStream,
+        run: Callable[..., Any],
     ) -> None:
         super().__init__(attempt, incoming)
+        self._run = run
         self._body = body
         self._reads = iter(body)
 
@@ -94,6 +100,21 @@ class Stream(StreamState[Chunk, Answer]):
                 attempt.read(incoming, None, cause)
             else:
                 attempt.read(incoming, data)
+            if incoming.resumption is not None:
+                self._resume(attempt.resumed(incoming.resumption))
+
+    def _resume(self, call: StreamCall[Any, Any]) -> None:
+        """Continue the stream with the body of another call."""
+        _close(self._attempt, self._body)
+        try:
+            self._run(call, self._reopen, self._incoming.account)
+        except WireError as error:
+            self._incoming.give_up(error)
+
+    def _reopen(self, attempt: Attempt, response: httpx.Response) -> None:
+        attempt.reopen(self._incoming, response)
+        self._attempt, self._body = attempt, _body(response)
+        self._reads = iter(self._body)
 
     def _close(self) -> None:
         try:
@@ -255,8 +276,13 @@ class Client(ClientState):
         except WireError as error:
             return error
 
-    def _run(self, call: AnyCall, receive: Callable[[Attempt, httpx.Response], T]) -> T:
-        attempt = Attempt(self._target, call, self._http)
+    def _run(
+        self,
+        call: AnyCall,
+        receive: Callable[[Attempt, httpx.Response], T],
+        account: Account | None = None,
+    ) -> T:
+        attempt = Attempt(self._target, call, self._http, account)
         steps = attempt.steps(self._dice, self._budgets)
         next(steps)
         while True:
@@ -299,7 +325,7 @@ class Client(ClientState):
         return attempt.answer(body)
 
     def _chunks(self, attempt: Attempt, response: httpx.Response) -> Any:
-        return Stream(attempt, attempt.incoming(response), _body(response))._begin()
+        return Stream(attempt, attempt.incoming(response), _body(response), self._run)._begin()
 
     def _gather(self, attempt: Attempt, response: httpx.Response, *, error: bool = False) -> bytes:
         reader = attempt.body_reader(response, error=error)

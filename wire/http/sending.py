@@ -6,6 +6,7 @@ frames, because they hold the header with the key (R-28, R-36).
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 import ssl
@@ -81,13 +82,15 @@ connection is closed during a read."""
 class Attempt:
     """State of one call with all its attempts, shared by both clients. Reads the clock; no I/O."""
 
-    def __init__(self, target: Target, call: AnyCall, http: Any = None) -> None:
+    def __init__(
+        self, target: Target, call: AnyCall, http: Any = None, account: Account | None = None
+    ) -> None:
         self.target = target
         self.call: AnyCall = target.with_id(call)
         self.log: CallLog = CallLog()
         self._http = http
         self.clocks: Timeouts = call.timeouts or target.timeouts
-        self.account: Account = Account(sent=len(call.body))
+        self.account: Account = Account(sent=len(call.body)) if account is None else account
         self.mask: Mask = target.mask.and_also(call.secrets())
         self._began = time.monotonic()
         self._head = False
@@ -105,9 +108,13 @@ class Attempt:
 
     def steps(self, dice: Random, budgets: RetryBudgets) -> Generator[Step, Outcome, None]:
         """The attempts and pauses of this call."""
-        policy = (self.call.retry or self.target.retry) if self.call.idempotent else NONE
+        policy = self._policy
         host = origin_of(self.call.url).host if self.call.url else self.target.origin.host
         return exchange(policy, self.clocks.total, dice, budgets.of(host, policy))
+
+    @property
+    def _policy(self) -> Retry:
+        return (self.call.retry or self.target.retry) if self.call.idempotent else NONE
 
     @property
     def elapsed(self) -> float:
@@ -281,8 +288,22 @@ class Attempt:
         """The state of the stream with these response headers."""
         assert isinstance(self.call, StreamCall)
         return Incoming(
-            self.call, self._encoding(response), self.target.limits, self.account, self.masked
+            self.call,
+            self._encoding(response),
+            self.target.limits,
+            self.account,
+            self.masked,
+            self._policy.attempts - 1,
         )
+
+    def resumed(self, call: StreamCall[Any, Any]) -> StreamCall[Any, Any]:
+        """The call that continues the stream of this attempt, within the same total time."""
+        clocks = dataclasses.replace(self.clocks, total=self.left)
+        return dataclasses.replace(call, timeouts=clocks, retry=self.call.retry)
+
+    def reopen(self, incoming: Incoming[Any, Any], response: httpx.Response) -> None:
+        """Continue a stream with the body that has these response headers."""
+        incoming.reopen(self._encoding(response))
 
     def body_reader(self, response: httpx.Response, *, error: bool) -> BodyReader:
         """The reader of the body with these response headers. An error body is cut at its limit."""
@@ -407,7 +428,16 @@ class Attempt:
         if self.log.has_bodies and error.raw:
             self.log.body(self.account.attempts, error.raw, self.mask)
         self.log.failure(self.account.attempts, error)
-        return Failed(error, self.account.seconds)
+        return Failed(error, self.account.seconds, self._amend(error))
+
+    def _amend(self, error: WireError) -> bool:
+        """Replace the call by the one that `Call.amend` makes of it after this error, if any."""
+        amended = self.call.amend(self.call, error) if self.call.amend is not None else None
+        if amended is None:
+            return False
+        self.call = dataclasses.replace(amended, amend=None)
+        self.account.sent = len(self.call.body)
+        return True
 
     def masked(self, received: Any) -> Any:
         """Mask the keys of this call in an error, or in the notes of an answer; return it.

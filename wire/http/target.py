@@ -105,7 +105,7 @@ class Target:
             raise ConfigurationError(
                 f"call: expected a {kind.__name__}, not {type(call).__name__}{hint}"
             )
-        if call.wire != self.provider.wire:
+        if call.wire.partition(".")[0] != self.provider.api:
             message = (
                 f"call: a call of the wire {call.wire!r}, but {self.provider.name!r} speaks "
                 f"{self.provider.wire!r}"
@@ -524,7 +524,8 @@ def _with_dialect(provider: Provider, dialect: Any) -> Provider:
             f"dialect: expected a wire.{provider.wire}.Dialect, not {given}",
             provider=provider.name,
         )
-    return dataclasses.replace(provider, dialect=dialect)
+    # The caller chose the wire with its dialect, whatever the model is.
+    return dataclasses.replace(provider, dialect=dialect, model_rows=())
 
 
 def _with_idempotency_header(provider: Provider, name: Any) -> Provider:

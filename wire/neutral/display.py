@@ -60,7 +60,7 @@ def reply_html(reply: Reply) -> str:
     facts = [
         reply.model,
         f"stop: {stop.reason}" + (f" ({stop.raw})" if stop.raw else ""),
-        stop.message,
+        "" if stop.message == reply.message.refusal else stop.message,
         f"{usage.input:,} tokens in ({usage.cached:,} cached)" if usage else "",
         f"{usage.output:,} tokens out ({usage.reasoning:,} reasoning)" if usage else "",
     ]
@@ -73,6 +73,8 @@ def reply_html(reply: Reply) -> str:
 def _part(part: Part) -> str:
     from wire.neutral.messages import Media, Text, Thought, ToolCall
 
+    if isinstance(part, Text) and part.refusal:
+        return f"Refusal: {part.text}"
     if isinstance(part, Text | Thought):
         return part.text
     if isinstance(part, ToolCall):

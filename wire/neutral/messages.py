@@ -122,6 +122,9 @@ class Text(Value, frozen=True, tag="text"):
     """The text."""
     signature: str = ""
     """Base64, for vendors that sign texts. An empty text may carry a signature."""
+    refusal: bool = False
+    """The model refuses the request with this text. OpenAI's wires send it back as a refusal, all
+    others as a text."""
 
 
 class Thought(Value, frozen=True, tag="thought"):
@@ -436,6 +439,11 @@ class Message(Value, frozen=True):
         return "".join(part.text for part in self.parts if isinstance(part, Text))
 
     @property
+    def refusal(self) -> str:
+        """All texts with which the model refuses the request, joined. They are in `text`, too."""
+        return "".join(part.text for part in self.parts if isinstance(part, Text) and part.refusal)
+
+    @property
     def thought(self) -> str:
         """All thoughts, joined."""
         return "".join(part.text for part in self.parts if isinstance(part, Thought))
@@ -491,7 +499,7 @@ class Stop(MetadataStruct, frozen=True):
     raw: str | None = None
     """The vendor's stop reason; `None` if the vendor sent none."""
     message: str = ""
-    """Text of a refusal or of an error."""
+    """Text of an error, or of a refusal, which is a text of the message as well."""
 
 
 def partial_stop(stop: Stop, error: WireError | None) -> Stop:
@@ -634,7 +642,7 @@ def checked(reply: Reply) -> Reply:
 
     Raises `BlockedError`; its `partial` is the reply, its `code` the vendor's stop reason.
     """
-    if reply.stop.reason == "filter" and reply.empty:
+    if reply.stop.reason == "filter" and (reply.empty or _is_refused(reply.message)):
         detail = f": {reply.stop.message}" if reply.stop.message else ""
         raise BlockedError(
             f"blocked by the provider ({reply.stop.raw}){detail}",
@@ -642,6 +650,14 @@ def checked(reply: Reply) -> Reply:
             partial=reply,
         )
     return reply
+
+
+def _is_refused(message: Message) -> bool:
+    """Whether all that the model wrote is a refusal."""
+    return all(
+        isinstance(part, Thought) or (isinstance(part, Text) and part.refusal)
+        for part in message.parts
+    )
 
 
 def check_values(message: Message, path: str, *, plain: bool = False) -> None:

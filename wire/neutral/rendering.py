@@ -21,6 +21,7 @@ from wire.core.memory import Note, WireStruct, key_path, notes
 from wire.core.provider import Provider
 from wire.errors import RuleError, Violation, WireError, convert_partial, refuse
 from wire.neutral.messages import Event, Message, Reply, checked, with_answer
+from wire.neutral.request import Tool
 
 A = TypeVar("A", bound=WireStruct)
 Built = TypeVar("Built", bound=WireStruct)
@@ -108,6 +109,13 @@ def safe_names(
         names[name] = safe
         notes.append(Note(path, rule.note.format(name=repr(name), safe=safe)))
     return names
+
+
+def note_custom(tool: Tool, path: str, notes: list[Note]) -> None:
+    """Append a note that a custom tool is sent as a function."""
+    grammar = "; its grammar is in the description of the parameter, and not enforced"
+    words = f"sent as a function with one text as input{grammar if tool.grammar else ''}"
+    notes.append(Note(f"{path}.kind", words))
 
 
 def note_names(messages: Iterable[tuple[str, Message]], notes: list[Note]) -> None:

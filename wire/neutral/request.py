@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Mapping
 from types import NoneType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import msgspec
 
@@ -40,8 +40,29 @@ EFFORTS = (
 and recorded requests.
 """
 
+_NO_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {}}
+
 TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """Tool names that every vendor accepts (G28)."""
+
+
+ToolKind: TypeAlias = Literal["function", "custom"]
+Syntax: TypeAlias = Literal["lark", "regex"]
+
+TEXT_PARAMETER = "input"
+"""The name of the text that a custom tool takes."""
+
+
+def text_parameters(grammar: str = "", syntax: str = "lark") -> dict[str, Any]:
+    """The JSON Schema of the arguments of a custom tool: one text.
+
+    >>> text_parameters()["required"]
+    ['input']
+    """
+    text = {"type": "string"}
+    if grammar:
+        text["description"] = f"A text of this grammar ({syntax}):\n{grammar}"
+    return {"type": "object", "properties": {TEXT_PARAMETER: text}, "required": [TEXT_PARAMETER]}
 
 
 class Tool(MetadataStruct, frozen=True):
@@ -50,9 +71,15 @@ class Tool(MetadataStruct, frozen=True):
     >>> Tool("now", "The time.").parameters
     {'type': 'object', 'properties': {}}
 
+    A custom tool takes a text instead of JSON, which may have a grammar:
+
+    >>> Tool("run_sql", "Run a query.", kind="custom", grammar="SELECT .+", syntax="regex").kind
+    'custom'
+
     `parameters` and `response` are JSON Schemas; they are never changed. Raises `RuleError` for a
-    name that some vendor rejects, for parameters that are not the schema of an object, and for a
-    `strict` that is not a bool.
+    name that some vendor rejects, for parameters that are not the schema of an object, for a
+    `strict` that is not a bool, for a grammar of a function or of an unknown syntax, and for a
+    custom tool with parameters of its own or `strict`.
     """
 
     name: str
@@ -66,9 +93,17 @@ class Tool(MetadataStruct, frozen=True):
     response: dict[str, Any] | None = None
     """JSON Schema of the result, for vendors that take one."""
     strict: bool = False
-    """Makes the host enforce the schema of the arguments, where it can: chat completions, and
+    """Makes the host enforce the schema of the arguments, where it can: OpenAI's wires, and
     Anthropic from 4.5 on. Its objects are then sent as closed ones. Other wires report it in the
     notes."""
+    kind: ToolKind = "function"
+    """`custom`: the model writes a text, which is the argument `input` of its calls. OpenAI has
+    such tools. Other hosts get a function with that parameter, and a note."""
+    grammar: str = ""
+    """Grammar of the text of a custom tool. OpenAI enforces it; other hosts get it in the
+    description of the parameter."""
+    syntax: Syntax = "lark"
+    """The language of `grammar`: `lark`, or `regex` for a regular expression."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not TOOL_NAME.fullmatch(self.name):
@@ -91,6 +126,7 @@ class Tool(MetadataStruct, frozen=True):
             check_size(schema, f"tool {self.name}: {path}", MAX_SCHEMA_VALUES)
         if not isinstance(self.strict, bool):
             raise _wrong_type(f"tool {self.name}: strict", self.strict, (bool,))
+        self._check_kind()
         kind = self.parameters.get("type", "object")
         if kind != "object":
             problem = f"expected the type object, not {quoted(kind)}"
@@ -100,6 +136,32 @@ class Tool(MetadataStruct, frozen=True):
                     Violation(f"tool {self.name}: parameters.type", problem, "G50", remedy=remedy)
                 ]
             )
+
+    def _check_kind(self) -> None:
+        """Check the fields of custom tools, and set the parameters of one."""
+        for name, known in (("kind", get_args(ToolKind)), ("syntax", get_args(Syntax))):
+            value = getattr(self, name)
+            if value not in known:
+                problem = f"expected {' or '.join(known)}, not {quoted(value)}"
+                raise RuleError(violations=[Violation(f"tool {self.name}: {name}", problem)])
+        if not isinstance(self.grammar, str):
+            raise _wrong_type(f"tool {self.name}: grammar", self.grammar, (str,))
+        if self.kind == "function":
+            if self.grammar:
+                raise self._misfit("grammar", "only a custom tool has a grammar", 'kind="custom"')
+            return
+        parameters = text_parameters(self.grammar, self.syntax)
+        if self.strict:
+            problem = "a custom tool has no schema; it may have a grammar"
+            raise self._misfit("strict", problem, "leave it out")
+        if self.parameters not in (_NO_PARAMETERS, parameters):
+            problem = "a custom tool takes one text and has no parameters"
+            raise self._misfit("parameters", problem, "leave it out")
+        msgspec.structs.force_setattr(self, "parameters", parameters)
+
+    def _misfit(self, field: str, problem: str, remedy: str) -> RuleError:
+        path = f"tool {self.name}: {field}"
+        return RuleError(violations=[Violation(path, problem, remedy=remedy)])
 
     @property
     def added_keywords(self) -> frozenset[str]:
@@ -298,7 +360,8 @@ def _check_each(request: Request) -> None:
         if message.role != "assistant" or message.origin is None:
             check_values(message, f"messages[{index}]")
     for index, tool in enumerate(request.tools):
-        for name in ("description", "parameters", "response"):
+        # The parameters of a custom tool contain its grammar: the path is that of the grammar.
+        for name in ("description", "grammar", "parameters", "response"):
             value = getattr(tool, name)
             path = f"tools[{index}].{name}"
             checked(dict(value) if isinstance(value, Mapping) else value, path)

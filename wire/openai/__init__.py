@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from wire.core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from wire.openai import responses as responses
     from wire.openai.chat import types as types
     from wire.openai.chat.endpoints import chat_completions as chat_completions
     from wire.openai.chat.endpoints import stream_chat_completions as stream_chat_completions
@@ -61,6 +62,7 @@ _NAMES = {
     "wire.openai.common.rows": ("ROWS", "chat_host", "endpoint_paths", "unlisted"),
 }
 _MODULES = {
+    "responses": "wire.openai.responses",
     "types": "wire.openai.chat.types",
 }
 

@@ -66,6 +66,7 @@ class Text(_Part, frozen=True, tag="text"):
 
     text: str
     signature: str = ""
+    refusal: bool = False
 
 
 class Thought(_Part, frozen=True, tag="thought"):

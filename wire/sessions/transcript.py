@@ -137,8 +137,11 @@ def _as_json(turns: _Turns) -> str:
 
 def _as_object(part: Part) -> dict[str, Any]:
     match part:
-        case Text() | Thought():
-            return {"type": "text" if isinstance(part, Text) else "thought", "text": part.text}
+        case Text():
+            refusal = {"refusal": True} if part.refusal else {}
+            return {"type": "text", "text": part.text, **refusal}
+        case Thought():
+            return {"type": "thought", "text": part.text}
         case ToolCall():
             arguments = (
                 {"text": part.text} if part.arguments is None else {"arguments": part.arguments}
@@ -181,6 +184,8 @@ def _as_text(turns: _Turns) -> str:
 def _lines(part: Part) -> Iterator[str]:
     match part:
         case Text():
+            if part.refusal:
+                yield "[refusal]"
             yield from printable(part.text).split("\n")
         case Thought():
             yield "[thought]"
@@ -220,6 +225,8 @@ def _as_markdown(turns: _Turns) -> str:
 def _blocks(part: Part) -> Iterator[str]:
     match part:
         case Text():
+            if part.refusal:
+                yield "**Refusal**"
             text = printable(part.text)
             yield text if _is_self_contained(text) else _quoted(text)
         case Thought():

@@ -11,9 +11,17 @@ from typing import Any, get_origin, overload
 from wire.core.arguments import flag
 from wire.core.secret import quoted
 from wire.errors import ToolError
-from wire.neutral.request import Tool
+from wire.neutral.request import Syntax, Tool, ToolKind, text_parameters
 from wire.neutral.validation import Shape, shape_of
-from wire.tools.signature import Signature, gives_pieces, is_async, name_of, signature_of, summary
+from wire.tools.signature import (
+    Signature,
+    gives_pieces,
+    is_async,
+    name_of,
+    signature_of,
+    summary,
+    text_signature,
+)
 
 _ADDED = frozenset({"additionalProperties"})
 
@@ -69,6 +77,9 @@ def tool(
     parameters: Any = None,
     response: Any = None,
     strict: bool = False,
+    kind: ToolKind = "function",
+    grammar: str = "",
+    syntax: Syntax = "lark",
     timeout: float | None = None,
     final: bool | Callable[[Any], bool] = False,
     needs_approval: bool = False,
@@ -83,6 +94,9 @@ def tool(
     parameters: Any = None,
     response: Any = None,
     strict: bool = False,
+    kind: ToolKind = "function",
+    grammar: str = "",
+    syntax: Syntax = "lark",
     timeout: float | None = None,
     final: bool | Callable[[Any], bool] = False,
     needs_approval: bool = False,
@@ -96,6 +110,9 @@ def tool(
     parameters: Any = None,
     response: Any = None,
     strict: bool = False,
+    kind: ToolKind = "function",
+    grammar: str = "",
+    syntax: Syntax = "lark",
     timeout: float | None = None,
     final: bool | Callable[[Any], bool] = False,
     needs_approval: bool = False,
@@ -119,6 +136,8 @@ def tool(
       dict.
     - `response`: a type or a JSON Schema that results must match.
     - `strict`: see `Tool`.
+    - `kind`, `grammar`, `syntax`: see `Tool`. The function of a custom tool gets the text of the
+      model as its only argument.
     - `timeout`, in seconds, `final`, `needs_approval`, `read_only`: see `FunctionTool`.
 
     A type in place of the function makes a tool without a function: a run stops at its calls and
@@ -135,6 +154,7 @@ def tool(
         "needs_approval": needs_approval,
         "read_only": read_only,
     }
+    form: dict[str, Any] = {"kind": kind, "grammar": grammar, "syntax": syntax}
     if function is None:
         return functools.partial(
             tool,
@@ -143,6 +163,7 @@ def tool(
             parameters=parameters,
             response=response,
             strict=strict,
+            **form,
             **options,
         )
     if isinstance(function, type) or get_origin(function) is not None:
@@ -152,7 +173,11 @@ def tool(
             description,
             response,
             strict,
-            [*filter(options.get, options), *(["parameters"] if parameters else [])],
+            [
+                *filter(options.get, options),
+                *(["parameters"] if parameters else []),
+                *(["kind"] if kind != "function" else ["grammar"] if grammar else []),
+            ],
         )
     if not callable(function) or isinstance(function, Tool):
         raise ToolError(f"expected a function, not {type(function).__name__}")
@@ -175,14 +200,21 @@ def tool(
         raise ToolError(f"tool {name}: final: expected a plain function, not an async one")
     flag(f"tool {name}: needs_approval", needs_approval, error=ToolError)
     flag(f"tool {name}: read_only", read_only, error=ToolError)
-    signature = signature_of(function, name, parameters)
+    if kind == "custom" and parameters is not None:
+        raise ToolError(f"tool {name}: parameters: a custom tool takes one text")
+    signature = (
+        text_signature(function, name)
+        if kind == "custom"
+        else signature_of(function, name, parameters)
+    )
     returns = None if response is None else _returns(response, name)
     return FunctionTool(
         name,
         summary(function) if description is None else description,
-        signature.shape.schema,
+        text_parameters(grammar, syntax) if kind == "custom" else signature.shape.schema,
         None if returns is None else returns.schema,
         strict,
+        **form,
         function=function,
         signature=signature,
         returns=returns,

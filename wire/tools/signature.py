@@ -18,7 +18,7 @@ from wire.errors import ToolError
 from wire.neutral.messages import Message, ToolCall
 from wire.neutral.validation import Mismatch, Shape, TypeShape, check_type_size, is_schema, shape_of
 
-How: TypeAlias = Literal["struct", "names", "any names", "object"]
+How: TypeAlias = Literal["struct", "names", "any names", "object", "text"]
 
 _ABSENT: Final = object()
 _Parameter = inspect.Parameter
@@ -49,6 +49,12 @@ class ToolContext(msgspec.Struct, frozen=True):
     """The conversation so far."""
 
 
+class _TextArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The arguments of a call of a custom tool."""
+
+    input: str
+
+
 @dataclass(frozen=True, slots=True)
 class Signature:
     """How a function is called with the arguments of a model."""
@@ -57,11 +63,12 @@ class Signature:
     how: How
     """Which arguments the function gets: `struct`, keywords from a struct of its parameters;
     `names`, keywords from a JSON object, only those in `names`; `any names`, all keywords of it;
-    `object`, the object as the only argument.
+    `object`, the object as the only argument; `text`, the text of a custom tool as the only
+    argument.
     """
     names: tuple[str, ...] = ()
-    """Keywords that a model may give; with `object` the name of the only argument, if it has one.
-    """
+    """Keywords that a model may give; with `object` and `text` the name of the only argument, if it
+    has one."""
     needed: tuple[str, ...] = ()
     """Keywords that the function requires, even if the schema does not."""
     hidden: frozenset[str] = frozenset()
@@ -78,7 +85,9 @@ class Signature:
         """
         read = self.shape.read(arguments)
         keywords: dict[str, Any] = dict.fromkeys(self.contexts, context)
-        if self.how == "object":
+        if self.how == "text":
+            read = read.input
+        if self.how in ("object", "text"):
             return ((), {self.names[0]: read} | keywords) if self.names else ((read,), keywords)
         if self.how == "struct":
             # Absent arguments are left out, so that the function uses its own default object and
@@ -100,12 +109,7 @@ def signature_of(function: Callable[..., Any], name: str, parameters: Any = None
 
     Raises `ToolError` that names tool and parameter.
     """
-    params = _parameters(function, name)
-    # Arguments that a partial fills in may be secrets: the model must not see or replace them.
-    filled = frozenset(function.keywords if isinstance(function, functools.partial) else ())
-    params = [each for each in params if each.name not in filled]
-    contexts = tuple(each.name for each in params if _is_context(each.annotation))
-    params = [each for each in params if each.name not in contexts]
+    params, contexts, filled = _given(function, name)
     if parameters is None:
         return _typed(params, contexts, name, documented(function))
     try:
@@ -127,12 +131,33 @@ def signature_of(function: Callable[..., Any], name: str, parameters: Any = None
     return _with_object(params, contexts, shape)
 
 
+def text_signature(function: Callable[..., Any], name: str) -> Signature:
+    """The signature of the function of a custom tool, which takes one text.
+
+    Raises `ToolError` for a function of other parameters.
+    """
+    params, contexts, _ = _given(function, name)
+    if not _takes_one(params) or not _is_text(params[0].annotation):
+        raise ToolError(
+            f"tool {name}: the function of a custom tool must take a text as its only argument"
+        )
+    return _with_object(params, contexts, TypeShape(_TextArguments), "text")
+
+
+def _is_text(annotation: Any) -> bool:
+    kind = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+    return kind is str or kind is _Parameter.empty
+
+
 def _with_object(
-    params: list[inspect.Parameter], contexts: tuple[str, ...], shape: Shape
+    params: list[inspect.Parameter],
+    contexts: tuple[str, ...],
+    shape: Shape,
+    how: Literal["object", "text"] = "object",
 ) -> Signature:
     """The object is passed by name if possible: a context parameter may come before it."""
     names = () if params[0].kind is _Parameter.POSITIONAL_ONLY else (params[0].name,)
-    return Signature(shape, "object", names, contexts=contexts)
+    return Signature(shape, how, names, contexts=contexts)
 
 
 def _typed(
@@ -267,6 +292,20 @@ def _is_needed(parameter: inspect.Parameter) -> bool:
 
 
 # --- inspecting a function ------------------------------------------------------------------------
+
+
+def _given(
+    function: Callable[..., Any], name: str
+) -> tuple[list[inspect.Parameter], tuple[str, ...], frozenset[str]]:
+    """The parameters that a model may give, the names of those that get the context, and the names
+    of those that a partial fills in.
+    """
+    params = _parameters(function, name)
+    # Arguments that a partial fills in may be secrets: the model must not see or replace them.
+    filled = frozenset(function.keywords if isinstance(function, functools.partial) else ())
+    params = [each for each in params if each.name not in filled]
+    contexts = tuple(each.name for each in params if _is_context(each.annotation))
+    return [each for each in params if each.name not in contexts], contexts, filled
 
 
 def _parameters(function: Callable[..., Any], name: str) -> list[inspect.Parameter]:

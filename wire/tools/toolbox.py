@@ -254,10 +254,8 @@ def _arguments(call: ToolCall) -> dict[str, Any]:
         return {}
     text = call.text if call.arguments is None else repr(call.arguments)
     quoted = one_line(text, _MAX_QUOTED_BYTES)
-    raise Mismatch(
-        "$",
-        f"expected one complete JSON object, not {quoted!r}",
-    )
+    expected = "a complete text" if call.kind == "custom" else "one complete JSON object"
+    raise Mismatch("$", f"expected {expected}, not {quoted!r}")
 
 
 def _unshared(context: ToolContext) -> ToolContext:

@@ -148,6 +148,7 @@ def test_hosts_that_ignore_keys_ignore_them() -> None:
     [
         ("llama.cpp", "/v1/models", 200, b'"owned_by"'),
         ("vllm", "/v1/nothing", 404, b"invalid_request_error"),
+        ("llama.cpp@responses", "/v1/models", 200, b'"owned_by"'),
         ("deepseek", "/v1/models", 401, b"provide an API key"),
         ("anthropic", "/v1/models", 401, b"x-api-key header is required"),
         ("gemini", "/v1/models", 403, b"PERMISSION_DENIED"),

@@ -264,6 +264,6 @@ def test_s4_22_a_pipeline_asks_three_vendors(
     assert {each["status"] for each in server.requests} == {200}
     assert list(dict.fromkeys(each["target"] for each in server.requests)) == [
         "/v1/messages",
-        "/v1/chat/completions",
+        "/v1/responses",
         "/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse",
     ]

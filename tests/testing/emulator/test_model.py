@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from tests.testing.emulator import claude_asks
 from tests.testing.emulator.asks import GEMINI_3, ask, model, parts, post, said, user
 from wire.testing.emulator import Emulator
@@ -101,3 +103,18 @@ def test_results_that_are_spread_over_contents_are_all_read() -> None:
     text = parts(said(answer))[0]["text"]
     assert "snow" in text
     assert "rain" in text
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"properties": ["city"]},
+        {"properties": 7, "required": ["city"]},
+        {"properties": CITY["properties"], "required": 7},
+    ],
+)
+def test_a_malformed_schema_of_a_function_is_no_traceback(more: dict[str, Any]) -> None:
+    schema = {"type": "object", **more}
+    wish = Wish(question="Weather in Paris and in Oslo?", functions=[Declared("f", "", schema)])
+    with pytest.raises(ValueError, match="invalid schema"):
+        complete(wish)

@@ -8,7 +8,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from wire import AsyncChat, Chat
+from tests.testing.emulator.response_asks import TEXT
+from wire import AsyncChat, Chat, Client
+from wire.openai.responses import ResponseRequest, stream_response
 from wire.providers import PROVIDERS, Provider
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
 from wire.testing.emulator.hosts import row_of, rows_of
@@ -44,7 +46,10 @@ def model(row: Provider) -> str:
     return f"{row.name}:{MODELS.get(row.family, 'some-model')}"
 
 
-ROWS = pytest.mark.parametrize("row", PROVIDERS.values(), ids=list(PROVIDERS))
+STREAMS_ONLY = "chatgpt@responses"
+ROWS = pytest.mark.parametrize(
+    "row", [row for row in PROVIDERS.values() if row.name != STREAMS_ONLY], ids=lambda row: row.name
+)
 
 
 @ROWS
@@ -56,6 +61,20 @@ def test_a_row_answers_whole_and_in_pieces(row: Provider) -> None:
         with chat.stream("hi") as events:
             assert events.reply().text.endswith("You said: hi")
     assert [request["status"] for request in emulator.requests] == [200, 200]
+
+
+def test_the_service_of_chatgpt_takes_streams_with_instructions_only() -> None:
+    emulator = Emulator()
+    asked = ResponseRequest(model="gpt-5.4", input="hi", instructions="Be brief.", store=False)
+    http = EmulatorTransport(emulator)
+    with (
+        Client(STREAMS_ONLY, api_key="fake", http=http) as client,
+        client.stream(stream_response(asked)) as events,
+    ):
+        message = events.result().output[-1]
+    assert [part.text for part in message.content] == [TEXT]
+    [request] = emulator.requests
+    assert (request["target"], request["status"]) == ("/backend-api/codex/responses", 200)
 
 
 @pytest.mark.anyio
@@ -74,7 +93,7 @@ def test_a_self_hosted_server_needs_no_key(row: Provider) -> None:
 
 @pytest.mark.parametrize(
     "row",
-    [row for wire in ("openai", "anthropic") for row in rows_of(wire)],
+    [row for wire in ("openai", "openai.responses", "anthropic") for row in rows_of(wire)],
     ids=lambda row: row.name,
 )
 def test_an_address_means_its_row(row: Provider) -> None:

@@ -33,6 +33,11 @@ STREAMS: dict[str, tuple[str, dict[str, str], dict[str, Any]]] = {
         {"authorization": "Bearer fake-key"},
         {"model": "gpt-5.4", "messages": MESSAGES, "stream": True},
     ),
+    "openai_responses": (
+        "/v1/responses",
+        {"authorization": "Bearer fake-key"},
+        {"model": "gpt-5.4", "input": "hi", "stream": True},
+    ),
     "google_openai": (
         "/v1beta/openai/chat/completions",
         {"authorization": "Bearer fake-key"},
@@ -69,7 +74,7 @@ class SqueakGeneration:
 class Squeak:
     """A vendor of one endpoint for models, and one for other things."""
 
-    wire = "squeak"
+    wires = ("squeak",)
 
     def __init__(self, settings: Settings) -> None:
         self.paths = paths(("", "/squeak", {"POST": "squeak"}), ("", "/mice", {"GET": "mice"}))

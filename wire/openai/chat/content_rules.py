@@ -6,16 +6,15 @@ breach. Message texts are the server's own and stay as they are; only remedies a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
-from wire.core.secret import quoted
 from wire.errors import Violation
 from wire.openai.chat.types import ChatCompletionRequest, ContentPart, Message
 from wire.openai.common.dialect import Dialect, matches_model
+from wire.openai.common.schemas import MAY_BE_UNKNOWN, open_object, unknown_types
 
 _MEDIA = ("image_url", "input_audio", "file")
 _PDF = "application/pdf"
@@ -145,7 +144,7 @@ def schemas_are_valid(request: ChatCompletionRequest, dialect: Dialect) -> Itera
         return
     try:
         # Almost all types are valid, and searching the JSON is faster than walking over schemas.
-        may_be_unknown = _MAY_BE_UNKNOWN.search(msgspec.json.encode((request.tools, form)))
+        may_be_unknown = MAY_BE_UNKNOWN.search(msgspec.json.encode((request.tools, form)))
     except (TypeError, ValueError, OverflowError, RecursionError):
         return  # JSON cannot represent it, which is refused when the body is built
     if not may_be_unknown and not dialect.strict_schemas_are_closed:
@@ -168,96 +167,15 @@ def schemas_are_valid(request: ChatCompletionRequest, dialect: Dialect) -> Itera
             yield from _closed(form.schema, path, words)
 
 
-_TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
-_OTHER_TYPES = {
-    "list": "array",
-    "tuple": "array",
-    "bool": "boolean",
-    "int": "integer",
-    "none": "null",
-    "float": "number",
-    "dict": "object",
-    "map": "object",
-    "str": "string",
-    "text": "string",
-}
-"""Name of a type in programming languages -> the type of JSON Schema."""
-
-_MAY_BE_UNKNOWN = re.compile(
-    r'"type":(?:"(?!(?:{0}|function)")|\[(?!(?:"(?:{0})",?)*\]))'.format("|".join(_TYPES)).encode()
-)
-"""Finds a `type` in JSON that JSON Schema lacks: in a schema, or in data such as an example."""
-
-
 def _unknown_types(schema: Any, path: str, dialect: Dialect) -> Iterator[Violation]:
-    for context, node in _nodes(schema, ()):
-        types = node.get("type")
-        for each in types if isinstance(types, (list, tuple)) else (types,):
-            if isinstance(each, str) and each not in _TYPES:
-                near = _OTHER_TYPES.get(each.lower(), each.lower())
-                yield Violation(
-                    f"{path}{_json_path(context)}.type",
-                    f"{quoted(each, 40)} is no type of JSON Schema",
-                    "O20",
-                    "error" if dialect.schemas_are_checked else "warning",
-                    f'use "{near}"' if near in _TYPES else f"use one of {', '.join(_TYPES)}",
-                )
-
-
-def _json_path(context: _Context) -> str:
-    """The JSON path of the keys from the root of a schema."""
-    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in context)
+    severity: Literal["error", "warning"] = "error" if dialect.schemas_are_checked else "warning"
+    for at, problem, remedy in unknown_types(schema):
+        yield Violation(path + at, problem, "O20", severity, remedy)
 
 
 def _closed(schema: Mapping[str, Any], path: str, words: str) -> Iterator[Violation]:
-    """The first object of a schema that is not closed, or does not require a property.
-
-    The server reports only the first one too.
-    """
-    for context, node in _nodes(schema, ()):
-        properties = node.get("properties")
-        if node.get("type") != "object" and not isinstance(properties, Mapping):
-            continue
-        at = _json_path(context)
-        if node.get("additionalProperties") is not False:
-            yield Violation(
-                path + at,
-                f"{words}: In context={context!r}, 'additionalProperties' is required to be "
-                "supplied and to be false.",
-                "O19",
-                remedy='set "additionalProperties": false in every object, or strict: false',
-            )
-            return
-        required = node.get("required")
-        names = properties if isinstance(properties, Mapping) else {}
-        listed = required if isinstance(required, (list, tuple)) else ()
-        present = {each for each in listed if isinstance(each, str)}
-        missing = [name for name in names if name not in present]
-        if missing:
-            yield Violation(
-                path + at,
-                f"{words}: In context={context!r}, 'required' is required to be supplied and to be "
-                f"an array including every key in properties. Missing '{missing[0]}'.",
-                "O19",
-                remedy="require each property, and let optional ones be null; or strict: false",
-            )
-            return
-
-
-_Context = tuple[str | int, ...]
-
-
-def _nodes(schema: Any, context: _Context) -> Iterator[tuple[_Context, Mapping[str, Any]]]:
-    """The schema and its subschemas, each with its keys from the root. `$ref` is not followed."""
-    if not isinstance(schema, Mapping):
-        return
-    yield context, schema
-    for key in ("properties", "$defs", "definitions"):
-        inner = schema.get(key)
-        for name, each in inner.items() if isinstance(inner, Mapping) else ():
-            yield from _nodes(each, (*context, key, name))
-    yield from _nodes(schema.get("items"), (*context, "items"))
-    for key in ("anyOf", "allOf", "oneOf"):
-        alternatives = schema.get(key)
-        for index, each in enumerate(alternatives if isinstance(alternatives, list) else ()):
-            yield from _nodes(each, (*context, key, index))
+    """The first object of a schema that is not closed, or does not require a property."""
+    found = open_object(schema)
+    if found is not None:
+        at, problem, remedy = found
+        yield Violation(path + at, f"{words}: {problem}", "O19", remedy=remedy)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -46,7 +46,7 @@ from wire.neutral.messages import (
 from wire.openai.chat.finish import finish_of, reason_of
 from wire.openai.chat.fold import CONTENT_FIELDS, joined_details
 from wire.openai.chat.thinking import Tags
-from wire.openai.chat.tool_calls import Calls, OpenCall, arguments_of
+from wire.openai.chat.tool_calls import Calls, OpenCall
 from wire.openai.chat.types import (
     Audio,
     ChatCompletion,
@@ -58,6 +58,7 @@ from wire.openai.chat.types import (
     FunctionCall,
 )
 from wire.openai.chat.types import Message as WireMessage
+from wire.openai.common.arguments import arguments_of
 from wire.openai.common.dialect import PLAIN, Dialect
 
 WIRE = "openai"
@@ -67,6 +68,8 @@ SLOTS = ("reasoning_content", "reasoning", "reasoning_text")
 same text in two fields (Q6).
 """
 
+
+_Kind: TypeAlias = Literal["text", "refusal", "thought"]
 
 _REASONING = operator.attrgetter(*SLOTS, "reasoning_details")
 _NO_REASONING = (None,) * (len(SLOTS) + 1)
@@ -171,9 +174,9 @@ class EventReader:
         self._body = body
         self._choice = choice
         self._tags = Tags(dialect.think_tags) if dialect.think_tags else None
-        # Texts and thoughts, in the order of their first fragments.
+        # Texts, refusals and thoughts, in the order of their first fragments.
         self._parts: list[_OpenPart] = []
-        self._halves: dict[tuple[Literal["text", "thought"], str], Halves] = {}
+        self._halves: dict[tuple[_Kind, str], Halves] = {}
         self._has_delta = False
         # Type and index of a detail -> its last text, from a host with `cumulative_details`.
         self._cumulative: dict[tuple[Any, Any], str] = {}
@@ -183,7 +186,6 @@ class EventReader:
         self._ids: set[str] = set()  # of those calls
         self._ended = 0
         self._odd_text = ""  # content of a wrong type, which counts if no other text arrives
-        self._refusal: list[str] = []
         self._finish: str | None = None
         self._native: str | None = None
         self._usage: CompletionUsage | None = None
@@ -273,7 +275,7 @@ class EventReader:
                 odd = odd_text(chunk.raw, "choices", index, field, "content")
                 self._odd_text = odd or self._odd_text
             if delta.refusal:
-                self._refusal.append(delta.refusal)
+                self._add_text("refusal", delta.refusal, "", events)
             if delta.tool_calls or delta.function_call is not None:
                 self._read_calls(delta, events)
         self._finish = finish_of(choice) or self._finish
@@ -303,6 +305,8 @@ class EventReader:
                     else "".join(each.text or "" for each in part.thinking or ())
                 )
                 self._add_text("thought", inside, "content", events)
+            elif part.refusal:
+                self._add_text("refusal", part.refusal, "", events)
             elif part.text:
                 self._read_text(part.text, events)
 
@@ -318,9 +322,7 @@ class EventReader:
         for kind, text in pieces:
             self._add_text(kind, text, "content" if kind == "thought" else "", events)
 
-    def _add_text(
-        self, kind: Literal["text", "thought"], text: str, slot: str, events: list[Event]
-    ) -> None:
+    def _add_text(self, kind: _Kind, text: str, slot: str, events: list[Event]) -> None:
         if not text:
             return
         halves = self._halves.get((kind, slot))
@@ -330,15 +332,13 @@ class EventReader:
             halves = self._halves[kind, slot] = Halves()
         self._append(kind, halves.feed(text), slot, events)
 
-    def _append(
-        self, kind: Literal["text", "thought"], text: str, slot: str, events: list[Event]
-    ) -> None:
+    def _append(self, kind: _Kind, text: str, slot: str, events: list[Event]) -> None:
         if not text:
             return
         if not self._parts or (self._parts[-1].kind, self._parts[-1].slot) != (kind, slot):
             self._parts.append(_OpenPart(kind, slot))
         self._parts[-1].texts.append(text)
-        events.append(TextDelta(text) if kind == "text" else ThoughtDelta(text))
+        events.append(ThoughtDelta(text) if kind == "thought" else TextDelta(text))
 
     def _flush_halves(self, events: list[Event]) -> None:
         """Emit a replacement character for each first half of a pair without a second."""
@@ -408,8 +408,8 @@ class EventReader:
         parts: list[Part] = []
         for part in self._parts:
             text = "".join(part.texts)
-            if part.kind == "text":
-                parts.append(Text(text=text))
+            if part.kind != "thought":
+                parts.append(Text(text=text, refusal=part.kind == "refusal"))
             else:
                 parts.append(Thought(text=text, slot=part.slot, details=details))
                 details = ()
@@ -439,7 +439,8 @@ class EventReader:
         return reason_of(self._finish, self._native, calls=calls)
 
     def _stop(self) -> Stop:
-        message = well_formed("".join(self._refusal))
+        refusals = (text for part in self._parts if part.kind == "refusal" for text in part.texts)
+        message = "".join(refusals)
         reason = self._reason(calls=bool(self._calls.all))
         stop = Stop(reason=reason, raw=self._finish, message=message)
         if not self._complete:
@@ -460,9 +461,9 @@ def _has_content(delta: Delta | WireMessage | None) -> bool:
 
 
 class _OpenPart:
-    """A text or a thought while its fragments arrive."""
+    """A text, a refusal or a thought while its fragments arrive."""
 
-    def __init__(self, kind: Literal["text", "thought"], slot: str) -> None:
+    def __init__(self, kind: _Kind, slot: str) -> None:
         self.kind, self.slot = kind, slot
         self.texts: list[str] = []
 

@@ -8,8 +8,7 @@ are left out with a note, or refused.
 from __future__ import annotations
 
 import base64
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
 import msgspec
@@ -33,10 +32,10 @@ from wire.neutral.messages import (
 )
 from wire.neutral.pairing import NO_ANSWERS, Answers
 from wire.neutral.rendering import note_names
+from wire.neutral.request import TEXT_PARAMETER
 from wire.openai.chat.fold import keep_bytes
 from wire.openai.chat.parse import SLOTS, WIRE, has_all_calls, parse_reply
 from wire.openai.chat.thinking import CLOSE, OPEN
-from wire.openai.chat.tool_calls import arguments_of
 from wire.openai.chat.types import (
     ChatCompletion,
     ContentPart,
@@ -49,7 +48,9 @@ from wire.openai.chat.types import (
 )
 from wire.openai.chat.types import Message as WireMessage
 from wire.openai.chat.types import ToolCall as WireToolCall
+from wire.openai.common.arguments import arguments_of, custom_input
 from wire.openai.common.dialect import PLAIN, Dialect
+from wire.openai.common.media import FILE_ID, NO_IMAGE_NAME, WEB_URL
 from wire.openai.common.rows import provider_row
 
 W = TypeVar("W", bound=WireStruct)
@@ -61,12 +62,14 @@ SentMessage: TypeAlias = tuple[str, Message]
 def wire_messages(
     conversation: Sequence[SentMessage],
     answers: Mapping[str, Answers],
+    custom_tools: Container[str],
     dialect: Dialect,
     notes: list[Note],
 ) -> list[WireMessage]:
     """The messages in their order, with the results of a turn directly after its calls (O2).
 
-    `answers` are the results of the calls, by the path of the message with the calls. Raises
+    `answers` are the results of the calls, by the path of the message with the calls, and
+    `custom_tools` the names of tools that the request declares as custom ones. Raises
     `RuleError` for media that chat completions do not accept, and values that JSON cannot encode.
     """
     turns: list[WireMessage] = []
@@ -77,7 +80,7 @@ def wire_messages(
         if message.role != "assistant":
             turns += _user_or_system(message, path, dialect, notes)
             continue
-        sent = _assistant(message, path, dialect, notes)
+        sent = _assistant(message, path, custom_tools, dialect, notes)
         turns.append(sent)
         following = index
         while (
@@ -216,7 +219,13 @@ def _results(
 # --- assistant ------------------------------------------------------------------------------------
 
 
-def _assistant(message: Message, path: str, dialect: Dialect, notes: list[Note]) -> WireMessage:
+def _assistant(
+    message: Message,
+    path: str,
+    custom_tools: Container[str],
+    dialect: Dialect,
+    notes: list[Note],
+) -> WireMessage:
     """An assistant message: with its received bytes if it is unchanged, otherwise rebuilt."""
     source = _source(message.origin, _read_message, path, notes)
     # The calls decide: a saved conversation can have been edited by hand, and calls that differ
@@ -239,9 +248,15 @@ def _assistant(message: Message, path: str, dialect: Dialect, notes: list[Note])
                     Note(part_path, "moved before the calls: this wire has the text first")
                 )
             _note_signature(part, part_path, notes)
+            if part.refusal and dialect.refusals:
+                # As the content, which a message without calls must have.
+                content.append(ContentPart(type="refusal", refusal=part.text))
+                continue
+            if part.refusal:
+                notes.append(Note(part_path, "sent as a text: this host has no refusals"))
             content.append(ContentPart(type="text", text=part.text))
         elif isinstance(part, ToolCall):
-            calls.append(_call(part, part_path, notes))
+            calls.append(_call(part, part_path, custom_tools, dialect, notes))
         elif isinstance(part, Thought) and part.slot in (*SLOTS, "reasoning_details", "content"):
             _note_signature(part, part_path, notes)
             details += _details(part, part_path)
@@ -320,20 +335,28 @@ def parse_message(
     return tuple(parse_reply(completion, each).message for each in dialects)
 
 
-def _call(call: ToolCall, path: str, notes: list[Note]) -> WireToolCall:
+def _call(
+    call: ToolCall, path: str, custom_tools: Container[str], dialect: Dialect, notes: list[Note]
+) -> WireToolCall:
     source = _source(call.origin, _read_call, path, notes)
     if source is not None:
         return source
     _note_signature(call, path, notes)
-    if call.kind == "custom":
+    custom = custom_input(call, custom_tools)
+    if custom is not None and dialect.custom_tools:
         call_struct = WireToolCall(
             id=call.id,
             type="custom",
-            custom=CustomCall(name=call.name, input=_input(call)),
+            custom=CustomCall(name=call.name, input=custom),
             extra_content=call.extra,
         )
     else:
-        function = FunctionCall(name=call.name, arguments=_arguments(call, path))
+        arguments = (
+            _arguments(call, path)
+            if custom is None
+            else json_text({TEXT_PARAMETER: custom}, f"{path}.arguments")
+        )
+        function = FunctionCall(name=call.name, arguments=arguments)
         call_struct = WireToolCall(
             id=call.id, type="function", function=function, extra_content=call.extra
         )
@@ -347,11 +370,6 @@ def _arguments(call: ToolCall, path: str) -> str:
     if call.arguments is None or (call.text and arguments_of(call.text) == call.arguments):
         return call.text
     return json_text(call.arguments, f"{path}.arguments")
-
-
-def _input(call: ToolCall) -> str:
-    value = (call.arguments or {}).get("input", call.text)
-    return value if isinstance(value, str) else call.text
 
 
 def _thinking(thought: Thought, dialect: Dialect) -> ContentPart:
@@ -403,12 +421,6 @@ _AUDIO_FORMATS = {
     "audio/mp3": "mp3",
 }
 _PDF = "application/pdf"
-_FILE_ID = re.compile(r"file-[A-Za-z0-9_-]+")
-_WEB = re.compile(r"https?://[^\s]+", re.IGNORECASE)
-_NO_IMAGE = re.compile(
-    r"[^?#]*\.(pdf|docx?|txt|html?|json|csv|wav|mp3|ogg|flac|m4a|mp4|mov|webm|mpe?g|avi)([?#]|$)",
-    re.IGNORECASE,
-)
 
 
 def media_part(media: Media, path: str) -> ContentPart:
@@ -423,15 +435,15 @@ def media_part(media: Media, path: str) -> ContentPart:
     detail = media.detail or None
     if media.data is None:
         url = media.url or ""
-        if _FILE_ID.fullmatch(url):
+        if FILE_ID.fullmatch(url):
             return ContentPart(type="file", file=FileInput(file_id=url))
-        if not _WEB.fullmatch(url):
+        if not WEB_URL.fullmatch(url):
             raise _refused(
                 path,
                 f"expected an http(s) URL, not {url[:80]!r}",
                 "send the bytes: Media(data=..., media_type=...)",
             )
-        if not kind.startswith("image/") and (kind or _NO_IMAGE.match(url)):
+        if not kind.startswith("image/") and (kind or NO_IMAGE_NAME.match(url)):
             raise _refused(
                 path,
                 f"expected the URL of an image, not of {kind or 'a file of this name'}",

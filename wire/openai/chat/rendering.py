@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any, TypeVar
 
 import msgspec
@@ -23,7 +23,13 @@ from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.errors import StreamInvalid, Violation
 from wire.neutral.messages import Event, Reply
-from wire.neutral.rendering import SCHEMA_WORDS, ReplyReader, closed_objects, wire_call
+from wire.neutral.rendering import (
+    SCHEMA_WORDS,
+    ReplyReader,
+    closed_objects,
+    note_custom,
+    wire_call,
+)
 from wire.neutral.request import Output, Request, Tool, checked_request
 from wire.openai.chat.endpoints import chat_completions, stream_chat_completions
 from wire.openai.chat.parse import EventReader, parse_reply
@@ -36,7 +42,10 @@ from wire.openai.chat.types import (
     ChatCompletion,
     ChatCompletionRequest,
     ContentPart,
+    CustomFormat,
+    CustomTool,
     FunctionDefinition,
+    Grammar,
     JsonSchema,
     NamedFunction,
     ResponseFormat,
@@ -107,7 +116,8 @@ def render_request(
         notes.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
     response_format, instruction = _response_format(request.output, model, row, notes)
     conversation = [(f"messages[{index}]", message) for index, message in sendable.items()]
-    turns = wire_messages(conversation, answers, dialect, notes)
+    custom = [tool.name for tool in request.tools if tool.kind == "custom" and dialect.custom_tools]
+    turns = wire_messages(conversation, answers, custom, dialect, notes)
     if request.system.strip():
         turns.insert(0, WireMessage(role="system", content=request.system))
     rendered = messages(
@@ -122,11 +132,13 @@ def render_request(
         reasoning_effort=request.effort,
         response_format=response_format,
         tools=[
-            _tool(tool, f"tools[{index}]", model, row, notes)
+            _custom_tool(tool)
+            if tool.name in custom
+            else _function(tool, f"tools[{index}]", model, row, notes)
             for index, tool in enumerate(request.tools)
         ]
         or None,
-        tool_choice=_tool_choice(request.tool_choice, model, row, notes),
+        tool_choice=_tool_choice(request.tool_choice, custom, model, row, notes),
     )
     built = msgspec.structs.replace(built, **{_max_tokens_field(model, row): request.max_tokens})
     return with_notes(built, (*notes, *rendered.notes))
@@ -201,7 +213,19 @@ def _max_tokens_field(model: str, row: Provider) -> str:
     return next((name for name in names if _takes(row, model, **{name: 1})), names[0])
 
 
-def _tool(tool: Tool, path: str, model: str, row: Provider, notes: list[Note]) -> WireTool:
+def _custom_tool(tool: Tool) -> WireTool:
+    grammar = Grammar(definition=tool.grammar, syntax=tool.syntax)
+    custom = CustomTool(
+        name=tool.name,
+        description=tool.description or None,
+        format=CustomFormat(type="grammar", grammar=grammar) if tool.grammar else None,
+    )
+    return WireTool(type="custom", custom=custom)
+
+
+def _function(tool: Tool, path: str, model: str, row: Provider, notes: list[Note]) -> WireTool:
+    if tool.kind == "custom":
+        note_custom(tool, path, notes)
     parameters = dict(tool.parameters) or {"type": "object", "properties": {}}
     strict = tool.strict and _takes(row, model, tools=[_STRICT_TOOL])
     if strict and row.dialect.strict_schemas_are_closed:
@@ -224,15 +248,25 @@ _STRICT_TOOL = WireTool(
 
 
 def _tool_choice(
-    choice: str | tuple[str, ...] | None, model: str, row: Provider, notes: list[Note]
+    choice: str | tuple[str, ...] | None,
+    custom: Container[str],
+    model: str,
+    row: Provider,
+    notes: list[Note],
 ) -> str | ToolChoice | None:
     if not choice:
         return None
     if isinstance(choice, str):
         return choice
+    kinds = ["custom" if name in custom else "function" for name in choice]
     if len(choice) == 1:
-        return ToolChoice(type="function", function=NamedFunction(name=choice[0]))
-    named = [{"type": "function", "function": {"name": name}} for name in choice]
+        only = NamedFunction(name=choice[0])
+        return (
+            ToolChoice(type="custom", custom=only)
+            if kinds[0] == "custom"
+            else ToolChoice(type="function", function=only)
+        )
+    named = [{"type": kind, kind: {"name": name}} for kind, name in zip(kinds, choice, strict=True)]
     allowed = ToolChoice(
         type="allowed_tools", allowed_tools=AllowedTools(mode="required", tools=named)
     )

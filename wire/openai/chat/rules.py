@@ -8,7 +8,6 @@ field. Message texts are the server's own and stay as they are; only remedies ar
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -17,12 +16,12 @@ import msgspec
 from wire.core.arguments import checked_arguments
 from wire.core.bodies import decoded_body
 from wire.core.json_values import MAX_SCHEMA_VALUES, expands, too_large
-from wire.core.memory import WireStruct
 from wire.core.provider import Provider
 from wire.errors import Violation
 from wire.openai.chat import content_rules
 from wire.openai.chat.types import ChatCompletionRequest, Message, ToolChoice
-from wire.openai.common.dialect import Dialect, Refusal, matches_model
+from wire.openai.common.dialect import Dialect, matches_model
+from wire.openai.common.refusals import refused_fields
 from wire.openai.common.rows import provider_row
 
 Rule = Callable[[ChatCompletionRequest, Dialect], Iterator[Violation]]
@@ -164,65 +163,7 @@ def _options_consistent(request: ChatCompletionRequest, dialect: Dialect) -> Ite
 
 def _refused_fields(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
     """O7: the request has no field or value that the provider refuses."""
-    for refusal in dialect.refuses:
-        if not refusal.models or matches_model(refusal.models, request.model or ""):
-            severity = "warning" if refusal.ignored else "error"
-            words = refusal.words.replace("{model}", request.model or "")
-            for path, value in _matches(refusal, request):
-                message = words.replace("{path}", path).replace("{value}", str(value))
-                yield Violation(path, message, "O7", severity, refusal.remedy)
-
-
-def _matches(refusal: Refusal, request: ChatCompletionRequest) -> Iterator[tuple[str, Any]]:
-    """Path and value of each refused field in the request."""
-    keys, values = _steps(refusal.path)
-    return _walk(request, keys, values, "")
-
-
-@functools.cache
-def _steps(path: str) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
-    """The keys of a pattern, and its values; `None` for any value.
-
-    >>> _steps("tool_choice=required|none")
-    (('tool_choice',), ('required', 'none'))
-    """
-    keys, has_value, value = path.partition("=")
-    return tuple(keys.split(".")), tuple(value.split("|")) if has_value else None
-
-
-def _walk(
-    node: Any, keys: tuple[str, ...], values: tuple[str, ...] | None, path: str
-) -> Iterator[tuple[str, Any]]:
-    if not keys:
-        if values is None or any(_equals(node, value) for value in values):
-            yield path, node
-        return
-    key = keys[0].removesuffix("[]")
-    # Not `getattr` of any node: a text has attributes such as `index` that are not fields.
-    child = (
-        getattr(node, key, None)
-        if isinstance(node, WireStruct)
-        else node.get(key)
-        if isinstance(node, dict)
-        else None
-    )
-    if child is None:
-        return
-    below = f"{path}.{key}" if path else key
-    if key == keys[0]:
-        yield from _walk(child, keys[1:], values, below)
-    elif isinstance(child, list):
-        for index, item in enumerate(child):
-            yield from _walk(item, keys[1:], values, f"{below}[{index}]")
-
-
-def _equals(child: Any, value: str) -> bool:
-    """Whether a value of the request is the one in a pattern, where `[]` is the empty list."""
-    if isinstance(child, list):
-        return not child and value == "[]"
-    if isinstance(child, (int, float)):
-        return f"{child:g}" == value
-    return bool(child == value)
+    return refused_fields(dialect.refuses, request, request.model or "", "O7")
 
 
 def _model_answers(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
@@ -364,7 +305,8 @@ def _no_tools_while_reasoning(
             "in /v1/chat/completions. "
             "To use function tools, use /v1/responses or set reasoning_effort to 'none'."
         )
-        yield Violation("reasoning_effort", message, "O13", remedy='set reasoning_effort: "none"')
+        remedy = 'use openai@responses, or set reasoning_effort: "none"'
+        yield Violation("reasoning_effort", message, "O13", remedy=remedy)
 
 
 def required_reasoning(request: ChatCompletionRequest, dialect: Dialect) -> str:

@@ -14,9 +14,10 @@ from typing import Any
 import msgspec
 
 from wire.core.jsonstream import Cutter
-from wire.core.lenient import Halves, portable, well_formed
+from wire.core.lenient import Halves, well_formed
 from wire.core.memory import well_formed_utf8
 from wire.openai.chat.types import CustomCall, FunctionCall, ToolCall
+from wire.openai.common.arguments import arguments_of
 
 
 def present(text: str | None) -> str | None:
@@ -249,37 +250,3 @@ def _compact_json(value: Any) -> str:
         return well_formed_utf8(
             json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         ).decode()
-
-
-def arguments_of(text: str, *, cut: bool = False) -> dict[str, Any] | None:
-    """The arguments of a call as an object; `None` if the text is not a JSON object (Q11).
-
-    The empty text and `null` are a call without arguments, hence `{}`. `cut` means that the
-    response was truncated: the arguments may then be missing, hence `None`.
-
-    >>> (
-    ...     arguments_of('{"city": "Paris"}'),
-    ...     arguments_of(""),
-    ...     arguments_of("", cut=True),
-    ...     arguments_of("[1]"),
-    ... )
-    ({'city': 'Paris'}, {}, None, None)
-    """
-    if text.strip() in ("", "null"):
-        return None if cut else {}
-    try:
-        value = msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        try:
-            # json decodes an escaped half of a surrogate pair, which msgspec refuses.
-            value = json.loads(text, parse_constant=_refused)
-        except (ValueError, RecursionError):
-            return None
-    except (UnicodeEncodeError, RecursionError):
-        return None
-    value = portable(value)  # a text if it is nested too deeply
-    return value if isinstance(value, dict) else None
-
-
-def _refused(constant: str) -> None:
-    raise ValueError(f"{constant} is not valid JSON")

@@ -23,8 +23,9 @@ from wire.core.memory import RAW, Note, Noted, encode
 from wire.errors import HistoryError, RuleError, Violation
 from wire.neutral import messages as chat
 from wire.neutral.ids import LegalIds, made_id
-from wire.openai.chat.tool_calls import arguments_of, present
-from wire.openai.chat.types import ChatCompletion, Choice, Message, ToolCall
+from wire.openai.chat.tool_calls import present
+from wire.openai.chat.types import ChatCompletion, Choice, ContentPart, Message, ToolCall
+from wire.openai.common.arguments import arguments_of
 from wire.openai.common.dialect import PLAIN, Dialect
 
 Turn: TypeAlias = "str | Message | Choice | ChatCompletion | Sequence[Turn]"
@@ -348,9 +349,9 @@ def _set_content(
             Note(f"{path}.content", "reasoning withheld: this host is not known to accept it")
         )
         fields["content"] = _raw("".join(part.text or "" for part in parts))
-    if not dialect.verbatim and "refusal" in fields:
-        if message.refusal and not _has_value(fields, "content"):
-            fields["content"] = _raw(message.refusal)
+    if not dialect.verbatim and not dialect.refusals and "refusal" in fields:
+        if message.refusal:
+            fields["content"] = _raw(_with_text(message.content, message.refusal))
             notes.append(Note(f"{path}.refusal", "sent as content"))
         del fields["refusal"]
     if (
@@ -361,6 +362,13 @@ def _set_content(
         fields.pop("content", None)
         if dialect.no_text != "omit":
             fields["content"] = msgspec.Raw(b"null" if dialect.no_text == "null" else b'""')
+
+
+def _with_text(content: str | list[ContentPart] | None, text: str) -> str | list[ContentPart]:
+    """The content of a message, with one more paragraph."""
+    if isinstance(content, list):
+        return [*content, ContentPart(type="text", text=text)]
+    return f"{content}\n\n{text}" if content else text
 
 
 def _call(

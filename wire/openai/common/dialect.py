@@ -36,6 +36,8 @@ class Refusal:
     """Regular expression of the names of models, see `matches_model`; empty for all models."""
     ignored: bool = False
     """The server answers and ignores the field: `check` reports a warning, not an error."""
+    code: str = ""
+    """The `code` of the server's error; empty if it has none, or if it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,11 @@ class Dialect:
     """
     takes: tuple[str, ...] = ()
     """Further keys of messages and tool calls that are sent back."""
+    refusals: bool = False
+    """The provider accepts refusals in messages that it did not send. Otherwise the refusals of
+    other models are sent as texts, with a note."""
+    custom_tools: bool = False
+    """The provider has custom tools, which take a text. Otherwise they are sent as functions."""
     reasoning_slots: tuple[str, ...] = ()
     """Keys with reasoning that the provider accepts, best first. The first one that a message has
     is sent back, the others are withheld. "content" means thinking parts in the content."""

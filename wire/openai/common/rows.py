@@ -5,11 +5,12 @@ Sources and dates of the facts: docs/providers.md.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Mapping
 
 from wire.core.arguments import checked_arguments
-from wire.core.provider import Provider, ProviderNames, key_variable_of
+from wire.core.provider import Provider, ProviderNames, base_url_variable_of, key_variable_of
 from wire.openai.common.dialect import PLAIN, CallIds, Dialect, ModelRefusal, Refusal
 
 
@@ -178,6 +179,8 @@ _OPENAI = Dialect(
     thinks=_GPT_56,
     developer_role=True,
     verbatim=True,
+    refusals=True,
+    custom_tools=True,
     call_ids=CallIds(most=40),
 )
 
@@ -406,6 +409,22 @@ _LLAMA_CPP = Dialect(
 
 # --- rows -----------------------------------------------------------------------------------------
 
+_RESPONSES_MODELS = (
+    # Chat completions refuse tools while they reason (O13), or the model (O15).
+    r"gpt-(5\.([4-9]|\d\d)|[6-9]).*|gpt-5(\.\d)?-codex.*|(gpt-5(\.\d)?|o1|o3)-pro.*"
+    r"|o\d(-mini)?-deep-research.*|computer-use-preview.*|codex-mini.*"
+)
+_OPENAI_ROW = chat_host(
+    "openai",
+    "https://api.openai.com/v1",
+    "OPENAI_API_KEY",
+    _OPENAI,
+    header_variables={
+        "OPENAI_ORG_ID": "openai-organization",
+        "OPENAI_PROJECT_ID": "openai-project",
+    },
+)
+
 ROWS: tuple[Provider, ...] = (
     chat_host(
         "gemini@openai",
@@ -413,15 +432,9 @@ ROWS: tuple[Provider, ...] = (
         "GEMINI_API_KEY",
         _GEMINI,
     ),
-    chat_host(
-        "openai",
-        "https://api.openai.com/v1",
-        "OPENAI_API_KEY",
-        _OPENAI,
-        header_variables={
-            "OPENAI_ORG_ID": "openai-organization",
-            "OPENAI_PROJECT_ID": "openai-project",
-        },
+    dataclasses.replace(_OPENAI_ROW, model_rows=((_RESPONSES_MODELS, "openai@responses"),)),
+    dataclasses.replace(
+        _OPENAI_ROW, name="openai@chat", other_base_url_variable=base_url_variable_of("openai")
     ),
     Provider(
         "azure",
@@ -520,6 +533,7 @@ ROWS: tuple[Provider, ...] = (
 provider_row: Callable[[Provider | str], Provider] = ProviderNames("openai", ROWS, PLAIN).row
 
 endpoint_paths: re.Pattern[str] = re.compile(
-    r"/(chat/completions|embeddings|(?<!\.services\.ai\.azure\.com/)models)/*$", re.IGNORECASE
+    r"/(chat/completions|responses|embeddings|(?<!\.services\.ai\.azure\.com/)models)/*$",
+    re.IGNORECASE,
 )
 """Matches the path of an endpoint at the end of a base URL: calls add it themselves."""

@@ -196,7 +196,7 @@ class Emulator:
                 return plain
             report = self._listed(request)
             vendor, route = self._vendor(request)
-            answer = vendor.error_answer(Failure(status, message))
+            answer = vendor.error_answer(Failure(status, message, request=request, route=route))
             report["status"] = status
             return with_cors(vendor.finish(answer, request, route), request)
 
@@ -258,7 +258,7 @@ class Emulator:
         routes = [(vendor, vendor.route(request)) for vendor in self._vendors]
         owners = [each for each in routes if each[1] is not None] or routes
         by_headers = (each for each in owners if each[0].recognises(request))
-        by_provider = (each for each in owners if each[0].wire in self._wires)
+        by_provider = (each for each in owners if self._wires.intersection(each[0].wires))
         return next(by_headers, None) or next(by_provider, owners[0])
 
     def _respond(self, request: Received) -> Answer:
@@ -268,7 +268,7 @@ class Emulator:
         except Refusal as refusal:
             answer = refusal.answer
         except Failed as failed:
-            answer = vendor.error_answer(failed.failure)
+            answer = vendor.error_answer(replace(failed.failure, request=request, route=route))
         except StorageFull:
             answer = vendor.storage_full()
         return vendor.finish(answer, request, route) if self._cassette is None else answer
@@ -276,15 +276,16 @@ class Emulator:
     def _admitted(self, request: Received, vendor: Vendor, route: Route | None) -> Answer:
         fault = self._fault(request)
         model = "" if route is None else route.name
+        failing = Failure(500, model=model, request=request, route=route)
         cassette = self._cassette
         if cassette is not None:
-            return with_fault(fault, vendor, model, lambda: cassette.play(request))
+            return with_fault(fault, vendor, failing, lambda: cassette.play(request))
         if route is None or not route.endpoint:
             return vendor.no_endpoint(request, route)
         vendor.authorise(request, route)
         if request.excess and not route.takes_files:
             raise Failed(Failure(400, request.excess))
-        return with_fault(fault, vendor, model, lambda: self._scripted(request, vendor, route))
+        return with_fault(fault, vendor, failing, lambda: self._scripted(request, vendor, route))
 
     def _fault(self, request: Received) -> Fault | None:
         """The fault of the request's header, unless it was applied often enough."""
@@ -315,7 +316,8 @@ class Emulator:
                 return vendor.serve(request, route)
             return self._generated(generation, step, self._id(request))
 
-        return with_fault(step.fault, vendor, model, respond)
+        failing = Failure(500, model=model, request=request, route=route)
+        return with_fault(step.fault, vendor, failing, respond)
 
     def _generated(self, generation: Generation, step: Step, id: str) -> Answer:
         if step.stream is not None:

@@ -96,12 +96,21 @@ def _setting(name: str, value: Any) -> Any:
 
 
 def with_fault(
-    fault: Fault | None, vendor: Vendor, model: str, respond: Callable[[], Answer]
+    fault: Fault | None, vendor: Vendor, failing: Failure, respond: Callable[[], Answer]
 ) -> Answer:
-    """The response of `respond` with a fault; a status fault answers in its place."""
+    """The response of `respond` with a fault; a status fault answers in its place.
+
+    `failing` has the model, the request and the route of the failure.
+    """
     if fault is None:
         return respond()
-    failure = Failure(fault.status, fault.message, model=model, retry_after=fault.retry_after)
+    failure = replace(
+        failing,
+        status=fault.status,
+        message=fault.message,
+        retry_after=fault.retry_after,
+        position=fault.after,
+    )
     if fault.kind == "status":
         return vendor.error_answer(failure)
     return malformed(respond(), fault, vendor, failure)

@@ -47,12 +47,16 @@ def serves(row: Provider, model: str) -> bool:
 
 
 def rows_of(wire: str) -> list[Provider]:
-    """The providers of a wire, without Google's chat completions, which are a vendor of their own.
+    """The providers of a wire, the vendor's own first.
+
+    Without Google's chat completions, which are a vendor of their own, and without a second name
+    of a row.
 
     >>> [row.name for row in rows_of("gemini")]
     ['gemini', 'gemini@vertex']
     """
-    return [row for row in PROVIDERS.values() if row.wire == wire and row.name != "gemini@openai"]
+    others = ("gemini@openai", "openai@chat")
+    return [row for row in PROVIDERS.values() if row.wire == wire and row.name not in others]
 
 
 def prefix_pattern(wire: str) -> str:
@@ -82,7 +86,7 @@ def row_of(request: Received, route: Route, wire: str, provider: str = "") -> Pr
     local = [row for row in rows if request.origin and _is_at(row, request.origin)]
     if local:
         return local[0]
-    vendor = PROVIDERS[wire]
+    vendor = rows[0]
     common = route.prefix in ("", _prefix(vendor))  # a client of any host may be pointed here
     if not common:
         rows = [row for row in rows if _prefix(row) == route.prefix]

@@ -44,7 +44,8 @@ class EmulatorLimits:
     max_request_bytes: int = 256 * 1024 * 1024
     """Bodies of the requests that `Emulator.requests` lists; the oldest are dropped."""
     max_stored_items: int = 10_000
-    """Files, caches, batches, stores and uploads together; more get the vendor's quota error."""
+    """Files, caches, batches, stores, uploads and conversations together; more get the vendor's
+    quota error. Responses of OpenAI take a quarter of it at most, the oldest are forgotten."""
     max_stored_bytes: int = 512 * 1024 * 1024
     """Bytes of all that is stored; more get the vendor's quota error."""
     max_connections: int = 2_000

@@ -282,12 +282,12 @@ def _hints(question: str) -> Hints:
 
 
 def _takes_one_text(schema: Any) -> bool:
-    properties = schema.get("properties") or {} if isinstance(schema, dict) else {}
-    requested = (
-        [properties.get(name) for name in schema.get("required") or properties]
-        if properties
-        else []
-    )
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(properties, dict):
+        return False
+    required = schema.get("required")
+    names = required if isinstance(required, list) and required else properties
+    requested = [properties.get(name) for name in names if isinstance(name, str)]
     free = [
         each
         for each in requested

@@ -3,15 +3,17 @@
 A script is `{"steps": [...]}`, or the list alone. The first step that matches a request and is not
 used up answers it; if none does, the small model answers. A step has these keys:
 
-- `match`: `endpoint` (`generateContent`, `chat.completions`, `messages`, `files.get`, ...), `model`
-  (with `*`), `text` (a regular expression without look-arounds and references, searched in the last
-  text of the user), `number` (of the request, from 1); all must fit. Without `endpoint`, only
-  requests for output of a model match.
+- `match`: `endpoint` (`generateContent`, `chat.completions`, `responses`, `messages`, `files.get`,
+  ...), `model` (with `*`), `text` (a regular expression without look-arounds and references,
+  searched in the last text of the user), `number` (of the request, from 1); all must fit. Without
+  `endpoint`, only requests for output of a model match.
 - `times`: how many requests it answers, 1 unless given; 0 means no limit.
 - `say`: a text, or `{"text", "thoughts", "calls": [{"name", "args"}], "finish"}`: sent in the
   vendor's format as output of the model, streamed or not, signed.
+  `finish` of `responses` may be `refusal`, `content_filter`, `failed` or `error` (the stream ends
+  with an `error` event alone).
 - `answer`: a whole body in the vendor's format; `status` is its status if not 200. A stream sends
-  it as its one event, `messages` as the events of a message.
+  it as its one event, `messages` and `responses` as the events of a message or a response.
 - `stream`: a list of events in the vendor's format; a request that wants no stream gets them
   combined.
 - `fault`: as in `wire.testing.emulator.faults`, alone or with other keys.

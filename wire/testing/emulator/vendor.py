@@ -56,6 +56,12 @@ class Failure:
     model: str = ""
     retry_after: float | None = None
     """Seconds."""
+    request: Received | None = None
+    """The request that fails; None if it is not known."""
+    route: Route | None = None
+    """Its endpoint; None if it is not known."""
+    position: int = 0
+    """Number of events before it, in a stream."""
 
 
 class Refusal(Exception):
@@ -108,8 +114,8 @@ class Vendor(Protocol):
     """One vendor's server; an instance holds its state, such as uploaded files."""
 
     @property
-    def wire(self) -> str:
-        """Name of the wire that its clients speak."""
+    def wires(self) -> Sequence[str]:
+        """Names of the wires that its clients speak."""
         ...
 
     def route(self, request: Received) -> Route | None:

@@ -79,7 +79,7 @@ _VERSION = re.compile(r"20\d\d-\d\d-\d\d")
 class Anthropic:
     """The server of Messages."""
 
-    wire = "anthropic"
+    wires = ("anthropic",)
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

@@ -122,7 +122,7 @@ _GOOGLE_PATH = re.compile(r"/(upload/)?(v1alpha|v1beta1?)(/.*)?|/v1/projects/.*"
 class Gemini:
     """The server of the Gemini API and of Vertex."""
 
-    wire = "gemini"
+    wires = ("gemini",)
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

@@ -83,7 +83,7 @@ def wish_of(request: ChatCompletionRequest, thinking: int = 0) -> Wish:
         question=next(questions, ""),
         system=" ".join(each.text for each in request.messages if each.role in _SYSTEM_ROLES),
         results=[
-            (names.get(message.tool_call_id) or "", _result(message.text))
+            (names.get(message.tool_call_id) or "", result_of(message.text))
             for message in _results(turns)
         ],
         called=bool(calls),
@@ -117,7 +117,8 @@ def _results(turns: Sequence[Message]) -> list[Message]:
     return results
 
 
-def _result(text: str) -> Any:
+def result_of(text: str) -> Any:
+    """The result of a tool as the small model reads it: an object, else under `result`."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -231,7 +232,7 @@ class Generation:
         if not self.request.logprobs or not text:
             return None
         content = [
-            {**_token(chosen), "top_logprobs": [_token(each) for each in likeliest]}
+            {**token_entry(chosen), "top_logprobs": [token_entry(each) for each in likeliest]}
             for chosen, likeliest in logprobs(text, self.request.top_logprobs or 0)
         ]
         return {"content": content, "refusal": None}
@@ -281,7 +282,8 @@ def generation_of(request: ChatCompletionRequest, host: Provider | None) -> Gene
     return Generation(request, wish, request.model or "", reasoning=key)
 
 
-def _token(each: TokenLogprob) -> dict[str, Any]:
+def token_entry(each: TokenLogprob) -> dict[str, Any]:
+    """A token in the format of OpenAI's log probabilities."""
     return {"token": each.token, "logprob": each.logprob, "bytes": list(each.token.encode())}
 
 

@@ -1,4 +1,6 @@
-"""OpenAI's server: chat completions, embeddings, models. It plays every host of these."""
+"""OpenAI's server: chat completions, Responses, embeddings, files, models. It plays every host of
+these.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,10 @@ from wire.testing.emulator.hosts import prefix_pattern, row_of
 from wire.testing.emulator.keys import is_wrong
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route, match, paths
-from wire.testing.emulator.vendor import Failure, Settings
+from wire.testing.emulator.vendor import Failure, Generation, Settings
 from wire.testing.emulator.vendors.openai import catalog, errors
 from wire.testing.emulator.vendors.openai.chat import (
     CREATED,
-    Generation,
     body_answer,
     decoded,
     frame,
@@ -26,8 +27,20 @@ from wire.testing.emulator.vendors.openai.chat import (
 )
 from wire.testing.emulator.vendors.openai.embeddings import embed
 from wire.testing.emulator.vendors.openai.files import Files
+from wire.testing.emulator.vendors.openai.responses.endpoints import ENDPOINTS, Responses
+from wire.testing.emulator.vendors.openai.responses.errors import (
+    error_event,
+    refusals_of,
+    reshaped,
+)
+from wire.testing.emulator.vendors.openai.responses.hosts import Host, host_of
 
 _PREFIX = prefix_pattern("openai")
+_RESPONSES_PREFIX = prefix_pattern("openai.responses")
+_RESPONSES = rf"{_RESPONSES_PREFIX}/responses"
+_STORED = rf"{_RESPONSES}/(?P<name>[^/]+)"
+_CONVERSATIONS = rf"{_RESPONSES_PREFIX}/conversations"
+_ITEMS = rf"{_CONVERSATIONS}/(?P<parent>[^/]+)/items"
 _PATHS = paths(
     ("openai", rf"{_PREFIX}/chat/completions", {"POST": "chat.completions"}),
     ("openai", rf"{_PREFIX}/embeddings", {"POST": "chat.embeddings"}),
@@ -39,19 +52,42 @@ _PATHS = paths(
     ),
     ("openai", rf"{_PREFIX}/files/(?P<name>[^/]+)/content", {"GET": "files.content"}),
     ("openai", rf"{_PREFIX}/models(?:/(?P<name>.+))?", {"GET": "chat.models"}),
+    ("openai", _RESPONSES, {"POST": "responses"}),
+    ("openai", rf"{_RESPONSES}/input_tokens", {"POST": "responses.input_tokens"}),
+    ("openai", rf"{_RESPONSES}/compact", {"POST": "responses.compact"}),
+    ("openai", _STORED, {"GET": "responses.get", "DELETE": "responses.delete"}),
+    ("openai", rf"{_STORED}/cancel", {"POST": "responses.cancel"}),
+    ("openai", rf"{_STORED}/input_items", {"GET": "responses.input_items"}),
+    ("openai", _CONVERSATIONS, {"POST": "conversations.create"}),
+    (
+        "openai",
+        rf"{_CONVERSATIONS}/(?P<name>[^/]+)",
+        {
+            "GET": "conversations.get",
+            "POST": "conversations.update",
+            "DELETE": "conversations.delete",
+        },
+    ),
+    ("openai", _ITEMS, {"GET": "conversations.items.list", "POST": "conversations.items.create"}),
+    (
+        "openai",
+        rf"{_ITEMS}/(?P<name>[^/]+)",
+        {"GET": "conversations.items.get", "DELETE": "conversations.items.delete"},
+    ),
 )
 _LIMITS = (("requests", 10_000), ("tokens", 200_000))
-GENERATING = frozenset({"chat.completions"})
+GENERATING = frozenset({"chat.completions", "responses"})
 
 
 class OpenAI:
-    """The server of chat completions."""
+    """The server of chat completions and of Responses."""
 
-    wire = "openai"
+    wires = ("openai", "openai.responses")
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._files = Files(settings.storage)
+        self._responses = Responses(settings)
 
     # --- routes and keys --------------------------------------------------------------------------
 
@@ -73,24 +109,40 @@ class OpenAI:
         """Raise `Refusal` for a missing or wrong key."""
         host = self._host(request, route)
         key = request.bearer or request.headers.get("api-key", "")
-        if not key and (host is None or host.key_required):
-            raise errors.no_key()
-        if is_wrong(key):
-            raise errors.bad_key()
+        with refusals_of(self._responses_host(request, route)):
+            if not key and (host is None or host.key_required):
+                raise errors.no_key()
+            if is_wrong(key):
+                raise errors.bad_key()
 
     def _host(self, request: Received, route: Route) -> Provider | None:
-        return row_of(request, route, "openai", self._settings.provider)
+        wire = "openai.responses" if route.endpoint in ENDPOINTS else "openai"
+        return row_of(request, route, wire, self._settings.provider)
+
+    def _responses_host(self, request: Received | None, route: Route | None) -> Host:
+        """The host of a request for Responses; OpenAI's own for any other."""
+        if request is None or route is None or route.endpoint not in ENDPOINTS:
+            return Host()
+        return host_of(request, self._host(request, route))
 
     # --- endpoints --------------------------------------------------------------------------------
 
     def read(self, request: Received, route: Route) -> Generation:
-        """Read a request for a chat completion. Raises `Refusal`."""
+        """Read a request for a chat completion or a response. Raises `Refusal`."""
         host = self._host(request, route)
+        if route.endpoint == "responses":
+            responses_host = self._responses_host(request, route)
+            with refusals_of(responses_host):
+                return self._responses.read(request, responses_host, host)
         body = decoded(request.body, host, self._settings)
         return generation_of(body, host)
 
     def serve(self, request: Received, route: Route) -> Answer:
-        """Answer for embeddings, files and models."""
+        """Answer for embeddings, files, models and what Responses store."""
+        if route.endpoint in ENDPOINTS:
+            host = self._responses_host(request, route)
+            with refusals_of(host):
+                return self._responses.serve(request, route, host)
         match route.endpoint:
             case "chat.embeddings":
                 return embed(request)
@@ -118,7 +170,8 @@ class OpenAI:
 
     def error_answer(self, failure: Failure) -> Answer:
         """The error response."""
-        return errors.error_answer(failure)
+        host = self._responses_host(failure.request, failure.route)
+        return reshaped(errors.error_answer(failure), host)
 
     def storage_full(self) -> Answer:
         """The quota error, which clients do not retry."""
@@ -126,6 +179,8 @@ class OpenAI:
 
     def error_event(self, failure: Failure) -> bytes:
         """The error as an event."""
+        if failure.route is not None and failure.route.endpoint in ENDPOINTS:
+            return error_event(failure, self._responses_host(failure.request, failure.route))
         return frame(json.dumps(errors.error(failure)).encode())
 
     def frame(self, data: bytes) -> bytes:

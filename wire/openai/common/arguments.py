@@ -1,0 +1,62 @@
+"""The arguments of tool calls: a text that is JSON, or the input of a custom tool."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container
+from typing import Any
+
+import msgspec
+
+from wire.core.lenient import portable
+from wire.neutral.messages import ToolCall
+from wire.neutral.request import TEXT_PARAMETER
+
+
+def arguments_of(text: str, *, cut: bool = False) -> dict[str, Any] | None:
+    """The arguments of a call as an object; `None` if the text is not a JSON object (Q11).
+
+    The empty text and `null` are a call without arguments, hence `{}`. `cut` means that the
+    response was truncated: the arguments may then be missing, hence `None`.
+
+    >>> (
+    ...     arguments_of('{"city": "Paris"}'),
+    ...     arguments_of(""),
+    ...     arguments_of("", cut=True),
+    ...     arguments_of("[1]"),
+    ... )
+    ({'city': 'Paris'}, {}, None, None)
+    """
+    if text.strip() in ("", "null"):
+        return None if cut else {}
+    try:
+        value = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        try:
+            # json decodes an escaped half of a surrogate pair, which msgspec refuses.
+            value = json.loads(text, parse_constant=_refused)
+        except (ValueError, RecursionError):
+            return None
+    except (UnicodeEncodeError, RecursionError):
+        return None
+    value = portable(value)  # a text if it is nested too deeply
+    return value if isinstance(value, dict) else None
+
+
+def custom_input(call: ToolCall, custom_tools: Container[str] = ()) -> str | None:
+    """The text of a call of a custom tool; `None` for a call of a function.
+
+    A host without custom tools called one of the `custom_tools` as a function.
+
+    >>> custom_input(ToolCall(name="run_sql", arguments={"input": "SELECT 1"}), {"run_sql"})
+    'SELECT 1'
+    """
+    text = (call.arguments or {}).get(TEXT_PARAMETER)
+    if call.kind == "custom":
+        return text if isinstance(text, str) else call.text
+    is_text = isinstance(text, str) and len(call.arguments or ()) == 1
+    return text if is_text and call.name in custom_tools else None
+
+
+def _refused(constant: str) -> None:
+    raise ValueError(f"{constant} is not valid JSON")

@@ -1,0 +1,79 @@
+"""Differences between the hosts of Responses, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from wire.neutral.ids import CallIds
+from wire.openai.common.dialect import Refusal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """Quirks of one host. Sources and dates of each value: docs/providers.md.
+
+    >>> my_host = Dialect(developer_role=False, reasoning="content")
+    >>> my_host.stores
+    True
+    """
+
+    # --- rendering
+    developer_role: bool = True
+    """The host has the role `developer`. Otherwise instructions are sent as `system`."""
+    reasons: str = ""
+    """Regular expression of the models whose encrypted reasoning is requested, see
+    `wire.openai.common.dialect.matches_model`. OpenAI refuses the request for other models."""
+    reasoning: Literal["encrypted", "content", "either"] = "either"
+    """The reasoning that the host reads when it comes back: `encrypted_content`, or the text in
+    `content`. Reasoning without it is left out."""
+    ids: Literal["none", "messages", "all"] = "none"
+    """Which items go back with the `id` that they came with. A server looks up an id that it did
+    not store, and refuses the request."""
+    adjacent_results: bool = False
+    """The results must follow their calls at once, so a text between them is sent before the
+    calls."""
+    call_ids: CallIds = field(default_factory=lambda: CallIds(most=64))
+    """The ids of calls that the host accepts."""
+
+    # --- stored responses
+    stores: bool = True
+    """The host stores a response unless the request has `store: false`."""
+    chains: Literal["yes", "refused", "ignored"] = "yes"
+    """What the host does with `previous_response_id`."""
+    chain_words: str = ""
+    """The host's error message for `previous_response_id`; empty if it is not known."""
+
+    # --- refused requests
+    vendor_rules: bool = False
+    """The host enforces the rules of OpenAI's own API."""
+    refuses: tuple[Refusal, ...] = ()
+    """Fields, and values of fields, that the host refuses or ignores."""
+    requires: tuple[tuple[str, Any, str], ...] = ()
+    """Fields that a request must have, each with its value, `None` for any, and the host's error
+    message."""
+    ranges: tuple[tuple[str, float, float], ...] = ()
+    """Name of a field, minimum, maximum: the host refuses numbers outside."""
+    efforts: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Regular expression of models, and the efforts of reasoning that they support. The first one
+    that matches counts; a model that none matches may support any."""
+    always_reasons: str = ""
+    """Regular expression of models whose reasoning cannot be turned off."""
+    reasons_by_default: str = ""
+    """Regular expression of models that reason unless the effort is "none"."""
+    never_reasons: str = ""
+    """Regular expression of models that refuse `reasoning`, and a request for encrypted reasoning.
+    """
+    item_types: tuple[str, ...] = ()
+    """The types of items that the host knows, if it refuses others."""
+    unknown_item_words: str = ""
+    """The host's error message for other types; `{path}` and `{type}` are replaced by the path of
+    the item and its type."""
+    typed_messages: bool = False
+    """A message of the assistant must have its `type`; without it, its type is unknown."""
+    reasoning_content_words: str = ""
+    """The host's error message for reasoning without text in `content`; empty if it has none."""
+
+
+PLAIN = Dialect()
+"""The dialect of an unknown host."""

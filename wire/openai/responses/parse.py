@@ -1,0 +1,441 @@
+"""Converts responses and events of Responses to neutral replies and events.
+
+- Each item becomes neutral parts, in the order of the output, with the item as their origin: a
+  message one text for each of its parts, reasoning one thought, a call of a function or of a custom
+  tool one call. An item without a neutral equivalent becomes an `Other`.
+- The id of a call is its `call_id`. Results name that one, not the id of the item.
+- Some hosts send an item without deltas, or complete it in the last event only. What no delta had
+  is then emitted when the item ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from wire.core.arguments import check_inside, checked_arguments
+from wire.core.lenient import Halves, plain, portable, well_formed
+from wire.core.memory import PARTIAL, encode, notes
+from wire.errors import WireError
+from wire.neutral.ids import ReplyIds
+from wire.neutral.messages import (
+    Done,
+    Event,
+    Message,
+    Origin,
+    Other,
+    Part,
+    ProviderEvent,
+    Reply,
+    Restart,
+    Stop,
+    Text,
+    TextDelta,
+    Thought,
+    ThoughtDelta,
+    ToolCall,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+    Usage,
+    checked,
+    partial_stop,
+    provider_events,
+    with_answer,
+    with_origin,
+)
+from wire.openai.common.arguments import arguments_of
+from wire.openai.responses.finish import reason_of
+from wire.openai.responses.fold import PIECES, TERMINAL_EVENTS, ItemPositions
+from wire.openai.responses.types import ContentPart, Item, Response, ResponseUsage, StreamEvent
+
+WIRE = "openai.responses"
+
+CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
+"""Type of a call that the caller has to answer -> the field with its arguments."""
+
+
+@checked_arguments()
+def parse_reply(
+    response: Response,
+    *,
+    body: bytes = b"",
+    provider: str = "openai@responses",
+    model: str = "",
+    error: WireError | None = None,
+) -> Reply:
+    """Convert a response to a reply.
+
+    `body` is the body of the request. A host may omit the id of a call; the id is then derived from
+    `body`, so that it is the same each time.
+
+    >>> from wire.openai.responses.reader import parse_response
+    >>> reply = parse_reply(
+    ...     parse_response(
+    ...         b'{"status":"completed","output":[{"type":"message","role":"assistant",'
+    ...         b'"content":[{"type":"output_text","text":"Hi"}]}]}'
+    ...     )
+    ... )
+    >>> reply.text, reply.stop
+    ('Hi', Stop(reason='end', raw='completed'))
+
+    `provider` and `model` received the request. The received items are sent back unchanged to them
+    only. The reply of a response with `wire.core.memory.PARTIAL` in its notes has no regular stop
+    reason; `error` is the error that ended its stream, if any.
+    """
+    items = list(response.output or ())
+    partial = PARTIAL in notes(response)
+    ids = ReplyIds(body)
+    parts = tuple(
+        with_origin(part, Origin(provider, model, WIRE, source))
+        for item in items
+        for part, source in parts_of(item, ids, cut=partial)
+    )
+    message = with_origin(
+        Message("assistant", parts), Origin(provider, model, WIRE, Response(output=items))
+    )
+    stop = _stop(response, parts)
+    reply = Reply(
+        message=message,
+        stop=partial_stop(stop, error) if partial else stop,
+        usage=usage_of(response.usage) if response.usage is not None else None,
+        notes=notes(response),
+        id=well_formed(response.id or ""),
+        model=well_formed(response.model or ""),
+    )
+    return with_answer(reply, response)
+
+
+# --- parts ----------------------------------------------------------------------------------------
+
+
+def parts_of(item: Item, ids: ReplyIds, *, cut: bool = False) -> list[tuple[Part, Item]]:
+    """The neutral parts of an item, each with the item that it alone would be sent as.
+
+    `cut` says whether the stream was cut off: the arguments of a call may then be missing.
+    """
+    if item.type in CALLS:
+        return [(_call(item, ids.own(item.call_id), cut), item)]
+    if item.type == "reasoning":
+        return [(_thought(item), item)]
+    if item.type in ("message", None) and item.role == "assistant":
+        content = item.content
+        if isinstance(content, str):
+            return [(Text(well_formed(content)), item)]
+        if content is not None and all(part.type in _TEXTS for part in content):
+            if len(content) == 1:
+                return [(_text(content[0]), item)]
+            # A text has bytes of its own, so that one of several can be sent without the others.
+            return [(_text(part), _with_content(item, part)) for part in content]
+    return [(Other(well_formed(item.type or ""), portable(plain(encode(item)))), item)]
+
+
+_TEXTS = ("output_text", "refusal")
+
+
+def _with_content(item: Item, part: ContentPart) -> Item:
+    return msgspec.structs.replace(item, content=[part])
+
+
+def _text(part: ContentPart) -> Text:
+    if part.type == "refusal":
+        return Text(well_formed(part.refusal or ""), refusal=True)
+    return Text(well_formed(part.text or ""))
+
+
+_SEPARATOR = "\n\n"
+"""Stands between two parts of a summary, which have no blank line of their own."""
+
+
+def _thought(item: Item) -> Thought:
+    texts = _texts_of(item)
+    slot = next((name for (name, _), text in texts.items() if text), "summary")
+    return Thought(
+        (_SEPARATOR if slot == "summary" else "").join(filter(None, texts.values())),
+        slot=slot,
+        signature=well_formed(item.encrypted_content or ""),
+    )
+
+
+def _texts_of(item: Item) -> dict[tuple[str, int], str]:
+    """The list and the position of each part of a message or of reasoning -> its text.
+
+    Of reasoning the text itself, else its summary: no host is known to send both.
+    """
+    content = item.content
+    if isinstance(content, str):
+        return {("content", 0): well_formed(content)}
+    name = "summary" if item.type == "reasoning" and not content else "content"
+    return {
+        (name, index): well_formed((part.refusal if part.type == "refusal" else part.text) or "")
+        for index, part in enumerate((item.summary if name == "summary" else content) or ())
+    }
+
+
+def _call(item: Item, id: str, cut: bool) -> ToolCall:
+    text = well_formed(getattr(item, CALLS[item.type or ""]) or "")
+    cut = item.status == "incomplete" or (cut and item.status != "completed")
+    name = well_formed(item.name or "")
+    if item.type == "custom_tool_call":
+        arguments = None if cut else {"input": text}
+        return ToolCall(id=id, name=name, arguments=arguments, text=text, kind="custom")
+    return ToolCall(id=id, name=name, arguments=arguments_of(text, cut=cut), text=text)
+
+
+# --- stop and usage -------------------------------------------------------------------------------
+
+
+def _stop(response: Response, parts: Sequence[Part]) -> Stop:
+    details = response.incomplete_details
+    incomplete = details.reason if details is not None else None
+    calls = any(isinstance(part, ToolCall) for part in parts)
+    refusals = "".join(part.text for part in parts if isinstance(part, Text) and part.refusal)
+    error = response.error
+    message = (error.message or "") if error is not None else refusals
+    status = response.status or ("completed" if response.output else None)
+    return Stop(
+        reason_of(status, incomplete, calls=calls),
+        incomplete or response.status,
+        well_formed(message),
+    )
+
+
+def usage_of(usage: ResponseUsage) -> Usage:
+    """Convert token counts to the neutral ones. Input includes cached tokens, output reasoning.
+
+    >>> usage_of(ResponseUsage(input_tokens=30, output_tokens=5)).total
+    35
+    """
+    inside, outside = usage.input_tokens_details, usage.output_tokens_details
+    given, output = usage.input_tokens or 0, usage.output_tokens or 0
+    return Usage(
+        input=given,
+        output=output,
+        cached=(inside.cached_tokens or 0) if inside is not None else 0,
+        cache_written=(inside.cache_write_tokens or 0) if inside is not None else 0,
+        reasoning=(outside.reasoning_tokens or 0) if outside is not None else 0,
+        total=usage.total_tokens or given + output,
+    )
+
+
+# --- events ---------------------------------------------------------------------------------------
+
+_KNOWN_EVENTS = frozenset(
+    {
+        "error",
+        "response.completed",
+        "response.content_part.added",
+        "response.content_part.done",
+        "response.created",
+        "response.failed",
+        "response.in_progress",
+        "response.incomplete",
+        "response.output_item.added",
+        "response.output_item.done",
+        "response.output_text.annotation.added",
+        "response.queued",
+        "response.reasoning_part.added",
+        "response.reasoning_part.done",
+        "response.reasoning_summary_part.added",
+        "response.reasoning_summary_part.done",
+        *(f"{name}.{step}" for name in PIECES for step in ("delta", "done")),
+    }
+)
+"""Types of events that say nothing of their own to the caller: what they hold is in the reply."""
+
+_TEXT_EVENTS: dict[str, type[TextDelta] | type[ThoughtDelta]] = {
+    "response.output_text.delta": TextDelta,
+    "response.refusal.delta": TextDelta,
+    "response.reasoning_text.delta": ThoughtDelta,
+    "response.reasoning_summary_text.delta": ThoughtDelta,
+}
+_CALL_EVENTS = ("response.function_call_arguments.delta", "response.custom_tool_call_input.delta")
+
+
+class EventReader:
+    """Converts the events of one response to neutral events.
+
+    >>> from wire.openai.responses.types import StreamEvent
+    >>> EventReader().feed(
+    ...     StreamEvent(type="response.output_text.delta", output_index=0, delta="Hi")
+    ... )
+    [TextDelta(text='Hi')]
+    """
+
+    @checked_arguments()
+    def __init__(
+        self, *, body: bytes = b"", provider: str = "openai@responses", model: str = ""
+    ) -> None:
+        self._body, self._provider, self._model = body, provider, model
+        self._has_events = False
+        self._restart()
+
+    def _restart(self) -> None:
+        self._items: dict[int, _OpenItem] = {}
+        self._positions = ItemPositions()
+        self._ids = ReplyIds(self._body)
+        self._calls = 0
+
+    def feed(self, event: StreamEvent) -> list[Event]:
+        """The neutral events of one event."""
+        try:
+            events = list(self._events_of(event))
+        except WireError:
+            raise
+        except Exception:
+            check_inside("event", event, StreamEvent)
+            raise
+        self._has_events = self._has_events or any(
+            not isinstance(each, ProviderEvent) for each in events
+        )
+        return events
+
+    @checked_arguments()
+    def close(self, reply: Reply) -> list[Event]:
+        """The last events: the ends of the items that are still open, and `Done` with the reply.
+
+        Raises `BlockedError` if filters removed the complete reply.
+        """
+        answer = reply.answer
+        output = answer.output if isinstance(answer, Response) else None
+        events: list[Event] = []
+        for index, item in zip(sorted(self._items), output or (), strict=False):
+            events += self._end(index, item)
+        return [*events, Done(checked(reply))]
+
+    def _events_of(self, event: StreamEvent) -> Iterator[Event]:
+        kind = event.type or ""
+        if kind in _TEXT_EVENTS:
+            text = event.delta if isinstance(event.delta, str) else ""
+            yield from self._open(event).text(_TEXT_EVENTS[kind], _place(event), text)
+        elif kind in _CALL_EVENTS:
+            opened = self._open(event)
+            yield from self._start(opened)
+            yield from opened.arguments(event.delta if isinstance(event.delta, str) else "")
+        elif kind == "response.output_item.added":
+            opened = self._open(event)
+            opened.item = event.item or opened.item
+            yield from self._start(opened)
+        elif kind == "response.output_item.done":
+            self._open(event)
+            if event.item is not None:
+                yield from self._end(self._position(event), event.item)
+        elif kind in TERMINAL_EVENTS or kind == "response.failed":
+            yield from self._end_all(event.response)
+        elif kind == "response.created":
+            # In the middle of a stream it restarts the response: the host ran the model again.
+            if self._has_events:
+                yield Restart()
+            self._restart()
+        if kind not in _KNOWN_EVENTS:
+            yield from provider_events(event, kind)
+
+    def _position(self, event: StreamEvent) -> int:
+        id = event.item_id or (event.item.id if event.item is not None else None)
+        return self._positions.position(event.output_index, id)
+
+    def _open(self, event: StreamEvent) -> _OpenItem:
+        """The item of an event. Some hosts omit `output_item.added`."""
+        index = self._position(event)
+        if index not in self._items:
+            kind = PIECES[base].item if (base := _base(event)) in PIECES else ""
+            self._items[index] = _OpenItem(Item(type=kind))
+        return self._items[index]
+
+    def _start(self, opened: _OpenItem) -> Iterator[Event]:
+        if opened.item.type in CALLS and opened.position is None:
+            opened.position, self._calls = self._calls, self._calls + 1
+            opened.id = self._ids.own(opened.item.call_id)
+            yield ToolCallStart(opened.position, well_formed(opened.item.name or ""), opened.id)
+
+    def _end(self, index: int, item: Item) -> Iterator[Event]:
+        """The events of a complete item that its deltas did not have."""
+        opened = self._items.setdefault(index, _OpenItem(item))
+        if opened.ended:
+            return
+        opened.ended, opened.item = True, item
+        if item.type not in CALLS:
+            yield from opened.rest_of_texts(item)
+            return
+        yield from self._start(opened)
+        position = opened.position or 0
+        call = _call(item, opened.id, False)
+        yield from opened.rest_of_arguments(call.text)
+        yield ToolCallEnd(
+            position, with_origin(call, Origin(self._provider, self._model, WIRE, item))
+        )
+
+    def _end_all(self, response: Response | None) -> Iterator[Event]:
+        """The items of the last event that no event before it completed."""
+        output = response.output if response is not None else None
+        # Such an item may stand at another position than the one that it was streamed at.
+        ended = {_key(opened.item) for opened in self._items.values() if opened.ended}
+        for index, item in enumerate(output or ()):
+            opened = self._items.get(index)
+            if (opened is None and _key(item) not in ended) or (
+                opened is not None and not opened.ended and opened.item.type in (item.type, "")
+            ):
+                yield from self._end(index, item)
+
+
+def _key(item: Item) -> tuple[str | None, str | None]:
+    return item.id, item.call_id
+
+
+def _base(event: StreamEvent) -> str:
+    return (event.type or "").rpartition(".")[0]
+
+
+def _place(event: StreamEvent) -> tuple[str, int]:
+    """The list of parts that a delta belongs to, and the position in it."""
+    piece = PIECES[_base(event)]
+    return piece.parts, getattr(event, piece.position) or 0
+
+
+class _OpenItem:
+    """An item whose end was not read yet."""
+
+    def __init__(self, item: Item) -> None:
+        self.item = item
+        self.position: int | None = None  # among the calls
+        self.id = ""  # of a call
+        self.ended = False
+        self._halves: dict[tuple[str, int], Halves] = {}
+        self._emitted: dict[tuple[str, int], int] = {}  # characters, by list and position
+
+    def text(
+        self, kind: type[TextDelta] | type[ThoughtDelta], place: tuple[str, int], text: str
+    ) -> Iterator[Event]:
+        """The event of a delta of text; none if it completes no character."""
+        if text := self._added(place, text):
+            is_next = place[0] == "summary" and self._emitted.keys() - {place}
+            begins = self._emitted[place] == len(text)
+            yield kind(_SEPARATOR + text if is_next and begins else text)
+
+    def arguments(self, text: str) -> Iterator[Event]:
+        """The event of a delta of arguments."""
+        if text := self._added(("", 0), text):
+            yield ToolCallDelta(self.position or 0, text)
+
+    def _added(self, place: tuple[str, int], text: str) -> str:
+        text = self._halves.setdefault(place, Halves()).feed(text)
+        if text:
+            self._emitted[place] = self._emitted.get(place, 0) + len(text)
+        return text
+
+    def rest_of_arguments(self, text: str) -> Iterator[Event]:
+        """The arguments behind those of the deltas."""
+        yield from self.arguments(text[self._emitted.get(("", 0), 0) :])
+
+    def rest_of_texts(self, item: Item) -> Iterator[Event]:
+        """The texts behind those of the deltas."""
+        if item.type not in ("message", "reasoning", None):
+            return
+        kind: type[TextDelta] | type[ThoughtDelta]
+        kind = ThoughtDelta if item.type == "reasoning" else TextDelta
+        texts = _texts_of(item)
+        # vLLM counts the position up with each delta, so that the positions do not match.
+        if sum(self._emitted.values()) < sum(map(len, texts.values())):
+            for place, text in texts.items():
+                yield from self.text(kind, place, text[self._emitted.get(place, 0) :])

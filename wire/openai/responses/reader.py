@@ -1,0 +1,166 @@
+"""Reads the bodies of Responses, and decides when a response is complete.
+
+- A response is complete when one of `response.completed` and `response.incomplete` was read. There
+  is no other sign: most hosts send no `[DONE]`, and a stream may end with status 200 after any
+  event (R-01, R-04).
+- `response.failed` ends the reading with the provider's error. So does the event `error`, but only
+  when the next event arrives or the body ends: `response.failed` follows it at most hosts and holds
+  the state of the response.
+- Only the `type` in the JSON counts. Some hosts send no `event:` line.
+- An event of an unknown type is handed out and changes nothing (R-09). An event that is not JSON is
+  an error, because the response would lack its content.
+- A complete response in place of events is converted to its last event.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import msgspec
+
+from wire.core.error_words import ErrorReader
+from wire.core.lenient import decoded, fields_of
+from wire.core.limits import Limits
+from wire.core.reading import FramedReader, parse_whole, shown
+from wire.errors import APIError, StreamInvalid, WireError
+from wire.openai.common.error_body import ERRORS
+from wire.openai.responses.fold import TERMINAL_EVENTS, fold, keep_bytes
+from wire.openai.responses.types import Response, StreamEvent
+
+_FAILED = "response.failed"
+_EVENT_OF_STATUS = {"incomplete": "response.incomplete", "failed": _FAILED}
+
+# --- complete bodies ------------------------------------------------------------------------------
+
+
+def parse_response(body: bytes) -> Response:
+    """Decode a complete response, also one that was sent as events.
+
+    Raises the provider's error if the body contains one or the response failed, `StreamIncomplete`
+    if the response is truncated, `StreamInvalid` if the body is not a response of this wire.
+    """
+    return parse_whole(
+        body,
+        lambda data: decoded(data, Response),
+        lambda response, _: _is_response(response),
+        keep_bytes,
+        ChunkReader(),
+        fold,
+    )
+
+
+def _is_response(response: Response) -> bool:
+    """Whether it is a response that did not fail. One in the background has no output yet."""
+    return (
+        response.error is None
+        and response.status != "failed"
+        and (response.output is not None or response.object == "response")
+    )
+
+
+# --- streams --------------------------------------------------------------------------------------
+
+
+class ChunkReader(FramedReader[StreamEvent]):
+    """Decodes the body of one stream into events."""
+
+    done: bool
+    finished: bool
+
+    errors: ClassVar[ErrorReader[Any]] = ERRORS
+    value_name = "an event of Responses"
+    ending = "response.completed"
+
+    def __init__(self, limits: Limits = Limits()) -> None:  # noqa: B008  it is immutable
+        super().__init__(limits)
+        self._whole = False
+        self._failure: WireError | None = None  # of an event `error`
+        self._worded: APIError | None = None  # the same, if the event says more than that
+        self._in_background = False
+        self.response_id: str = ""
+        self.last_number: int | None = None
+        """The `sequence_number` of the last event."""
+
+    def read(self, data: bytes, name: str) -> None:
+        """Emit an event, or the last event of a complete response; raise the error in it."""
+        event = decoded(data, StreamEvent)
+        if event.type == "error" or (event.type is None and name == "error"):
+            self._raise_failure()
+            self._worded = ERRORS.in_success(data, certain=True)
+            self._failure = self._worded or ERRORS.without_words(data)
+        elif event.type is None:
+            self._raise_failure()
+            self.emit(_last_event(data))
+        elif event.type == _FAILED:
+            self.emit(event)
+        else:
+            self._raise_failure()
+            self.emit(event)
+
+    def follow(self, chunk: StreamEvent) -> None:
+        """Record the last event, which ends the reading; raise the error of a failed response."""
+        if chunk.sequence_number is not None:
+            self.last_number = chunk.sequence_number
+        if chunk.response is not None:
+            self.response_id = chunk.response.id or self.response_id
+            self._in_background = bool(chunk.response.background)
+        if chunk.type == _FAILED:
+            raise _failure_of(chunk, self._worded)
+        if chunk.type in TERMINAL_EVENTS:
+            self._whole = self.done = self.finished = True
+
+    def end(self) -> None:
+        """`[DONE]` ends the body; it completes nothing."""
+        self._raise_failure()
+        self.done = self.finished = self._whole
+
+    def close(self) -> list[StreamEvent]:
+        """Return the last chunks at the end of the body; set `error` if it is incomplete."""
+        before = self.error
+        last = super().close()
+        self.error = before or self._failure or self.error
+        return last
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether the server can stream the events behind the last one."""
+        return self._in_background and self.last_number is not None and bool(self.response_id)
+
+    def is_whole(self) -> bool:
+        """A last event was read."""
+        return self._whole
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+
+def _failure_of(event: StreamEvent, before: APIError | None) -> WireError:
+    """The error of a failed response; of two, the one with more words.
+
+    The event `error` names a type and a parameter, `response.failed` only a code and a message.
+    """
+    response = fields_of(event.raw).get("response", msgspec.Raw(b"{}"))
+    error = fields_of(response).get("error")
+    own: APIError | None = None
+    if error is not None and bytes(error) != b"null":
+        # Without its envelope: the status of the response is none of the error.
+        envelope = b'{"error":' + bytes(error) + b"}"
+        own = ERRORS.in_success(envelope, certain=True, raw=bytes(response))
+    if before is not None and (own is None or before.message != "no message"):
+        return before
+    return own or ERRORS.without_words(bytes(event.raw or b""))
+
+
+def _last_event(data: bytes) -> StreamEvent:
+    """The event that a complete response would have ended with, had it been streamed.
+
+    Raises the provider's error, or `StreamInvalid` if `data` is not a response.
+    """
+    response = decoded(data, Response)
+    if not _is_response(response) and response.status != "failed":
+        error = ERRORS.in_success(data, certain=True)
+        raise error or StreamInvalid(f"not a response: {shown(data)}", raw=data)
+    kind = _EVENT_OF_STATUS.get(response.status or "", "response.completed")
+    event = b'{"type":"' + kind.encode() + b'","response":' + data + b"}"
+    return decoded(bytes(msgspec.Raw(event)), StreamEvent)

@@ -1,0 +1,323 @@
+"""Renders a neutral request as a call of Responses, and reads its answer as a neutral reply.
+
+Requests are stateless: `store` is false, and the reasoning of the model comes back encrypted in the
+items that the next request sends. `parts.py` writes the items. Notes report what the wire cannot
+express and was left out. A path such as `messages[1].parts[0]` names a part of the neutral request;
+all other paths are of the body.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Container, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from wire import history
+from wire.core.arguments import checked_arguments
+from wire.core.call import Call, StreamCall
+from wire.core.memory import Note, with_notes
+from wire.core.provider import Provider
+from wire.errors import RuleError, Violation, WireError
+from wire.neutral.messages import Event, Reply, Text, ToolCall
+from wire.neutral.rendering import (
+    ReplyReader,
+    closed_objects,
+    note_custom,
+    note_names,
+    wire_call,
+)
+from wire.neutral.request import Output, Request, Tool, checked_request
+from wire.openai.common.dialect import matches_model
+from wire.openai.responses.dialect import Dialect
+from wire.openai.responses.endpoints import create_response, stream_response
+from wire.openai.responses.parse import EventReader, parse_reply
+from wire.openai.responses.parts import (
+    Accepted,
+    SentMessage,
+    input_items,
+    instructions_of,
+    without_reasoning,
+)
+from wire.openai.responses.rows import provider_row
+from wire.openai.responses.rules import check
+from wire.openai.responses.types import (
+    ContentPart,
+    CustomFormat,
+    Item,
+    Reasoning,
+    Response,
+    ResponseRequest,
+    TextFormat,
+    TextOptions,
+    ToolChoice,
+)
+from wire.openai.responses.types import Tool as WireTool
+
+AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
+
+ENCRYPTED_REASONING = "reasoning.encrypted_content"
+"""Value of `include` that requests the reasoning in a form that can be sent back."""
+
+
+@checked_arguments()
+def call(
+    request: Request, model: str, provider: Provider | str = "openai@responses"
+) -> Call[Reply]:
+    """The request as a call that returns one complete reply.
+
+    >>> from wire.neutral.messages import Message
+    >>> call(Request(messages=(Message.user("Hi"),)), "gpt-5.6").path
+    '/responses'
+
+    Parameters and errors are those of `stream_call`.
+    """
+    raw = _wire_call(create_response, request, model, provider)
+    neutral: Call[Reply] = _neutral(raw, model, provider)
+    return neutral
+
+
+@checked_arguments()
+def stream_call(
+    request: Request, model: str, provider: Provider | str = "openai@responses"
+) -> StreamCall[Event, Reply]:
+    """The request as a call that streams events; `reply()` of the stream is the reply of `call`.
+
+    >>> from wire.neutral.messages import Message
+    >>> stream_call(Request(messages=(Message.user("Hi"),)), "gpt-4.1").body
+    b'{"model":"gpt-4.1","input":[{"type":"message","role":"user","content":"Hi"}],"store":false,"stream":true}'
+
+    `provider` is a row or its name. It decides which rules apply, and which messages are sent back
+    unchanged. Raises `HistoryError` for turns that are out of order, `RuleError` for what the
+    provider refuses or the wire cannot express.
+    """
+    raw = _wire_call(stream_response, request, model, provider, stream=True)
+    neutral: StreamCall[Event, Reply] = _neutral(raw, model, provider)
+    return neutral
+
+
+@checked_arguments()
+def render_request(
+    request: Request, model: str, provider: Provider | str = "openai@responses"
+) -> ResponseRequest:
+    """The body as a struct, without the request's `options`.
+
+    >>> from wire.neutral.messages import Message
+    >>> request = Request(messages=(Message.user("Hi"),), effort="low")
+    >>> render_request(request, "gpt-5.6").include
+    ['reasoning.encrypted_content']
+
+    `wire.notes` of the struct reports what was changed or left out. Raises as `stream_call`.
+    """
+    request = checked_request(request)
+    row = provider_row(provider)
+    dialect: Dialect = row.dialect
+    messages, notes, answers = history.sendable(request.messages, row.name, model)
+    conversation = [(f"messages[{index}]", message) for index, message in messages.items()]
+    note_names(conversation, notes)
+    if request.search_grounding:
+        notes.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
+    if request.stop:
+        remedy = "leave it out; chat completions have it, at OpenAI as openai@chat"
+        problem = "the wire cannot end a reply before a text"
+        raise RuleError(violations=[Violation("stop", problem, remedy=remedy)])
+    accepted = _accepted(request, conversation, model, row)
+    custom = accepted.custom_tools or frozenset()
+    instructions, conversation = instructions_of(request.system, conversation)
+    built = ResponseRequest(
+        model=model,
+        input=input_items(
+            conversation,
+            answers,
+            [tool.name for tool in request.tools],
+            accepted,
+            dialect,
+            notes,
+        ),
+        instructions=instructions or None,
+        max_output_tokens=request.max_tokens,
+        temperature=request.temperature,
+        top_p=request.top_p,
+        reasoning=Reasoning(effort=request.effort) if request.effort is not None else None,
+        text=_text(request.output, notes),
+        tools=[
+            _custom_tool(tool) if tool.name in custom else _function(tool, f"tools[{index}]", notes)
+            for index, tool in enumerate(request.tools)
+        ]
+        or None,
+        tool_choice=_tool_choice(request.tool_choice, custom),
+        store=False if dialect.stores else None,
+        include=[ENCRYPTED_REASONING] if _reasons(request, model, dialect) else None,
+    )
+    return with_notes(built, notes)
+
+
+# --- the call -------------------------------------------------------------------------------------
+
+
+def _wire_call(
+    make: Callable[..., AnyCall],
+    request: Request,
+    model: str,
+    provider: Provider | str,
+    *,
+    stream: bool | None = None,
+) -> AnyCall:
+    """The call that `make` builds. `stream` is the value in its body, which rules need (P16)."""
+    row = provider_row(provider)
+    return wire_call(
+        render_request(request, model, row),
+        request.options,
+        row,
+        functools.partial(make, checked=False),
+        functools.partial(_check, model, stream),
+    )
+
+
+def _check(
+    model: str, stream: bool | None, built: ResponseRequest, row: Provider
+) -> list[Violation]:
+    return check(msgspec.structs.replace(built, stream=stream), model, row)
+
+
+def _neutral(raw: Any, model: str, provider: Provider | str) -> Any:
+    """The raw call as one that returns a reply, and that is sent once more without reasoning."""
+    reader = _reader(raw, model, provider)
+    neutral = reader.event_call(raw) if isinstance(raw, StreamCall) else reader.whole_call(raw)
+    return dataclasses.replace(neutral, amend=functools.partial(_amended, raw, model, provider))
+
+
+def _amended(
+    raw: Any, model: str, provider: Provider | str, call: AnyCall, error: WireError
+) -> AnyCall | None:
+    """The call without the reasoning in its input, if the server could not decrypt that.
+
+    The key of another organization, project or resource cannot: the answer is then 400.
+    """
+    if error.code != "invalid_encrypted_content":
+        return None
+    body, dropped = without_reasoning(call.body)
+    if not dropped:
+        return None
+    note = Note(
+        "input",
+        f"sent again without {dropped} items of reasoning, which the server could not verify",
+    )
+    sent = dataclasses.replace(call, body=body, notes=(*raw.notes, note))
+    own = {"parse": raw.parse} if isinstance(raw, Call) else {"events": None, "convert": None}
+    again: AnyCall = _neutral(dataclasses.replace(sent, **own), model, provider)
+    return again
+
+
+def _reader(
+    raw: Call[Any] | StreamCall[Any, Any], model: str, provider: Provider | str
+) -> ReplyReader[Response]:
+    reply_context: dict[str, Any] = {
+        "body": raw.body,
+        "provider": provider_row(provider).name,
+        "model": model,
+    }
+    return ReplyReader(
+        functools.partial(parse_reply, **reply_context),
+        functools.partial(EventReader, **reply_context),
+        raw.notes,
+    )
+
+
+# --- settings -------------------------------------------------------------------------------------
+
+
+def _accepted(
+    request: Request, conversation: Sequence[SentMessage], model: str, row: Provider
+) -> Accepted:
+    """What the host accepts of the refusals and the custom tools of a request."""
+    parts = [part for _, message in conversation for part in message.parts]
+    has_refusals = any(isinstance(part, Text) and part.refusal for part in parts)
+    custom = frozenset(tool.name for tool in request.tools if tool.kind == "custom")
+    has_custom = bool(custom) or any(
+        isinstance(part, ToolCall) and part.kind == "custom" for part in parts
+    )
+    return Accepted(
+        refusals=not has_refusals or _takes(row, model, input=[_REFUSAL]),
+        custom_tools=custom
+        if not has_custom or _takes(row, model, input=_CUSTOM_ITEMS, tools=[_CUSTOM_TOOL])
+        else None,
+    )
+
+
+_REFUSAL = Item(
+    type="message", role="assistant", content=[ContentPart(type="refusal", refusal="No.")]
+)
+_CUSTOM_ITEMS = [
+    Item(type="custom_tool_call", call_id="c", name="a", input=""),
+    Item(type="custom_tool_call_output", call_id="c", output=""),
+]
+_CUSTOM_TOOL = WireTool(type="custom", name="a")
+"""These show whether a host accepts refusals and custom tools."""
+
+
+def _takes(row: Provider, model: str, **fields: Any) -> bool:
+    """Whether the host accepts these fields and does not ignore them, according to its dialect."""
+    violations = check(ResponseRequest(model=model, **fields), model, row)
+    return all(each.rule not in ("P2", "P16") for each in violations)
+
+
+def _custom_tool(tool: Tool) -> WireTool:
+    grammar = CustomFormat(type="grammar", syntax=tool.syntax, definition=tool.grammar)
+    return WireTool(
+        type="custom",
+        name=tool.name,
+        description=tool.description or None,
+        format=grammar if tool.grammar else None,
+    )
+
+
+def _function(tool: Tool, path: str, notes: list[Note]) -> WireTool:
+    if tool.kind == "custom":
+        note_custom(tool, path, notes)
+    parameters = dict(tool.parameters) or {"type": "object", "properties": {}}
+    if tool.strict:
+        parameters = closed_objects(parameters, f"{path}.parameters", notes)
+    # Without the field, the server makes a schema strict where it can.
+    return WireTool(
+        type="function",
+        name=tool.name,
+        description=tool.description or None,
+        parameters=parameters,
+        strict=tool.strict,
+    )
+
+
+def _tool_choice(
+    choice: str | tuple[str, ...] | None, custom: Container[str]
+) -> str | ToolChoice | None:
+    if not choice:
+        return None
+    if isinstance(choice, str):
+        return choice
+    named = [{"type": "custom" if name in custom else "function", "name": name} for name in choice]
+    if len(choice) == 1:
+        return ToolChoice(type=named[0]["type"], name=choice[0])
+    return ToolChoice(type="allowed_tools", mode="required", tools=named)
+
+
+def _reasons(request: Request, model: str, dialect: Dialect) -> bool:
+    """Whether the model is known to reason. A request with an effort says so of a deployment, whose
+    name says nothing.
+    """
+    if dialect.reasons:
+        return matches_model(dialect.reasons, model)
+    return dialect.vendor_rules and request.effort not in (None, "none")
+
+
+def _text(output: Output | None, notes: list[Note]) -> TextOptions | None:
+    if output is None:
+        return None
+    schema = dict(output.schema)
+    if output.strict:
+        schema = closed_objects(schema, "output.schema", notes)
+    return TextOptions(
+        format=TextFormat(type="json_schema", name=output.name, schema=schema, strict=output.strict)
+    )

@@ -1,0 +1,1 @@
+"""OpenAI's Responses API and conversations, and the hosts that speak it."""

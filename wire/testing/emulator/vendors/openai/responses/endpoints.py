@@ -1,0 +1,246 @@
+"""The endpoints of Responses, and of conversations."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import unquote
+
+from wire.core.provider import Provider
+from wire.openai.responses.types import CompactRequest, InputTokensRequest, ResponseRequest
+from wire.testing.emulator.answer import Answer
+from wire.testing.emulator.received import Received
+from wire.testing.emulator.routes import Route
+from wire.testing.emulator.vendor import Settings
+from wire.testing.emulator.vendors.openai.chat import body_answer
+from wire.testing.emulator.vendors.openai.errors import refusal
+from wire.testing.emulator.vendors.openai.responses.conversations import (
+    Conversations,
+    conversation_id,
+)
+from wire.testing.emulator.vendors.openai.responses.encrypted import EncryptedContents
+from wire.testing.emulator.vendors.openai.responses.events import event_stream
+from wire.testing.emulator.vendors.openai.responses.generation import (
+    NOT_COMPLETE,
+    Generation,
+    stream_of,
+)
+from wire.testing.emulator.vendors.openai.responses.hosts import CREATED, Host, new_id
+from wire.testing.emulator.vendors.openai.responses.lists import not_an_integer, page
+from wire.testing.emulator.vendors.openai.responses.models import PROMPT_MODEL
+from wire.testing.emulator.vendors.openai.responses.requests import (
+    Conversed,
+    check_request,
+    check_state,
+    conversed,
+    decoded,
+    missing,
+    prompt_tokens,
+    wish_of,
+)
+from wire.testing.emulator.vendors.openai.responses.stored import Stored, StoredResponses
+from wire.testing.emulator.vendors.openai.responses.writer import ENCRYPTED, ResponseWriter
+
+_COMPACTION_TOKENS = 120
+"""Tokens of a compaction, however long what it stands for is."""
+
+
+class Responses:
+    """The server of Responses, with what it stores."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._contents = EncryptedContents(settings.seed)
+        self._stored = StoredResponses(settings.storage)
+        self._conversations = Conversations(settings.storage)
+
+    # --- responses --------------------------------------------------------------------------------
+
+    def read(self, request: Received, host: Host, row: Provider | None) -> Generation:
+        """Read a request for a response. Raises `Refusal`."""
+        if not self._settings.lenient:
+            # Copilot gives out ids that OpenAI refuses, and takes them back.
+            known = None if host.name == "github-copilot" else row
+            check_request(request.body, known, warnings_too=self._settings.warnings_too)
+        body = decoded(request.body, ResponseRequest)
+        if not body.get("model"):
+            if not body.get("prompt"):
+                raise missing("model")
+            body["model"] = PROMPT_MODEL
+        if (body.get("stream_options") or {}).get("include_obfuscation") is False:
+            host = replace(host, obfuscates=False)
+        asked = self._conversed(request, body, host)
+        writer = ResponseWriter(
+            body, host, _owner(request, host), self._contents, prompt_tokens(asked)
+        )
+
+        def keep(response: Mapping[str, Any]) -> None:
+            conversation = conversation_id(body)
+            if conversation:
+                made = [item for item in response.get("output") or () if isinstance(item, dict)]
+                self._conversations.extend(conversation, [*asked.input, *made])
+            # A background response can be fetched whether it is stored or not.
+            if writer.stores or response.get("background"):
+                self._stored.keep(
+                    response,
+                    asked.input,
+                    continues=writer.stores,
+                    streamed=bool(body.get("stream")),
+                )
+
+        return Generation(wish_of(asked, host), writer, keep)
+
+    def _conversed(self, request: Received, body: Mapping[str, Any], host: Host) -> Conversed:
+        """A request beside what it continues. Raises `Refusal`."""
+        seed = f"{request.number} {hashlib.sha256(request.body).hexdigest()}"
+        previous, conversation = body.get("previous_response_id"), conversation_id(body)
+        context = self._conversations.items(conversation) if conversation else []
+        if previous and host.chains:
+            stored = self._stored.get(previous)
+            if stored is None or not stored.continues:
+                raise refusal(
+                    400,
+                    f"Previous response with id '{previous}' not found.",
+                    param="previous_response_id",
+                    code="previous_response_not_found",
+                )
+            context = self._stored.context(previous)
+        strict = not self._settings.lenient
+        asked = conversed(body, context, self._stored, seed, strict=strict)
+        if strict:
+            check_state(asked, self._stored, self._contents, host, _owner(request, host))
+        return asked
+
+    def serve(self, request: Received, route: Route, host: Host) -> Answer:
+        """Answer for what is stored, token counts and compactions. Raises `Refusal`."""
+        return _ENDPOINTS[route.endpoint](self, request, route, host)
+
+    def _get(self, request: Received, route: Route, host: Host) -> Answer:
+        stored = self._lookup(route.name)
+        if ENCRYPTED in unquote(request.target):
+            message = "Encrypted content cannot be requested for persisted responses"
+            raise refusal(400, message, param="include")
+        if request.query.get("stream") == "true":
+            return self._again(request, stored, host)
+        response = stored.response
+        if stored.left:
+            stored.left -= 1
+            return body_answer({**response, **NOT_COMPLETE, "status": "in_progress"}, 200)
+        output = [_plain(each) for each in response["output"]]
+        return body_answer({**response, "output": output}, 200)
+
+    def _again(self, request: Received, stored: Stored, host: Host) -> Answer:
+        """The stream of a background response, from the event after `starting_after`."""
+        if not (stored.background and stored.streamed):
+            raise refusal(
+                400,
+                "You can only start a new stream from a background response if it was created with "
+                "stream=true.",
+                param="stream",
+            )
+        after = request.query.get("starting_after") or "-1"
+        if not after.removeprefix("-").isdecimal() or len(after) > 9:
+            raise not_an_integer("starting_after", after)
+        if request.query.get("include_obfuscation") == "false":
+            host = replace(host, obfuscates=False)
+        events = stream_of(stored.response, host, _owner(request, host), self._contents)
+        return event_stream([e for e in events if e["sequence_number"] > int(after)], host)
+
+    def _delete(self, request: Received, route: Route, host: Host) -> Answer:
+        self._lookup(route.name)
+        self._stored.remove(route.name)
+        return body_answer({"id": route.name, "object": "response", "deleted": True}, 200)
+
+    def _cancel(self, request: Received, route: Route, host: Host) -> Answer:
+        stored = self._lookup(route.name)
+        if not stored.background:
+            message = "Cannot cancel a synchronous response."
+            raise refusal(400, message, param="response_id")
+        stored.cancel()
+        return body_answer(stored.response, 200)
+
+    def _input_items(self, request: Received, route: Route, host: Host) -> Answer:
+        return page(list(self._stored.input_of(self._lookup(route.name))), request)
+
+    def _input_tokens(self, request: Received, route: Route, host: Host) -> Answer:
+        body = decoded(request.body, InputTokensRequest)
+        tokens = prompt_tokens(self._conversed(request, body, host))
+        return body_answer({"object": "response.input_tokens", "input_tokens": tokens}, 200)
+
+    def _compact(self, request: Received, route: Route, host: Host) -> Answer:
+        body = decoded(request.body, CompactRequest)
+        if not body.get("model"):
+            raise missing("model")
+        asked = self._conversed(request, body, host)
+        digest = hashlib.sha256(f"{request.number} ".encode() + request.body).hexdigest()
+        kept = [
+            item
+            for item in asked.items
+            if item.get("type") == "message" and item.get("role") == "user"
+        ]
+        id = new_id(host.item_id, "cmp", digest)
+        content = self._contents.of(_owner(request, host), id)
+        tokens, written = prompt_tokens(asked), _COMPACTION_TOKENS
+        response = {
+            "id": new_id(host.response_id, "resp", digest),
+            "object": "response.compaction",
+            "created_at": CREATED,
+            "output": [*kept, {"id": id, "type": "compaction", "encrypted_content": content}],
+            "usage": {
+                "input_tokens": tokens,
+                "input_tokens_details": {"cached_tokens": 0},
+                "output_tokens": written,
+                "output_tokens_details": {"reasoning_tokens": 0},
+                "total_tokens": tokens + written,
+            },
+        }
+        return body_answer(response, 200)
+
+    def _lookup(self, id: str) -> Stored:
+        stored = self._stored.get(id)
+        if stored is None:
+            raise refusal(404, f"Response with id '{id}' not found.")
+        return stored
+
+
+def _owner(request: Received, host: Host) -> str:
+    """Whom encrypted content is made for: another host or organization cannot read it."""
+    return f"{host.name} {request.headers.get('openai-organization', '')}".strip()
+
+
+def _plain(item: Any) -> Any:
+    """An item without its encrypted content, which a stored response does not have."""
+    if not isinstance(item, dict) or item.get("type") != "reasoning":
+        return item
+    return {key: value for key, value in item.items() if key != "encrypted_content"}
+
+
+_ENDPOINTS: Mapping[str, Callable[[Responses, Received, Route, Host], Answer]] = {
+    "responses.get": Responses._get,
+    "responses.delete": Responses._delete,
+    "responses.cancel": Responses._cancel,
+    "responses.input_items": Responses._input_items,
+    "responses.input_tokens": Responses._input_tokens,
+    "responses.compact": Responses._compact,
+    "conversations.create": lambda own, request, route, host: own._conversations.create(request),
+    "conversations.get": lambda own, request, route, host: own._conversations.get(route.name),
+    "conversations.update": lambda own, request, route, host: own._conversations.update(
+        request, route.name
+    ),
+    "conversations.delete": lambda own, request, route, host: own._conversations.delete(route.name),
+    "conversations.items.list": lambda own, request, route, host: own._conversations.list_items(
+        request, route.parent
+    ),
+    "conversations.items.create": lambda own, request, route, host: own._conversations.add_items(
+        request, route.parent
+    ),
+    "conversations.items.get": lambda own, request, route, host: own._conversations.get_item(
+        route.parent, route.name
+    ),
+    "conversations.items.delete": lambda own, request, route, host: own._conversations.delete_item(
+        route.parent, route.name
+    ),
+}
+ENDPOINTS = frozenset({"responses", *_ENDPOINTS})

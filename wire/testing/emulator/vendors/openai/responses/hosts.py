@@ -1,0 +1,203 @@
+"""How each host of Responses differs from OpenAI, as data.
+
+Facts: recorded traffic up to November 2026, and public issues of the clients.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import urlsplit
+
+from wire.core.provider import Provider
+from wire.testing.emulator.received import Received
+
+CREATED = 1795262400
+"""Seconds since 1970 at which everything was created."""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """One host of Responses; the defaults are OpenAI's."""
+
+    name: str = "openai"
+    response_id: str = "resp_{hex}"
+    """Made by `new_id`, as are the next two."""
+    item_id: str = "{prefix}_{hex}"
+    call_id: str = "call_{short}"
+    ids_change: str = "never"
+    """When an item gets another id: `never`, `at_end` (in the terminal event), `always` (in each
+    event)."""
+    reasoning: str = "encrypted"
+    """Where the thoughts are: `encrypted` (a summary if the request wants one), `summary` (always),
+    `content` (their text), `plain` (their text in `encrypted_content` too)."""
+    seals: bool = True
+    """Whether it encrypts reasoning, and checks that which comes back."""
+    seals_each_event: bool = True
+    """Whether the encrypted content differs between the events of one item."""
+    stores: bool = True
+    chains: bool = True
+    """Whether a request may continue a stored response. Of the hosts with a row, that says it."""
+    phases: str = r"(?!)"
+    """The models whose messages have a `phase`, as a regular expression."""
+    terminal_output: bool = True
+    """Whether the terminal event repeats the items."""
+    event_names: bool = True
+    """Whether each event has a line with its name."""
+    done_marker: bool = False
+    """Whether `[DONE]` ends a stream."""
+    comment: bytes = b""
+    """Sent before the first event."""
+    overlaps: bool = False
+    """Whether a reasoning item is closed only after the item that follows it."""
+    obfuscates: bool = True
+    """Whether deltas are padded to hide their length."""
+    reasoning_parts: bool = False
+    """vLLM's own events around a text of reasoning."""
+    error_form: str = "openai"
+    """The body of an error: `openai`, `xai` (`code` and `error`), `detail`, `typed` (the code is
+    the type)."""
+    only: frozenset[str] = frozenset()
+    """The keys of a response, if it has not all of OpenAI's."""
+    without: frozenset[str] = frozenset()
+    """Keys of OpenAI's responses that it does not send."""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """Keys of a response beyond OpenAI's."""
+    more_usage: Mapping[str, Any] = field(default_factory=dict)
+    """Keys of the usage beyond OpenAI's."""
+    beside: Mapping[str, Any] = field(default_factory=dict)
+    """Keys of the terminal event beside the response."""
+
+    def has_phase(self, model: str) -> bool:
+        """Whether messages of a model have a phase."""
+        return re.match(self.phases, model) is not None
+
+
+_OPENAI_PHASES = r"gpt-5\.(3-codex|[4-9])"
+_TINY = frozenset(
+    {"id", "object", "created_at", "completed_at", "status", "model", "output", "usage"}
+)
+HOSTS: Mapping[str, Host] = {
+    each.name: each
+    for each in (
+        Host(phases=_OPENAI_PHASES),
+        Host("azure", phases=_OPENAI_PHASES, more={"content_filters": None}),
+        Host(
+            "chatgpt",
+            phases=_OPENAI_PHASES,
+            terminal_output=False,
+            error_form="detail",
+        ),
+        Host(
+            "github-copilot",
+            phases=_OPENAI_PHASES,
+            ids_change="always",
+            stores=False,
+            chains=False,
+            without=frozenset({"metadata", "error"}),
+            beside={"copilot_usage": {"token_details": [], "total_nano_aiu": 0}},
+        ),
+        Host(
+            "xai",
+            response_id="{uuid}",
+            item_id="{prefix}_{uuid}",
+            call_id="call-{uuid}-0",
+            reasoning="summary",
+            seals_each_event=False,
+            obfuscates=False,
+            comment=b": keepalive\n\n",
+            error_form="xai",
+            without=frozenset({"billing", "tool_usage", "moderation", "prompt_cache_retention"}),
+            more_usage={
+                "num_sources_used": 0,
+                "num_server_side_tools_used": 0,
+                "cost_in_usd_ticks": 1_000,
+            },
+        ),
+        Host(
+            "openrouter",
+            response_id="gen-1795262400-{short}",
+            item_id="{prefix}_tmp_{short}",
+            ids_change="at_end",
+            seals_each_event=False,
+            obfuscates=False,
+            phases=r"openai/" + _OPENAI_PHASES,
+            event_names=False,
+            done_marker=True,
+            comment=b": OPENROUTER PROCESSING\n\n",
+            overlaps=True,
+            without=frozenset({"billing", "tool_usage", "moderation", "prompt_cache_retention"}),
+            more_usage={"cost": 0.00001, "is_byok": False, "cost_details": {}},
+        ),
+        Host(
+            "deepseek",
+            response_id="{uuid}",
+            item_id="{uuid}",
+            call_id="call_00_{short}",
+            reasoning="content",
+            seals=False,
+            obfuscates=False,
+            phases=r"deepseek-",
+            error_form="typed",
+            without=frozenset({"billing", "tool_usage"}),
+            more={"content_filters": None},
+        ),
+        Host(
+            "vllm",
+            item_id="{uuid}",
+            ids_change="at_end",
+            reasoning="content",
+            seals=False,
+            obfuscates=False,
+            reasoning_parts=True,
+            without=frozenset({"billing", "tool_usage", "moderation"}),
+        ),
+        Host(
+            "llama.cpp",
+            reasoning="content",
+            seals=False,
+            obfuscates=False,
+            only=_TINY,
+        ),
+        Host(
+            "ollama",
+            reasoning="plain",
+            seals=False,
+            obfuscates=False,
+            without=frozenset({"billing", "tool_usage", "moderation"}),
+        ),
+        Host("lmstudio", reasoning="content", seals=False, obfuscates=False),
+    )
+}
+
+
+def host_of(request: Received, row: Provider | None) -> Host:
+    """The host that a request means; `row` is the provider's, and None for an unknown one."""
+    origin = urlsplit(f"//{request.origin}").hostname or ""
+    # Copilot has no path of its own, but its clients must send this header.
+    if "copilot-integration-id" in request.headers or origin.endswith(".githubcopilot.com"):
+        return HOSTS["github-copilot"]
+    if row is None:
+        return Host("")
+    dialect = row.dialect
+    host = HOSTS.get(row.family, Host(""))
+    return replace(host, stores=dialect.stores, chains=dialect.chains == "yes")
+
+
+def new_id(form: str, prefix: str, seed: str) -> str:
+    """An id in the form of a host, which depends on the seed alone.
+
+    >>> new_id("{prefix}_{short}", "msg", "1")
+    'msg_6b86b273ff34fce19d6b804e'
+    >>> new_id("{uuid}", "msg", "1")
+    '6b86b273-ff34-fce1-9d6b-804eff5a3f57'
+    """
+    digest = hashlib.sha256(seed.encode()).hexdigest()
+    # OpenAI's ids have 50 hex digits after their prefix.
+    return form.format(
+        prefix=prefix, hex=digest[:50], short=digest[:24], uuid=uuid.UUID(hex=digest[:32])
+    )

@@ -1,0 +1,44 @@
+"""The models that answer Responses, and how they reason when nothing is said about it."""
+
+from __future__ import annotations
+
+import re
+
+from wire.testing.emulator.vendors.openai import catalog
+
+PROMPT_MODEL = "gpt-5.4-mini"
+"""The model of each stored prompt, for a request that names a prompt and no model."""
+_RESPONSES_ONLY = re.compile(r"computer-use-preview|codex-mini-latest|o[34](-mini)?-deep-research")
+_CHAT_ONLY = re.compile(r"gpt-audio.*|gpt-4o(-mini)?-(audio|search)-preview.*")
+_UNREASONING = re.compile(r"gpt-5(\.\d)?-chat")
+_NO_EFFORT = re.compile(r"gpt-5\.[1-4](?!-chat)(?!.*(codex|pro))")
+_ENCRYPTS_UNASKED = re.compile(r"gpt-5\.6")
+
+
+def answers_responses(model: str) -> bool:
+    """Whether OpenAI has a model of this name for Responses.
+
+    >>> answers_responses("gpt-5.6-sol"), answers_responses("gpt-audio-mini")
+    (True, False)
+    """
+    if _RESPONSES_ONLY.fullmatch(model) is not None:
+        return True
+    return catalog.is_known(model) and _CHAT_ONLY.fullmatch(model) is None
+
+
+def default_effort(model: str) -> str | None:
+    """The effort of a request that names none; None for a model that does not reason.
+
+    >>> [default_effort(each) for each in ("gpt-4o", "gpt-5.4-mini", "gpt-5-pro", "gpt-5.6")]
+    [None, 'none', 'high', 'medium']
+    """
+    if catalog.REASONING.match(model) is None or _UNREASONING.match(model) is not None:
+        return None
+    if _NO_EFFORT.match(model) is not None:
+        return "none"
+    return "high" if "-pro" in model else "medium"
+
+
+def encrypts_unasked(model: str) -> bool:
+    """Whether a model's reasoning has its encrypted content without `include`."""
+    return _ENCRYPTS_UNASKED.match(model) is not None

@@ -1,0 +1,377 @@
+"""Requests for responses: decoded, put beside what they continue, and refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from wire.core.decoders import decoder
+from wire.core.facts import facts_of
+from wire.core.memory import WireStruct
+from wire.core.provider import Provider
+from wire.openai.responses.rules import check
+from wire.openai.responses.rules.rule_input import CALL_NAMES, OUTPUT_OF
+from wire.openai.responses.types import ResponseRequest
+from wire.testing.emulator.hosts import serves
+from wire.testing.emulator.model import Declared, Wish
+from wire.testing.emulator.tokens import count
+from wire.testing.emulator.vendor import Refusal
+from wire.testing.emulator.vendors.openai.chat import result_of
+from wire.testing.emulator.vendors.openai.errors import refusal
+from wire.testing.emulator.vendors.openai.responses.encrypted import EncryptedContents, shown
+from wire.testing.emulator.vendors.openai.responses.hosts import Host, new_id
+from wire.testing.emulator.vendors.openai.responses.models import answers_responses
+from wire.testing.emulator.vendors.openai.responses.stored import Item, StoredResponses
+from wire.testing.emulator.vendors.openai.responses.writer import PREFIXES, thinking
+
+_MODES = {"none": "NONE", "required": "ANY"}
+_SYSTEM_ROLES = ("system", "developer")
+_FREE_TEXT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Conversed:
+    """A request beside the items that it continues."""
+
+    body: Mapping[str, Any]
+    """The JSON of the request."""
+    input: Sequence[Item]
+    """Its own items, each with an id, references resolved."""
+    context: Sequence[Item] = ()
+    """The items of the response or conversation that it continues."""
+
+    @property
+    def items(self) -> list[Item]:
+        """All items that the model reads."""
+        return [*self.context, *self.input]
+
+
+# --- decoding -------------------------------------------------------------------------------------
+
+
+def decoded(body: bytes, kind: type[WireStruct]) -> dict[str, Any]:
+    """The JSON of a body that has the fields of a struct. Raises `Refusal`."""
+    try:
+        decoder(kind).decode(body)
+        value: dict[str, Any] = json.loads(body)  # Python refuses numbers of 4,300 digits
+    except msgspec.ValidationError as cause:
+        problem, _, path = str(cause).partition(" - at `$")
+        param = path.strip("`.") or None
+        named = f" for '{param}'" if param else ""
+        raise refusal(
+            400, f"Invalid type{named}: {problem}", param=param, code="invalid_type"
+        ) from None
+    except (msgspec.DecodeError, ValueError, RecursionError) as cause:
+        message = f"We could not parse the JSON body of your request: {cause}"
+        raise refusal(400, message) from None
+    return value
+
+
+def missing(name: str) -> Refusal:
+    """A field that a request must have is not there."""
+    message = f"Missing required parameter: '{name}'."
+    return refusal(400, message, param=name, code="missing_required_parameter")
+
+
+def check_request(body: bytes, row: Provider | None, *, warnings_too: bool) -> None:
+    """Raise `Refusal` for what a request alone shows at a host; None is an unknown one."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return  # `decoded` refuses it
+    official = row is not None and row.name == "openai@responses"
+    model = value.get("model") if isinstance(value, dict) else None
+    if isinstance(model, str) and row is not None:
+        if official and not answers_responses(model):
+            message = f"The requested model '{model}' does not exist."
+            raise refusal(400, message, param="model", code="model_not_found")
+        if not serves(row, model):
+            raise _unknown_model(model, row)
+    for each in check(body, provider=row or ""):
+        # A host that ignores the field answers, and only the client knows better.
+        ignored = each.rule == "P15" and row is not None and row.dialect.chains == "ignored"
+        if not ignored and (warnings_too or each.severity == "error"):
+            words, field = each.words or each.message, each.field or None
+            found = refusal(each.status, words, param=field, code=each.code or None)
+            raise Refusal(replace(found.answer, rule=each.rule))
+    for key in value if official else ():
+        if key not in facts_of(ResponseRequest):
+            message = f"Unknown parameter: '{key}'."
+            raise refusal(400, message, param=key, code="unknown_parameter")
+
+
+def _unknown_model(model: str, row: Provider) -> Refusal:
+    if row.family == "deepseek":
+        names = "deepseek-v4-pro or deepseek-v4-flash"
+        message = f"The supported API model names are {names}, but you passed {model}."
+        return refusal(400, message)
+    return refusal(400, f"Model not found: {model}", param="model", code="model_not_found")
+
+
+# --- what it continues ----------------------------------------------------------------------------
+
+
+def input_items(value: Mapping[str, Any], seed: str) -> list[Item]:
+    """The items of `input`, each with an id; a text is one message of the user."""
+    sent = value.get("input")
+    if isinstance(sent, str):
+        sent = [{"role": "user", "content": sent}]
+    return [stored_form(item, f"{seed} {index}") for index, item in enumerate(sent or ())]
+
+
+def stored_form(item: Item, seed: str) -> Item:
+    """An item as the server stores it: with a type and an id, a message with a list of parts."""
+    kind = item.get("type") or "message"
+    if kind == "item_reference":
+        return item
+    form = "{prefix}_{hex}"
+    id = item.get("id") or new_id(form, PREFIXES.get(kind, kind), f"input {seed}")
+    whole: Item = {"id": id, "type": kind, **{k: v for k, v in item.items() if v is not None}}
+    if kind == "message":
+        content = item.get("content")
+        if not isinstance(content, list):
+            part = "output_text" if item.get("role") == "assistant" else "input_text"
+            whole["content"] = [{"type": part, "text": content or ""}]
+        whole.setdefault("status", "completed")
+    return whole
+
+
+def conversed(
+    value: Mapping[str, Any],
+    context: Sequence[Item],
+    stored: StoredResponses,
+    seed: str,
+    *,
+    strict: bool,
+) -> Conversed:
+    """A request beside its context, with its references resolved. Raises `Refusal`."""
+    items: list[Item] = []
+    for item in input_items(value, seed):
+        if item.get("type") != "item_reference":
+            items.append(item)
+            continue
+        found = stored.item(str(item.get("id")))
+        if found is None and strict:
+            raise _not_found(str(item.get("id")))
+        items += [] if found is None else [found]
+    return Conversed(value, items, context)
+
+
+def check_state(
+    asked: Conversed,
+    stored: StoredResponses,
+    contents: EncryptedContents,
+    host: Host,
+    owner: str,
+) -> None:
+    """Raise `Refusal` for what only a server with a memory can tell.
+
+    Encrypted content that it did not make, ids that it did not store, stored items without the
+    items that they belong to, and calls of the context that are not answered.
+    """
+    sent = asked.body.get("input")
+    own_ids = {
+        item["id"]
+        for item in (sent if isinstance(sent, list) else ())
+        if isinstance(item.get("id"), str) and item.get("type") != "item_reference"
+    }
+    for item in asked.input:
+        content = item.get("encrypted_content")
+        if host.seals and isinstance(content, str) and not contents.valid(content, owner):
+            raise refusal(
+                400,
+                f"The encrypted content {shown(content)} could not be verified. Reason: Encrypted "
+                "content could not be decrypted or parsed.",
+                code="invalid_encrypted_content",
+            )
+        looked_up = item.get("type") == "reasoning" and content is None and not item.get("content")
+        # xAI does not look reasoning up.
+        looks_up = host.stores and host.seals and host.name != "xai" and item["id"] in own_ids
+        if looked_up and looks_up and stored.item(item["id"]) is None:
+            raise _not_found(item["id"])
+    _check_context(asked)
+    _check_pairs(asked, stored, own_ids)
+
+
+def _check_context(asked: Conversed) -> None:
+    """The items of the context and of the input belong together."""
+    if not asked.context:
+        return  # the rules judge what the request alone shows
+    ids = {item.get("id") for item in asked.context}
+    for item in asked.input:
+        if item.get("id") in ids:
+            raise refusal(
+                400,
+                f"Duplicate item found with id {item['id']}. Remove duplicate items from your "
+                "input and try again.",
+                param="input",
+            )
+    called = {item.get("call_id") for item in asked.items if item.get("type") in CALL_NAMES}
+    answered = {item.get("call_id") for item in asked.items if item.get("type") in OUTPUT_OF}
+    for item in asked.input:
+        of = OUTPUT_OF.get(str(item.get("type")))
+        if of is not None and item.get("call_id") not in called:
+            message = f"No tool call found for {of} output with call_id {item.get('call_id')}."
+            raise refusal(400, message, param="input")
+    for item in asked.items:
+        name = CALL_NAMES.get(str(item.get("type")))
+        if name is not None and item.get("call_id") not in answered:
+            message = f"No tool output found for {name} {item.get('call_id')}."
+            raise refusal(400, message, param="input")
+
+
+def _check_pairs(asked: Conversed, stored: StoredResponses, own_ids: set[str]) -> None:
+    """Stored reasoning stands before the item that it led to, and that item after its reasoning."""
+    items = asked.items
+    ids = [item.get("id") for item in items]
+    for index, item in enumerate(items):
+        id = str(item.get("id"))
+        if id not in own_ids:
+            continue
+        reasoning, following = stored.neighbours(id)
+        if following is not None:
+            after = items[index + 1] if index + 1 < len(items) else {}
+            same = after.get("id") == following.get("id") or (
+                after.get("id") not in own_ids and after.get("type") == following.get("type")
+            )
+            if not same:
+                raise refusal(
+                    400,
+                    f"Item '{id}' of type 'reasoning' was provided without its required following "
+                    "item.",
+                    param="input",
+                )
+        if reasoning is not None and reasoning.get("id") not in ids[:index]:
+            raise refusal(
+                400,
+                f"Item '{id}' of type '{item.get('type')}' was provided without its required "
+                f"'reasoning' item: '{reasoning.get('id')}'.",
+                param="input",
+            )
+
+
+def _not_found(id: str) -> Refusal:
+    return refusal(
+        404,
+        f"Item with id '{id}' not found. Items are not persisted when `store` is set to false. Try "
+        "again with `store` set to true, or remove this item from your input.",
+        param="input",
+    )
+
+
+# --- the wish -------------------------------------------------------------------------------------
+
+
+def wish_of(asked: Conversed, host: Host) -> Wish:
+    """What a request asks of the model."""
+    body, items = asked.body, asked.items
+    spoken = [item for item in items if item.get("type") == "message"]
+    questions = (
+        text
+        for item in reversed(spoken)
+        if item.get("role") not in ("assistant", *_SYSTEM_ROLES) and (text := text_of(item))
+    )
+    instructions = body.get("instructions")
+    system = [instructions] if isinstance(instructions, str) else []
+    system += [text_of(item) for item in spoken if item.get("role") in _SYSTEM_ROLES]
+    calls = [item for item in items if item.get("type") in CALL_NAMES]
+    names = {call.get("call_id"): call.get("name") for call in calls}
+    choice = body.get("tool_choice")
+    form = (body.get("text") or {}).get("format") or {}
+    return Wish(
+        question=next(questions, "") or _variables(body),
+        system=" ".join(system),
+        results=[
+            (names.get(item.get("call_id")) or "", result_of(_output_text(item)))
+            for item in _results(items)
+        ],
+        called=bool(names),
+        functions=list(_functions(body, choice)),
+        mode=_mode(choice),
+        parallel=body.get("parallel_tool_calls") is not False,
+        schema=form.get("schema"),
+        format="text" if form.get("type") in (None, "text") else "json",
+        max_tokens=body.get("max_output_tokens"),
+        thinking=thinking(body, host),
+    )
+
+
+def _variables(body: Mapping[str, Any]) -> str:
+    """The texts of a stored prompt's variables."""
+    values = ((body.get("prompt") or {}).get("variables") or {}).values()
+    texts = [each.get("text") if isinstance(each, dict) else each for each in values]
+    return " ".join(each for each in texts if isinstance(each, str))
+
+
+def _mode(choice: Any) -> str:
+    if isinstance(choice, dict):
+        if choice.get("type") != "allowed_tools":
+            return "ANY"
+        choice = choice.get("mode")
+    return _MODES.get(choice or "", "AUTO")
+
+
+def _functions(body: Mapping[str, Any], choice: Any) -> Iterator[Declared]:
+    """The declared functions and custom tools, or those that `tool_choice` names."""
+    named: set[str] | None = None
+    if isinstance(choice, dict):
+        chosen = choice.get("tools") if choice.get("type") == "allowed_tools" else [choice]
+        named = {str(each.get("name")) for each in chosen or ()}
+    tools = list(body.get("tools") or ())
+    for tool in tools:
+        if tool.get("type") == "namespace":
+            tools += tool.get("tools") or ()
+        if tool.get("type") in ("function", "custom") and (
+            named is None or tool.get("name") in named
+        ):
+            schema = _FREE_TEXT if tool["type"] == "custom" else tool.get("parameters")
+            yield Declared(tool.get("name") or "", tool.get("description") or "", schema)
+
+
+def _results(items: Sequence[Item]) -> list[Item]:
+    """The results at the end of the conversation."""
+    results: list[Item] = []
+    for item in reversed(items):
+        if item.get("type") not in OUTPUT_OF:
+            break
+        results.insert(0, item)
+    return results
+
+
+def _output_text(item: Item) -> str:
+    output = item.get("output")
+    return output if isinstance(output, str) else _parts_text(output)
+
+
+def text_of(item: Item) -> str:
+    """The text of a message."""
+    content = item.get("content")
+    return content if isinstance(content, str) else _parts_text(content)
+
+
+def _parts_text(parts: Any) -> str:
+    texts = (part.get("text") for part in parts or () if isinstance(part, dict))
+    return " ".join(text for text in texts if isinstance(text, str) and text)
+
+
+def prompt_tokens(asked: Conversed) -> int:
+    """The tokens of all items, the instructions and the tools."""
+    body = asked.body
+    instructions, tools = body.get("instructions"), body.get("tools")
+    return (
+        sum(_tokens(item) for item in asked.items)
+        + (count(instructions) if isinstance(instructions, str) else 0)
+        + (count(json.dumps(tools, ensure_ascii=False)) if tools else 0)
+    )
+
+
+def _tokens(item: Item) -> int:
+    if item.get("type") == "message":
+        return count(text_of(item))
+    # Encrypted content is no text, and would count too much.
+    plain = {k: v for k, v in item.items() if k not in ("id", "type", "encrypted_content")}
+    return count(json.dumps(plain, ensure_ascii=False))

@@ -1,0 +1,349 @@
+"""From the small model's output, or a script's, to one whole response."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from wire.testing.emulator.logprobs import logprobs
+from wire.testing.emulator.model import Output, thinking_of
+from wire.testing.emulator.tokens import count
+from wire.testing.emulator.vendors.openai.chat import token_entry
+from wire.testing.emulator.vendors.openai.responses.encrypted import EncryptedContents
+from wire.testing.emulator.vendors.openai.responses.hosts import CREATED, Host, new_id
+from wire.testing.emulator.vendors.openai.responses.models import default_effort, encrypts_unasked
+
+ENCRYPTED = "reasoning.encrypted_content"
+_LOGPROBS = "message.output_text.logprobs"
+_REASONS = {"MAX_TOKENS": "max_output_tokens", "SAFETY": "content_filter"}
+_INCOMPLETE_REASONS = ("max_output_tokens", "content_filter", "max_messages", "steered")
+_FAILURES = ("failed", "error")
+_LEVELS = {"xhigh": "HIGH", "max": "HIGH"}
+_REASONS_AT = {
+    "xai": re.compile(r"(?!.*non-reasoning)grok-(3-mini|4|code|build)"),
+    "deepseek": re.compile(r"deepseek-"),
+}
+"""Models of other hosts that reason whatever the request says."""
+SERVER_ERROR = {
+    "code": "server_error",
+    "message": "The server had an error while processing your request. Sorry about that!",
+}
+PREFIXES = {
+    "message": "msg",
+    "reasoning": "rs",
+    "function_call": "fc",
+    "function_call_output": "fco",
+    "custom_tool_call": "ctc",
+    "custom_tool_call_output": "ctco",
+    "web_search_call": "ws",
+    "file_search_call": "fs",
+    "code_interpreter_call": "ci",
+    "image_generation_call": "ig",
+    "mcp_call": "mcp",
+    "mcp_list_tools": "mcpl",
+    "mcp_approval_request": "mcpr",
+    "compaction": "cmp",
+    "tool_search_call": "tsc",
+    "tool_search_output": "tso",
+    "shell_call": "sh",
+    "shell_call_output": "sho",
+    "local_shell_call": "lsh",
+    "apply_patch_call": "apc",
+    "program": "cm",
+    "program_output": "cmo",
+}
+"""What the ids of each type of item begin with."""
+
+
+def thinking(request: Mapping[str, Any], host: Host) -> int:
+    """Tokens of thinking that a request asks for."""
+    effort = (request.get("reasoning") or {}).get("effort")
+    model = request.get("model") or ""
+    always = _REASONS_AT.get(host.name)
+    if effort is None and always is not None:
+        effort = "medium" if always.match(model) is not None else None
+    elif effort is None:
+        effort = default_effort(model)
+    if effort is None or effort == "none":
+        return 0
+    # A model that thinks, thinks a little at least: its item is never missing.
+    return max(1, thinking_of(_LEVELS.get(effort, effort), None))
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseWriter:
+    """Writes the responses to one request; each method takes the id of the response."""
+
+    request: Mapping[str, Any]
+    """The JSON of the request."""
+    host: Host
+    owner: str
+    """Whom encrypted content is made for: a host, and an organization."""
+    contents: EncryptedContents
+    input_tokens: int
+
+    def response(self, output: Output, id: str) -> dict[str, Any]:
+        """One whole response."""
+        failed = output.finish in _FAILURES
+        reason = _REASONS.get(output.finish, output.finish)
+        incomplete = reason in _INCOMPLETE_REASONS
+        status = "failed" if failed else "incomplete" if incomplete else "completed"
+        return self.with_echo(
+            {
+                "status": status,
+                "error": SERVER_ERROR if failed else None,
+                "incomplete_details": {"reason": reason} if incomplete else None,
+                "output": list(self._items(output, id, "incomplete" if incomplete else status)),
+                "usage": None if failed else self._usage(output),
+            },
+            id,
+        )
+
+    def with_echo(self, fields: Mapping[str, Any], id: str) -> dict[str, Any]:
+        """The fields of a response, beside those that repeat the request; items get ids."""
+        request, host = self.request, self.host
+        tier = request.get("service_tier")
+        response: dict[str, Any] = {
+            "id": self.id(id),
+            "object": "response",
+            "created_at": CREATED,
+            "status": "completed",
+            "background": bool(request.get("background")) and host.stores,
+            "billing": {"payer": "developer"},
+            "completed_at": None,
+            "error": None,
+            "frequency_penalty": 0.0,
+            "incomplete_details": None,
+            "instructions": request.get("instructions"),
+            "max_output_tokens": request.get("max_output_tokens"),
+            "max_tool_calls": request.get("max_tool_calls"),
+            "model": request.get("model"),
+            "moderation": None,
+            "output": [],
+            "parallel_tool_calls": request.get("parallel_tool_calls") is not False,
+            "presence_penalty": 0.0,
+            "previous_response_id": request.get("previous_response_id") if host.stores else None,
+            "prompt_cache_key": request.get("prompt_cache_key"),
+            "prompt_cache_retention": request.get("prompt_cache_retention") or "in_memory",
+            "reasoning": self._reasoning(),
+            "safety_identifier": request.get("safety_identifier"),
+            "service_tier": tier if tier not in (None, "auto") else "default",
+            "store": self.stores,
+            "temperature": _given(request, "temperature", 1.0),
+            "text": {
+                "format": {"type": "text"},
+                "verbosity": "medium",
+                **_without_nulls(request.get("text") or {}),
+            },
+            "tool_choice": request.get("tool_choice") or "auto",
+            "tool_usage": _TOOL_USAGE,
+            "tools": [_declared(each) for each in request.get("tools") or ()],
+            "top_logprobs": _given(request, "top_logprobs", 0),
+            "top_p": _given(request, "top_p", 1.0),
+            "truncation": request.get("truncation") or "disabled",
+            "usage": None,
+            "user": request.get("user"),
+            "metadata": request.get("metadata") or {},
+            **host.more,
+        }
+        conversation = request.get("conversation")
+        if conversation is not None:
+            named = conversation if isinstance(conversation, str) else conversation.get("id")
+            response["conversation"] = {"id": named}
+        response |= fields
+        response["output"] = [
+            self._with_id(item, position, response["id"])
+            for position, item in enumerate(_listed(response["output"]))
+        ]
+        if response["status"] == "completed" and response["completed_at"] is None:
+            response["completed_at"] = CREATED + 1
+        return {
+            key: value
+            for key, value in response.items()
+            if (key in fields and value is not None)
+            or ((not host.only or key in host.only) and key not in host.without)
+        }
+
+    def id(self, id: str) -> str:
+        """The id of the response."""
+        return new_id(self.host.response_id, "resp", id)
+
+    @property
+    def stores(self) -> bool:
+        """Whether the response is stored, so that a later one may continue it."""
+        return self.host.stores and self.request.get("store") is not False
+
+    # --- items ------------------------------------------------------------------------------------
+
+    def _items(self, output: Output, id: str, status: str) -> Iterator[dict[str, Any]]:
+        """The items of an output, in the order in which a model makes them."""
+        calls = bool(output.calls)
+        # A script may say thoughts of a model that would not think at this effort.
+        if self._thinks or (output.thoughts and self._may_think):
+            yield self._thought(output.thoughts, self._item_id("rs", id, 0))
+        tools = self.request.get("tools") or ()
+        searches = any(str(tool.get("type")).startswith("web_search") for tool in tools)
+        if searches and output.text:
+            query = " ".join(output.text.split()[:6])
+            yield {
+                "id": self._item_id("ws", id, 0),
+                "type": "web_search_call",
+                "status": "completed",
+                "action": {"type": "search", "query": query},
+            }
+        if output.text:
+            message: dict[str, Any] = {
+                "id": self._item_id("msg", id, 0),
+                "type": "message",
+                "status": status if not calls else "completed",
+                "content": [self._part(output, annotated=searches)],
+            }
+            if self.host.has_phase(self.request.get("model") or ""):
+                message["phase"] = "commentary" if calls else "final_answer"
+            yield {**message, "role": "assistant"}
+        for position, (name, args) in enumerate(output.calls):
+            yield self._call(name, args, position, id, status)
+
+    def _thought(self, thoughts: str, item_id: str) -> dict[str, Any]:
+        host, include = self.host, self.request.get("include") or ()
+        asks = (self.request.get("reasoning") or {}).get("summary") is not None
+        shows = host.reasoning in ("summary", "plain") or (asks and host.reasoning == "encrypted")
+        item: dict[str, Any] = {"id": item_id, "type": "reasoning"}
+        if host.reasoning != "encrypted":
+            item["status"] = "completed"
+        if host.reasoning == "content":
+            texts = [{"type": "reasoning_text", "text": thoughts}] if thoughts else []
+            return {**item, "content": texts, "summary": []}
+        if host.reasoning == "plain":
+            item["encrypted_content"] = thoughts
+        elif ENCRYPTED in include or encrypts_unasked(self.request.get("model") or ""):
+            if host.reasoning == "encrypted":
+                item["content"] = []
+            item["encrypted_content"] = self.contents.of(self.owner, item_id)
+        summary = [{"type": "summary_text", "text": thoughts}] if shows and thoughts else []
+        return {**item, "summary": summary}
+
+    def _part(self, output: Output, *, annotated: bool) -> dict[str, Any]:
+        if output.finish == "refusal":
+            return {"type": "refusal", "refusal": output.text}
+        annotation = {
+            "type": "url_citation",
+            "start_index": 0,
+            "end_index": len(output.text),
+            "title": "example.com",
+            "url": "https://example.com/",
+        }
+        return {
+            "type": "output_text",
+            "annotations": [annotation] if annotated else [],
+            "logprobs": self._logprobs(output.text),
+            "text": output.text,
+        }
+
+    def _logprobs(self, text: str) -> list[dict[str, Any]]:
+        top = self.request.get("top_logprobs") or 0
+        if not top and _LOGPROBS not in (self.request.get("include") or ()):
+            return []
+        return [
+            {**token_entry(chosen), "top_logprobs": [token_entry(each) for each in likeliest]}
+            for chosen, likeliest in logprobs(text, top)
+        ]
+
+    def _call(self, name: str, args: Any, position: int, id: str, status: str) -> dict[str, Any]:
+        call = {"status": status, "call_id": self._call_id(name, position, id), "name": name}
+        if name in custom_tools(self.request):
+            text = args.get("input") if isinstance(args, Mapping) else args
+            written = text if isinstance(text, str) else _compact(args)
+            item_id = self._item_id("ctc", id, position)
+            return {"id": item_id, "type": "custom_tool_call", **call, "input": written}
+        item_id = self._item_id("fc", id, position)
+        return {"id": item_id, "type": "function_call", **call, "arguments": _compact(args)}
+
+    def _call_id(self, name: str, position: int, id: str) -> str:
+        return new_id(self.host.call_id, "call", f"{id} call {position} {name}")
+
+    def _item_id(self, prefix: str, id: str, position: int) -> str:
+        return new_id(self.host.item_id, prefix, f"{id} {prefix} {position}")
+
+    def _with_id(self, item: Any, position: int, id: str) -> Any:
+        if not isinstance(item, Mapping) or item.get("id") is not None:
+            return item
+        prefix = PREFIXES.get(str(item.get("type")), "item")
+        return {"id": self._item_id(prefix, id, position), **item}
+
+    # --- numbers ----------------------------------------------------------------------------------
+
+    @property
+    def _thinks(self) -> bool:
+        return thinking(self.request, self.host) > 0
+
+    @property
+    def _may_think(self) -> bool:
+        """Whether the model can reason at all; of other hosts' models that is not known."""
+        official = self.host.name in ("openai", "azure", "chatgpt", "github-copilot")
+        return not official or default_effort(self.request.get("model") or "") is not None
+
+    def _reasoning(self) -> dict[str, Any]:
+        sent = _without_nulls(self.request.get("reasoning") or {})
+        default = default_effort(self.request.get("model") or "")
+        return {"effort": default, "summary": None, **sent}
+
+    def _usage(self, output: Output) -> dict[str, Any]:
+        # Thoughts that a client sees can be counted.
+        seen = self.host.reasoning in ("content", "plain")
+        thoughts = count(output.thoughts) if seen else output.thinking
+        thoughts = thoughts if self._thinks or output.thoughts else 0
+        return {
+            "input_tokens": self.input_tokens,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": output.tokens + thoughts,
+            "output_tokens_details": {"reasoning_tokens": thoughts},
+            "total_tokens": self.input_tokens + output.tokens + thoughts,
+            **self.host.more_usage,
+        }
+
+
+_TOOL_USAGE = {
+    "image_gen": {
+        "input_tokens": 0,
+        "input_tokens_details": {"image_tokens": 0, "text_tokens": 0},
+        "output_tokens": 0,
+        "output_tokens_details": {"image_tokens": 0, "text_tokens": 0},
+        "total_tokens": 0,
+    },
+    "web_search": {"num_requests": 0},
+}
+
+
+def custom_tools(request: Mapping[str, Any]) -> frozenset[str]:
+    """The names of the tools whose input is free text."""
+    tools: Sequence[Mapping[str, Any]] = request.get("tools") or ()
+    return frozenset(str(tool.get("name")) for tool in tools if tool.get("type") == "custom")
+
+
+def _declared(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool as a response repeats it: a function with what it left out."""
+    if tool.get("type") != "function":
+        return dict(tool)
+    defaults = {"type": "function", "description": None, "parameters": None, "strict": True}
+    return {**defaults, **_without_nulls(tool)}
+
+
+def _listed(output: Any) -> Sequence[Any]:
+    return output if isinstance(output, list) else ()
+
+
+def _given(request: Mapping[str, Any], key: str, default: Any) -> Any:
+    value = request.get(key)
+    return default if value is None else value
+
+
+def _without_nulls(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: each for key, each in value.items() if each is not None}
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
