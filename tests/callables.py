@@ -35,6 +35,7 @@ from wire.core.flow import FlowRun
 from wire.core.lenient import Unreadable
 from wire.errors import WireError
 from wire.neutral.messages import Message, Text, ToolCall, ToolResult
+from wire.openai import responses
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
 
 KEY = "fake-key"
@@ -163,6 +164,7 @@ NASTY: dict[str, Callable[[], Any]] = {
     "coroutine function": lambda: asyncio.sleep,
     "Gemini's content": lambda: gemini.types.Content(parts=[gemini.types.Part(text="Hi")]),
     "Gemini's request": lambda: gemini.types.GenerateContentRequest(contents=[]),
+    "request of Responses": lambda: responses.ResponseRequest(model=GPT, input=[]),
     "OpenAI's request": lambda: openai.ChatCompletionRequest(model=GPT, messages=[]),
     "Anthropic's request": lambda: anthropic.MessageRequest(
         model=CLAUDE, max_tokens=1, messages=[]
@@ -223,6 +225,10 @@ def chat_request() -> Any:
     return openai.ChatCompletionRequest(
         model=GPT, messages=[openai.Message(role="user", content="Hi")]
     )
+
+
+def responses_request() -> Any:
+    return responses.ResponseRequest(model=GPT, input="Hi")
 
 
 def claude_request() -> Any:
@@ -538,6 +544,16 @@ SOUND: dict[str, Callable[[], Any]] = {
     "tools.Ready.run": lambda: lambda: 1,
     "tools.Ready.is_async": lambda: False,
     "openai.types.EmbeddingRequest.input": lambda: "Hi",
+    "openai.responses.check.request": responses_request,
+    "openai.responses.create_response.request": responses_request,
+    "openai.responses.stream_response.request": responses_request,
+    "openai.responses.count_input_tokens.request": responses_request,
+    "openai.responses.compact.request": lambda: responses.CompactRequest(model=GPT, input="Hi"),
+    "openai.responses.create_conversation.request": lambda: responses.ConversationRequest(),
+    "openai.responses.update_conversation.metadata": lambda: {"a": "b"},
+    "openai.responses.EventReader.feed.event": lambda: responses.StreamEvent(type="error"),
+    "openai.responses.EventReader.close.reply": reply,
+    "openai.responses.parse_reply.response": lambda: responses.Response(output=[]),
     "anthropic.types.BatchRequest.params": claude_request,
     "wire.Request.messages": lambda: (hi(),),
 }
@@ -558,7 +574,9 @@ BY_TYPE: dict[str, Callable[[], Any]] = {
     "GenerateContentRequest": gemini_request,
     "Provider | str": lambda: "",
     "Provider": lambda: wire.Client("gemini").row,
+    "Sequence[Item]": lambda: [responses.Item(type="message", role="user", content="Hi")],
     "bool": lambda: False,
+    "list": list,
     "float": lambda: 1.0,
     "int": lambda: 1,
     "str": lambda: "a",
@@ -604,6 +622,7 @@ INSTANCES: dict[str, Callable[[], Any]] = {
     "agent.Steps": steps,
     "gemini.ContextCache": context_cache,
     "openai.EventReader": openai.EventReader,
+    "openai.responses.EventReader": responses.EventReader,
     "pipeline.Engine": lambda: importlib.import_module("wire.pipeline").Engine(graph()),
     "pipeline.Graph": graph,
     "tools.Toolbox": toolbox,
@@ -644,6 +663,7 @@ RAISED: dict[str, type[Exception]] = {
     "tools.Toolbox.finish": GivenError,
     "gemini.parse_message": Unreadable,
     "openai.parse_message": Unreadable,
+    "openai.responses.parse_message": Unreadable,
     "anthropic.parse_message": Unreadable,
 }
 """Callables that raise another exception by their documentation: the one that is their argument, or

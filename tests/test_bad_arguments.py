@@ -76,7 +76,7 @@ def test_every_public_callable_is_walked_or_excluded_with_a_reason() -> None:
         "wire.Message.text",
     ):
         assert name in walked
-    assert len(modules()) == 17
+    assert len(modules()) == 19
 
 
 def decorated() -> Iterator[tuple[str, Any]]:
@@ -164,9 +164,9 @@ def test_r_38_a_setting_that_is_nonsense_is_refused_on_each_wire(what: str, mode
 @pytest.mark.parametrize("model", [f"gemini:{GEMINI}", f"openai:{GPT}", f"anthropic:{CLAUDE}"])
 def test_what_vendors_accept_is_accepted(model: str) -> None:
     given: dict[str, Any] = {
-        "max_tokens": 1,
+        "max_tokens": 16,
         "effort": "LOW",
-        "stop": ["a"],
+        **({} if model.startswith("openai") else {"stop": ["a"]}),  # Responses have no `stop`
         "options": {"openai": {}, "kimi@cn": {}, "kimi": {}, "gemini@vertex": {}},
     }
     with Chat(model, api_key=KEY) as asked:

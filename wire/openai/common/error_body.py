@@ -13,7 +13,7 @@ from typing import ClassVar
 from wire.core.arguments import checked_arguments
 from wire.core.error_words import ErrorReader, Words
 from wire.core.lenient import plain
-from wire.errors import APIError, ContextLengthError, QuotaError
+from wire.errors import APIError, ContextLengthError, NotFoundError, QuotaError
 from wire.openai.common.types.errors import ErrorObject
 
 _CONTEXT = re.compile(
@@ -22,6 +22,7 @@ _CONTEXT = re.compile(
     r"|input length and .?max_tokens.? exceed|too many tokens",
     re.IGNORECASE,
 )
+_MODEL = re.compile(r"model_not_found")
 _QUOTA = re.compile(
     r"insufficient.?(quota|balance|credit|funds)|billing_hard_limit|credit "
     r"balance|exceeded your current quota",
@@ -40,6 +41,8 @@ class _Errors(ErrorReader[ErrorObject]):
     quota: ClassVar[re.Pattern[str] | None] = _QUOTA
     classes: ClassVar[tuple[Words, ...]] = (
         Words(QuotaError, statuses=frozenset({402})),
+        # Chat completions answer 404, Responses 400.
+        Words(NotFoundError, _MODEL, frozenset({400, 404})),
         Words(QuotaError, _QUOTA, frozenset({429})),
         Words(ContextLengthError, _CONTEXT, frozenset({400, 413, 422, 500})),
     )

@@ -140,7 +140,7 @@ def render_request(
         max_output_tokens=request.max_tokens,
         temperature=request.temperature,
         top_p=request.top_p,
-        reasoning=Reasoning(effort=request.effort) if request.effort is not None else None,
+        reasoning=Reasoning(effort=request.effort.lower()) if request.effort is not None else None,
         text=_text(request.output, notes),
         tools=[
             _custom_tool(tool) if tool.name in custom else _function(tool, f"tools[{index}]", notes)
