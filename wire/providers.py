@@ -33,6 +33,7 @@ PROVIDERS: dict[str, Provider] = {
 """Name to row, for all wires. Each wire defines its rows in `rows.py`."""
 
 
+@checked_arguments(ConfigurationError)
 def row_of_model(row: Provider, model: str) -> Provider:
     """The row for requests to a model: `row`, or another wire that the model needs.
 

@@ -18,7 +18,7 @@ import msgspec
 from wire.agent.guard import Guard
 from wire.core import retry as presets
 from wire.core.account import answer_account
-from wire.core.arguments import checked_arguments
+from wire.core.arguments import checked_arguments, items_of
 from wire.core.exchange import Pause
 from wire.core.memory import MetadataStruct
 from wire.core.retry import Retry
@@ -562,16 +562,16 @@ def resumed(state: RunState, results: Iterable[ToolResult] = ()) -> RunState:
 
     Raises `RuleError` for a result that no call waits for.
     """
-    results = tuple(results)
+    results = items_of("results", results)
     waiting = {call.id for call in state.open_calls}
     for index, result in enumerate(results):
         if not isinstance(result, ToolResult):  # an iterator, whose items nobody has looked at yet
             problem = f"expected a ToolResult, not {type(result).__name__}"
             raise RuleError(violations=[Violation(f"results[{index}]", problem)])
-        if result.id not in waiting:
+        if not isinstance(result.id, str) or result.id not in waiting:
             raise RuleError(
                 violations=[
-                    Violation(f"results[{index}].id", f"no call {result.id!r} waits for a result")
+                    Violation(f"results[{index}].id", f"no call {quoted(result.id)} waits for a result")
                 ]
             )
         waiting.remove(result.id)

@@ -91,6 +91,7 @@ class Provider:
         """The name of the wire before the dot. Clients send the calls of all wires of an API."""
         return self.wire.partition(".")[0]
 
+    @checked_arguments(ConfigurationError)
     def with_wire(self, other: Provider) -> Provider:
         """This row with the wire of another row of the same API."""
         return dataclasses.replace(

@@ -141,7 +141,7 @@ class Tool(MetadataStruct, frozen=True):
         """Check the fields of custom tools, and set the parameters of one."""
         for name, known in (("kind", get_args(ToolKind)), ("syntax", get_args(Syntax))):
             value = getattr(self, name)
-            if value not in known:
+            if not isinstance(value, str) or value not in known:
                 problem = f"expected {' or '.join(known)}, not {quoted(value)}"
                 raise RuleError(violations=[Violation(f"tool {self.name}: {name}", problem)])
         if not isinstance(self.grammar, str):

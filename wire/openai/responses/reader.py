@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from wire.core.arguments import checked_arguments
 from wire.core.error_words import ErrorReader
 from wire.core.lenient import decoded, fields_of
 from wire.core.limits import Limits
@@ -33,6 +34,7 @@ _EVENT_OF_STATUS = {"incomplete": "response.incomplete", "failed": _FAILED}
 # --- complete bodies ------------------------------------------------------------------------------
 
 
+@checked_arguments()
 def parse_response(body: bytes) -> Response:
     """Decode a complete response, also one that was sent as events.
 
