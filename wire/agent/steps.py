@@ -34,7 +34,7 @@ from wire.errors import (
     ungrouped,
 )
 from wire.history import check
-from wire.history.order import last_calls, unanswered, with_results
+from wire.history.order import last_calls, listed, unanswered, with_results
 from wire.neutral.messages import Message, Reply, ToolCall, ToolResult, Usage
 from wire.tools import Toolbox, ToolRun
 
@@ -113,7 +113,7 @@ class RunState(MetadataStruct, frozen=True, kw_only=True):
     started: tuple[str, ...] = ()
     """Ids of open calls whose tools were started, and may have had effects."""
     reason: Reason | None = None
-    """Why the run stopped; `None` while it runs."""
+    """Why the run stopped; `None` while it runs, and if it was killed: it can be resumed."""
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
@@ -563,6 +563,7 @@ def resumed(state: RunState, results: Iterable[ToolResult] = ()) -> RunState:
     Raises `RuleError` for a result that no call waits for.
     """
     results = items_of("results", results)
+    listed(state.messages)
     waiting = {call.id for call in state.open_calls}
     for index, result in enumerate(results):
         if not isinstance(result, ToolResult):  # an iterator, whose items nobody has looked at yet
