@@ -572,7 +572,9 @@ def resumed(state: RunState, results: Iterable[ToolResult] = ()) -> RunState:
         if not isinstance(result.id, str) or result.id not in waiting:
             raise RuleError(
                 violations=[
-                    Violation(f"results[{index}].id", f"no call {quoted(result.id)} waits for a result")
+                    Violation(
+                        f"results[{index}].id", f"no call {quoted(result.id)} waits for a result"
+                    )
                 ]
             )
         waiting.remove(result.id)

@@ -164,7 +164,10 @@ def _kept(
     elif isinstance(part, Text):
         if part.signature:
             notes.append(Note(path, "withheld: the signature of another model"))
+        if part.extra:
+            names = ", ".join(part.extra)
+            notes.append(Note(path, f"withheld: {names} of {origin.provider} in a text"))
         if part.text:
-            yield msgspec.structs.replace(part, signature="")
+            yield msgspec.structs.replace(part, signature="", extra=None)
     else:
         yield with_origin(part, None)

@@ -125,6 +125,9 @@ class Text(Value, frozen=True, tag="text"):
     refusal: bool = False
     """The model refuses the request with this text. OpenAI's wires send it back as a refusal, all
     others as a text."""
+    extra: dict[str, Any] | None = None
+    """Further keys of the text on its wire, such as `phase` and `annotations` of Responses. They go
+    back to the model that sent them."""
 
 
 class Thought(Value, frozen=True, tag="thought"):

@@ -67,6 +67,7 @@ class Text(_Part, frozen=True, tag="text"):
     text: str
     signature: str = ""
     refusal: bool = False
+    extra: dict[str, Any] | None = None
 
 
 class Thought(_Part, frozen=True, tag="thought"):

@@ -43,8 +43,8 @@ def test_the_parts_stand_in_the_order_of_the_output() -> None:
     )
     assert reply.message.parts == (
         Thought("First.\n\nThen.", slot="summary", signature="Z2F0ZQ=="),
-        Text("Wait."),
-        Text(" Now."),
+        Text("Wait.", extra={"phase": "commentary"}),
+        Text(" Now.", extra={"phase": "commentary"}),
         ToolCall(id="call_t1", name="tide", arguments={"port": "Brest"}, text='{"port":"Brest"}'),
         Other("web_search_call", SEARCH),
         ToolCall(

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 
@@ -122,12 +123,12 @@ def parts_of(item: Item, ids: ReplyIds, *, cut: bool = False) -> list[tuple[Part
     if item.type in ("message", None) and item.role == "assistant":
         content = item.content
         if isinstance(content, str):
-            return [(Text(well_formed(content)), item)]
+            return [(Text(well_formed(content), extra=_extra(item, _KEYS_OF_MESSAGES)), item)]
         if content is not None and all(part.type in _TEXTS for part in content):
             if len(content) == 1:
-                return [(_text(content[0]), item)]
+                return [(_text(content[0], item), item)]
             # A text has bytes of its own, so that one of several can be sent without the others.
-            return [(_text(part), _with_content(item, part)) for part in content]
+            return [(_text(part, item), _with_content(item, part)) for part in content]
     return [(Other(well_formed(item.type or ""), portable(plain(encode(item)))), item)]
 
 
@@ -138,10 +139,24 @@ def _with_content(item: Item, part: ContentPart) -> Item:
     return msgspec.structs.replace(item, content=[part])
 
 
-def _text(part: ContentPart) -> Text:
+def _text(part: ContentPart, item: Item) -> Text:
+    extra = _extra(item, _KEYS_OF_MESSAGES)
     if part.type == "refusal":
-        return Text(well_formed(part.refusal or ""), refusal=True)
-    return Text(well_formed(part.text or ""))
+        return Text(well_formed(part.refusal or ""), refusal=True, extra=extra)
+    if part.annotations:
+        annotations = [portable(plain(encode(each))) for each in part.annotations]
+        extra = {**(extra or {}), "annotations": annotations}
+    return Text(well_formed(part.text or ""), extra=extra)
+
+
+_KEYS_OF_MESSAGES = ("phase",)
+_KEYS_OF_CALLS = ("namespace", "caller")
+
+
+def _extra(item: Item, keys: tuple[str, ...]) -> dict[str, Any] | None:
+    """The values of keys that a neutral part has no field for; `None` if the item has none."""
+    given = {key: value for key in keys if (value := getattr(item, key)) is not None}
+    return portable(plain(encode(given))) if given else None
 
 
 _SEPARATOR = "\n\n"
@@ -176,11 +191,15 @@ def _texts_of(item: Item) -> dict[tuple[str, int], str]:
 def _call(item: Item, id: str, cut: bool) -> ToolCall:
     text = well_formed(getattr(item, CALLS[item.type or ""]) or "")
     cut = item.status == "incomplete" or (cut and item.status != "completed")
-    name = well_formed(item.name or "")
+    name, extra = well_formed(item.name or ""), _extra(item, _KEYS_OF_CALLS)
+    arguments: dict[str, Any] | None
     if item.type == "custom_tool_call":
         arguments = None if cut else {"input": text}
-        return ToolCall(id=id, name=name, arguments=arguments, text=text, kind="custom")
-    return ToolCall(id=id, name=name, arguments=arguments_of(text, cut=cut), text=text)
+        return ToolCall(
+            id=id, name=name, arguments=arguments, text=text, kind="custom", extra=extra
+        )
+    arguments = arguments_of(text, cut=cut)
+    return ToolCall(id=id, name=name, arguments=arguments, text=text, extra=extra)
 
 
 # --- stop and usage -------------------------------------------------------------------------------

@@ -286,6 +286,8 @@ class _Writer:
     def _output_text(self, part: Text, path: str) -> list[ContentPart]:
         if part.signature:
             self._note(path, _NO_SIGNATURE)
+        if part.extra:
+            self._note(path, f"withheld: {', '.join(part.extra)}, which received texts alone have")
         if not part.text:
             self._note(path, "left out: an empty text")
             return []
