@@ -24,7 +24,7 @@ settings.register_profile(
     "wire",
     deadline=None,
     derandomize=True,
-    max_examples=60,
+    max_examples=35,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("wire")

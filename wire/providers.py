@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
@@ -208,6 +209,11 @@ def unknown_provider(name: object, others: Iterable[str] = ()) -> str:
     return f"{quoted(name)} is unknown; {meant}`wire providers` lists all{registered}"
 
 
+@functools.cache  # each client asks for the host of each row
+def _host_of(base_url: str) -> str | None:
+    return urlsplit(base_url).hostname
+
+
 @checked_arguments(ConfigurationError)
 def owner_of(host: str) -> Provider | None:
     """The provider that owns a host name; no other provider's key is sent to it (R-31).
@@ -220,7 +226,7 @@ def owner_of(host: str) -> Provider | None:
     own = [
         (row, name)
         for row in PROVIDERS.values()
-        for name in (urlsplit(row.base_url).hostname, *row.hosts)
+        for name in (_host_of(row.base_url), *row.hosts)
         if name
     ]
     exact = (row for row, name in own if fnmatchcase(host, name))

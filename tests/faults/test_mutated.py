@@ -14,7 +14,7 @@ from tests.faults.mutations import mutated
 from tests.faults.received import Seed, receive, receive_async, seeds, use, use_reply
 from wire.neutral.messages import Reply
 
-SAMPLE = 600
+SAMPLE = 300
 ALL = 60_000
 _STATUSES = (200, 400, 429, 500, 529)
 _USED = 3

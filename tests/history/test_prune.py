@@ -208,7 +208,13 @@ def test_other_bad_input_is_named():
 
 MODELS = ("gemini-2.5-pro", "gemini-3.5-flash")
 SEEDS, PART = 500, 50
-in_parts = pytest.mark.parametrize("begin", range(0, SEEDS, PART))
+in_parts = pytest.mark.parametrize(
+    "begin",
+    [
+        pytest.param(at, marks=[pytest.mark.slow] if at // PART % 2 else [])
+        for at in range(0, SEEDS, PART)
+    ],
+)
 
 
 class Case:

@@ -18,11 +18,13 @@ from wire import Message, Output, Request, Tool, anthropic, gemini, openai, tool
 from wire.core.json_values import MAX_SCHEMA_VALUES, expands
 from wire.errors import RuleError, ToolError, WireError
 from wire.neutral.output import OutputType
+from wire.openai import responses
 
 MODELS: dict[str, tuple[Any, str]] = {
     "gemini": (gemini, "gemini-3.8-flash"),
     "openai": (openai, "gpt-5.4"),
     "anthropic": (anthropic, "claude-opus-4-8"),
+    "openai.responses": (responses, "gpt-5.6"),
 }
 
 
