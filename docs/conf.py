@@ -20,6 +20,7 @@ from wire.core.facts import Facts, facts_of
 from wire.core.memory import WireStruct
 from wire.gemini import types as gemini
 from wire.openai.chat import types as openai
+from wire.openai.responses import types as responses
 
 project = "wire"
 version = release = version_of("wire-llm")
@@ -70,6 +71,7 @@ ROOT_PAGES = {
 PACKAGES = {
     "wire.gemini.types": gemini,
     "wire.openai.types": openai,
+    "wire.openai.responses.types": responses,
     "wire.anthropic.types": anthropic,
 }
 SEARCHED = ("wire", "wire.errors", "wire.tools", "wire.agent", "wire.sessions", "wire.testing")

@@ -133,6 +133,8 @@ def struct_list(wire: str) -> str:
         of_struct = isinstance(value, type) and value.__module__.startswith("wire.")
         module, kind = (value.__module__, "class") if of_struct else ("base", "data")
         last = module.rpartition(".")[2]
+        if wire == "openai.responses" and ".common." in module:
+            continue  # described on the page of `wire.openai.types`
         modules[last].append(f".. auto{kind}:: {name}")
         if of_struct:
             intros[last] = (sys.modules[module].__doc__ or "").partition("\n\n")[0].strip()

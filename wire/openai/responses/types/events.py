@@ -26,7 +26,7 @@ class StreamEvent(OpenAIStruct, frozen=True, kw_only=True):
     output_index: int | None = None
     """Position of the item in the output."""
     item: Item | None = None
-    """In `response.output_item.added`: an empty item. In `.done`: the complete one, which replaces
+    """In `response.output_item.added`: an empty item. In `*.done`: the complete one, which replaces
     what the events before built.
     """
     item_id: str | None = None
@@ -39,17 +39,17 @@ class StreamEvent(OpenAIStruct, frozen=True, kw_only=True):
     """Position of the command in the commands of the shell call."""
     annotation_index: int | None = None
     part: ContentPart | None = None
-    """In `response.content_part.added` and `.done`, `response.reasoning_summary_part.added` and
-    `.done`.
+    """In `response.content_part.added` and `*.done`, `response.reasoning_summary_part.added` and
+    `*.done`.
     """
     delta: str | dict[str, Any] | None = None
     """What a `.delta` event adds. An object with `stdout` and `stderr` in
     `response.shell_call_output_content.delta`.
     """
     logprobs: list[TokenLogprob] | None = None
-    """In `response.output_text.delta` and `.done`."""
+    """In `response.output_text.delta` and `*.done`."""
     text: str | None = None
-    """In `.done`: the complete text of the part."""
+    """In `*.done`: the complete text of the part."""
     refusal: str | None = None
     """In `response.refusal.done`."""
     arguments: str | None = None
@@ -61,7 +61,7 @@ class StreamEvent(OpenAIStruct, frozen=True, kw_only=True):
     code: str | None = None
     """In `response.code_interpreter_call_code.done` the code; in `error` the code of the error."""
     command: str | None = None
-    """In `response.shell_call_command.added` and `.done`."""
+    """In `response.shell_call_command.added` and `*.done`."""
     output: list[ContentPart] | None = None
     """In `response.shell_call_output_content.done`."""
     diff: Annotated[str | None, Facts(source=TRAFFIC)] = None
