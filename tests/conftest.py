@@ -6,9 +6,11 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from syrupy.location import PyTestLocation
 
 from tests.threads import running
 from wire.agent.provider import FACTORIES
@@ -28,6 +30,25 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("wire")
+
+_matches_site = getattr(PyTestLocation, "_matches_test_site", None)  # since syrupy 7
+_sites: dict[tuple[str, str], bool] = {}
+
+
+def _matches_known_site(location: PyTestLocation, path: Path) -> bool:
+    """As syrupy's own function, whose outcome depends on these two paths only.
+
+    At the end of a run syrupy asks it for each snapshot and each test in a module of that name,
+    which takes five seconds in each worker.
+    """
+    key = location.filepath, str(path)
+    if key not in _sites:
+        _sites[key] = _matches_site(location, path)
+    return _sites[key]
+
+
+if _matches_site is not None:
+    PyTestLocation._matches_test_site = _matches_known_site
 
 NAMES = {
     *(row.key_variable for row in PROVIDERS.values()),
