@@ -8,7 +8,7 @@ whose package satisfies `Wire`, and one row in `WIRES`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from wire import anthropic, gemini, openai
@@ -97,5 +97,15 @@ WIRES: Mapping[str, Wire] = {
 }
 """Name of a wire, which is the `wire` of a provider's row, to the wire."""
 
-unlisted: Callable[..., Provider] = openai.unlisted
-"""Makes the row of a host that has none: a host of chat completions."""
+
+def unlisted(name: str, *, key_required: bool) -> Provider:
+    """A new row for a host that has none, without a base URL: a host of chat completions, or of
+    Responses if it is called `NAME@responses`.
+
+    >>> unlisted("my-host@responses", key_required=True).wire
+    'openai.responses'
+    """
+    family, _, wire = name.partition("@") if isinstance(name, str) else (name, "", "")
+    if wire.lower() == "responses":
+        return responses.responses_host(openai.unlisted(family, key_required=key_required))
+    return openai.unlisted(name, key_required=key_required)

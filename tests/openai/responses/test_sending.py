@@ -323,3 +323,21 @@ def test_the_events_of_a_chat_go_on() -> None:
     ):
         texts = [event.text for event in stream if isinstance(event, TextDelta)]
         assert (texts, stream.reply().text) == (["At ", "05:", "12."], "At 05:12.")
+
+
+# --- hosts without a row --------------------------------------------------------------------------
+
+
+def test_a_host_without_a_row_speaks_responses_if_its_name_says_so() -> None:
+    server = Server(httpx.Response(200, json=response(message("Hi."))))
+    with Chat(
+        "my-host@responses:m",
+        api_key=KEY,
+        base_url="https://llm.example/v1/responses",
+        http=server.http,
+    ) as chat:
+        reply = chat.ask("Hi")
+        assert (chat.provider, chat.client.key_variable) == ("my-host@responses", "MY_HOST_API_KEY")
+    assert reply.text == "Hi."
+    assert str(server.requests[0].url) == "https://llm.example/v1/responses"
+    assert json.loads(server.requests[0].content)["store"] is False
