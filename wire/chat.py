@@ -345,14 +345,12 @@ class ChatState(Generic[AnyClient]):
 
 def _sends_to(row: Provider, name: str) -> bool:
     """Whether a client of `row` sends the calls of the provider `name`: the same URL and API."""
-    other = PROVIDERS.get(name)
-    return name == row.name or (
-        other is not None
-        and (other.family, other.api) == (row.family, row.api)
-        and other.base_url == PROVIDERS[row.name].base_url
-        if row.name in PROVIDERS
-        else False
-    )
+    if name == row.name:
+        return True
+    own, other = PROVIDERS.get(row.name), PROVIDERS.get(name)
+    if own is None or other is None:
+        return False
+    return (own.family, own.api, own.base_url) == (other.family, other.api, other.base_url)
 
 
 def _listed(messages: Any) -> tuple[Message, ...]:

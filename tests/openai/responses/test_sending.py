@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from wire import AsyncChat, AsyncClient, Chat, Client, Message, Retry, ToolResult, tool
-from wire.errors import BadRequestError, ConnectionLost, StreamIncomplete
+from wire.errors import BadRequestError, ConfigurationError, ConnectionLost, StreamIncomplete
 from wire.neutral.messages import Reply, TextDelta
 from wire.openai import responses
 
@@ -323,6 +323,30 @@ def test_the_events_of_a_chat_go_on() -> None:
     ):
         texts = [event.text for event in stream if isinstance(event, TextDelta)]
         assert (texts, stream.reply().text) == (["At ", "05:", "12."], "At 05:12.")
+
+
+# --- the row of a chat ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("openai:gpt-5.6", "/v1/responses"),
+        ("openai:gpt-4.1", "/v1/chat/completions"),
+        ("openai@responses:gpt-4.1", "/v1/responses"),
+        ("openai@chat:gpt-5.6", "/v1/chat/completions"),
+        ("gpt-5.6", "/v1/responses"),
+    ],
+)
+def test_one_client_sends_the_chats_of_both_wires(name: str, path: str) -> None:
+    with Client("openai", api_key=KEY) as client:
+        assert client.preview(Chat(name, client=client).call("Hi")).url.endswith(path)
+
+
+@pytest.mark.parametrize("name", ["xai@responses:grok-4", "gemini:gemini-3.8-flash"])
+def test_a_client_sends_nothing_of_another_host(name: str) -> None:
+    with Client("openai", api_key=KEY) as client, pytest.raises(ConfigurationError, match="client"):
+        Chat(name, client=client)
 
 
 # --- hosts without a row --------------------------------------------------------------------------
